@@ -305,9 +305,9 @@ const struct option_row option_rows[OPTION_COUNT] = {
                      .help = "write the plan as a CUDA program that checks and times itself, "
                              "and run nothing; - is standard output",
                      .with =
-                         "A file takes the program of one run. --mistake, --ways=4, --pack, "
-                         "--scatter and several devices can't be written, and of the "
-                         "kernels only some: the error lists them."},
+                         "A file takes the program of one run. --ways=4, --pack, "
+                         "--scatter and several devices can't be written, and of mistakes and "
+                         "kernels only some: the error lists those."},
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,

@@ -41,15 +41,31 @@ static enum status check_kernels(const struct emit_program *program, struct erro
     return STATUS_OK;
 }
 
+/* Mistakes that are made by memory, waits, streams and calls in the loop. */
+#define MISTAKES                                                                               \
+    "missing-wait, pageable-memory, legacy-stream, sync-in-loop, alloc-in-loop, "              \
+    "pinned-alloc-in-loop, memset-in-loop, slow-callback"
+
+static bool mistake_fits(int mistake)
+{
+    const char *name = mistake_name(mistake), *list = ", " MISTAKES;
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
+        if (at[-1] == ' ' && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return mistake == MISTAKE_NONE;
+}
+
 static enum status check_plan(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
-    char what[TEXT];
-    if (settings->mistake != MISTAKE_NONE) {
-        snprintf(what, sizeof what, "--mistake=%s", mistake_name(settings->mistake));
-        return refuse(error, what);
-    }
+    if (!mistake_fits(settings->mistake))
+        return error_set(
+            error, STATUS_USAGE,
+            "--emit: --mistake=%s can't be written as a program: allowed are " MISTAKES,
+            mistake_name(settings->mistake));
     if (plan_devices(plan) > 1)
         return refuse(error, "a run on several devices");
     if (settings->ways == 4)
@@ -109,6 +125,8 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
     fprintf(out, "%s%s%s\n", chain, (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ",
             how);
+    if (settings->mistake != MISTAKE_NONE)
+        fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
     fprintf(out, "// By pipeline " PIPELINE_VERSION
                  ". To compile and run: nvcc -O3 -o tiles THIS.cu && ./tiles\n");
     if (emit_has(program, OP_CALLBACK))
@@ -118,10 +136,12 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
             "#include <cmath>\n"
             "#include <cstdio>\n"
             "#include <cstdlib>\n"
+            "%s"
             "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
             "    printf(\"line %%d: %%s\\n\", __LINE__, cudaGetErrorString(error)); exit(1); } "
             "while (0)\n",
-            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "");
+            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
+            program->sleep_ns > 0 ? "#include <thread>\n" : "");
 }
 
 /* --- constants --- */
@@ -156,7 +176,7 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     const struct {
         const char *name;
         uint32_t value;
-    } numbers[] = {{"STREAMS", plan->streams},
+    } numbers[] = {{"STREAMS", program->streams},
                    {"SLOTS", program->slots},
                    {"WAVE", program->loops[program->loop_count - 1].wave},
                    {"BATCH", plan->batch}};
@@ -238,9 +258,10 @@ static void put_variables(FILE *out, const struct emit_program *program)
                 "static cudaStream_t stream[STREAMS]; // a stream's calls keep their order, "
                 "and overlap others\n");
     else if (emit_streams_by_stage(program))
-        fprintf(out,
-                "static cudaStream_t in_stream, kernel_stream, out_stream; // one for each "
-                "stage: events join them\n");
+        fprintf(out, "static cudaStream_t in_stream, %sout_stream; // one for each stage%s\n",
+                program->legacy == EMIT_NO_LEGACY ? "kernel_stream, " : "",
+                program->legacy == EMIT_NO_LEGACY ? ": events join them"
+                                                  : "; kernels have none");
     else
         fprintf(out, "static cudaStream_t stream; // one: nothing overlaps in it\n"
                      "static cudaStream_t other;  // for the bare copies' way back\n");
@@ -251,9 +272,15 @@ static void put_variables(FILE *out, const struct emit_program *program)
                 "// The driver calls this on a thread of its own, and holds the stream up "
                 "until it returns.\n"
                 "static void CUDART_CB %s_is_back(void *) {\n"
-                "    back++;\n"
-                "}\n",
+                "    back++;\n",
                 plan->batch > 1 ? "batche" : "tile", plan->batch > 1 ? "batch" : "tile");
+    if (program->sleep_ns > 0)
+        fprintf(out,
+                "    std::this_thread::sleep_for(std::chrono::nanoseconds(%" PRId64
+                ")); // the mistake\n",
+                program->sleep_ns);
+    if (emit_has(program, OP_CALLBACK))
+        fprintf(out, "}\n");
     fprintf(out, "\n");
 }
 
@@ -324,6 +351,8 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
     enum status status = check_plan(&program, error);
     if (status == STATUS_OK)
         status = emit_find_loops(&program, error);
+    if (status == STATUS_OK && program.legacy != EMIT_NO_LEGACY && plan->issue == ISSUE_GRAPH)
+        status = refuse(error, "a graph with kernels in the legacy default stream");
     if (status == STATUS_OK)
         status = check_grids(&program, error);
     if (status != STATUS_OK)

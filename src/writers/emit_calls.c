@@ -1,4 +1,5 @@
 /* emit_calls.c - a plan's calls as text, and why each wait and event is there. */
+#include "plan/mistake.h"
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
@@ -41,6 +42,8 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
     const bool mapped = plan->memory == MEMORY_MAPPED;
     const bool repeats = kernel->launch_per_repeat;
+    const bool legacy =
+        program->stages[stage].stream == program->legacy && program->legacy != EMIT_NO_LEGACY;
     char name[EMIT_NAME], blocks[EMIT_NAME];
     char in[EMIT_TEXT], in2[EMIT_TEXT] = "", to[EMIT_TEXT], found[EMIT_TEXT] = "";
     if (each)
@@ -56,9 +59,10 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     if (kernel->shape == KERNEL_REDUCE)
         snprintf(found, sizeof found, program->slots == 1 ? ", d_found" : ", d_found + %s",
                  emit_slot_name(program));
-    emit_put(out, inner, NULL, "%s<<<%s, THREADS, 0, %s>>>(%s%s%s, %s%s, %s%s);",
-             emit_function_name(kernel, name), emit_blocks_name(program, link, blocks), stream,
-             in, in2[0] != '\0' ? ", " : "", in2, to, found,
+    emit_put(out, inner, legacy ? "the mistake: no stream is named" : NULL,
+             "%s<<<%s, THREADS%s%s>>>(%s%s%s, %s%s, %s%s);", emit_function_name(kernel, name),
+             emit_blocks_name(program, link, blocks), legacy ? "" : ", 0, ",
+             legacy ? "" : stream, in, in2[0] != '\0' ? ", " : "", in2, to, found,
              !program->even                      ? "count"
              : emit_in_batches(program) && !each ? "tiles * TILE"
                                                  : "TILE",
@@ -165,11 +169,39 @@ static void condition(const struct emit_program *program, const struct emit_item
     if (item->to + slots == batches && (shares || slots == 1))
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
                  slots_name, all);
-    else if (emit_deals_streams(program) && item->to == program->plan->streams)
+    else if (emit_deals_streams(program) && item->to == program->streams)
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < STREAMS", and, index);
     else
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
                  item->to);
+}
+
+static void put_memsets(FILE *out, int indent, const struct emit_program *program,
+                        const char *stream)
+{
+    char at[EMIT_TEXT];
+    for (int input = 0; input < emit_inputs(program); input++)
+        emit_put(out, indent, "the mistake: what is copied over needs no value",
+                 "CHECK(cudaMemsetAsync(%s, 0, %s%s%s, %s));",
+                 emit_address(program, (enum buffer)(BUFFER_DEVICE_IN0 + input), false, at),
+                 program->even ? "BYTES" : "count * sizeof(",
+                 program->even ? "" : emit_type(program->plan->chain[0]->in),
+                 program->even ? "" : ")", stream);
+}
+
+/* Writes that memory for a tile's inputs is taken and given back. */
+static void put_alloc(FILE *out, int indent, const struct emit_program *program)
+{
+    const bool pinned =
+        strcmp(mistake_name(program->settings->mistake), "pinned-alloc-in-loop") == 0;
+    emit_put(out, indent, "the mistake: memory is taken and given back for each tile",
+             "void *memory;");
+    emit_put(out, indent, NULL, "CHECK(%s(&memory, %s%s%s%s));",
+             pinned ? "cudaMallocHost" : "cudaMalloc", emit_inputs(program) == 2 ? "2 * " : "",
+             program->even ? "BYTES" : "count * sizeof(",
+             program->even ? "" : emit_type(program->plan->chain[0]->in),
+             program->even ? "" : ")");
+    emit_put(out, indent, NULL, "CHECK(%s(memory));", pinned ? "cudaFreeHost" : "cudaFree");
 }
 
 void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
@@ -188,6 +220,16 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
         break;
     case OP_D2H:
         put_copy(out, indent, program, false, 0, in);
+        break;
+    case OP_SYNC:
+        emit_put(out, indent, "the mistake: the host waits for each tile",
+                 "CHECK(cudaStreamSynchronize(%s));", in);
+        break;
+    case OP_MEMSET:
+        put_memsets(out, indent, program, in);
+        break;
+    case OP_ALLOC:
+        put_alloc(out, indent, program);
         break;
     case OP_CALLBACK:
         emit_put(out, indent, NULL, "CHECK(cudaLaunchHostFunc(%s, %s_is_back, NULL));", in,

@@ -62,12 +62,13 @@ static bool find_whose(const struct emit_program *program, uint32_t batch,
     return *whose != EMIT_LAST || recorded.batch == program->batches - 1;
 }
 
-/* Returns the work that op `at` is for: of the op itself, of the one behind a wait, or of the
- * one before a record or a callback. */
+/* Returns the work that op `at` is for: of the op itself, of the one behind what comes
+ * first in a stage, or of the one before what comes last. */
 static uint32_t work_of(const struct emit_program *program, uint32_t at)
 {
     const struct plan *plan = program->plan;
-    const bool forwards = plan->ops[at].kind == OP_WAIT;
+    const enum op_kind kind = plan->ops[at].kind;
+    const bool forwards = kind == OP_WAIT || kind == OP_ALLOC || kind == OP_MEMSET;
     while (at < plan->op_count && work_stage(program, &plan->ops[at]) == NO_STAGE)
         at = forwards ? at + 1 : at - 1; /* before op 0 it wraps beyond them all */
     return at;
@@ -81,6 +82,8 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
     if (work >= plan->op_count || op->tile < 0)
         return false;
     struct emit_item item = {.kind = op->kind};
+    if (op->kind == OP_CALLBACK)
+        program->sleep_ns = op->callback.sleep_ns;
     if (op->kind == OP_KERNEL && op->kernel.blocks > program->blocks[op->kernel.link])
         program->blocks[op->kernel.link] = op->kernel.blocks;
     const struct emit_step step = {work_stage(program, &plan->ops[work]),
@@ -102,10 +105,11 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
 static void read_streams(struct emit_program *program)
 {
     const struct plan *plan = program->plan;
-    const bool deals = program->settings->layout == LAYOUT_TILE && plan->streams > 1;
+    const bool deals = program->settings->layout == LAYOUT_TILE && program->streams > 1;
     for (uint32_t i = plan->op_count; i-- > 0;) {
         const uint32_t stage = work_stage(program, &plan->ops[i]);
-        const bool dealt = deals && !(program->settings->ways == 2 && stage == 0);
+        const bool dealt = deals && !(program->settings->ways == 2 && stage == 0) &&
+                           plan->ops[i].stream != program->legacy;
         if (stage == NO_STAGE)
             continue;
         program->stages[stage].stream = plan->ops[i].stream;
@@ -137,6 +141,20 @@ static void order_loops(struct emit_program *program)
     add_loop(program, first, end, wave);
 }
 
+/* Tells the streams that are made from the legacy default stream. */
+static void count_streams(struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    program->legacy = EMIT_NO_LEGACY;
+    program->streams = plan->streams;
+    for (uint32_t i = 0; i < plan->streams; i++) {
+        if (plan_stream_kind(plan, i) == STREAM_LEGACY)
+            program->legacy = i;
+    }
+    if (program->legacy != EMIT_NO_LEGACY)
+        program->streams--;
+}
+
 enum status emit_find_loops(struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
@@ -144,6 +162,7 @@ enum status emit_find_loops(struct emit_program *program, struct error *error)
     enum status status = STATUS_OK;
     if (recorded == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
+    count_streams(program);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         if (!read_op(program, i, recorded))
             status = emit_refuse_op(program, i, error);

@@ -167,31 +167,38 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
 /* --- streams --- */
 
 /* Returns after how many streams the priorities repeat. */
-static uint32_t priority_period(const struct plan *plan)
+static uint32_t priority_period(const struct emit_program *program)
 {
-    for (uint32_t period = 1; period < plan->streams; period++) {
+    const struct plan *plan = program->plan;
+    for (uint32_t period = 1; period < program->streams; period++) {
         uint32_t same = period;
-        while (same < plan->streams &&
+        while (same < program->streams &&
                plan->priorities[same] == plan->priorities[same - period])
             same++;
-        if (same == plan->streams)
+        if (same == program->streams)
             return period;
     }
-    return plan->streams;
+    return program->streams;
+}
+
+/* Returns how streams are made: blocking where the legacy default stream has a part. */
+static const char *stream_flag(const struct emit_program *program)
+{
+    return program->legacy == EMIT_NO_LEGACY ? "cudaStreamNonBlocking" : "cudaStreamDefault";
 }
 
 static void put_priorities(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
-    const uint32_t period = priority_period(plan);
+    const uint32_t period = priority_period(program);
     if (!emit_deals_streams(program)) {
         const char *const names[] = {plan->streams > 1 ? "in_stream" : "stream",
                                      "kernel_stream", "out_stream"};
-        for (uint32_t i = 0; i < plan->streams; i++)
-            fprintf(
-                out,
-                "    CHECK(cudaStreamCreateWithPriority(&%s, cudaStreamNonBlocking, %d));\n",
-                names[i], plan->priorities[i]);
+        for (uint32_t i = 0; i < plan->streams; i++) {
+            if (i != program->legacy)
+                emit_put(out, 4, NULL, "CHECK(cudaStreamCreateWithPriority(&%s, %s, %d));",
+                         names[i], stream_flag(program), plan->priorities[i]);
+        }
         return;
     }
     fprintf(out, "    const int priorities[] = {");
@@ -200,9 +207,9 @@ static void put_priorities(FILE *out, const struct emit_program *program)
     fprintf(out,
             "}; // blocks of the lowest number are placed first\n"
             "    for (size_t i = 0; i < STREAMS; i++)\n"
-            "        CHECK(cudaStreamCreateWithPriority(&stream[i], cudaStreamNonBlocking,\n"
+            "        CHECK(cudaStreamCreateWithPriority(&stream[i], %s,\n"
             "                                           priorities[i %% %" PRIu32 "]));\n",
-            period);
+            stream_flag(program), period);
 }
 
 static void put_streams(FILE *out, const struct emit_program *program)
@@ -211,14 +218,17 @@ static void put_streams(FILE *out, const struct emit_program *program)
     if (program->plan->priorities != NULL)
         put_priorities(out, program);
     else if (emit_deals_streams(program))
-        fprintf(out, "    for (auto &each : stream) CHECK(cudaStreamCreateWithFlags(&each, "
-                     "cudaStreamNonBlocking));\n");
+        fprintf(out,
+                "    for (auto &each : stream) CHECK(cudaStreamCreateWithFlags(&each, %s));\n",
+                stream_flag(program));
     else if (single)
         fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));\n");
     else
         fprintf(out,
-                "    for (cudaStream_t *each : {&in_stream, &kernel_stream, &out_stream})\n"
-                "        CHECK(cudaStreamCreateWithFlags(each, cudaStreamNonBlocking));\n");
+                "    for (cudaStream_t *each : {&in_stream, %s&out_stream})\n"
+                "        CHECK(cudaStreamCreateWithFlags(each, %s));\n",
+                program->legacy == EMIT_NO_LEGACY ? "&kernel_stream, " : "",
+                stream_flag(program));
     if (single)
         fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));\n");
     emit_event_creation(out, program);

@@ -19,12 +19,12 @@ const char *emit_index_name(const struct emit_program *program)
 
 bool emit_deals_streams(const struct emit_program *program)
 {
-    return program->plan->streams > 1 && program->settings->layout == LAYOUT_TILE;
+    return program->streams > 1 && program->settings->layout == LAYOUT_TILE;
 }
 
 bool emit_streams_by_stage(const struct emit_program *program)
 {
-    return program->plan->streams > 1 && program->settings->layout == LAYOUT_STAGE;
+    return program->plan->streams > 2 && program->settings->layout == LAYOUT_STAGE;
 }
 
 bool emit_has(const struct emit_program *program, enum op_kind kind)
@@ -70,13 +70,15 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                              char text[EMIT_TEXT])
 {
     const int64_t stream = program->stages[stage].stream;
+    if (stream != EMIT_BY_TILE && stream == program->legacy)
+        return "cudaStreamLegacy";
     if (emit_streams_by_stage(program))
         return stream == 0 ? "in_stream" : stream == 1 ? "kernel_stream" : "out_stream";
     if (!emit_deals_streams(program))
         return "stream";
     if (stream != EMIT_BY_TILE)
         snprintf(text, EMIT_TEXT, "stream[%" PRId64 "]", stream);
-    else if (program->slots == program->plan->streams)
+    else if (program->slots == program->streams)
         snprintf(text, EMIT_TEXT, "stream[%s]", emit_slot_name(program));
     else
         snprintf(text, EMIT_TEXT, "stream[%s %% STREAMS]", emit_index_name(program));

@@ -32,7 +32,8 @@ struct emit_item {
 enum {
     EMIT_ITEMS_MAX = 8,
     EMIT_STAGES_MAX = CHAIN_MAX + 2,
-    EMIT_BY_TILE = -1, /* streams are dealt to batches in turn */
+    EMIT_BY_TILE = -1,   /* streams are dealt to batches in turn */
+    EMIT_NO_LEGACY = -1, /* the legacy default stream has no part */
 };
 
 struct emit_stage {
@@ -51,6 +52,9 @@ struct emit_program {
     const struct plan *plan;
     const struct settings *settings;
     uint32_t batches, slots, stage_count;
+    uint32_t streams; /* those that are made: the legacy default stream is there */
+    int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
+    int64_t sleep_ns; /* of each callback */
     struct emit_stage stages[EMIT_STAGES_MAX];
     struct emit_loop loops[EMIT_STAGES_MAX];
     int loop_count;

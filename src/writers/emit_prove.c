@@ -40,7 +40,7 @@ static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emi
     const struct plan *plan = program->plan;
     const int64_t fixed = program->stages[step.stage].stream;
     const uint32_t stream =
-        fixed == EMIT_BY_TILE ? step.batch % plan->streams : (uint32_t)fixed;
+        fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed;
     if (walk->at >= plan->op_count)
         return NULL;
     const struct op *op = &plan->ops[walk->at];
@@ -163,6 +163,40 @@ static bool walk_event(struct walk *walk, const struct emit_item *item, struct e
     return *latest == walk->recorder[op->event.event];
 }
 
+static bool walk_callback(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct op *op = take_op(walk, OP_CALLBACK, step, tiles);
+    return op != NULL && op->callback.sleep_ns == walk->program->sleep_ns;
+}
+
+static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    for (int input = 0; input < emit_inputs(program); input++) {
+        const struct op *op = take_op(walk, OP_MEMSET, step, tiles);
+        if (op == NULL || op->set.value != 0 ||
+            op->set.range.buffer != (enum buffer)(BUFFER_DEVICE_IN0 + input) ||
+            !range_fits(program, &op->set.range, tiles))
+            return false;
+    }
+    return true;
+}
+
+/* Memory for a tile's inputs is taken and given back, in no stream. */
+static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    const struct plan *plan = walk->program->plan;
+    uint64_t first, count;
+    (void)step;
+    plan_tiles(plan, tiles, &first, &count);
+    if (walk->at >= plan->op_count)
+        return false;
+    const struct op *op = &plan->ops[walk->at++];
+    return op->kind == OP_ALLOC && op->tile == (int32_t)tiles.first &&
+           op->alloc.bytes ==
+               (uint64_t)emit_inputs(walk->program) * count * dtype_bytes(plan->chain[0]->in);
+}
+
 static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
     const struct tiles tiles = plan_batch(walk->program->plan, step.batch);
@@ -177,7 +211,13 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_WAIT:
         return walk_event(walk, item, step, tiles);
     case OP_CALLBACK:
-        return take_op(walk, OP_CALLBACK, step, tiles) != NULL;
+        return walk_callback(walk, step, tiles);
+    case OP_SYNC:
+        return take_op(walk, OP_SYNC, step, tiles) != NULL;
+    case OP_MEMSET:
+        return walk_memsets(walk, step, tiles);
+    case OP_ALLOC:
+        return walk_alloc(walk, step, tiles);
     default:
         return false;
     }

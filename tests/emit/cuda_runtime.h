@@ -27,7 +27,7 @@ using std::isfinite;
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocMapped = 2 };
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocMapped = 2 };
 enum { cudaHostRegisterDefault = 0, cudaStreamCaptureModeRelaxed = 2 };
 enum { cudaMemcpySrcAccessOrderStream = 1 };
 struct cudaMemcpyAttributes {
@@ -87,6 +87,7 @@ static inline cudaError_t cudaGetLastError()
 
 template <typename T> static cudaError_t cudaMallocHost(T **memory, size_t bytes)
 {
+    fake_call([] {}, "alloc %zu", bytes);
     *memory = (T *)malloc(bytes);
     return *memory != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -97,6 +98,17 @@ template <typename T> static cudaError_t cudaHostAlloc(T **memory, size_t bytes,
 static inline cudaError_t cudaHostRegister(void *, size_t, unsigned)
 {
     return cudaSuccess;
+}
+
+static inline cudaError_t cudaFreeHost(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+static inline cudaError_t cudaFree(void *memory)
+{
+    fake_device.erase((const char *)memory);
+    return cudaFreeHost(memory);
 }
 
 /* What was not copied in is no number. */
@@ -150,6 +162,11 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
     fake_call([] {}, "wait %d %d", stream->number, event->line);
     return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    fake_call([] {}, "sync %d", stream->number);
+    return cudaSuccess;
+}
 static inline cudaError_t cudaDeviceSynchronize()
 {
     fake_call([] {}, "synchronize");
@@ -182,6 +199,12 @@ static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *cons
     fake_call([] {}, "%s %d %zu", in ? "h2d" : "d2h", stream->number, all);
     return cudaSuccess;
 }
+static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
+                                          cudaStream_t stream)
+{
+    fake_call([=] { memset(memory, value, bytes); }, "memset %d %zu", stream->number, bytes);
+    return fake_on_device(memory, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+}
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
                                              void *argument)
 {
@@ -191,6 +214,10 @@ static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*functio
 static inline void launch(int, int, int, cudaStream_t stream, std::function<void()> kernel)
 {
     fake_call(kernel, "kernel %d", stream->number);
+}
+static inline void launch(int, int, std::function<void()> kernel)
+{
+    fake_call(kernel, "kernel in the legacy default stream");
 }
 static inline void __syncthreads()
 {
