@@ -34,10 +34,10 @@ class_among(name, c) = word(kind_names, c) eq name ? c : class_among(name, c + 1
 kernel = class_color(class_of("kernel")); h2d = class_color(class_of("h2d")); d2h = class_color(class_of("d2h"))
 wait = class_color(class_of("wait"))
 # Curves: a colour and a mark each; neighbours differ in how dark they are.
-curve_color(i) = word("0x0072B2 0xE69F00 0x202020 0x56B4E9 0xD55E00 0xCC79A7 0x009E73 0x8A6D00", \
-                      (i - 1) % 8 + 1) + 0
-curve_ink(i) = (i - 1) % 8 == 1 || (i - 1) % 8 == 3 || (i - 1) % 8 == 5 ? 0x000000 : 0xFFFFFF
-curve_mark(i) = int(word("7 5 9 13 6 4 8 12", (i - 1) % 8 + 1))
+curve_color(i) = word("0x0072B2 0xE69F00 0x202020 0x56B4E9 0xD55E00 0xCC79A7 0x009E73 0x8A6D00 0x7B5CA8", \
+                      (i - 1) % 9 + 1) + 0
+curve_ink(i) = (i - 1) % 9 == 1 || (i - 1) % 9 == 3 || (i - 1) % 9 == 5 ? 0x000000 : 0xFFFFFF
+curve_mark(i) = int(word("7 5 9 13 6 4 8 12 11", (i - 1) % 9 + 1))
 # `color` over the paper, `share` of it.
 part(color, shift, share) = int(((color >> shift) & 255) * share + 244 * (1 - share)) << shift
 shade(color, share) = share >= 1 ? color : part(color, 16, share) + part(color, 8, share) + \

@@ -10,7 +10,7 @@ BEGIN {
     UNITS["MiB"] = 1024 * 1024
     UNITS["GiB"] = 1024 * 1024 * 1024
     PANELS = split("contiguous scattered", PANEL, " ")
-    COLOURS = 8 # of the ways: the bare copies and auto need none
+    COLOURS = 9 # of the ways: the bare copies and auto need none
     CURVES_MAX = COLOURS + 1
 }
 

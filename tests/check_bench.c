@@ -87,7 +87,7 @@ START_TEST(test_small_tiles)
             ck_assert_msg(json_is_true(json_object_get(result, "met")), "%s", name);
         ck_assert_double_gt(json_number_value(json_object_get(result, "median")), 0);
     }
-    ck_assert_int_eq(times, 2 * 5 * 10); /* layouts, sizes, ways with auto and bare copies */
+    ck_assert_int_eq(times, 2 * 5 * 11); /* layouts, sizes, ways with auto and bare copies */
     ck_assert_int_eq(goals, 2 * 5);
     json_decref(root);
     free(text);

@@ -424,6 +424,7 @@ START_TEST(limit_knows_the_links_between_devices)
     limit = limit_of(&machine, &plan);
     ck_assert_int_eq(limit.ns, 400);
     ck_assert_int_eq(limit.cause, LIMIT_COPIES);
+    machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 2e9;
     machine.host_joint_bytes_per_s = 2e9;
     limit = limit_of(&machine, &plan);
     ck_assert_int_ge(limit.ns, 1199); /* three times 400 in, and out, at 2 bytes per ns */
