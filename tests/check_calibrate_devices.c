@@ -51,6 +51,18 @@ static void assert_host(const struct machine *machine, const struct machine *fou
     }
 }
 
+static void assert_peers(const struct machine *machine, const struct machine *found)
+{
+    if (machine->peer_bytes_per_s <= 0) {
+        ck_assert_double_eq(found->peer_bytes_per_s, 0);
+        return;
+    }
+    const double joint = fmin(machine->peer_joint_bytes_per_s, 2 * machine->peer_bytes_per_s);
+    ck_assert_double_le(fabs(found->peer_bytes_per_s / machine->peer_bytes_per_s - 1), 0.005);
+    ck_assert_double_le(fabs(found->peer_joint_bytes_per_s / joint - 1), 0.005);
+    ck_assert_int_le(llabs(found->peer_latency_ns - machine->peer_latency_ns), 25);
+}
+
 /* --- devices that keep time --- */
 
 static const struct {
@@ -65,6 +77,7 @@ START_TEST(figures_are_found)
     ck_assert_uint_eq(found.devices, hosts[_i].devices);
     ck_assert_int_eq(found.host_shared, machine.host_shared);
     assert_host(&machine, &found, 0.01);
+    assert_peers(&machine, &found);
 }
 END_TEST
 
@@ -81,8 +94,13 @@ START_TEST(other_hosts_are_found)
         machine.host_h2d_bytes_per_s = links * machine.h2d_bytes_per_s;
         machine.host_d2h_bytes_per_s = links * machine.d2h_bytes_per_s;
         machine.host_joint_bytes_per_s = 0.8 * links * machine.joint_bytes_per_s;
+        machine.peer_bytes_per_s = (10 + test_random_below(&state, 900)) * 1e9;
+        machine.peer_joint_bytes_per_s =
+            (1 + test_random_below(&state, 110) / 100.0) * machine.peer_bytes_per_s;
+        machine.peer_latency_ns = 300 + test_random_below(&state, 5000);
         const struct machine found = found_of(&machine, devices);
         assert_host(&machine, &found, 0.01);
+        assert_peers(&machine, &found);
     }
 }
 END_TEST
@@ -96,6 +114,9 @@ START_TEST(one_devices_figures_stay)
     four.host_h2d_bytes_per_s = one.host_h2d_bytes_per_s;
     four.host_d2h_bytes_per_s = one.host_d2h_bytes_per_s;
     four.host_joint_bytes_per_s = one.host_joint_bytes_per_s;
+    four.peer_bytes_per_s = one.peer_bytes_per_s;
+    four.peer_joint_bytes_per_s = one.peer_joint_bytes_per_s;
+    four.peer_latency_ns = one.peer_latency_ns;
     ck_assert_mem_eq(&four, &one, sizeof one);
 }
 END_TEST

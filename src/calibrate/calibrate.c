@@ -3,6 +3,7 @@
 
 #include "calibrate/rig.h"
 #include "machine/fields.h"
+#include "plan/device.h"
 #include "run/cpu_worker.h"
 #include "term/progress.h"
 
@@ -21,7 +22,8 @@ static const struct {
     {"host_d2h_bytes_per_s", "likewise"},
     {"host_joint_bytes_per_s", "likewise"},
     {"host_shared", "not measured: what devices share can't be told by their copies' times"},
-    {"peer_bytes_per_s", "not measured: one device is known, which has no peers"},
+    {"peer_bytes_per_s",
+     "not measured: devices that can't reach each other's memory, or one alone"},
     {"peer_joint_bytes_per_s", "likewise"},
     {"peer_latency_ns", "likewise"},
     {"sms", "the device's properties"},
@@ -56,12 +58,13 @@ static const struct part {
     enum status (*measure)(struct rig *rig);
     bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
-    {"calls", calibrate_calls, true},      {"packing", calibrate_packing, true},
-    {"host", calibrate_host, false},       {"cpu", calibrate_cpu, false},
-    {"copies", calibrate_copies, false},   {"devices", calibrate_shared, false},
-    {"kernels", calibrate_kernels, false}, {"mapped", calibrate_mapped, false},
-    {"signals", calibrate_signals, false}, {"callbacks", calibrate_callbacks, true},
-    {"graphs", calibrate_graphs, true},    {"checks", calibrate_checks, true},
+    {"calls", calibrate_calls, true},         {"packing", calibrate_packing, true},
+    {"host", calibrate_host, false},          {"cpu", calibrate_cpu, false},
+    {"copies", calibrate_copies, false},      {"devices", calibrate_shared, false},
+    {"peers", calibrate_peers, false},        {"kernels", calibrate_kernels, false},
+    {"mapped", calibrate_mapped, false},      {"signals", calibrate_signals, false},
+    {"callbacks", calibrate_callbacks, true}, {"graphs", calibrate_graphs, true},
+    {"checks", calibrate_checks, true},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
@@ -246,10 +249,16 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     const struct backend_ops *ops;
     const char *argument;
     struct backend *backend = NULL;
+    struct settings named = *settings;
+    char device[TIMELINE_TEXT];
     backends_configure(list, settings);
     enum status status = backend_select(list, settings->device, &ops, &argument, error);
-    if (status == STATUS_OK)
-        status = ops->open(argument, settings, &backend, error);
+    if (status != STATUS_OK)
+        return status;
+    backend_name_devices(ops, argument, device, sizeof device);
+    named.device = device;
+    named.devices = device_count(device);
+    status = ops->open(device_argument(device), &named, &backend, error);
     if (status != STATUS_OK)
         return status;
     if (strcmp(settings->device, "auto") == 0 && !ops->measures)
@@ -257,7 +266,7 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
                           "gives its own figures back (--device=sim:h200)");
     int count = passes(ops) * count_parts(false);
     progress_begin(count, count, quiet);
-    status = calibrate(ops, backend, settings, calibration, error);
+    status = calibrate(ops, backend, &named, calibration, error);
     progress_end();
     ops->close(backend);
     return status;

@@ -139,6 +139,7 @@ enum status calibrate_host(struct rig *rig); /* before a row of the CPU's loads 
 enum status calibrate_cpu(struct rig *rig);
 enum status calibrate_copies(struct rig *rig);
 enum status calibrate_shared(struct rig *rig); /* nothing, where there is one device */
+enum status calibrate_peers(struct rig *rig);  /* likewise */
 enum status calibrate_kernels(struct rig *rig);
 enum status calibrate_mapped(struct rig *rig);
 enum status calibrate_signals(struct rig *rig);

@@ -37,7 +37,7 @@ uint32_t row_devices(const struct row *row)
 bool row_needs_arrays(const struct row *row)
 {
     return row->mapped || strpbrk(row->steps, (const char[]){ROW_COPY_IN, ROW_COPY_OUT, ROW_CPU,
-                                                             ROW_PACK, 0}) != NULL;
+                                                             ROW_PACK, ROW_PEER, 0}) != NULL;
 }
 
 /* Returns how many copies an op is. */
@@ -197,6 +197,25 @@ static void put_pack(struct row_builder *builder)
                                        .to = {BUFFER_HOST_OUT, at, bytes}}});
 }
 
+/* Puts a copy from this step's device to the other of the pair, if it is to send. */
+static void put_peer(struct row_builder *builder, uint32_t stream)
+{
+    const struct row *row = builder->row;
+    const struct plan *plan = builder->plan;
+    const bool back = builder->device == row->sender + 1 && row->both_ways;
+    if (builder->device != row->sender && !back)
+        return;
+    const uint32_t to = back ? row->sender : row->sender + 1;
+    const uint64_t at =
+        next_part(&builder->host_offset[builder->device], row->bytes, ROW_ARRAY_BYTES);
+    const uint64_t source = plan_device_part(plan, BUFFER_DEVICE_IN0, builder->device).offset;
+    const uint64_t target = plan_device_part(plan, BUFFER_DEVICE_OUT, to).offset;
+    put(builder, &(struct op){.kind = OP_PEER,
+                              .stream = stream,
+                              .peer = {.from = {BUFFER_DEVICE_IN0, source + at, row->bytes},
+                                       .to = {BUFFER_DEVICE_OUT, target + at, row->bytes}}});
+}
+
 /* Puts an op of a step, in the stream of that number among its device's. */
 static void put_op(struct row_builder *builder, enum row_op step, uint32_t number)
 {
@@ -224,6 +243,8 @@ static void put_op(struct row_builder *builder, enum row_op step, uint32_t numbe
                    &(struct op){.kind = OP_SYNC, .stream = builder->plan->streams, .tile = -1});
     case ROW_PACK:
         return put_pack(builder);
+    case ROW_PEER:
+        return put_peer(builder, stream);
     case ROW_ALLOC:
     case ROW_PINNED:
         return put(builder, &(struct op){.kind = OP_ALLOC,

@@ -20,6 +20,7 @@ enum row_op {
     ROW_ALLOC = 'a',    /* device memory taken and given back */
     ROW_PINNED = 'p',   /* page-locked host memory taken and given back */
     ROW_PACK = 'x',     /* host memory copied by the host's cores */
+    ROW_PEER = 'e',     /* a copy from the sender to the device that follows, or back as well */
 };
 struct row {
     const char *steps;           /* letters of enum row_op */
@@ -35,7 +36,10 @@ struct row {
     bool graph;       /* issued as one graph */
     bool mapped;      /* launches work on the small host arrays themselves */
     uint32_t devices; /* each step is done on so many at once, in streams and parts of the large
-                         arrays of their own: steps of copies alone; 0: one */
+                         arrays of their own: steps of copies alone; 0: one; ROW_PEER is
+                         done by its sender alone */
+    uint32_t sender;  /* of ROW_PEER */
+    bool both_ways;   /* ROW_PEER: the other device sends as much at once */
     uint32_t batch;   /* each copy is a batch of so many, of `bytes` each; 0: none is */
 };
 
