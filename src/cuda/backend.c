@@ -5,9 +5,10 @@
  * - trace: the run with a timeline, by CUPTI or by events; match: which op a record is of;
  * - run: one op's call, the plain run, and a prepared plan as one graph;
  * - prepare: streams, events, and every op's call looked up (calls); memory: what they work on;
- * peers: devices that copy to each other;
+ *   peers: devices that copy to each other;
  * - describe: the devices as a machine, from probe, which measures with events and knows the
- *   copies' rates, rates, the kernels', and probe_host, all devices' copies at once;
+ *   copies' rates, rates, the kernels', probe_host, all devices' copies at once, and
+ *   probe_peers, those from device to device;
  * - device: starting and describing devices, and settings that CUDA takes only once;
  * - cupti: the library that records; check: errors of CUDA calls. */
 #include "cuda/describe.h"

@@ -3,6 +3,7 @@
 
 #include "cuda/probe.h"
 #include "cuda/probe_host.h"
+#include "cuda/probe_peers.h"
 #include "cuda/rates.h"
 #include "plan/mistake.h"
 #include "run/topology.h"
@@ -161,11 +162,12 @@ static void take_worse(struct machine *machine, const struct machine *other)
     }
 }
 
-/* What all devices copied at once, and which they were. */
+/* What all devices copied at once and to each other, and which they were. */
 static struct {
     uint32_t count; /* 0: nothing is known */
     int numbers[MACHINE_DEVICES_MAX];
     struct host_rates rates;
+    struct peer_rates peers;
 } known_host;
 
 static bool host_is_known(const struct cuda_devices *devices)
@@ -176,21 +178,32 @@ static bool host_is_known(const struct cuda_devices *devices)
     return same;
 }
 
-/* Sets what the host's memory gives all devices at once, measured now unless it is known. */
+/* Measures what several devices do together, unless it is known. */
+static enum status know_host(const struct cuda_devices *devices, struct error *error)
+{
+    struct error why = {0};
+    if (host_is_known(devices))
+        return STATUS_OK;
+    known_host.count = 0;
+    if (probe_host(devices, &known_host.rates, &why) != STATUS_OK)
+        return error_set(error, why.status, "measuring copies of all devices at once: %s",
+                         why.text);
+    if (probe_peers(devices, &known_host.peers, &why) != STATUS_OK)
+        return error_set(error, why.status, "measuring copies from device to device: %s",
+                         why.text);
+    known_host.count = devices->count;
+    for (uint32_t i = 0; i < devices->count; i++)
+        known_host.numbers[i] = devices->items[i].number;
+    return STATUS_OK;
+}
+
+/* Sets what the host's memory gives all devices at once, and what they give each other. */
 static enum status describe_host(const struct cuda_devices *devices, struct machine *machine,
                                  struct error *error)
 {
-    struct host_rates *rates = &known_host.rates;
-    struct error why = {0};
-    if (!host_is_known(devices)) {
-        known_host.count = 0;
-        if (probe_host(devices, rates, &why) != STATUS_OK)
-            return error_set(error, why.status, "measuring copies of all devices at once: %s",
-                             why.text);
-        known_host.count = devices->count;
-        for (uint32_t i = 0; i < devices->count; i++)
-            known_host.numbers[i] = devices->items[i].number;
-    }
+    const struct host_rates *rates = &known_host.rates;
+    if (know_host(devices, error) != STATUS_OK)
+        return error->status;
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double joint =
         machine->joint_bytes_per_s < in + out ? machine->joint_bytes_per_s : in + out;
@@ -203,6 +216,9 @@ static enum status describe_host(const struct cuda_devices *devices, struct mach
     machine->host_d2h_bytes_per_s = rule_host_most(devices->count * out, out, rates->out);
     machine->host_joint_bytes_per_s =
         rule_host_most(devices->count * joint, joint, rates->joint);
+    machine->peer_bytes_per_s = known_host.peers.one_way;
+    machine->peer_joint_bytes_per_s = known_host.peers.both_ways;
+    machine->peer_latency_ns = known_host.peers.latency_ns;
     return STATUS_OK;
 }
 

@@ -45,7 +45,7 @@ while read -r arguments; do
         [ $source = CUPTI=1 ] && ! grep -q '"timing": "cupti"' out && fault "$arguments: no times by CUPTI"
         grep -q '^#   devices: 3' t.csv || fault "$arguments: not of 3 devices"
         # Tile t is the work of device t mod 3, and none ends before it starts.
-        case $arguments in *cpu-share* | *batch* | *pack* | *auto*) continue ;; esac
+        case $arguments in *cpu-share* | *batch* | *pack* | *auto* | *chain* | *stencil*) continue ;; esac
         awk -F, '$3 == "kernel" { n++; bad += $NF != $5 % 3 || $12 < $11 } END { exit bad || n < 3 }' t.csv ||
             fault "$source $arguments: a kernel's device or time is wrong"
     done
@@ -69,7 +69,24 @@ done <<'END'
 -k scan-exclusive --carry=callback
 -k scan-exclusive --carry=sync -w 2
 -t 3
+--spread=chain -k scale,scale,sum
+--spread=chain -k scale,scale,scale,scale --exchange=host --order=breadth --callbacks
+--spread=chain -k wave,scale,scale --layout=stage --scatter
+--spread=chain -k scan,scan,scan-exclusive --carry=callback
+--spread=chain -k scale,scale,scale --ways=4 --cpu-share=0.3
+-k stencil --columns=64 -t 16 --halo=2 --steps=1
+-k stencil --columns=64 -t 16 --halo=3 --steps=7
+-k stencil --columns=64 -t 16 --halo=3 --steps=7 --hide=no
 END
+
+# Whom a tile goes to, and by which way: as peers, unless they can't be.
+for peers in 0 1; do
+    run FAKE_DEVICES=3 FAKE_PEERS=$peers -- -q -d cuda:2,0,1 --spread=chain -k scale,scale,scale -n 64k -t 13 --intensity=1 \
+        --runs=1 --gantt=none --timeline=t.csv
+    [ "$code" -eq 0 ] || fault "a chain, peers $peers: exit code $code"
+    copies=$(grep -c ',peer,' t.csv)
+    [ "$copies" -eq $((26 * peers)) ] || fault "a chain, peers $peers: $copies copies from device to device"
+done
 run -- -q -d cuda:0,1 -k dgemm -n 64k --rows=256 --inner=64 -t 16 --runs=1 --gantt=none
 [ "$code" -eq 0 ] || grep -q libopenblas err || fault "dgemm: exit code $code"
 
@@ -119,6 +136,9 @@ done <<'END'
 2|A=1|carry=device|-d cuda:all -k scan
 1|FAKE_BYTES=4294967296,134217728|on cuda:1 and 128 MiB are free|-d cuda:0,1 -n 128M -t 2
 1|FAKE_LOSE=1:2|on cuda:1|-d cuda:0,1
+1|FAKE_LOSE=1:2|on cuda:1|-d cuda:0,1 --spread=chain -k scale,scale
+2|FAKE_PEERS=0|can't reach each other's memory|-d cuda:0,1 --spread=chain -k scale,scale --exchange=peer
+2|FAKE_PEERS=0|can't reach each other's memory|-d cuda:0,1 -k stencil --columns=64 -t 16 --steps=2
 END
 run -- calibrate -q -d cuda:all
 [ "$code" -eq 2 ] || fault "calibrate -d cuda:all: exit code $code"
@@ -147,7 +167,8 @@ fails() {
 }
 usual="-q -n 16k -t 4 -s 2 --intensity=1 --runs=1 --warmup=0 --gantt=none --format=json --timeline=t.csv"
 # shellcheck disable=SC2086 # several words
-for more in "" "--issue=batch --scatter" "-k scan-exclusive --carry=callback" "--ways=4 --cpu-share=0.5"; do
+for more in "" "--issue=batch --scatter" "-k scan-exclusive --carry=callback" "--ways=4 --cpu-share=0.5" \
+    "--spread=chain -k scale,scale" "-k stencil --columns=64 --steps=2"; do
     fails -d cuda:1,0 $usual $more
 done
 

@@ -7,6 +7,7 @@
  *   FAKE_DEVICES=N      how many devices there are (2)
  *   FAKE_MODELS=A,B     their names (all "FAKE")
  *   FAKE_BYTES=A,B      how much memory each has free, in bytes (4 GiB)
+ *   FAKE_PEERS=0        no device can reach another's memory
  *   FAKE_FAIL=N         call N fails: calls are counted, but for those that only read errors
  *   FAKE_LOSE=D:N       launch N on device D loses that device's context
  *   FAKE_TOLD=FILE      gets "CALLS NAME": how many calls there were, and the one that failed
@@ -47,6 +48,7 @@ static struct {
     char models[DEVICES_MOST][64];
     size_t free_bytes[DEVICES_MOST];
     bool lost[DEVICES_MOST];
+    bool peers[DEVICES_MOST][DEVICES_MOST]; /* whose memory each device may reach */
     uint32_t next_stream[DEVICES_MOST];
     long launches[DEVICES_MOST];
     struct block blocks[BLOCKS_MOST];
@@ -424,6 +426,20 @@ static void record_copy(cudaStream_t stream, enum cudaMemcpyKind kind, size_t by
     add_record(&record, sizeof record);
 }
 
+static void record_peer(cudaStream_t stream, int to, size_t bytes, int64_t begin_ns)
+{
+    const CUpti_ActivityMemcpyPtoP4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                              .copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP,
+                                              .bytes = bytes,
+                                              .start = (uint64_t)begin_ns,
+                                              .end = (uint64_t)now_ns(),
+                                              .deviceId = (uint32_t)stream->device,
+                                              .srcDeviceId = (uint32_t)stream->device,
+                                              .dstDeviceId = (uint32_t)to,
+                                              .streamId = stream->id};
+    add_record(&record, sizeof record);
+}
+
 static void record_kernel(cudaStream_t stream, int64_t begin_ns)
 {
     const CUpti_ActivityKernel8 record = {.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
@@ -557,6 +573,46 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return cudaSuccess;
 }
 
+/* --- peers --- */
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    const char *peers = getenv("FAKE_PEERS");
+    *can = device != peer && (peers == NULL || atoi(peers) != 0);
+    return enter("cudaDeviceCanAccessPeer");
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    (void)flags;
+    ENTER(enter_context("cudaDeviceEnablePeerAccess"));
+    if (at.peers[at.current][peer])
+        return keep(cudaErrorPeerAccessAlreadyEnabled);
+    at.peers[at.current][peer] = true;
+    return cudaSuccess;
+}
+
+/* Without peer access such a copy would work, by the host: here it does not. */
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t stream)
+{
+    const char *name = "cudaMemcpyPeerAsync";
+    const int64_t begin_ns = now_ns();
+    ENTER(check_stream(name, stream));
+    const struct block *target = block_at(to), *source = block_at(from);
+    if (target == NULL || target->device != to_device || source == NULL ||
+        source->device != from_device)
+        return wrong(name, "memory of another device");
+    if (!at.peers[from_device][to_device] || !at.peers[to_device][from_device])
+        return wrong(name, "devices that are no peers");
+    if (stream->device != from_device)
+        return wrong(name, "a stream that is not the sender's");
+    if (bytes < LARGE_BYTES)
+        memmove(to, from, bytes);
+    record_peer(stream, to_device, bytes, begin_ns);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *bytes,
                                  size_t count, struct cudaMemcpyAttributes *attributes,
                                  size_t *first, size_t attribute_count, cudaStream_t stream)
@@ -578,10 +634,18 @@ cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+    const int64_t begin_ns = now_ns();
     ENTER(check_stream("cudaMemsetAsync", stream));
     if (!reaches(memory, stream->device))
         return wrong("cudaMemsetAsync", "memory of another device");
     memset(memory, value, bytes);
+    const CUpti_ActivityMemset4 record = {.kind = CUPTI_ACTIVITY_KIND_MEMSET,
+                                          .bytes = bytes,
+                                          .start = (uint64_t)begin_ns,
+                                          .end = (uint64_t)now_ns(),
+                                          .deviceId = (uint32_t)stream->device,
+                                          .streamId = stream->id};
+    add_record(&record, sizeof record);
     return cudaSuccess;
 }
 
