@@ -54,6 +54,8 @@ static const struct group {
     {"copies", "whole pipelines against bare copies", bench_cuda_copies, NEEDS_GPU},
     {"devices", "tiles dealt over several devices, against bare copies of all at once",
      bench_cuda_devices, NEEDS_GPU},
+    {"exchange", "chains and halos over two devices, against bare copies and kernels",
+     bench_cuda_exchange, NEEDS_GPU},
     {"dgemm", "the tiled DGEMM, four ways, against its limit and cuBLASXt", bench_cuda_dgemm,
      NEEDS_GPU},
     {"graphs", "graphs against calls, mapped memory against copies, over sizes of tiles",

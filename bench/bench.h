@@ -133,6 +133,7 @@ void bench_cuda_bare_close(struct bare_copies *copies);
 
 enum status bench_cuda_copies(struct bench *bench, struct error *error);
 enum status bench_cuda_devices(struct bench *bench, struct error *error);
+enum status bench_cuda_exchange(struct bench *bench, struct error *error);
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error);
 enum status bench_cuda_graphs(struct bench *bench, struct error *error);
 enum status bench_cuda_issue(struct bench *bench, struct error *error);

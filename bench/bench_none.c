@@ -44,6 +44,7 @@ enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run 
     }
 NO_GROUP(bench_cuda_copies)
 NO_GROUP(bench_cuda_devices)
+NO_GROUP(bench_cuda_exchange)
 NO_GROUP(bench_cuda_dgemm)
 NO_GROUP(bench_cuda_graphs)
 NO_GROUP(bench_cuda_issue)
