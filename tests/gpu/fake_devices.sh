@@ -140,8 +140,6 @@ done <<'END'
 2|FAKE_PEERS=0|can't reach each other's memory|-d cuda:0,1 --spread=chain -k scale,scale --exchange=peer
 2|FAKE_PEERS=0|can't reach each other's memory|-d cuda:0,1 -k stencil --columns=64 -t 16 --steps=2
 END
-run -- calibrate -q -d cuda:all
-[ "$code" -eq 2 ] || fault "calibrate -d cuda:all: exit code $code"
 
 # --- every call fails ---------------------------------------------------------------------------------
 # Clean-up only warns, so a run may still end well.
