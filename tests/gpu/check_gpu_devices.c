@@ -114,7 +114,7 @@ static void check_spans(const char *shown)
             continue;
         const struct op *op = &at.plan.ops[span->op];
         ck_assert_uint_eq(span->device, plan_stream_home(&at.plan, op->stream).device);
-        if (op->kind == OP_KERNEL && at.plan.batch <= 1)
+        if (op->kind == OP_KERNEL && at.plan.batch <= 1 && !at.plan.by_link)
             ck_assert_uint_eq(span->device, (uint32_t)op->tile % at.plan.devices);
         ck_assert_int_ge(span->start_ns, span->issue_ns);
         ck_assert_int_ge(span->end_ns, span->start_ns);
@@ -151,6 +151,14 @@ static const char *const cases[] = {
     "-k wave-launches,scale --intensity=3",
     "-k dgemm -n 1M --rows=1024 --inner=64 -t 16",
     "-t 4",
+    "--spread=chain -k scale,scale,scale,scale",
+    "--spread=chain -k scale,scale,scale,scale,sum --order=breadth",
+    "--spread=chain -k wave,scale,scale,scale --layout=stage --callbacks",
+    "--spread=chain -k scale,scale,scale,scale --exchange=host",
+    "--spread=chain -k scale,scale,scale,scale --exchange=host --order=breadth --scatter",
+    "--spread=chain -k scale,scale,scale,scale --ways=4 --cpu-share=0.3",
+    "--spread=chain -k scale,scale,scale,scale --memory=pageable",
+    "--spread=chain -k scan,scan,scan,scan-exclusive --carry=callback",
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
