@@ -130,7 +130,7 @@ static enum status open_halos(struct bench_run runs[HALOS], int millions, struct
     for (int i = 0; i < HALOS && status == STATUS_OK; i++) {
         char arguments[256];
         snprintf(arguments, sizeof arguments,
-                 "--device=cuda:0,1 --kernel=stencil --halo=8 --steps=64 --hide=%s -n %dM "
+                 "--device=cuda:0,1 --kernel=stencil --halo=8 --steps=16 --hide=%s -n %dM "
                  "--columns=64k -t 16",
                  hide[i], millions);
         status = bench_run_open(&runs[i], arguments, error);
@@ -213,9 +213,9 @@ enum status bench_cuda_exchange(struct bench *bench, struct error *error)
     if (status == STATUS_OK)
         status = measure_chain(bench, "light kernels, by the host", "host", 1, false, error);
     if (status == STATUS_OK)
-        bench_heading(bench, "a stencil of 64 steps over two devices, halo of 8 rows");
+        bench_heading(bench, "a stencil of 16 steps over two devices, halo of 8 rows");
     if (status == STATUS_OK)
-        status = measure_halo(bench, bench->quick ? 32 : 256, true, error);
+        status = measure_halo(bench, bench->quick ? 16 : 64, true, error);
     if (status == STATUS_OK)
         status = measure_halo(bench, 8, false, error);
     return status;

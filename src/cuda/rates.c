@@ -76,11 +76,11 @@ static enum status lay_out(struct probe *probe, const struct kernel *kernel, uin
     return STATUS_OK;
 }
 
-/* Returns the elements that take `flops_most` at `intensity`, between `least` and `most`. */
-static uint64_t elements_for(const struct kernel *kernel, uint32_t intensity, double flops_most,
-                             uint64_t least, uint64_t most)
+/* Returns the elements that take `flops_most` arithmetic, between `least` and `most`. */
+static uint64_t elements_for(const struct kernel *kernel, const struct kernel_params *params,
+                             double flops_most, uint64_t least, uint64_t most)
 {
-    double count = flops_most / fmax(1, kernel->flops * intensity);
+    double count = flops_most / fmax(1, kernel_flops_per_element(kernel, params));
     if (most < least || count > (double)most)
         return most;
     return count > (double)least ? (uint64_t)count : least;
@@ -93,10 +93,11 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
                                struct kernel_args args[SETS], double *ns, struct error *error)
 {
     const struct launches launches = {kernel, args, SETS, LAUNCHES};
-    uint64_t count = elements_for(kernel, intensity, KERNEL_FLOPS, KERNEL_LEAST, room);
+    struct kernel_params told = *params;
+    told.intensity = intensity;
+    uint64_t count = elements_for(kernel, &told, KERNEL_FLOPS, KERNEL_LEAST, room);
     for (int i = 0; i < SETS; i++) {
-        args[i].params = *params;
-        args[i].params.intensity = intensity;
+        args[i].params = told;
         args[i].count = count;
         args[i].blocks = kernel_blocks(kernel, count, machine_resident_blocks(machine));
     }
@@ -106,11 +107,11 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
 }
 
 /* Makes rates of an element's `light` ns at intensity 1 and `heavy` ns at the one asked for. */
-static void set_rates(const struct kernel *kernel, uint32_t intensity, double light,
-                      double heavy, double *bytes_per_s, double *flops_per_s)
+static void set_rates(const struct kernel *kernel, const struct kernel_params *params,
+                      double light, double heavy, double *bytes_per_s, double *flops_per_s)
 {
     *bytes_per_s = 1e9 * kernel_bytes_per_element(kernel) / light;
-    *flops_per_s = 1e9 * kernel->flops * intensity / heavy;
+    *flops_per_s = 1e9 * kernel_flops_per_element(kernel, params) / heavy;
 }
 
 static enum status measure_kernel(struct probe *probe, const struct machine *machine,
@@ -133,7 +134,7 @@ static enum status measure_kernel(struct probe *probe, const struct machine *mac
         time_kernel(probe, kernel, machine, count, params, params->intensity, args, &heavy,
                     error) != STATUS_OK)
         return error->status;
-    set_rates(kernel, params->intensity, light, heavy, &row->bytes_per_s, &row->flops_per_s);
+    set_rates(kernel, params, light, heavy, &row->bytes_per_s, &row->flops_per_s);
     return STATUS_OK;
 }
 
@@ -142,7 +143,7 @@ static double time_twin(const struct kernel *kernel, struct kernel_args *args, u
                         uint32_t intensity)
 {
     args->params.intensity = intensity;
-    args->count = elements_for(kernel, intensity, TWIN_FLOPS, TWIN_LEAST, room);
+    args->count = elements_for(kernel, &args->params, TWIN_FLOPS, TWIN_LEAST, room);
     return probe_twin_ns(kernel, args, REPEATS) / (double)args->count;
 }
 
@@ -167,7 +168,7 @@ static enum status measure_twin(const struct kernel *kernel, const struct kernel
     const uint32_t intensity = params->intensity;
     double light = time_twin(kernel, &args, room, 1);
     double heavy = intensity > 1 ? time_twin(kernel, &args, room, intensity) : light;
-    set_rates(kernel, intensity, light, heavy, &row->cpu_bytes_per_s, &row->cpu_flops_per_s);
+    set_rates(kernel, params, light, heavy, &row->cpu_bytes_per_s, &row->cpu_flops_per_s);
     host_unmap(memory, mapped);
     return STATUS_OK;
 }
