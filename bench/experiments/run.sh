@@ -15,6 +15,7 @@ launch       launch   0
 launch-1     launch   1  kernels throughput
 launch-32    launch   32 kernels throughput
 copies       copies   0
+devices      devices  0
 tiles-bare   tiles    0  bare batches
 tiles-stream tiles    0  streams
 tiles-stage  tiles    0  stages
