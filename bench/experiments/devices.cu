@@ -87,8 +87,8 @@ static void issue(const struct row &row, int copy)
     if (copy == 0)
         CHECK(cudaEventRecord(row.begin, row.stream));
     if (row.peer >= 0)
-        CHECK(cudaMemcpyPeerAsync(row.there, row.peer, row.here, row.device, BYTES,
-                                  row.stream));
+        CHECK(
+            cudaMemcpyPeerAsync(row.there, row.peer, row.here, row.device, BYTES, row.stream));
     else if (row.way == IN)
         CHECK(cudaMemcpyAsync(row.here + at, row.host + at, BYTES, cudaMemcpyHostToDevice,
                               row.stream));

@@ -6,24 +6,15 @@
 #
 #     tests/gpu/emit.sh PROGRAM [ELEMENTS]
 #
+# All are compiled first, JOBS at once (one for each processor), and then run in turn.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles, but of 30 and 31 tiles.
 # NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
 set -u
-program=$(realpath "${1:?the program}")
-wanted=${2:-67108864}
-here=$(realpath "$(dirname "$0")")
-compiler=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
 
-[ -x "$compiler" ] || exit 77
-"$program" -q --dry-run --device=cuda -n 64k -t 2 >/dev/null 2>&1
-[ $? -eq 77 ] && exit 77
-
-# elements OPTIONS...: prints how many elements to take.
+# elements WANTED OPTIONS...: prints how many elements to take.
 elements() {
+    wanted=$1
     while [ "$1" != -t ]; do shift; done
     case $2 in
     30 | 31) echo $((wanted + 3)) ;;
@@ -31,17 +22,40 @@ elements() {
     esac
 }
 
-# one OPTIONS...: prints a line about the settings; fails unless all went well.
+# Writes and compiles the program of line $2 of the settings, here; what is said is left beside it.
+if [ "${1:-}" = --make ]; then
+    options=$(sed -n "$2p" settings.txt)
+    # shellcheck disable=SC2086 # a word for each option
+    "$program" -q --device=cuda -n "$(elements "$wanted" $options)" $options --emit="$2.cu" >"$2.said" 2>&1 </dev/null &&
+        "$compiler" -O3 -arch=native -Xcompiler -Wall,-Wextra -o "tiles-$2" "$2.cu" >>"$2.said" 2>&1
+    exit 0
+fi
+
+program=$(realpath "${1:?the program}")
+wanted=${2:-67108864}
+compiler=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+script=$(realpath "$0")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export program wanted compiler
+cp "$(dirname "$script")/../emit/settings.txt" "$folder"
+cd "$folder" || exit 1
+
+[ -x "$compiler" ] || exit 77
+"$program" -q --dry-run --device=cuda -n 64k -t 2 >/dev/null 2>&1
+[ $? -eq 77 ] && exit 77
+
+seq "$(wc -l <settings.txt)" | PIPELINE_NO_RATES=1 xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --make
+
+# one LINE OPTIONS...: prints a line about the settings; fails unless all went well.
 one() {
-    count=$(elements "$@")
-    rm -f tiles.cu tiles
-    "$program" -q --device=cuda -n "$count" "$@" --emit=tiles.cu || return 1
-    "$compiler" -O3 -arch=native -Xcompiler -Wall,-Wextra -o tiles tiles.cu || return 1
-    ./tiles >said || {
-        cat said
+    line=$1
+    shift
+    if ! [ -x "tiles-$line" ] || ! "./tiles-$line" >said; then
+        cat "$line.said" said
         return 1
-    }
-    "$program" -q --device=cuda -n "$count" "$@" --format=json >own.json || return 1
+    fi
+    "$program" -q --device=cuda -n "$(elements "$wanted" "$@")" "$@" --format=json >own.json || return 1
     own=$(grep -o '"time_min_ms": *[0-9.e+-]*' own.json | head -n 1 | sed 's/.*: *//')
     awk -v own="$own" '{ printf "%10.3f %10.3f %6.2f ", $1, own, $1 / own }' said
 }
@@ -52,8 +66,9 @@ ratios=
 printf '%10s %10s %6s  %s\n' "emitted ms" "own ms" ratio settings
 while read -r options; do
     total=$((total + 1))
+    : >said
     # shellcheck disable=SC2086 # a word for each option
-    if line=$(one $options </dev/null 2>&1); then
+    if line=$(PIPELINE_NO_RATES=1 one $total $options </dev/null 2>&1); then
         echo "$line $options"
         ratios="$ratios $(echo "$line" | awk '{ print $3 }')"
     else
@@ -61,7 +76,7 @@ while read -r options; do
         echo "FAILED: $options"
         echo "$line"
     fi
-done <"$here/../emit/settings.txt"
+done <settings.txt
 # shellcheck disable=SC2086 # a word for each ratio
 middle=$(printf '%s\n' $ratios | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }')
 echo "$total settings, $failed failed; median ratio $middle"
