@@ -59,6 +59,13 @@ void outputs_discard(const struct options *options, struct outputs *outputs)
         output_file_discard(&outputs->arrays[i]);
 }
 
+/* nvcc tells what a file holds by the end of its name. */
+static bool is_cuda_source(const char *path)
+{
+    const char *end = strrchr(path, '.');
+    return end != NULL && strcmp(end, ".cu") == 0;
+}
+
 enum status outputs_write_program(const struct options *options, struct outputs *outputs,
                                   const struct plan *plan, const struct settings *settings,
                                   struct error *error)
@@ -69,7 +76,8 @@ enum status outputs_write_program(const struct options *options, struct outputs 
         return status;
     status = output_file_commit(&outputs->program, error);
     if (status == STATUS_OK)
-        note_print(options->quiet, "%.200s: nvcc -O3 compiles it", options->emit);
+        note_print(options->quiet, "%.200s: nvcc %s-O3 compiles it", options->emit,
+                   is_cuda_source(options->emit) ? "" : "-x cu ");
     return status;
 }
 

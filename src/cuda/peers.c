@@ -38,8 +38,8 @@ enum status cuda_peers_join(const struct cuda_devices *devices, uint32_t from, u
     return status == STATUS_OK ? cuda_devices_select(devices, 0, error) : status;
 }
 
-static enum status join_or_refuse(const struct cuda_devices *devices, uint32_t from,
-                                  uint32_t to, struct error *error)
+static enum status join_or_refuse(const struct plan *plan, const struct cuda_devices *devices,
+                                  uint32_t from, uint32_t to, struct error *error)
 {
     bool can;
     if (cuda_peers_can(devices, from, to, &can, error) != STATUS_OK)
@@ -47,9 +47,10 @@ static enum status join_or_refuse(const struct cuda_devices *devices, uint32_t f
     if (!can)
         return error_set(
             error, STATUS_USAGE,
-            "--exchange=peer: cuda:%d and cuda:%d can't reach each other's memory: "
-            "allowed is host",
-            devices->items[from].number, devices->items[to].number);
+            "--exchange=peer: cuda:%d and cuda:%d can't reach each other's memory: %s",
+            devices->items[from].number, devices->items[to].number,
+            plan->has_halo ? "a stencil needs devices that can, or one alone"
+                           : "allowed is host");
     return cuda_peers_join(devices, from, to, error);
 }
 
@@ -67,7 +68,7 @@ enum status cuda_peers_enable(const struct plan *plan, const struct cuda_devices
         if (joined[from][to])
             continue;
         joined[from][to] = joined[to][from] = true;
-        status = join_or_refuse(devices, from, to, error);
+        status = join_or_refuse(plan, devices, from, to, error);
     }
     return status;
 }

@@ -329,9 +329,10 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
         (machine->peer_bytes_per_s <= 0 || machine->peer_joint_bytes_per_s <= 0))
         return error_set(error, STATUS_USAGE,
                          "--exchange=peer: the machine %s has no devices that copy to each "
-                         "other, or its file does not say how fast (peer_bytes_per_s): allowed "
-                         "is host",
-                         machine->name);
+                         "other, or its file does not say how fast (peer_bytes_per_s): %s",
+                         machine->name,
+                         plan->has_halo ? "a stencil needs such devices, or one alone"
+                                        : "allowed is host");
     if (plan_devices(plan) > 1 && rule_checks_dependencies(machine))
         return error_set(error, STATUS_USAGE,
                          "the machine %s is of a generation of which it is not known what "
