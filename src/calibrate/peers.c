@@ -17,7 +17,8 @@ enum pair_row { ONE_WAY, BOTH_WAYS, SHORT };
 
 static enum status time_pair(struct rig *rig, uint32_t sender, struct pair *pair)
 {
-    const struct row alike = {.steps = (const char[]){ROW_PEER, '\0'},
+    static const char step[] = {ROW_PEER, '\0'};
+    const struct row alike = {.steps = step,
                               .count = LONG_COPIES,
                               .bytes = LONG_BYTES,
                               .devices = settings_devices(&rig->settings),
