@@ -27,6 +27,8 @@ $(O)/walk: tests/library/walk.c $(O)/libpipeline.a
 # Debian's clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 are all that WebAssembly takes.
 WASM_CC ?= clang --target=wasm32-wasi
 WASM_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -ffp-contract=off -Isrc -Isrc/lib -I. -Wall
+# The linker's own 64 KiB of stack are too few, and what grows beyond them grows into the data.
+WASM_STACK := -Wl$(COMMA)-z$(COMMA)stack-size=1048576
 WASM_OBJECTS := $(LIBRARY:%.c=$(OBJ)/wasm/%.o) $(OBJ)/wasm/machine_texts.o
 $(OBJ)/wasm/machine_texts.o: $(O)/generated/machine_texts.c
 	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
@@ -35,12 +37,12 @@ $(OBJ)/wasm/%.o: %.c
 	$(call compile,$(WASM_CC) $(WASM_CFLAGS))
 $(O)/walk.wasm: $(OBJ)/wasm/tests/library/walk.o $(WASM_OBJECTS)
 	$(say) LINK $@
-	$(call write,$(WASM_CC) -o $(NEW) $^ -lm)
+	$(call write,$(WASM_CC) $(WASM_STACK) -o $(NEW) $^ -lm)
 # The library as a page loads it: its own functions, and memory to pass strings in.
 EXPORTS := malloc free $(shell grep -ow 'pipeline_[a-z_]*' src/lib/pipeline.h | sort -u)
 $(O)/pipeline.wasm: $(WASM_OBJECTS)
 	$(say) LINK $@
-	$(call write,$(WASM_CC) -mexec-model=reactor $(EXPORTS:%=-Wl$(COMMA)--export-if-defined=%) -o $(NEW) $^ -lm)
+	$(call write,$(WASM_CC) $(WASM_STACK) -mexec-model=reactor $(EXPORTS:%=-Wl$(COMMA)--export-if-defined=%) -o $(NEW) $^ -lm)
 
 # The command, the library and, in `check-wasm`, WebAssembly give the same nanoseconds.
 .PHONY: library check-library check-wasm

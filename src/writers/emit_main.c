@@ -112,7 +112,7 @@ static const char *slots_bytes(const struct emit_program *program, bool values,
 {
     const struct plan *plan = program->plan;
     const char *slots = emit_slots_name(program), *batch = plan->batch > 1 ? "BATCH * " : "";
-    char times[EXPRESSION] = "";
+    char times[32] = "";
     if (program->slots >= program->batches) {
         snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? "TILES" : "N", type);
         return text;

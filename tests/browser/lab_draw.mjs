@@ -18,7 +18,7 @@ const floor = { elements: 2 ** 14 };
 const ceiling = { elements: 2 ** 31, tiles: 1024, streams: 64, intensity: 4096, columns: 8192, rows: 16384, inner: 4096 };
 
 const ofRows = /transpose|dgemm/; // tiles of whole rows
-const alone = /transpose|dgemm|stride-copy|wave-launches/; // kernels that follow none
+const alone = /transpose|dgemm|stride-copy|wave-launches|stencil/; // kernels that follow none
 const folds = /^(reduce|sum|all|finite)/; // kernels that none follows
 const refused = '-1 0 1.5 12q 4G nan yes stage ../../etc <b>'.split(' '); // by most options
 
@@ -83,6 +83,10 @@ class Draw {
         mend(old && settings.connections !== '1', 'connections');
         mend(old || broken || settings.memory === 'pageable', 'issue');
         mend(settings.memory === 'mapped' && (broken || ofRows.test(settings.kernel) || scans), 'memory');
+        for (const name of ['spread', 'exchange']) mend(true, name); // the lab has one device
+        if (settings.kernel === 'stencil')
+            for (const name of ['ways', 'order', 'layout', 'streams', 'priorities', 'callbacks', 'pack', 'scatter', 'memory', 'issue', 'mistake', 'cpu-share'])
+                mend(true, name);
         for (const name of ['runs', 'warmup']) mend(settings.mistake === 'lazy-loading', name);
     }
 
