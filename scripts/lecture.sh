@@ -156,12 +156,13 @@ slide() {
 }
 
 # A line for each slide of a lesson: its number, lesson, first and last run, and which part it is. More than
-# six runs take two slides. The slides before them are the title and the contents.
+# six runs take two slides. The slides before them are the title and $contents of contents.
+contents=3
 number_slides() {
     for file in "$here"/../configs/lessons/*.ini; do
         name=$(basename "$file" .ini)
         echo "$name $(grep -c '^# run: ' "$work/$name.csv")"
-    done | awk -v number=3 '
+    done | awk -v number=$((1 + contents)) '
         $2 <= 6 { print ++number, $1, 1, $2 }
         $2 > 6 {
             print ++number, $1, 1, int($2 / 2), " (1 of 2)"
@@ -169,8 +170,8 @@ number_slides() {
         }'
 }
 
-# contents NUMBER FROM TO
-contents() {
+# contents_slide NUMBER FROM TO
+contents_slide() {
     echo "<section id=\"$1\" class=\"contents\"><h2>Lessons $2 to $3</h2><ol start=\"$2\">"
     awk '!seen[$2]++' "$work/slides" | sed -n "$2,$3p" | while read -r number name _; do
         echo "<li><a href=\"#$number\">$(head_says "$name" 'Question: ')</a></li>"
@@ -191,8 +192,9 @@ deck() {
     echo 'one by one; Home and End go to the first and the last; <code>n</code> shows and hides these notes.</p>'
     echo '</aside>'
     echo '</section>'
-    contents 2 1 $(((lessons + 1) / 2))
-    contents 3 $(((lessons + 3) / 2)) "$lessons"
+    for part in $(seq $contents); do
+        contents_slide $((1 + part)) $((lessons * (part - 1) / contents + 1)) $((lessons * part / contents))
+    done
     while read -r number name from to part; do
         slide "$number" "$name" "$from" "$to" "${part:+ $part}"
     done <"$work/slides"

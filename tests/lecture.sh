@@ -35,7 +35,8 @@ deck=$made/deck.html
 book=$made/book.html
 
 # The slides of a lesson are found by the command on them; each of its runs but a slide's first has a veil.
-slides=3
+contents=3
+slides=$((1 + contents))
 runs=0
 for file in configs/lessons/*.ini; do
     number=$(expr "$(basename "$file" | cut -c 1-2)" + 0)
@@ -50,9 +51,9 @@ done
 veils=$(grep -c '^<i class="veil"' "$deck")
 same slides "$(grep -c '^<section id="[0-9]*"' "$deck")" "$slides"
 same "headings of slides" "$(grep -cE '<h[12]>' "$deck")" "$slides"
-same "runs on slides" "$((veils + slides - 3))" "$runs"
-same "pictures with names" "$(grep -c '^<figure .*aria-label="Timeline, simulated, ' "$deck")" "$((slides - 2))"
-same "notes of slides" "$(grep -c '^<aside' "$deck")" "$((slides - 2))"
+same "runs on slides" "$((veils + slides - 1 - contents))" "$runs"
+same "pictures with names" "$(grep -c '^<figure .*aria-label="Timeline, simulated, ' "$deck")" "$((slides - contents))"
+same "notes of slides" "$(grep -c '^<aside' "$deck")" "$((slides - contents))"
 same "pages of deck.pdf" "$(grep -ac '^/Type /Page$' "$made/deck.pdf")" "$((slides + veils))"
 
 if [ -e "$made/lab.html" ]; then

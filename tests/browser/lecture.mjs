@@ -26,11 +26,11 @@ const shown = (page) => page.evaluate(() => ({
 test('keys turn slides and add runs', () => open('deck', {}, async (page) => {
     const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); return shown(page); };
     assert.deepEqual(await shown(page), { slide: '1', veils: 0, hash: '#1' });
-    assert.deepEqual(await press('ArrowRight', ' ', 'PageDown'), { slide: '4', veils: 1, hash: '#4' });
-    assert.deepEqual(await press('ArrowDown'), { slide: '4', veils: 0, hash: '#4.1' });
-    assert.deepEqual(await press('ArrowRight'), { slide: '5', veils: 1, hash: '#5' });
-    assert.deepEqual(await press('ArrowLeft'), { slide: '4', veils: 0, hash: '#4.1' });
-    assert.deepEqual(await press('ArrowUp', 'PageUp'), { slide: '3', veils: 0, hash: '#3' });
+    assert.deepEqual(await press('ArrowRight', ' ', ' ', 'PageDown'), { slide: '5', veils: 1, hash: '#5' });
+    assert.deepEqual(await press('ArrowDown'), { slide: '5', veils: 0, hash: '#5.1' });
+    assert.deepEqual(await press('ArrowRight'), { slide: '6', veils: 1, hash: '#6' });
+    assert.deepEqual(await press('ArrowLeft'), { slide: '5', veils: 0, hash: '#5.1' });
+    assert.deepEqual(await press('ArrowUp', 'PageUp'), { slide: '4', veils: 0, hash: '#4' });
     assert.deepEqual(await press('Home', 'ArrowLeft'), { slide: '1', veils: 0, hash: '#1' });
     const last = await press('End');
     assert.equal(last.veils, 0);
@@ -38,14 +38,14 @@ test('keys turn slides and add runs', () => open('deck', {}, async (page) => {
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H2');
 }));
 
-test('clicks, swipes, links and addresses', () => open('deck#11.1', { hasTouch: true }, async (page) => {
-    assert.deepEqual(await shown(page), { slide: '11', veils: 1, hash: '#11.1' });
+test('clicks, swipes, links and addresses', () => open('deck#12.1', { hasTouch: true }, async (page) => {
+    assert.deepEqual(await shown(page), { slide: '12', veils: 1, hash: '#12.1' });
     await page.mouse.click(900, 400);
-    assert.equal((await shown(page)).hash, '#11.2');
+    assert.equal((await shown(page)).hash, '#12.2');
     await page.mouse.click(100, 400);
-    assert.equal((await shown(page)).hash, '#11.1');
+    assert.equal((await shown(page)).hash, '#12.1');
     await page.touchscreen.tap(900, 400);
-    assert.equal((await shown(page)).hash, '#11.2');
+    assert.equal((await shown(page)).hash, '#12.2');
     await page.evaluate(() => {
         const touch = (x) => new Touch({ identifier: 1, target: document.body, clientX: x, clientY: 300 });
         const send = (type, touches, changedTouches) => document.body.dispatchEvent(
@@ -53,17 +53,17 @@ test('clicks, swipes, links and addresses', () => open('deck#11.1', { hasTouch: 
         send('touchstart', [touch(300)], [touch(300)]);
         send('touchend', [], [touch(600)]);
     });
-    assert.equal((await shown(page)).hash, '#11.1');
+    assert.equal((await shown(page)).hash, '#12.1');
     await page.evaluate(() => { location.hash = '#2'; });
     await page.click('.at a');
-    assert.equal((await shown(page)).slide, '4');
+    assert.equal((await shown(page)).slide, '5');
     await page.evaluate(() => { location.hash = '#999.7'; });
     await page.waitForFunction(() => location.hash !== '#999.7');
     await page.evaluate(() => { location.hash = '#no'; });
     await page.waitForFunction(() => location.hash === '#1');
 }));
 
-test('notes', () => open('deck?notes#11', {}, async (page) => {
+test('notes', () => open('deck?notes#12', {}, async (page) => {
     const notes = page.locator('.at aside');
     assert.match(await notes.innerText(), /pipeline lesson 8\b/);
     const slide = await page.locator('.at').boundingBox(), below = await notes.boundingBox();
@@ -114,7 +114,7 @@ test('the book does not scroll sideways', async (t) => {
 });
 
 test('axe-core finds nothing serious', async (t) => {
-    for (const [name, colorScheme] of [['deck#11', 'light'], ['deck#2', 'light'], ['deck?notes#1', 'light'], ['deck?notes#11', 'light'], ['book', 'light'], ['book', 'dark']])
+    for (const [name, colorScheme] of [['deck#12', 'light'], ['deck#2', 'light'], ['deck?notes#1', 'light'], ['deck?notes#12', 'light'], ['book', 'light'], ['book', 'dark']])
         await t.test(`${name} ${colorScheme}`, () => open(name, { colorScheme }, async (page) => {
             assert.deepEqual(await axeFindings(page), []);
         }));
