@@ -305,6 +305,55 @@ START_TEST(long_insides_hide_the_exchange)
 }
 END_TEST
 
+/* Returns what a report says that a cause cost, in ns; -1 where it does not name it. */
+static int64_t cost_of(const char *report, const char *cause)
+{
+    char code[64];
+    snprintf(code, sizeof code, "\"code\": \"%s\"", cause);
+    const char *at = strstr(report, code);
+    const char *ns = at != NULL ? strstr(at, "\"ns\": ") : NULL;
+    return ns != NULL ? strtoll(ns + strlen("\"ns\": "), NULL, 10) : -1;
+}
+
+/* What an exchange costs that is longer than the inner rows is what links that take no time
+ * would save, and the events' way from device to device, hidden or not; where the inner rows
+ * are longer it costs nothing. */
+START_TEST(long_exchanges_are_told)
+{
+    struct settings settings = halo_settings(2, 8, 1, 2, 40);
+    settings.columns = 1 << 19;
+    settings.elements = 1 << 23;
+    struct machine machine = h200();
+    struct plan plan = plan_of(&settings, &machine);
+    struct timeline slow = simulated(&machine, &plan);
+    machine.peer_bytes_per_s = machine.peer_joint_bytes_per_s = 1e16;
+    machine.peer_latency_ns = 0;
+    struct timeline fast = simulated(&machine, &plan);
+    const double saved_ns = (double)(timeline_time_ns(&slow) - timeline_time_ns(&fast));
+    timeline_free(&slow);
+    timeline_free(&fast);
+    plan_free(&plan);
+    static const char *const hides[] = {"yes", "no"}, *const elements[] = {"8M", "32M"};
+    for (int hide = 0; hide < 2; hide++)
+        for (int large = 0; large < 2; large++) {
+            char line[256];
+            snprintf(line, sizeof line,
+                     "-q -d sim:h200*2 --no-data -n %s -t 8 -k stencil --steps=40 "
+                     "--columns=512k --halo=2 --hide=%s --format=json",
+                     elements[large], hides[hide]);
+            ck_assert_int_eq(program_run(line), 0);
+            const int64_t cost_ns = cost_of(program_out, "long-exchange");
+            const int64_t bare_ns = cost_of(program_out, "bare-exchange");
+            ck_assert_msg((cost_ns > 0) == !large, "%s: %lld ns", line, (long long)cost_ns);
+            ck_assert_msg((bare_ns > 0) == hide, "%s: %lld ns", line, (long long)bare_ns);
+            if (!large)
+                ck_assert_msg((double)cost_ns > 0.8 * saved_ns &&
+                                  (double)cost_ns < 2 * saved_ns,
+                              "%lld of %.0f ns", (long long)cost_ns, saved_ns);
+        }
+}
+END_TEST
+
 /* Reports have the halo's settings and figures where there is one, and nowhere else. */
 START_TEST(reports_tell_of_the_exchange)
 {
@@ -328,6 +377,7 @@ START_TEST(reports_tell_of_the_exchange)
     assert_has(program_out, "exchange hidden");
     assert_has(program_out, "bare-exchange");
     assert_has(program_out, "--hide=yes");
+    assert_has(program_out, "all steps: they can't overlap");
 }
 END_TEST
 
@@ -388,6 +438,7 @@ Suite *halo_suite(void)
     TCase *figures = tcase_create("figures");
     tcase_add_checked_fixture(figures, test_folder_enter, test_folder_leave);
     tcase_add_test(figures, long_insides_hide_the_exchange);
+    tcase_add_test(figures, long_exchanges_are_told);
     tcase_add_test(figures, reports_tell_of_the_exchange);
     suite_add_tcase(suite, figures);
     TCase *refusals = tcase_create("refusals");

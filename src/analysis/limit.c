@@ -178,7 +178,7 @@ static struct limit_needs needs_by_link(const struct machine *machine,
     const double handed = share * work->handed_bytes;
     struct limit_needs needs = {.kernels = share * work->kernels_ns,
                                 .figure = "h2d_bytes_per_s"};
-    if (machine->peer_bytes_per_s > 0)
+    if (machine_has_peers(machine))
         need_as_peers(machine, work->devices, in, out, handed, &needs);
     else
         need_by_host(machine, work->devices, in, out, handed, &needs);

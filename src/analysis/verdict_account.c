@@ -49,7 +49,7 @@ static double bound_work(const void *context, const struct span *span)
     if (span->kind == OP_KERNEL && facts->plan->memory == MEMORY_MAPPED)
         return (double)span->bytes;
     if (op_is_copy(span->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
-        facts->machine->peer_bytes_per_s > 0)
+        machine_has_peers(facts->machine))
         return 0; /* the limit knows a better way */
     double rate = span->kind == OP_H2D    ? bound->in_ns
                   : span->kind == OP_D2H  ? bound->out_ns
@@ -87,7 +87,7 @@ static void find_rates(struct verdict_bound *bound)
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
     const uint32_t devices = plan_devices(bound->facts->plan);
-    if (bound->facts->plan->by_link && machine->peer_bytes_per_s > 0) {
+    if (bound->facts->plan->by_link && machine_has_peers(machine)) {
         find_peer_rates(bound);
         return;
     }

@@ -241,6 +241,17 @@ static enum verdict_code call_cause(const struct verdict_case *facts,
     return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
 }
 
+/* Returns the cause of a copy from device to device that somebody waited for. A chain's have to
+ * be; a stencil's could be hidden behind the inner rows, where these are in a stream of their
+ * own and take as long. */
+static enum verdict_code peer_cause(const struct plan *plan)
+{
+    const bool hides = plan->streams > plan_devices(plan);
+    if (!plan->has_halo)
+        return VERDICT_REST;
+    return hides ? VERDICT_LONG_EXCHANGE : VERDICT_BARE_EXCHANGE;
+}
+
 static enum verdict_code work_cause(const struct verdict_case *facts,
                                     const struct path_piece *piece)
 {
@@ -249,6 +260,8 @@ static enum verdict_code work_cause(const struct verdict_case *facts,
     bool staged = rule_copy_staged(facts->plan, &facts->plan->ops[span->op]);
     if (op_is_copy(span->kind))
         return staged ? VERDICT_PAGEABLE_MEMORY : VERDICT_REST;
+    if (span->kind == OP_PEER)
+        return peer_cause(facts->plan);
     if (span->kind == OP_MEMSET && legacy)
         return VERDICT_BLOCKING_STREAM;
     return marked(MARKED_WORK, span->kind);
@@ -262,9 +275,15 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
     if (piece->kind == PIECE_WORK)
         return work_cause(facts, piece);
     /* Handing an op over takes long, unless what it waited for is a cause. */
-    enum verdict_code link = verdict_link_cause(facts, piece);
-    bool callback = span_of(facts, piece->span)->kind == OP_CALLBACK;
-    return link != VERDICT_REST ? link : callback ? VERDICT_SLOW_CALLBACK : VERDICT_SMALL_TILES;
+    enum verdict_code cause = verdict_link_cause(facts, piece);
+    const enum op_kind kind = span_of(facts, piece->span)->kind;
+    const bool by_peer =
+        piece->link == LINK_HELD && span_of(facts, piece->from)->kind == OP_PEER;
+    if (cause == VERDICT_REST && (kind == OP_PEER || by_peer))
+        cause = peer_cause(facts->plan);
+    if (cause == VERDICT_REST)
+        cause = kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_SMALL_TILES;
+    return cause;
 }
 
 /* --- work slower than the machine's rate --- */

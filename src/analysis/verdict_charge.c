@@ -190,19 +190,21 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
     return there ? code : given->pack ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }
 
-/* Charges up to *left_ns of what the best settings leave to what the way that tiles go costs
- * even so: their own path shows it. Elsewhere tiles can have any size, and the best one
- * balances that against what few tiles cost. */
+/* Charges up to *left_ns of what the best settings leave to what the way that tiles go, or an
+ * exchange, costs even so: their own path shows it. Elsewhere tiles can have any size, and the
+ * best one balances that against what few tiles cost. */
 static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
                                       struct error *error)
 {
-    static const enum verdict_code codes[] = {VERDICT_PACKING, VERDICT_SMALL_TILES,
-                                              VERDICT_MAPPED_MEMORY, VERDICT_ONE_COPY_ENGINE};
+    static const enum verdict_code codes[] = {VERDICT_LONG_EXCHANGE, VERDICT_PACKING,
+                                              VERDICT_SMALL_TILES, VERDICT_MAPPED_MEMORY,
+                                              VERDICT_ONE_COPY_ENGINE};
     const struct settings *better = &judgement->whatif.better;
     struct verdict_account account;
     struct timeline timeline;
     struct plan plan;
-    if (*left_ns <= 0 || !(better->scatter || better->pack || better->issue == ISSUE_BATCH))
+    if (*left_ns <= 0 || !(better->scatter || better->pack || better->issue == ISSUE_BATCH ||
+                           judgement->facts->plan->has_halo))
         return STATUS_OK;
     enum status status = plan_build(better, judgement->facts->model, &plan, error);
     if (status != STATUS_OK)
@@ -213,7 +215,8 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
         int64_t cost_ns = earlier(later(0, account.items[codes[i]].cost_ns), *left_ns);
         struct verdict *item = &judgement->items[way_code(&judgement->whatif.given, codes[i])];
         item->cost_ns += cost_ns;
-        item->tried |= cost_ns > 0; /* and nothing better was found */
+        /* And nothing better was found, where tiles could go otherwise. */
+        item->tried |= cost_ns > 0 && codes[i] != VERDICT_LONG_EXCHANGE;
         *left_ns -= cost_ns;
     }
     timeline_free(&timeline);
@@ -222,16 +225,22 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
 }
 
 /* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
- * being short, to what their path shows, and to kernels that take longer than at full rate. */
+ * being short, to what their path shows, and to kernels that take longer than at full rate. An
+ * exchange comes first: a larger array hides it, but it is what takes the time. */
 static enum status charge_remains(struct verdict_judgement *judgement, int64_t left_ns,
                                   struct error *error)
 {
     const struct whatif *whatif = &judgement->whatif;
+    const bool has_halo = judgement->facts->plan->has_halo;
+    enum status status = STATUS_OK;
+    if (has_halo)
+        status = charge_better_path(judgement, &left_ns, error);
     int64_t short_ns = earlier(whatif->short_ns, left_ns);
     judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
-    enum status status = charge_better_path(judgement, &left_ns, error);
-    if (judgement->facts->limit->cause == LIMIT_COMPUTE || judgement->facts->plan->has_halo)
+    if (!has_halo)
+        status = charge_better_path(judgement, &left_ns, error);
+    if (judgement->facts->limit->cause == LIMIT_COMPUTE || has_halo)
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
     return status;
 }

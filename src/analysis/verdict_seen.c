@@ -9,18 +9,23 @@
 /* Counts of what a plan has, and times of what its timeline shows. */
 struct sight {
     uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits, peers;
+    uint32_t step_ops; /* a stencil's launches, copies to neighbours, records and waits */
     uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
     uint32_t most_copies; /* that one op is made of */
     uint32_t exchanges;   /* copies out by which devices hand tiles on, and their bytes */
     uint64_t exchanged_bytes;
     uint64_t alloc_bytes;
-    int64_t callbacks_ns;             /* of all callbacks */
-    int64_t packs_ns, syncs_ns;       /* of all the host's packing and waiting */
-    int64_t gpu_end_ns, cpu_end_ns;   /* the last ends */
-    int64_t peers_ns;                 /* of all copies from device to device */
+    int64_t callbacks_ns;           /* of all callbacks */
+    int64_t packs_ns, syncs_ns;     /* of all the host's packing and waiting */
+    int64_t gpu_end_ns, cpu_end_ns; /* the last ends */
+    int64_t peers_ns;               /* of all copies from device to device */
+    int64_t handed_ns;              /* from kernels by such a copy to kernels, so often: */
+    uint32_t handed;
     int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
     int64_t first_kernel_ns;
+    uint64_t most_elements; /* of a launch, and how long the first such kernel took */
+    int64_t most_kernel_ns;
     int64_t first_call_ns; /* the longest call of a launch */
 };
 
@@ -34,6 +39,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
     sight->peers += op->kind == OP_PEER;
+    sight->step_ops += !op_is_copy(op->kind) && op->kind != OP_MEMSET;
     if (op->kind == OP_D2H && op->copy.host.buffer == BUFFER_HOST_EXCHANGE) {
         sight->exchanges++;
         sight->exchanged_bytes += op_bytes(op);
@@ -53,9 +59,20 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->legacy_memsets += op->kind == OP_MEMSET;
 }
 
-static void see_span(const struct timeline *timeline, const struct span *span,
+static void see_kernel(const struct op *op, int64_t length_ns, struct sight *sight)
+{
+    if (sight->first_kernel_ns == 0)
+        sight->first_kernel_ns = length_ns;
+    if (op->kernel.count > sight->most_elements) {
+        sight->most_elements = op->kernel.count;
+        sight->most_kernel_ns = length_ns;
+    }
+}
+
+static void see_span(const struct verdict_case *facts, const struct span *span,
                      struct sight *sight)
 {
+    const struct timeline *timeline = facts->timeline;
     int64_t length_ns = span->end_ns - span->start_ns;
     if (span->kind == OP_CALLBACK)
         sight->callbacks_ns += length_ns;
@@ -73,11 +90,28 @@ static void see_span(const struct timeline *timeline, const struct span *span,
         sight->first_in_ns = length_ns;
     if (span->kind == OP_D2H)
         sight->last_out_ns = length_ns;
-    if (span->kind == OP_KERNEL && sight->first_kernel_ns == 0)
-        sight->first_kernel_ns = length_ns;
+    if (span->kind == OP_KERNEL)
+        see_kernel(&facts->plan->ops[span->op], length_ns, sight);
     if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
         sight->first_call_ns = later(sight->first_call_ns, timeline->issue_ns[span->op + 1] -
                                                                timeline->issue_ns[span->op]);
+}
+
+/* Counts a kernel that waited for a copy from another device, and how long it was then since
+ * the kernel had ended that the copy waited for. */
+static void see_handing_over(const struct verdict_case *facts, uint32_t index,
+                             struct sight *sight)
+{
+    const struct span *spans = facts->timeline->spans;
+    const struct hold *holds = facts->critical->holds;
+    const uint32_t peer = holds[index].span;
+    if (spans[index].kind != OP_KERNEL || peer == SPAN_NONE || spans[peer].kind != OP_PEER)
+        return;
+    const uint32_t sender = holds[peer].span;
+    if (sender == SPAN_NONE || spans[sender].kind != OP_KERNEL)
+        return;
+    sight->handed++;
+    sight->handed_ns += spans[index].start_ns - spans[sender].end_ns;
 }
 
 static struct sight sight_of(const struct verdict_case *facts)
@@ -85,8 +119,10 @@ static struct sight sight_of(const struct verdict_case *facts)
     struct sight sight = {0};
     for (uint32_t i = 0; i < facts->plan->op_count; i++)
         see_op(facts->plan, &facts->plan->ops[i], &sight);
-    for (uint32_t i = 0; i < facts->timeline->span_count; i++)
-        see_span(facts->timeline, &facts->timeline->spans[i], &sight);
+    for (uint32_t i = 0; i < facts->timeline->span_count; i++) {
+        see_span(facts, &facts->timeline->spans[i], &sight);
+        see_handing_over(facts, i, &sight);
+    }
     return sight;
 }
 
@@ -98,7 +134,13 @@ static void see_small_tiles(const struct verdict_case *facts, const struct sight
     const char *work = sight->copies > 0 ? "copy" : "kernel";
     char time[UNITS_TEXT], gap[UNITS_TEXT];
     units_time(work_ns, time);
-    if (plan->batch <= 1)
+    if (plan->has_halo)
+        snprintf(text, VERDICT_SEEN,
+                 "%" PRIu32 " steps, for each of which the host issues %" PRIu32
+                 " ops; a step's largest kernel takes %s",
+                 plan->params.steps, sight->step_ops / plan->params.steps,
+                 units_time(sight->most_kernel_ns, gap));
+    else if (plan->batch <= 1)
         snprintf(text, VERDICT_SEEN,
                  "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
                  "%s takes %s",
@@ -238,6 +280,14 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  "%" PRIu32 " copies from device to device took %s in all, behind the steps "
                  "that they are from",
                  sight->peers, units_time(sight->peers_ns, a));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_LONG_EXCHANGE:
+        if (sight->handed > 0)
+            snprintf(text, room,
+                     "from the end of a step's kernel to the next one's start there are %s, "
+                     "with the copy between them, and a step's largest kernel takes %s",
+                     units_time(sight->handed_ns / sight->handed, a),
+                     units_time(sight->most_kernel_ns, b));
         return EVIDENCE_CERTAIN;
     case VERDICT_PACKING:
         snprintf(text, room,

@@ -104,7 +104,7 @@ static struct settings put_right(const struct search *search)
     settings.priority_count = 0;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
-    if (settings.exchange == EXCHANGE_HOST && search->machine->peer_bytes_per_s > 0)
+    if (settings.exchange == EXCHANGE_HOST && machine_has_peers(search->machine))
         settings.exchange = EXCHANGE_PEER;
     settings.hide = settings_has_halo(&settings) ? HIDE_YES : settings.hide;
     settings.ways = settings.ways < 3 ? 3 : settings.ways;

@@ -113,7 +113,7 @@ enum status calibrate_peers(struct rig *rig)
     uint32_t which = 0;
     char each[96] = "";
     enum status status = STATUS_OK;
-    if (devices < 2 || machine->peer_bytes_per_s <= 0)
+    if (devices < 2 || !machine_has_peers(machine))
         return STATUS_OK; /* they can't reach each other's memory */
     for (uint32_t i = 0; i + 1 < devices && status == STATUS_OK; i++) {
         status = time_pair(rig, i, &pair);

@@ -208,6 +208,12 @@ double machine_mapped_share(const struct machine *machine, const struct kernel *
 #define MACHINE_NEVER_NS (INT64_MAX / 8)
 int64_t machine_round_ns(double ns);
 
+/* Returns true if the machine's devices copy to one another, and its file says how fast. */
+static inline bool machine_has_peers(const struct machine *machine)
+{
+    return machine->peer_bytes_per_s > 0 && machine->peer_joint_bytes_per_s > 0;
+}
+
 /* Rounds a time up to whole ns, as simulated work does, lest very short work takes none. */
 static inline int64_t machine_ceil_ns(double ns)
 {

@@ -279,9 +279,9 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     plan->packs = settings->pack;
     plan->devices = settings_devices(settings);
     plan->by_link = settings_by_link(settings);
-    plan->by_host = plan->by_link &&
-                    (settings->exchange == EXCHANGE_HOST ||
-                     (settings->exchange == EXCHANGE_AUTO && machine->peer_bytes_per_s <= 0));
+    plan->by_host =
+        plan->by_link && (settings->exchange == EXCHANGE_HOST ||
+                          (settings->exchange == EXCHANGE_AUTO && !machine_has_peers(machine)));
     plan->has_halo = settings_has_halo(settings);
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;

@@ -325,11 +325,11 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
             "--issue=batch: the machine %s knows no batches of copies, or its file "
             "does not say how they run (batch_gap_ns, issue_batch_copy_ns)",
             machine->name);
-    if (plan->has_peers &&
-        (machine->peer_bytes_per_s <= 0 || machine->peer_joint_bytes_per_s <= 0))
+    if (plan->has_peers && !machine_has_peers(machine))
         return error_set(error, STATUS_USAGE,
                          "--exchange=peer: the machine %s has no devices that copy to each "
-                         "other, or its file does not say how fast (peer_bytes_per_s): %s",
+                         "other, or its file does not say how fast (peer_bytes_per_s, "
+                         "peer_joint_bytes_per_s): %s",
                          machine->name,
                          plan->has_halo ? "a stencil needs such devices, or one alone"
                                         : "allowed is host");

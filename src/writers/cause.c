@@ -165,10 +165,12 @@ static bool is_slowness(const struct run_report *run, enum verdict_code code,
                         const struct span *span)
 {
     bool batch = run->settings != NULL && run->settings->issue == ISSUE_BATCH;
+    const bool exchange = code == VERDICT_LONG_EXCHANGE || code == VERDICT_BARE_EXCHANGE;
     return (code == VERDICT_SMALL_TILES && batch && op_is_copy(span->kind)) ||
-           code == VERDICT_MAPPED_MEMORY || code == VERDICT_SLOW_COPIES ||
-           code == VERDICT_FAR_MEMORY || code == VERDICT_SLOW_KERNELS ||
-           code == VERDICT_FEW_BLOCKS || code == VERDICT_DEVICE_COPIES;
+           (exchange && span->kind == OP_PEER) || code == VERDICT_MAPPED_MEMORY ||
+           code == VERDICT_SLOW_COPIES || code == VERDICT_FAR_MEMORY ||
+           code == VERDICT_SLOW_KERNELS || code == VERDICT_FEW_BLOCKS ||
+           code == VERDICT_DEVICE_COPIES;
 }
 
 /* Returns the ways in which ops wait for a cause that names no op, a bit each; 0: in none. */

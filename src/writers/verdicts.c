@@ -96,11 +96,18 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
 {
     const struct verdicts *verdicts = &run->verdicts;
     char time[UNITS_TEXT], limit[UNITS_TEXT], claimed[UNITS_TEXT];
+    char copies[UNITS_TEXT], steps[UNITS_TEXT];
     units_time(verdicts->time_ns, time);
     units_time(verdicts->limit_ns, limit);
     if (!verdicts->limit_known)
         writer_print_words(out, style->width, INDENT, "%s: %s; its busiest engine %s", name,
                            time, limit);
+    else if (!run->foreign && settings_has_halo(run->settings))
+        writer_print_words(out, style->width, INDENT,
+                           "%s: %s; limit %s, of which %s are copies in and out and %s all "
+                           "steps: they can't overlap",
+                           name, time, limit, units_time(run->limit.copies_ns, copies),
+                           units_time(run->limit.compute_ns, steps));
     else
         writer_print_words(out, style->width, INDENT, "%s: %s; limit %s, set by %s", name, time,
                            limit, bound_name(verdicts->bound));
