@@ -25,6 +25,33 @@ function draw_box(band, lane, by_stream,    top, bottom, i) {
     put_span(start * scale, end * scale, top, bottom, by_stream, 1)
     if (run in LENS)
         put_span(lens_at(run, start), lens_at(run, end), top, bottom, by_stream, LENS[run])
+    if (kind == "peer" && !by_stream && match(field("name"), /^to device [0-9]+$/))
+        draw_hand(substr(field("name"), 11) + 0, top, bottom)
+}
+
+# An arrow from a copy's end to the kernels of the device that it is to, unless it would stand close
+# by the last such one.
+function draw_hand(to, top, bottom,    band, at, from, into) {
+    band = on_device("compute", to, run)
+    at = (run in LENS) ? lens_at(run, end) : end * scale
+    if (!((run, band) in BAND_TOP) || \
+        ((run, engine, to) in HAND_AT && at - HAND_AT[run, engine, to] < 1.2 * em * density))
+        return
+    HAND_AT[run, engine, to] = at
+    from = BAND_TOP[run, band] > top ? bottom : top
+    into = 0.4 * BAND_LANE[run, band]
+    into = BAND_TOP[run, band] > top ? BAND_TOP[run, band] + into : BAND_BOTTOM[run, band] - into
+    HAND_X[++hands] = at / scale / unit_ns
+    HAND_Y[hands] = from
+    HAND_TO[hands] = into
+}
+
+function put_hands(    i) {
+    print "hands = " hands + 0
+    print "array hand_x[" hands + 1 "]\narray hand_y[" hands + 1 "]\narray hand_to[" hands + 1 "]"
+    for (i = 1; i <= hands; i++)
+        printf "hand_x[%d] = %.9g\nhand_y[%d] = %.6g\nhand_to[%d] = %.6g\n", i, HAND_X[i], i, HAND_Y[i],
+               i, HAND_TO[i]
 }
 
 # Where a run that is short beside the others is drawn once more, larger.
@@ -385,6 +412,7 @@ function put_boxes(    i, k, n, list) {
     put_limits()
     put_notes()
     put_lenses()
+    put_hands()
     print "array used[" CLASSES "]"
     for (i = 1; i <= CLASSES; i++)
         print "used[" i "] = " USED[i] + 0

@@ -613,6 +613,7 @@ function showSpan(run, span, x) {
         ['tile', span.tile >= 0 ? span.tile : ''],
         ['stream', inStream(span) ? streamId(run, span.stream) : ''],
         ['engine', wait ? '' : span.engine.label + (span.lane ? `, lane ${span.lane}` : '')],
+        ['to', span.kind === 'peer' ? `device ${span.link}` : ''],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
         ['host memory', memoryOf(run, span)],
@@ -917,6 +918,20 @@ function drawNumber(span) {
     return svg('text', { class: `on-${span.kind}${span.critical ? '' : ' aside'}`, x, y: middle(span) + 4 }, span.tile);
 }
 
+/* Whether a copy to another device is wide enough for an arrow not to stand close by the next one. */
+const hasHand = (span) => span.kind === 'peer' && (span.end - span.start) / axis * whole >= DIGIT;
+
+/* An arrow from the end of a copy to the device that it is to: its kernels, or by streams its first one. */
+function drawHand(run, span) {
+    const engine = run.engines.find(({ name, device }) => name === 'compute' && device === span.link);
+    const group = view === 'streams' ? `stream ${span.link}` : engine?.number;
+    const row = run.rows.find((one) => one.group === group);
+    if (!row || row === span.row) return [];
+    const down = row.index > span.row.index;
+    return [svg('line', { class: 'hand', x1: at(span.end), x2: at(span.end),
+        y1: middle(span) + (down ? BAR : -BAR) / 2, y2: row.index * ROW + ROW * (down ? 0.4 : 0.6) })];
+}
+
 /* Draws what depends on the zoom, for what is seen and a screen on each side. */
 function redraw(paper) {
     const width = paper ?? seenWidth();
@@ -928,6 +943,7 @@ function redraw(paper) {
     drawTicks(from, to, right - left);
     for (const run of runs) {
         fill(run.numbers, run.spans.filter((span) => isSeen(span) && hasRoom(span)).map(drawNumber));
+        run.numbers.append(...run.spans.filter((span) => hasHand(span) && isSeen(span)).flatMap((span) => drawHand(run, span)));
         for (const item of [...run.calls, ...run.ranges]) run.numbers.append(...drawName(item, first, last));
         run.rows.forEach(setDensity);
     }

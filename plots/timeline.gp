@@ -196,6 +196,12 @@ if (spans == 0) {
         tc rgb pale front
 }
 
+# --- copies to other devices: an arrow to the receiver's kernels --------------------------------
+do for [i = 1:hands] {
+    set arrow from hand_x[i], hand_y[i] to hand_x[i], hand_to[i] head filled \
+        size screen 0.3 * em / page_width, 20 lw 1.2 lc rgb class_color(class_of("peer")) front
+}
+
 # --- the boxes, what marks them, the limits, the tiles' numbers ----------------------------------
 pad = 0.06
 lower(y, h) = y + (h * row > 6 ? pad * h : 0)

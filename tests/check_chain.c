@@ -6,6 +6,7 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/rules.h"
+#include "plot_cases.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -14,6 +15,7 @@
 #include "test_folder.h"
 #include "test_program.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,11 +116,16 @@ START_TEST(machines_choose_the_exchange)
     ck_assert(!plan.by_host && plan.has_peers);
     ck_assert_uint_eq(plan.buffer_bytes[BUFFER_HOST_EXCHANGE], 0);
     plan_free(&plan);
-    machine.peer_bytes_per_s = 0;
-    plan = plan_of(&settings, &machine);
-    ck_assert(plan.by_host && !plan.has_peers);
-    ck_assert_uint_gt(plan.buffer_bytes[BUFFER_HOST_EXCHANGE], 0);
-    plan_free(&plan);
+    double *const rates[] = {&machine.peer_bytes_per_s, &machine.peer_joint_bytes_per_s};
+    for (int i = 0; i < 2; i++) {
+        const double rate = *rates[i];
+        *rates[i] = 0;
+        plan = plan_of(&settings, &machine);
+        ck_assert(plan.by_host && !plan.has_peers);
+        ck_assert_uint_gt(plan.buffer_bytes[BUFFER_HOST_EXCHANGE], 0);
+        plan_free(&plan);
+        *rates[i] = rate;
+    }
 }
 END_TEST
 
@@ -551,6 +558,72 @@ START_TEST(files_and_pictures_show_the_exchange)
 }
 END_TEST
 
+/* Returns the event of a trace that an arrow ends with; NULL where there is none. */
+static json_t *arrow_end(json_t *events, const char *id)
+{
+    json_t *event;
+    size_t i;
+    json_array_foreach(events, i, event)
+    {
+        const char *its = json_string_value(json_object_get(event, "id"));
+        if (its != NULL && strcmp(its, id) == 0 &&
+            strcmp(json_string_value(json_object_get(event, "ph")), "f") == 0)
+            return event;
+    }
+    return NULL;
+}
+
+/* Returns how many arrows a trace has. Each begins with a copy, and ends in the process of the
+ * device that the copy is to, behind the copy. */
+static int count_arrows(const char *path)
+{
+    json_t *root = json_load_file(path, 0, NULL), *event;
+    ck_assert_ptr_nonnull(root);
+    json_t *events = json_object_get(root, "traceEvents");
+    int arrows = 0;
+    size_t i;
+    json_array_foreach(events, i, event)
+    {
+        if (strcmp(json_string_value(json_object_get(event, "ph")), "s") != 0)
+            continue;
+        json_t *end = arrow_end(events, json_string_value(json_object_get(event, "id")));
+        ck_assert_ptr_nonnull(end);
+        const json_int_t from = json_integer_value(json_object_get(event, "pid"));
+        const json_int_t into = json_integer_value(json_object_get(end, "pid"));
+        ck_assert(from - into == 1 || into - from == 1);
+        ck_assert_double_gt(json_number_value(json_object_get(end, "ts")),
+                            json_number_value(json_object_get(event, "ts")));
+        arrows++;
+    }
+    json_decref(root);
+    return arrows;
+}
+
+/* Copies from device to device say where to, in files and by arrows. */
+START_TEST(copies_are_drawn_to_their_receivers)
+{
+    ck_assert_msg(program_run("-q -d sim:h200*3 --spread=chain -k scale,scale,sum -n 24M -t 6 "
+                              "--no-data --timeline=a.csv --timeline=a.json") == 0,
+                  "%s", program_err);
+    ck_assert_int_eq(count_arrows("a.json"), 12);
+    ck_assert_int_eq(system("test $(grep -c ',peer,to device 1,.*,0$' a.csv) = 6 && "
+                            "test $(grep -c ',peer,to device 2,.*,1$' a.csv) = 6"),
+                     0);
+    if (plot_have_gnuplot()) {
+        ck_assert_int_eq(program_run("view -q a.csv --timeline=a.svg"), 0);
+        ck_assert_int_eq(
+            system("test $(grep -c \"<path stroke='rgb(136,  34,  85)'\" a.svg) = 12"), 0);
+    }
+    ck_assert_int_eq(program_run("-q -d sim:h200*3 -k stencil --columns=64k --halo=2 --steps=5 "
+                                 "-n 24M -t 6 --no-data --timeline=a.csv --timeline=a.json"),
+                     0);
+    ck_assert_int_eq(count_arrows("a.json"), 16);
+    ck_assert_int_eq(system("test $(grep -c ',peer,to device 1,.*,[02]$' a.csv) = 8 && "
+                            "test $(grep -c ',peer,to device [02],.*,1$' a.csv) = 8"),
+                     0);
+}
+END_TEST
+
 /* By the host each tile takes two copies on links that have others to do. */
 START_TEST(the_way_by_the_host_is_a_cause)
 {
@@ -585,6 +658,7 @@ Suite *chain_suite(void)
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(all, reports_name_the_spread);
     tcase_add_test(all, files_and_pictures_show_the_exchange);
+    tcase_add_test(all, copies_are_drawn_to_their_receivers);
     tcase_add_test(all, the_way_by_the_host_is_a_cause);
     suite_add_tcase(suite, all);
     return suite;

@@ -39,6 +39,8 @@ START_TEST(test_given_back)
         "-n 1M -t 6 -k scan --carry=callback",
         "-n 1M -t 4 --memory=mapped",
         "-n 1M -t 8 --blocks=16 --intensity=900 -s 8",
+        "-d sim:h200*3 -n 1M -t 6 -k scale,scale,sum --spread=chain",
+        "-d sim:h200*3 -n 1M -t 8 -k stencil --columns=4k --halo=2 --steps=5",
         "-n 1M --sweep=streams=1,2,4",
     };
     char arguments[256];
@@ -75,11 +77,14 @@ START_TEST(test_given_back)
                 char one[SPAN_NAME], two[SPAN_NAME];
                 ck_assert_str_eq(timeline_span_name(a, x, one), timeline_span_name(b, y, two));
                 ck_assert_msg(x->op == y->op && x->kind == y->kind && x->engine == y->engine &&
-                                  x->lane == y->lane && x->stream == y->stream &&
-                                  x->tile == y->tile && x->bytes == y->bytes &&
-                                  x->issue_ns == y->issue_ns && x->start_ns == y->start_ns &&
-                                  x->end_ns == y->end_ns && x->target == y->target,
+                                  x->lane == y->lane && x->device == y->device &&
+                                  x->stream == y->stream && x->tile == y->tile &&
+                                  x->bytes == y->bytes && x->issue_ns == y->issue_ns &&
+                                  x->start_ns == y->start_ns && x->end_ns == y->end_ns &&
+                                  x->target == y->target,
                               "%s, %s: op %u differs", runs[_i], others[i], x->op);
+                if (x->kind == OP_PEER)
+                    ck_assert(x->to == y->to && x->to != x->device);
             }
         }
         traces_free(&other);

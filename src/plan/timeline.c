@@ -41,6 +41,8 @@ static void span_fill(struct span *span, const struct plan *plan, const struct o
         span->link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
         span->link = op->alloc.pinned;
+    if (op->kind == OP_PEER)
+        span->to = (uint16_t)plan_range_device(plan, &op->peer.to);
     if (op_is_call(op->kind))
         span->target = UINT32_MAX;
 }

@@ -58,6 +58,7 @@ struct span {
         uint16_t link; /* kernels: which of the timeline's names, that is, of the chain; of
                           memory that the host takes: 1 if it is page-locked */
         uint16_t host_memory; /* copies of a trace: enum host_memory */
+        uint16_t to;          /* copies to another device: which */
     };
     uint32_t lane; /* row within the engine; spans of one lane never overlap. Waits: stream */
     uint32_t stream;
@@ -208,6 +209,9 @@ const char *timeline_timing(const struct timeline *timeline);
 
 /* Returns what to call `stream`: its number, or in a timeline read from a trace its id. */
 uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream);
+
+/* What timelines as files call a copy to another device, with that one's number behind. */
+#define TIMELINE_PEER_NAME "to device "
 
 /* The span's name: "h2d", "scale", "d2h", "callback", "cpu"; for a wait or a sync, what it
  * waited for: "scale 3". `text` has room for SPAN_NAME; the result may be a constant. */

@@ -104,6 +104,16 @@ static enum status check_row(const struct own_row *row, uint32_t devices, struct
     return STATUS_OK;
 }
 
+/* Returns the device that a copy is to, by its name; its own where that tells none. */
+static uint32_t row_receiver(const struct own_row *row, uint32_t devices)
+{
+    uint64_t to;
+    const size_t head = strlen(TIMELINE_PEER_NAME);
+    const bool told = strncmp(row->name, TIMELINE_PEER_NAME, head) == 0 &&
+                      trace_read_whole(row->name + head, MACHINE_DEVICES_MAX - 1, &to);
+    return told && to < devices ? (uint32_t)to : row->device;
+}
+
 enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
                         struct error *error)
 {
@@ -113,6 +123,10 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
     enum status status = check_row(row, run->facts.devices, error);
     if (status != STATUS_OK)
         return status;
+    if (row->kind == OP_ALLOC)
+        link = strncmp(row->name, "pinned", 6) == 0;
+    if (row->kind == OP_PEER)
+        link = row_receiver(row, run->facts.devices);
     const bool owned = engine_of_device(op_rows[row->kind].engine) || row->kind == OP_WAIT;
     const uint32_t device = owned ? row->device : 0; /* the host's ops stand under the first */
     if (run->count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
@@ -129,7 +143,7 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
         .kind = (uint8_t)row->kind,
         .engine = op_rows[row->kind].engine & SPAN_BITS,
         .device = device & SPAN_BITS,
-        .link = row->kind == OP_ALLOC ? strncmp(row->name, "pinned", 6) == 0 : (uint16_t)link,
+        .link = (uint16_t)link,
         .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
         .tile = row->tile,
         .target = label,

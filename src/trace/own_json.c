@@ -291,7 +291,7 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     const json_t *args = json_object_get(event, "args");
     const char *slice = json_string_value(json_object_get(event, "name"));
     const char *target = json_string_value(json_object_get(args, "waited for"));
-    int64_t op, bytes = 0, tile = -1, device = 0;
+    int64_t op, bytes = 0, tile = -1, device = 0, to;
     struct own_row row = {.kind = kind, .stream = -1, .name = ""};
     struct error why = {0};
     bool whole = argument(args, "op", UINT32_MAX - 1, &op) &&
@@ -309,7 +309,10 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     row.op = (uint32_t)op;
     row.tile = (int32_t)tile;
     row.bytes = (uint64_t)bytes;
-    if (kind == OP_ALLOC)
+    if (kind == OP_PEER && argument(args, "to", MACHINE_DEVICES_MAX - 1, &to)) {
+        snprintf(name, sizeof name, TIMELINE_PEER_NAME "%" PRId64, to);
+        row.name = name;
+    } else if (kind == OP_ALLOC)
         row.name = slice;
     else if (kind == OP_KERNEL)
         row.name = kernel_name(slice, tile, name, sizeof name);

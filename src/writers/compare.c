@@ -87,10 +87,9 @@ static bool same_device(const struct run_report *a, const struct run_report *b)
 /* Writes "measured, NVIDIA H200, driver 13.0; against simulated, NVIDIA H200 (sim:h200)". */
 static void put_devices(FILE *out, const struct run_report *run, const char *head)
 {
-    char origin[ORIGIN_TEXT], machine[3 * TIMELINE_TEXT],
-        name[3 * sizeof run->compared->device];
+    char origin[ORIGIN_TEXT], machine[DEVICES_TEXT], name[3 * sizeof run->compared->device];
     writer_origin(run, origin);
-    writer_clean(machine, sizeof machine, writer_device(&run->compared->run), true);
+    writer_devices(&run->compared->run, machine);
     writer_clean(name, sizeof name, run->compared->device, true);
     fprintf(out, "%s%s\n%*sagainst simulated, %s (%s)\n", head, origin, writer_columns(head),
             "", machine, name);

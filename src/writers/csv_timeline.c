@@ -176,7 +176,7 @@ static const struct csv_text *stage_piece(struct csv_texts *pieces, const struct
     bool kernel = span->kind == OP_KERNEL;
     struct csv_text *piece =
         &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
-    if (op_rows[span->kind].waits)
+    if (op_rows[span->kind].waits || span->kind == OP_PEER)
         return NULL; /* named for another each time */
     if (piece->name != name) {
         char prefix[PIECE_ROOM];
@@ -220,11 +220,21 @@ static char *write_times(char *at, const struct span *span, bool device)
     return at + 1;
 }
 
+/* Returns the name of a span; of a copy to another device it says which. */
+static const char *row_name(const struct timeline *timeline, const struct span *span,
+                            char text[SPAN_NAME])
+{
+    if (span->kind != OP_PEER)
+        return timeline_span_name(timeline, span, text);
+    snprintf(text, SPAN_NAME, TIMELINE_PEER_NAME "%" PRIu16, span->to);
+    return text;
+}
+
 static void put_span(struct put *put, const struct run_report *run, struct csv_texts *pieces,
                      const struct span *span)
 {
     char own[SPAN_NAME], *at;
-    const char *name = timeline_span_name(&run->timeline, span, own);
+    const char *name = row_name(&run->timeline, span, own);
     const struct csv_text *stage = stage_piece(pieces, span, name);
     if (pieces->run.length == 0) {
         put_csv_field(put, run->settings->name);

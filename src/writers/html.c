@@ -89,9 +89,12 @@ static void put_limit(struct json *json, const struct run_report *run)
 static void put_provenance(struct json *json, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
+    char devices[DEVICES_TEXT];
     json_put_text(json_key(json, "source"), timeline_source(timeline));
     json_put_text(json_key(json, "timing"), timeline_timing(timeline));
-    json_put_text(json_key(json, "device"), writer_device(run));
+    writer_devices(run, devices);
+    json_put_text(json_key(json, "device"),
+                  timeline->devices > 1 ? devices : writer_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
     html_put_exact(json_key(json, "resolution_ns"), timeline->resolution_ns);

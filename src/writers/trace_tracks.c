@@ -8,7 +8,9 @@
  *
  * A tile's way through the engines is a flow: slices with the same `bind_id` are joined in
  * order of time, from `flow_out` to `flow_in` (google/perfetto, json_trace_parser_impl.cc:
- * MaybeAddFlow). The id is a string, since JavaScript's numbers end at 2^53. */
+ * MaybeAddFlow). The id is a string, since JavaScript's numbers end at 2^53. A copy to another
+ * device has an arrow from its slice to the slice of what waited for it there: a flow event in
+ * each ("s" and "f"), of which a slice may have any number. */
 #include "writers/trace.h"
 
 #include "writers/writer.h"
@@ -193,6 +195,8 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
         at = write_count(WRITE_LITERAL(at, ",\"lane\":"), span->lane);
     if (tracks->devices > 1)
         at = write_count(WRITE_LITERAL(at, ",\"device\":"), span->device);
+    if (span->kind == OP_PEER)
+        at = write_count(WRITE_LITERAL(at, ",\"to\":"), span->to);
     at = write_count(WRITE_LITERAL(at, ",\"bytes\":"), span->bytes);
     at = write_rate(at, span);
     if (!timeline->issue_unknown)
@@ -307,9 +311,61 @@ static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t
     PUT_LITERAL(put, "}}");
 }
 
+/* --- arrows from device to device --- */
+
+/* The latest copy from each device to each other, by its index; 0: there was none yet, for the
+ * first span is a copy in. */
+struct sent {
+    uint32_t spans[MACHINE_DEVICES_MAX][MACHINE_DEVICES_MAX];
+};
+
+static uint32_t *sent_to(struct sent *sent, uint32_t from, uint32_t to)
+{
+    return &sent->spans[from % MACHINE_DEVICES_MAX][to % MACHINE_DEVICES_MAX];
+}
+
+/* Puts the end of an arrow into the slice that is drawn on a track at that time. */
+static void put_arrow_end(struct put *put, const struct tracks *tracks, char phase,
+                          uint32_t pid, uint32_t tid, int64_t at_ns, uint32_t copy)
+{
+    char *at = write_head_of(put_reserve(put, 2 * HEAD_ROOM), pid, phase, tid);
+    at = write_us(WRITE_LITERAL(at, ",\"ts\":"), at_ns);
+    at = WRITE_LITERAL(at, ",\"name\":\"to device\",\"cat\":\"arrow\",\"bp\":\"e\",\"id\":\"");
+    at = write_count(at, tracks->pid);
+    at = write_count(WRITE_LITERAL(at, "."), copy);
+    put->at = WRITE_LITERAL(at, "\"}");
+}
+
+/* Puts an arrow for the wait `index` to what its stream does next, where it waits for a copy to
+ * its device. The event that it waits for stands for the last copy that the sender made to any
+ * device, while it is from the last one to this device that it needs something. */
+static void put_arrow(struct put *put, const struct tracks *tracks, uint32_t index,
+                      struct sent *sent)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    const struct span *wait = &timeline->spans[index], *target = target_of(timeline, wait);
+    if (target == NULL || target->kind != OP_PEER || target->device == wait->device)
+        return;
+    const uint32_t from = *sent_to(sent, target->device, wait->device);
+    uint32_t next = index + 1;
+    while (next < timeline->span_count && (timeline->spans[next].kind == OP_WAIT ||
+                                           timeline->spans[next].stream != wait->stream))
+        next++;
+    if (from == 0 || next == timeline->span_count)
+        return;
+    const struct span *copy = &timeline->spans[from];
+    const struct resource engine = span_resource(copy);
+    put_arrow_end(put, tracks, 's', engine_pid(tracks, engine),
+                  tracks->engine_tid[resource_number(engine, tracks->devices)] + copy->lane,
+                  copy->start_ns, copy->op);
+    put_arrow_end(put, tracks, 'f', stream_pid(tracks, wait->stream),
+                  tracks->stream_tid + wait->stream, timeline->spans[next].start_ns, copy->op);
+}
+
 void tracks_put_spans(struct put *put, const struct tracks *tracks)
 {
     struct numbers numbers;
+    struct sent sent = {{{0}}};
     int64_t *reached = malloc((tracks->streams + (size_t)1) * sizeof *reached);
     if (reached == NULL) {
         put->status = STATUS_NO_MEMORY;
@@ -322,6 +378,10 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
         numbers_write(&numbers, tracks, i);
         if (span->engine < ENGINE_NONE)
             put_on_engine(put, tracks, i, &numbers);
+        if (span->kind == OP_PEER)
+            *sent_to(&sent, span->device, span->to) = i;
+        if (span->kind == OP_WAIT && tracks->devices > 1)
+            put_arrow(put, tracks, i, &sent);
         if (op_in_stream(span->kind))
             put_on_stream(put, tracks, i, &numbers, &reached[span->stream]);
     }

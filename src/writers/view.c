@@ -45,14 +45,14 @@ static void put_heading(FILE *out, const struct run_report *run,
         [TIMING_RECORDED] = "recorded by pipeline",
     };
     const struct timeline *timeline = &run->timeline;
-    char name[3 * RUN_NAME_MAX], device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT],
+    char name[3 * RUN_NAME_MAX], devices[DEVICES_TEXT], driver[3 * TIMELINE_TEXT],
         streams[LINE_TEXT], time[UNITS_TEXT], ops[VIEW_OPS_TEXT];
     writer_clean(name, sizeof name, run->settings->name, true);
-    writer_clean(device, sizeof device, writer_device(run), true);
+    writer_devices(run, devices);
     writer_clean(driver, sizeof driver, timeline->driver, true);
     fprintf(out, "\n%s%s%s\n", style->color ? "\033[1m" : "", name,
             style->color ? "\033[0m" : "");
-    writer_print_words(out, style->width, 2, "%s, %s%s%s", sources[timeline->timing], device,
+    writer_print_words(out, style->width, 2, "%s, %s%s%s", sources[timeline->timing], devices,
                        driver[0] != '\0' ? ", " : "", driver);
     if (run->trace != NULL && run->trace->part[0] != '\0')
         writer_print_words(out, style->width, 2, "only a part: %s%s%s", run->trace->part,

@@ -49,6 +49,17 @@ const char *writer_device(const struct run_report *run)
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
 
+void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
+{
+    char device[3 * sizeof run->device], several[16] = "";
+    const uint32_t devices = timeline_devices(&run->timeline);
+    /* Where models differ, each is named. */
+    if (devices > 1 && strstr(writer_device(run), " + ") == NULL)
+        snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
+    writer_clean(device, sizeof device, writer_device(run), true);
+    snprintf(text, DEVICES_TEXT, "%s%s", several, device);
+}
+
 const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL])
 {
     const char *label = engine_rows[engine.kind].label;
@@ -66,16 +77,11 @@ bool writer_limit_known(const struct run_report *run)
 
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
 {
-    char several[16] = "";
-    char device[3 * sizeof run->device], driver[3 * TIMELINE_TEXT];
-    writer_clean(device, sizeof device, writer_device(run), true);
+    char devices[DEVICES_TEXT], driver[3 * TIMELINE_TEXT];
+    writer_devices(run, devices);
     writer_clean(driver, sizeof driver, run->timeline.driver, true);
-    const uint32_t devices = timeline_devices(&run->timeline);
-    /* Where models differ, each is named. */
-    if (devices > 1 && strstr(writer_device(run), " + ") == NULL)
-        snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
-    snprintf(text, ORIGIN_TEXT, "%s, %s%s%s%s", timeline_source(&run->timeline), several,
-             device, driver[0] ? ", " : "", driver);
+    snprintf(text, ORIGIN_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), devices,
+             driver[0] ? ", " : "", driver);
 }
 
 void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT])

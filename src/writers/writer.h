@@ -160,6 +160,11 @@ const char *writer_engine(struct resource engine, uint32_t devices, char text[EN
 /* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
 const char *writer_device(const struct run_report *run);
 
+/* Writes the same for a line: of several devices "2 x NVIDIA H200", or each where they differ.
+ */
+enum { DEVICES_TEXT = 512 };
+void writer_devices(const struct run_report *run, char text[DEVICES_TEXT]);
+
 /* Returns true if a run has a limit: it is one of ours, now or in a file that tells it. */
 bool writer_limit_known(const struct run_report *run);
 
