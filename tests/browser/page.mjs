@@ -56,6 +56,25 @@ describe('every page', () => {
         });
     }
 
+    /* By engines an arrow ends in the row of the receiver's kernels, by streams in the first of its streams. */
+    test('copies to other devices have arrows to them', async () => {
+        const file = make('peers', ['--device=sim:h200*3', '-t', '6', '-n', '24M', '-k', 'scale,scale,scale', '--spread=chain']);
+        const copies = spansOf(file).filter(({ kind }) => kind === 'peer'), page = await open(file);
+        const hands = () => page.evaluate(() => [...document.querySelectorAll('.hand')].map((hand) => ({
+            at: parseFloat(hand.getAttribute('x1')), label: runs[0].rows[Math.floor(hand.getAttribute('y2') / ROW)].label,
+        })).sort((a, b) => a.at - b.at));
+        const wanted = (row) => copies.map(({ name, end_ns }) => ({ end: Number(end_ns), label: row(Number(name.match(/^to device (\d)$/)[1])) }))
+            .sort((a, b) => a.end - b.end);
+        assert.equal(copies.length, 12);
+        const drawn = await hands();
+        assert.deepEqual(drawn.map(({ label }) => label), wanted((to) => `${to} kernel`).map(({ label }) => label));
+        const axis = await page.evaluate(() => axis);
+        wanted(() => '').forEach(({ end }, i) => assert.ok(Math.abs(drawn[i].at - 100 * end / axis) < 1e-4));
+        await page.click('#streams');
+        assert.equal((await hands()).length, 12);
+        await close(page);
+    });
+
     for (const name of handMade) {
         test(`${name}: opens`, { skip: !hasHandMade && 'written by the C suite' }, async () => {
             const file = handMadePage(name), spans = spansOf(file), page = await open(file);
