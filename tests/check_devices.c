@@ -438,7 +438,7 @@ static const struct {
     const char *arguments, *words;
 } wrong[] = {
     {"-d sim:h200*0", "sim:h200*0"},
-    {"-d sim:h200*99 -t 128", "has 4 devices"},
+    {"-d sim:h200*99 -t 128", "8 at most"},
     {"-d sim:c2050*2", "has 1 device "},
     {"-d sim:h200*3 -t 2", "more devices than"},
     {"-d sim:h200*2 -s 1024", "allowed are 512 on each"},

@@ -22,6 +22,10 @@ static enum status check_chain(const struct judged *run)
     const struct settings *settings = run->settings;
     const struct kernel *late = late_reader(settings);
     char rest[LABEL_MAX];
+    if (settings_has_halo(settings))
+        return check_refuse_pair(run, OPTION_SPREAD,
+                                 "gives each device kernels of its own, but", OPTION_KERNEL,
+                                 " is one that all work on together: allowed is tiles");
     if (settings_devices(settings) > (uint32_t)settings->chain_length)
         return check_refuse_pair(
             run, OPTION_SPREAD, "gives each device kernels of its own, but", OPTION_KERNEL,
@@ -66,13 +70,17 @@ enum status check_devices(const struct judged *run)
 {
     const struct settings *settings = run->settings;
     const uint32_t devices = settings_devices(settings);
-    char rest[LABEL_MAX];
+    char rest[LABEL_MAX], label[LABEL_MAX];
     if (devices == 1 && settings->spread == SPREAD_CHAIN)
         return check_refuse_pair(run, OPTION_SPREAD,
                                  "gives each of several devices a part, but", OPTION_DEVICE,
                                  " is one: allowed are tiles, or sim:NAME*N");
     if (devices == 1)
         return STATUS_OK;
+    if (devices > MACHINE_DEVICES_MAX)
+        return error_set(run->error, STATUS_USAGE,
+                         "%s has more devices than a host can: allowed are %d at most",
+                         check_label(run, OPTION_DEVICE, label), MACHINE_DEVICES_MAX);
     if (settings->spread == SPREAD_TILES && settings->tiles > 0 && settings->tiles < devices)
         return check_refuse_pair(run, OPTION_DEVICE,
                                  "has more devices than there are tiles, for", OPTION_TILES,

@@ -13,7 +13,7 @@ enum { TEXT = 512 };
 
 static enum status refuse(struct error *error, const char *what)
 {
-    return error_set(error, STATUS_USAGE, "--emit: %s can't be written as a program yet", what);
+    return error_set(error, STATUS_USAGE, "--emit: %s can't be written as a program", what);
 }
 
 static enum status check_kernels(const struct emit_program *program, struct error *error)
