@@ -265,6 +265,17 @@ START_TEST(test_a_part_that_fails)
 }
 END_TEST
 
+/* Without a GPU there is nothing to hold a machine file against, which is said at once. */
+START_TEST(test_nothing_to_measure)
+{
+    assert_works("CUDA_VISIBLE_DEVICES= " ACCURACY "run.sh " BUILD_FOLDER
+                 " out.d >out 2>err; test $? = 1 && test ! -s out && test ! -e out.d");
+    char *text = test_file_text("err");
+    assert_shown(text, "--device=cuda: there is none|DEVICE=sim:h200");
+    free(text);
+}
+END_TEST
+
 /* --- judged --- */
 
 #define COLUMNS                                                                                \
@@ -429,6 +440,7 @@ Suite *accuracy_suite(void)
     tcase_add_checked_fixture(whole, test_folder_enter, test_folder_leave);
     tcase_add_test(whole, test_a_machine_against_itself);
     tcase_add_test(whole, test_a_part_that_fails);
+    tcase_add_test(whole, test_nothing_to_measure);
     suite_add_tcase(suite, whole);
     TCase *judged = tcase_create("judged");
     tcase_add_checked_fixture(judged, test_folder_enter, test_folder_leave);

@@ -29,6 +29,11 @@ settings=${SETTINGS:-$here/matrix.ini}
 simulated=${DEVICE:-}
 simulated=${simulated#sim:}
 
+if [ -z "${DEVICE:-}" ] && ! "$build/pipeline" -q --device=cuda -n 1K -t 1 --dry-run >/dev/null; then
+    echo "$0: DEVICE=sim:h200 would hold a simulated device against a machine file" >&2
+    exit 1
+fi
+
 set -- compare -q "--runs=${RUNS:-5}" --warmup=0 --format=csv ${machine:+"--machine=$machine"} \
     ${DEVICE:+"--device=$DEVICE"}
 if [ "${CALIBRATE:-}" = calls ]; then
