@@ -613,7 +613,7 @@ function showSpan(run, span, x) {
         ['tile', span.tile >= 0 ? span.tile : ''],
         ['stream', inStream(span) ? streamId(run, span.stream) : ''],
         ['engine', wait ? '' : span.engine.label + (span.lane ? `, lane ${span.lane}` : '')],
-        ['to', span.kind === 'peer' ? `device ${span.link}` : ''],
+        ['to', isSent(span) ? `device ${span.link}` : ''],
         ['bytes', span.bytes ? bytesText(span.bytes) : ''],
         ['rate', span.bytes && length ? `${Number((span.bytes / length).toPrecision(3))} GB/s` : ''],
         ['host memory', memoryOf(run, span)],
@@ -918,8 +918,11 @@ function drawNumber(span) {
     return svg('text', { class: `on-${span.kind}${span.critical ? '' : ' aside'}`, x, y: middle(span) + 4 }, span.tile);
 }
 
+/* Whether a copy is to another device that is known: files of other programs need not tell. */
+const isSent = (span) => span.kind === 'peer' && span.link !== span.engine.device;
+
 /* Whether a copy to another device is wide enough for an arrow not to stand close by the next one. */
-const hasHand = (span) => span.kind === 'peer' && (span.end - span.start) / axis * whole >= DIGIT;
+const hasHand = (span) => isSent(span) && (span.end - span.start) / axis * whole >= DIGIT;
 
 /* An arrow from the end of a copy to the device that it is to: its kernels, or by streams its first one. */
 function drawHand(run, span) {

@@ -609,6 +609,14 @@ START_TEST(copies_are_drawn_to_their_receivers)
     ck_assert_int_eq(system("test $(grep -c ',peer,to device 1,.*,0$' a.csv) = 6 && "
                             "test $(grep -c ',peer,to device 2,.*,1$' a.csv) = 6"),
                      0);
+    /* A device that its run lacks is none, nor is the sender. */
+    ck_assert_int_eq(
+        system("sed 's/to device 1/to device 3/; s/to device 2/to device 1/' a.csv "
+               ">b.csv"),
+        0);
+    ck_assert_int_eq(program_run("view -q b.csv --timeline=c.csv --timeline=c.json"), 0);
+    ck_assert_int_eq(system("test $(grep -c ',peer,peer,' c.csv) = 12"), 0);
+    ck_assert_int_eq(count_arrows("c.json"), 0);
     if (plot_have_gnuplot()) {
         ck_assert_int_eq(program_run("view -q a.csv --timeline=a.svg"), 0);
         ck_assert_int_eq(

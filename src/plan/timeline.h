@@ -58,7 +58,7 @@ struct span {
         uint16_t link; /* kernels: which of the timeline's names, that is, of the chain; of
                           memory that the host takes: 1 if it is page-locked */
         uint16_t host_memory; /* copies of a trace: enum host_memory */
-        uint16_t to;          /* copies to another device: which */
+        uint16_t to; /* copies to another device: which; their own: a file does not tell */
     };
     uint32_t lane; /* row within the engine; spans of one lane never overlap. Waits: stream */
     uint32_t stream;

@@ -104,7 +104,7 @@ static enum status check_row(const struct own_row *row, uint32_t devices, struct
     return STATUS_OK;
 }
 
-/* Returns the device that a copy is to, by its name; its own where that tells none. */
+/* Returns the device that a copy is to, by its name; its own where that tells no other. */
 static uint32_t row_receiver(const struct own_row *row, uint32_t devices)
 {
     uint64_t to;

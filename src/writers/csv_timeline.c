@@ -224,7 +224,7 @@ static char *write_times(char *at, const struct span *span, bool device)
 static const char *row_name(const struct timeline *timeline, const struct span *span,
                             char text[SPAN_NAME])
 {
-    if (span->kind != OP_PEER)
+    if (span->kind != OP_PEER || span->to == span->device)
         return timeline_span_name(timeline, span, text);
     snprintf(text, SPAN_NAME, TIMELINE_PEER_NAME "%" PRIu16, span->to);
     return text;

@@ -195,7 +195,7 @@ static void numbers_write(struct numbers *numbers, const struct tracks *tracks, 
         at = write_count(WRITE_LITERAL(at, ",\"lane\":"), span->lane);
     if (tracks->devices > 1)
         at = write_count(WRITE_LITERAL(at, ",\"device\":"), span->device);
-    if (span->kind == OP_PEER)
+    if (span->kind == OP_PEER && span->to != span->device)
         at = write_count(WRITE_LITERAL(at, ",\"to\":"), span->to);
     at = write_count(WRITE_LITERAL(at, ",\"bytes\":"), span->bytes);
     at = write_rate(at, span);
@@ -313,8 +313,7 @@ static void put_on_stream(struct put *put, const struct tracks *tracks, uint32_t
 
 /* --- arrows from device to device --- */
 
-/* The latest copy from each device to each other, by its index; 0: there was none yet, for the
- * first span is a copy in. */
+/* The latest copy from each device to each other: its index and 1; 0: there was none yet. */
 struct sent {
     uint32_t spans[MACHINE_DEVICES_MAX][MACHINE_DEVICES_MAX];
 };
@@ -353,7 +352,7 @@ static void put_arrow(struct put *put, const struct tracks *tracks, uint32_t ind
         next++;
     if (from == 0 || next == timeline->span_count)
         return;
-    const struct span *copy = &timeline->spans[from];
+    const struct span *copy = &timeline->spans[from - 1];
     const struct resource engine = span_resource(copy);
     put_arrow_end(put, tracks, 's', engine_pid(tracks, engine),
                   tracks->engine_tid[resource_number(engine, tracks->devices)] + copy->lane,
@@ -379,7 +378,7 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
         if (span->engine < ENGINE_NONE)
             put_on_engine(put, tracks, i, &numbers);
         if (span->kind == OP_PEER)
-            *sent_to(&sent, span->device, span->to) = i;
+            *sent_to(&sent, span->device, span->to) = i + 1;
         if (span->kind == OP_WAIT && tracks->devices > 1)
             put_arrow(put, tracks, i, &sent);
         if (op_in_stream(span->kind))
