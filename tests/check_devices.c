@@ -481,6 +481,21 @@ START_TEST(one_device_is_as_ever)
 }
 END_TEST
 
+/* No fix is one that is refused: what a scan carries can't stay on one of several devices. */
+START_TEST(fixes_are_what_is_allowed)
+{
+    static const char *const carries[] = {"callback", "sync"};
+    for (int i = 0; i < 2; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "-q -d sim:h200*2 -k scan --carry=%s -n 1M --no-data",
+                 carries[i]);
+        ck_assert_msg(program_run(line) == 0, "%s", program_err);
+        ck_assert_ptr_null(strstr(program_out, "--carry=device"));
+        ck_assert_int_eq(strstr(program_out, "--carry=callback") != NULL, i == 1);
+    }
+}
+END_TEST
+
 /* --- files and pictures --- */
 
 START_TEST(files_tell_the_devices)
@@ -546,6 +561,7 @@ Suite *devices_suite(void)
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(all, files_of_machines_are_safe);
     tcase_add_test(all, one_device_is_as_ever);
+    tcase_add_test(all, fixes_are_what_is_allowed);
     tcase_add_test(all, files_tell_the_devices);
     tcase_add_test(all, pictures_have_a_band_for_each);
     suite_add_tcase(suite, all);

@@ -100,7 +100,7 @@ static struct settings put_right(const struct search *search)
     settings.mistake = MISTAKE_NONE;
     settings.blocks = 0;
     settings.callbacks = false;
-    settings.carry = CARRY_DEVICE;
+    settings.carry = settings_carries_apart(&settings) ? CARRY_CALLBACK : CARRY_DEVICE;
     settings.priority_count = 0;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;

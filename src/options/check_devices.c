@@ -102,8 +102,7 @@ enum status check_devices(const struct judged *run)
                                  " is made on one: allowed is one device");
     if (settings->spread == SPREAD_CHAIN)
         return check_chain(run);
-    if (settings->carry == CARRY_DEVICE &&
-        kernel_chain_scans(settings->chain, settings->chain_length))
+    if (settings->carry == CARRY_DEVICE && settings_carries_apart(settings))
         return check_refuse_pair(
             run, OPTION_DEVICE, "has several devices, but", OPTION_CARRY,
             " leaves what a scan carries on one: allowed are callback and sync");

@@ -66,6 +66,12 @@ static bool halo_way_fits(const struct settings *settings)
            settings_halo_fits(settings);
 }
 
+bool settings_carries_apart(const struct settings *settings)
+{
+    return settings_devices(settings) > 1 && !settings_by_link(settings) &&
+           kernel_chain_scans(settings->chain, settings->chain_length);
+}
+
 bool settings_way_fits(const struct settings *settings)
 {
     const struct kernel *first = settings->chain[0];
@@ -79,6 +85,7 @@ bool settings_way_fits(const struct settings *settings)
            !(handed_on && (batch || pack || settings->ways < 3)) &&
            !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
                              settings->streams > STREAMS_MAX / devices)) &&
+           !(settings->carry == CARRY_DEVICE && settings_carries_apart(settings)) &&
            !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
            !((batch || pack) && settings->mistake != MISTAKE_NONE) &&
            !(pack && (mapped || settings->ways != 3)) &&

@@ -127,6 +127,10 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_below(const struct settings *settings, uint32_t tiles);
 uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
 
+/* Returns true where a scan goes on from tile to tile that are on unlike devices: what it
+ * carries then has to come by the host. */
+bool settings_carries_apart(const struct settings *settings);
+
 /* Returns false where the way in which tiles go excludes the memory, the ways or the mistake:
  * what settings_check() then refuses in words, for whoever tries settings. */
 bool settings_way_fits(const struct settings *settings);

@@ -109,17 +109,18 @@ void sweep_put_settings(const struct sweep_table *table, const struct run_report
 static void put_device(const struct sweep_table *table)
 {
     const struct run_report *runs = table->report->runs;
-    char text[3 * (TIMELINE_TEXT + 16)];
+    char text[3 * (TIMELINE_TEXT + 16)], devices[DEVICES_TEXT];
     bool source = true, device = true, driver = runs[0].timeline.driver[0] != '\0';
     for (int i = 1; i < table->report->run_count; i++) {
         source &= timeline_source(&runs[i].timeline) == timeline_source(&runs[0].timeline);
-        device &= strcmp(writer_device(&runs[i]), writer_device(&runs[0])) == 0;
+        device &= strcmp(writer_device(&runs[i]), writer_device(&runs[0])) == 0 &&
+                  timeline_devices(&runs[i].timeline) == timeline_devices(&runs[0].timeline);
         driver &= strcmp(runs[i].timeline.driver, runs[0].timeline.driver) == 0;
     }
     fputs(source ? timeline_source(&runs[0].timeline) : "measured and simulated", table->out);
+    writer_devices(&runs[0], devices);
     if (device)
-        fprintf(table->out, ", %s",
-                writer_clean(text, sizeof text, writer_device(&runs[0]), true));
+        fprintf(table->out, ", %s", devices);
     if (driver)
         fprintf(table->out, ", %s",
                 writer_clean(text, sizeof text, runs[0].timeline.driver, true));
