@@ -132,14 +132,14 @@ static void see_small_tiles(const struct verdict_case *facts, const struct sight
 {
     const struct plan *plan = facts->plan;
     const char *work = sight->copies > 0 ? "copy" : "kernel";
+    const uint32_t steps = plan->params.steps > 0 ? plan->params.steps : 1;
     char time[UNITS_TEXT], gap[UNITS_TEXT];
     units_time(work_ns, time);
     if (plan->has_halo)
         snprintf(text, VERDICT_SEEN,
                  "%" PRIu32 " steps, for each of which the host issues %" PRIu32
                  " ops; a step's largest kernel takes %s",
-                 plan->params.steps, sight->step_ops / plan->params.steps,
-                 units_time(sight->most_kernel_ns, gap));
+                 steps, sight->step_ops / steps, units_time(sight->most_kernel_ns, gap));
     else if (plan->batch <= 1)
         snprintf(text, VERDICT_SEEN,
                  "%" PRIu32 " tiles, each with ops of its own to issue, of which a "

@@ -335,6 +335,8 @@ static void put_arrow_end(struct put *put, const struct tracks *tracks, char pha
     put->at = WRITE_LITERAL(at, "\"}");
 }
 
+enum { ARROW_AHEAD = 4096 }; /* spans that are looked through for what a stream does next */
+
 /* Puts an arrow for the wait `index` to what its stream does next, where it waits for a copy to
  * its device. The event that it waits for stands for the last copy that the sender made to any
  * device, while it is from the last one to this device that it needs something. */
@@ -346,11 +348,12 @@ static void put_arrow(struct put *put, const struct tracks *tracks, uint32_t ind
     if (target == NULL || target->kind != OP_PEER || target->device == wait->device)
         return;
     const uint32_t from = *sent_to(sent, target->device, wait->device);
+    const uint32_t end = (uint32_t)earlier(timeline->span_count, (int64_t)index + ARROW_AHEAD);
     uint32_t next = index + 1;
-    while (next < timeline->span_count && (timeline->spans[next].kind == OP_WAIT ||
-                                           timeline->spans[next].stream != wait->stream))
+    while (next < end && (timeline->spans[next].kind == OP_WAIT ||
+                          timeline->spans[next].stream != wait->stream))
         next++;
-    if (from == 0 || next == timeline->span_count)
+    if (from == 0 || next >= end)
         return;
     const struct span *copy = &timeline->spans[from - 1];
     const struct resource engine = span_resource(copy);
