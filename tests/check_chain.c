@@ -405,6 +405,55 @@ END_TEST
 
 /* --- the limit --- */
 
+/* Whatever a machine file says, no run of either way, nor of tiles that are dealt over devices,
+ * is faster than its limit. */
+START_TEST(limits_hold_on_any_machine)
+{
+    uint64_t state = (uint64_t)_i;
+    for (int i = 0; i < 60; i++) {
+        struct machine machine = built_in("h200");
+        double *const figures[] = {&machine.peer_bytes_per_s, &machine.peer_joint_bytes_per_s,
+                                   &machine.host_h2d_bytes_per_s, &machine.host_d2h_bytes_per_s,
+                                   &machine.host_joint_bytes_per_s};
+        for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++)
+            *figures[k] = pow(10, 9 + (double)test_random_below(&state, 40) / 10);
+        struct settings settings = drawn(&state);
+        settings.elements = UINT64_C(1) << (20 + test_random_below(&state, 4));
+        settings.tiles += settings.devices;
+        if (test_random_below(&state, 3) == 0)
+            settings.spread = SPREAD_TILES;
+        if (settings.spread == SPREAD_TILES && settings_carries_apart(&settings))
+            continue;
+        struct plan plan = plan_of(&settings, &machine);
+        struct timeline timeline = simulated(&machine, &plan);
+        const int64_t limit_ns = limit_of(&machine, &plan).ns;
+        ck_assert_msg(timeline_time_ns(&timeline) >= limit_ns, "%d: %lld of %lld ns", i,
+                      (long long)timeline_time_ns(&timeline), (long long)limit_ns);
+        timeline_free(&timeline);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Copies between devices that are slower than the links to the host are not taken, and where
+ * they were asked for that is the cause. */
+START_TEST(slow_peers_are_told)
+{
+    ck_assert_int_eq(
+        system(
+            "sed -E 's/^peer_(joint_)?bytes_per_s.*/peer_\\1bytes_per_s = 3e9/' " TESTS_FOLDER
+            "/../configs/machines/h200.ini >slow.ini"),
+        0);
+    const char *run = "-q -d sim:./slow.ini*2 -k scale,scale --spread=chain -n 16M --no-data";
+    char line[256];
+    ck_assert_int_eq(program_run(run), 0);
+    assert_has(program_out, "handed on by the host");
+    snprintf(line, sizeof line, "%s --exchange=peer", run);
+    ck_assert_int_eq(program_run(line), 0);
+    assert_shown(program_out, "slow-peers costs|--exchange=host");
+}
+END_TEST
+
 /* By hand: 100 elements are 400 bytes in, on, and out, at a byte per ns. */
 START_TEST(limit_knows_the_links_between_devices)
 {
@@ -415,19 +464,24 @@ START_TEST(limit_knows_the_links_between_devices)
     struct limit limit = limit_of(&machine, &plan);
     ck_assert_int_eq(limit.ns, 400);
     ck_assert_int_eq(limit.cause, LIMIT_COPIES);
+    /* Slow ones are not the limit where the way by the host is faster, but where it is not. */
     machine.peer_bytes_per_s = 0.5e9;
     limit = limit_of(&machine, &plan);
-    ck_assert_int_eq(limit.ns, 800);
+    ck_assert(limit.ns == 400 && limit.by_host);
+    machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 1e9;
+    limit = limit_of(&machine, &plan);
+    ck_assert(limit.ns == 800 && !limit.by_host);
     ck_assert_int_eq(limit.cause, LIMIT_PEER);
     ck_assert_str_eq(limit.figure, "peer_bytes_per_s");
     ck_assert_str_eq(limit_cause_name(limit.cause), "peer");
     /* The device in the middle has both ways. */
-    machine.peer_joint_bytes_per_s = 0.5e9;
+    machine.peer_joint_bytes_per_s = 0.8e9;
     limit = limit_of(&machine, &plan);
-    ck_assert_int_eq(limit.ns, 1600);
+    ck_assert_int_eq(limit.ns, 1000);
     ck_assert_str_eq(limit.figure, "peer_joint_bytes_per_s");
     /* By the host each device's link has 400 bytes each way, side by side. */
     machine.peer_bytes_per_s = 0;
+    machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 1e15;
     limit = limit_of(&machine, &plan);
     ck_assert_int_eq(limit.ns, 400);
     ck_assert_int_eq(limit.cause, LIMIT_COPIES);
@@ -660,6 +714,8 @@ Suite *chain_suite(void)
     tcase_add_loop_test(all, results_are_right, 0, (int)(sizeof right / sizeof right[0]));
     tcase_add_test(all, times_are_those_of_the_slowest_link);
     tcase_add_test(all, many_tiles_are_near_the_limit);
+    tcase_add_loop_test(all, limits_hold_on_any_machine, 0, 3);
+    tcase_add_test(all, slow_peers_are_told);
     tcase_add_test(all, limit_knows_the_links_between_devices);
     tcase_add_test(all, limit_knows_whose_kernels);
     tcase_add_loop_test(all, what_does_not_go_is_refused, 0,

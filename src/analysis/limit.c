@@ -15,6 +15,7 @@ struct limit_needs {
     double copies, kernels;
     enum limit_cause cause; /* what sets the former */
     const char *figure;
+    bool by_host; /* by links: tiles are handed on through the host's memory */
 };
 
 /* The work as the limit counts it: bytes and ns of all elements. */
@@ -158,15 +159,18 @@ static void need_as_peers(const struct machine *machine, uint32_t devices, doubl
                           double out, double handed, struct limit_needs *needs)
 {
     const double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
-    const double both =
-        (in_rate + out_rate) * rule_host_share(machine, OP_H2D, in_rate, out_rate);
+    const double both = rule_apart_bytes_per_s(machine);
     need(needs, 1e9 * in / in_rate, LIMIT_COPIES, "h2d_bytes_per_s");
     need(needs, 1e9 * out / out_rate, LIMIT_COPIES, "d2h_bytes_per_s");
     need(needs, 1e9 * (in + out) / both, shared_cause(machine), "host_joint_bytes_per_s");
     need(needs, 1e9 * handed / machine->peer_bytes_per_s, LIMIT_PEER, "peer_bytes_per_s");
+    /* It may as well do one behind the other. */
+    const bool at_once = machine->peer_joint_bytes_per_s > machine->peer_bytes_per_s;
     if (devices > 2)
-        need(needs, 2e9 * handed / machine->peer_joint_bytes_per_s, LIMIT_PEER,
-             "peer_joint_bytes_per_s");
+        need(needs,
+             2e9 * handed /
+                 (at_once ? machine->peer_joint_bytes_per_s : machine->peer_bytes_per_s),
+             LIMIT_PEER, at_once ? "peer_joint_bytes_per_s" : "peer_bytes_per_s");
 }
 
 /* Does what needs_of() does where devices have parts of the chain. */
@@ -178,11 +182,12 @@ static struct limit_needs needs_by_link(const struct machine *machine,
     const double handed = share * work->handed_bytes;
     struct limit_needs needs = {.kernels = share * work->kernels_ns,
                                 .figure = "h2d_bytes_per_s"};
+    struct limit_needs as_peers = needs, by_host = needs;
+    need_by_host(machine, work->devices, in, out, handed, &by_host);
+    by_host.by_host = true;
     if (machine_has_peers(machine))
-        need_as_peers(machine, work->devices, in, out, handed, &needs);
-    else
-        need_by_host(machine, work->devices, in, out, handed, &needs);
-    return needs;
+        need_as_peers(machine, work->devices, in, out, handed, &as_peers);
+    return machine_has_peers(machine) && as_peers.copies <= by_host.copies ? as_peers : by_host;
 }
 
 /* Does what needs_of() does for a stencil. A step is of all rows, so a device's copies in, its
@@ -287,6 +292,7 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
     bool copies = needs.copies >= needs.kernels;
     limit.ns = floor_ns(ns);
     limit.device = work.slowest;
+    limit.by_host = needs.by_host;
     limit.cause = limit.cpu_share > 0.5 ? LIMIT_CPU : copies ? needs.cause : LIMIT_COMPUTE;
     limit.figure = limit.cause == LIMIT_CPU       ? "cpu_flops_per_s"
                    : limit.cause == LIMIT_COMPUTE ? kernel_figure(machine, plan)

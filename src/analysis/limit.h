@@ -9,10 +9,10 @@
  * GPU's rate. Devices have equal parts, and their copies need what the host gives them
  * together; or each has its part of the chain, of which the slowest counts, the first one's
  * copies in, the last one's out, and what goes from one to the next over the devices' own
- * links, or where they have none by the host. Of a stencil it is a device's copies in, all
- * steps and copies out, one after another, for a step works on all of its rows. With the CPU it
- * is the time of the best split, tiles being as small as one likes. Filling and draining the
- * pipeline is no part of it. */
+ * links, or by the host where they have none or that is faster. Of a stencil it is a device's
+ * copies in, all steps and copies out, one after another, for a step works on all of its rows.
+ * With the CPU it is the time of the best split, tiles being as small as one likes. Filling and
+ * draining the pipeline is no part of it. */
 #ifndef PIPELINE_ANALYSIS_LIMIT_H
 #define PIPELINE_ANALYSIS_LIMIT_H
 
@@ -37,6 +37,7 @@ struct limit {
     enum limit_cause cause; /* what sets it */
     const char *figure;     /* the machine file's figure that sets it: "h2d_bytes_per_s" */
     uint32_t device;        /* by links: the one whose kernels take longest */
+    bool by_host;           /* by links: the best way from one to the next is by the host */
     double cpu_share;       /* of the elements, in the best split; 0 without the CPU */
     /* The times that all the work takes on the copy engines, on the GPU's units, and on the CPU
      * alone, which is 0 where that may take no share. */

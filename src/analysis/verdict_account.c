@@ -49,7 +49,7 @@ static double bound_work(const void *context, const struct span *span)
     if (span->kind == OP_KERNEL && facts->plan->memory == MEMORY_MAPPED)
         return (double)span->bytes;
     if (op_is_copy(span->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
-        machine_has_peers(facts->machine))
+        !facts->limit->by_host)
         return 0; /* the limit knows a better way */
     double rate = span->kind == OP_H2D    ? bound->in_ns
                   : span->kind == OP_D2H  ? bound->out_ns
@@ -58,21 +58,20 @@ static double bound_work(const void *context, const struct span *span)
     return rate * (double)span->bytes;
 }
 
-/* Does what find_rates() does where devices hand tiles on as peers: one copies in and one out,
- * and each but the last sends as much as another. */
+/* Finds what of the copies binds where devices hand tiles on as peers: one copies in and one
+ * out, and each but the last sends as much as another. */
 static void find_peer_rates(struct verdict_bound *bound)
 {
     const struct machine *machine = bound->facts->machine;
     const struct limit *limit = bound->facts->limit;
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
-    const double both = (in + out) * rule_host_share(machine, OP_H2D, in, out);
+    const double both = rule_apart_bytes_per_s(machine);
     const uint32_t senders = plan_devices(bound->facts->plan) - 1;
     const bool into = strcmp(limit->figure, "h2d_bytes_per_s") == 0;
-    const bool joint = strcmp(limit->figure, "peer_joint_bytes_per_s") == 0;
+    const double peer = machine->peer_bytes_per_s;
+    const double through = senders > 1 ? fmax(machine->peer_joint_bytes_per_s, peer) / 2 : peer;
     if (limit->cause == LIMIT_PEER)
-        bound->peer_ns =
-            (joint ? 2e9 / machine->peer_joint_bytes_per_s : 1e9 / machine->peer_bytes_per_s) /
-            senders;
+        bound->peer_ns = 1e9 / fmin(peer, through) / senders;
     else if (limit_is_shared(limit->cause))
         bound->in_ns = bound->out_ns = 1e9 / both;
     else if (into)
@@ -81,16 +80,13 @@ static void find_peer_rates(struct verdict_bound *bound)
         bound->out_ns = 1e9 / out;
 }
 
-/* Finds which direction binds, or that both do by the link or the engine that they share. */
-static void find_rates(struct verdict_bound *bound)
+/* Does it for copies from and to the host: which direction binds, or that both do by the link
+ * or the engine that they share. */
+static void find_copy_rates(struct verdict_bound *bound)
 {
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
     const uint32_t devices = plan_devices(bound->facts->plan);
-    if (bound->facts->plan->by_link && machine_has_peers(machine)) {
-        find_peer_rates(bound);
-        return;
-    }
     if (bound->facts->plan->has_halo) {
         const struct host_rates host = rule_host_rates(machine, devices);
         const bool shared = limit_is_shared(bound->facts->limit->cause);
@@ -118,6 +114,17 @@ static void find_rates(struct verdict_bound *bound)
                           : 0;
     bound->in_ns /= devices;
     bound->out_ns /= devices;
+}
+
+static void find_rates(struct verdict_bound *bound)
+{
+    const bool by_host = bound->facts->limit->by_host;
+    if (bound->facts->plan->by_link && !by_host)
+        find_peer_rates(bound);
+    else
+        find_copy_rates(bound);
+    if (by_host) /* a copy to another device does what one out and one in would */
+        bound->peer_ns = bound->in_ns + bound->out_ns;
 }
 
 /* --- charging --- */

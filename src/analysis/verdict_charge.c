@@ -130,9 +130,9 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_WAYS:
         return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
     case KNOB_EXCHANGE:
-        return VERDICT_HOST_EXCHANGE;
-    case KNOB_HIDE:
-        return VERDICT_BARE_EXCHANGE;
+        return better->exchange == EXCHANGE_HOST ? VERDICT_SLOW_PEERS : VERDICT_HOST_EXCHANGE;
+    case KNOB_HIDE: /* to hide takes launches of their own for the outermost rows */
+        return better->hide == HIDE_YES ? VERDICT_BARE_EXCHANGE : VERDICT_SMALL_TILES;
     case KNOB_MEMORY:
         return memory_code(judgement);
     case KNOB_MISTAKE:

@@ -275,6 +275,10 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  "%s on",
                  sight->exchanges, units_bytes(sight->exchanged_bytes, a));
         return EVIDENCE_CERTAIN;
+    case VERDICT_SLOW_PEERS:
+        snprintf(text, room, "%" PRIu32 " copies from device to device took %s in all",
+                 sight->peers, units_time(sight->peers_ns, a));
+        return EVIDENCE_CERTAIN;
     case VERDICT_BARE_EXCHANGE:
         snprintf(text, room,
                  "%" PRIu32 " copies from device to device took %s in all, behind the steps "

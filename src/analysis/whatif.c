@@ -2,6 +2,7 @@
 #include "analysis/whatif.h"
 
 #include "plan/build.h"
+#include "plan/rules.h"
 #include "sim/simulator.h"
 
 #include <math.h>
@@ -104,8 +105,11 @@ static struct settings put_right(const struct search *search)
     settings.priority_count = 0;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
-    if (settings.exchange == EXCHANGE_HOST && machine_has_peers(search->machine))
+    if (settings.exchange == EXCHANGE_HOST && rule_peers_pay(search->machine))
         settings.exchange = EXCHANGE_PEER;
+    if (settings.exchange == EXCHANGE_PEER && settings_by_link(&settings) &&
+        !rule_peers_pay(search->machine))
+        settings.exchange = EXCHANGE_HOST;
     settings.hide = settings_has_halo(&settings) ? HIDE_YES : settings.hide;
     settings.ways = settings.ways < 3 ? 3 : settings.ways;
     settings.cpu_share = settings.ways == 4 ? -1 : settings.cpu_share;
@@ -186,6 +190,10 @@ static void search_flips(struct search *search)
     settings = search->best;
     settings.cpu_share = 0;
     if (settings.ways == 4)
+        (void)take(search, &settings, GAIN);
+    settings = search->best;
+    settings.hide = HIDE_NO; /* a launch less for each device and step */
+    if (settings_has_halo(&settings) && settings_devices(&settings) > 1)
         (void)take(search, &settings, GAIN);
 }
 

@@ -281,7 +281,7 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     plan->by_link = settings_by_link(settings);
     plan->by_host =
         plan->by_link && (settings->exchange == EXCHANGE_HOST ||
-                          (settings->exchange == EXCHANGE_AUTO && !machine_has_peers(machine)));
+                          (settings->exchange == EXCHANGE_AUTO && !rule_peers_pay(machine)));
     plan->has_halo = settings_has_halo(settings);
     plan->elements = settings->elements;
     plan->tiles = settings->tiles;

@@ -76,7 +76,7 @@ double rule_host_bytes_per_s(double asked, double alone, double most)
         return asked;
     const double own = alone / asked, part = asked / most;
     const double squares = (1 - own * own * own * own) * part * part;
-    return asked / sqrt(sqrt(1 + squares * part * part));
+    return larger(alone, asked / sqrt(sqrt(1 + squares * part * part)));
 }
 
 double rule_host_most(double asked, double alone, double given)
@@ -100,13 +100,24 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double joint = joint_alone(machine);
     struct host_rates rates = {
-        larger(in, rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s)),
-        larger(out, rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s)),
-        larger(joint,
-               rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s)),
+        rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s),
+        rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s),
+        rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s),
     };
     rates.joint = larger(rates.joint, larger(rates.in, rates.out));
     return rates;
+}
+
+double rule_apart_bytes_per_s(const struct machine *machine)
+{
+    const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
+    const double both = (in + out) * rule_host_share(machine, OP_H2D, in, out);
+    return larger(both, larger(in, out));
+}
+
+bool rule_peers_pay(const struct machine *machine)
+{
+    return machine_has_peers(machine) && machine->peer_bytes_per_s >= joint_alone(machine) / 2;
 }
 
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out)

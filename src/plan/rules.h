@@ -51,7 +51,7 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
  * has 55.4, 55.3 and 101. That the fourth powers of the times add up was chosen because it is
  * within 5 % of each of these with the three figures of that machine's file; a bound that is
  * hard is 18 % off. Where `most` is `alone`, as behind a switch with one link, the bound is
- * hard]
+ * hard] Several devices never have less than one alone, whatever a file says.
  */
 double rule_host_bytes_per_s(double asked, double alone, double most);
 
@@ -71,6 +71,15 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
  * `in` and `out` for all that flow: each direction has such a bound, and where both flow both
  * together have one, too. */
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out);
+
+/* Rule 2. Returns what copies into one device and out of another have together at most, side by
+ * side or one after the other. */
+double rule_apart_bytes_per_s(const struct machine *machine);
+
+/* Returns true if copies from device to device are what hands tiles on: machines have them, and
+ * they are not slower than a link to the host is in each direction while both are busy. Else a
+ * way by the host would be faster, unless the links have more to do than that. */
+bool rule_peers_pay(const struct machine *machine);
 
 /* Rule 2. Returns the bytes per second of a copy from a device to another, of which `into`
  * flow into that one, this one among them. A device sends at that rate and receives at that
