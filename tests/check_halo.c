@@ -354,6 +354,32 @@ START_TEST(long_exchanges_are_told)
 }
 END_TEST
 
+/* Where steps are short the launches that hide an exchange cost more than it does. */
+START_TEST(hiding_may_cost_more)
+{
+    ck_assert_int_eq(program_run("-q -d sim:h200*4 -k stencil -n 1M --columns=64k --steps=50 "
+                                 "-t 4 --no-data"),
+                     0);
+    assert_has(program_out, "--hide=no");
+}
+END_TEST
+
+/* Sweeps say what a stencil's runs share, and compare no unlike work. */
+START_TEST(sweeps_tell_the_stencil)
+{
+    ck_assert_int_eq(program_run("-q -d sim:h200*4 -k stencil -n 16M --halo=3 --hide=no "
+                                 "--no-data --sweep=steps=5,20"),
+                     0);
+    assert_has(program_out, "4 x NVIDIA H200");
+    assert_has(program_out, "halo=3");
+    assert_has(program_out, "hide=no");
+    ck_assert_ptr_null(strstr(program_out, "speed-up"));
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M --no-data --sweep=tiles=2,4"), 0);
+    ck_assert_ptr_null(strstr(program_out, "halo"));
+    ck_assert_ptr_null(strstr(program_out, "spread"));
+}
+END_TEST
+
 /* Reports have the halo's settings and figures where there is one, and nowhere else. */
 START_TEST(reports_tell_of_the_exchange)
 {
@@ -440,6 +466,8 @@ Suite *halo_suite(void)
     tcase_add_checked_fixture(figures, test_folder_enter, test_folder_leave);
     tcase_add_test(figures, long_insides_hide_the_exchange);
     tcase_add_test(figures, long_exchanges_are_told);
+    tcase_add_test(figures, hiding_may_cost_more);
+    tcase_add_test(figures, sweeps_tell_the_stencil);
     tcase_add_test(figures, reports_tell_of_the_exchange);
     suite_add_tcase(suite, figures);
     TCase *refusals = tcase_create("refusals");

@@ -234,6 +234,9 @@ START_TEST(test_wrong_json)
         {"{\"ph\":\"X\"}\n", ":4: |cut short"},
         {"{\"ph\":\"X\" 1}]}", ":4: |no JSON"},
         {"{\"ph\":\"X\",\"pid\":1,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |an op without"},
+        {"{\"ph\":\"X\",\"pid\":1,\"cat\":\"h2d\",\"name\":\"H2D\",\"args\":{\"op\":1,"
+         "\"bytes\":1,\"start_ns\":0,\"end_ns\":1,\"device\":-1}}]}",
+         ":4: |device"},
         {"{\"ph\":\"X\",\"pid\":2,\"cat\":\"h2d\",\"args\":{}}]}", ":4: |of no run"},
         {"1]}", ":4: |no object"},
         {"],\n\"metadata\":{\"producer\":\"pipeline\",\"runs\":[]}}", ":5: |second time"},

@@ -27,7 +27,8 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
            strcmp(device_of(a), device_of(b)) == 0 &&
            has_same_chain(a->settings, b->settings) && x.intensity == y.intensity &&
            x.columns == y.columns && x.stride == y.stride && x.rows == y.rows &&
-           x.inner == y.inner;
+           x.inner == y.inner &&
+           (!settings_has_halo(a->settings) || (x.halo == y.halo && x.steps == y.steps));
 }
 
 static bool has_same_work(const struct run_report *a, const struct run_report *b)

@@ -304,7 +304,9 @@ static enum status read_op(struct reader *reader, size_t run, enum op_kind kind,
     argument(args, "issue_ns", INT64_MAX / 2, &row.issue_ns);
     argument(args, "tile", INT32_MAX, &tile);
     argument(args, "stream", OWN_NONE - 1, &row.stream);
-    argument(args, "device", MACHINE_DEVICES_MAX - 1, &device);
+    if (json_object_get(args, "device") != NULL &&
+        !argument(args, "device", MACHINE_DEVICES_MAX - 1, &device))
+        return refuse(reader, reader->event, "an op's device is no number that it can be");
     row.device = (uint32_t)device;
     row.op = (uint32_t)op;
     row.tile = (int32_t)tile;

@@ -9,11 +9,11 @@
 enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
-static const char *const told[] = {"kernel",  "elements",    "input",  "intensity", "columns",
-                                   "stride",  "blocks",      "ways",   "order",     "layout",
-                                   "streams", "tiles",       "memory", "scatter",   "callbacks",
-                                   "carry",   "connections", "issue",  "batch",     "pack",
-                                   "seed",    NULL};
+static const char *const told[] = {
+    "kernel",    "elements", "input",       "intensity", "columns", "stride", "blocks",
+    "ways",      "order",    "layout",      "streams",   "tiles",   "memory", "scatter",
+    "callbacks", "carry",    "connections", "issue",     "batch",   "pack",   "spread",
+    "exchange",  "halo",     "steps",       "hide",      "seed",    NULL};
 
 struct search {
     const char *name;
@@ -36,12 +36,17 @@ static bool is_idle(const struct settings *settings, const char *name)
 {
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     const char *unit = matrix != NULL ? matrix->unit_name : "";
+    const bool several = settings_devices(settings) > 1, halo = settings_has_halo(settings);
     return (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
            (strcmp(name, "rows") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "stride") == 0 && settings->stride == 1) ||
            (strcmp(name, "blocks") == 0 && settings->blocks == 0) ||
            (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE) ||
+           (strcmp(name, "spread") == 0 && (!several || halo)) ||
+           (strcmp(name, "exchange") == 0 && !settings_by_link(settings)) ||
+           (strcmp(name, "halo") == 0 && !halo) || (strcmp(name, "steps") == 0 && !halo) ||
+           (strcmp(name, "hide") == 0 && !(halo && several)) ||
            (strcmp(name, "issue") == 0 && settings->issue == ISSUE_STREAMS) ||
            (strcmp(name, "batch") == 0 && settings_batch(settings) == 1);
 }
