@@ -663,6 +663,11 @@ START_TEST(copies_are_drawn_to_their_receivers)
     ck_assert_int_eq(system("test $(grep -c ',peer,to device 1,.*,0$' a.csv) = 6 && "
                             "test $(grep -c ',peer,to device 2,.*,1$' a.csv) = 6"),
                      0);
+    /* Breadth-first a wave's copies are all issued before what waits for each of them. */
+    ck_assert_int_eq(program_run("-q -d sim:h200*2 --spread=chain -k scale,scale -n 16M -t 8 "
+                                 "--order=breadth --no-data --timeline=b.json"),
+                     0);
+    ck_assert_int_eq(count_arrows("b.json"), 8);
     /* A device that its run lacks is none, nor is the sender. */
     ck_assert_int_eq(
         system("sed 's/to device 1/to device 3/; s/to device 2/to device 1/' a.csv "

@@ -325,43 +325,63 @@ static uint32_t *sent_to(struct sent *sent, uint32_t from, uint32_t to)
 
 /* Puts the end of an arrow into the slice that is drawn on a track at that time. */
 static void put_arrow_end(struct put *put, const struct tracks *tracks, char phase,
-                          uint32_t pid, uint32_t tid, int64_t at_ns, uint32_t copy)
+                          uint32_t pid, uint32_t tid, int64_t at_ns, uint32_t wait)
 {
     char *at = write_head_of(put_reserve(put, 2 * HEAD_ROOM), pid, phase, tid);
     at = write_us(WRITE_LITERAL(at, ",\"ts\":"), at_ns);
     at = WRITE_LITERAL(at, ",\"name\":\"to device\",\"cat\":\"arrow\",\"bp\":\"e\",\"id\":\"");
     at = write_count(at, tracks->pid);
-    at = write_count(WRITE_LITERAL(at, "."), copy);
+    at = write_count(WRITE_LITERAL(at, "."), wait);
     put->at = WRITE_LITERAL(at, "\"}");
 }
 
-enum { ARROW_AHEAD = 4096 }; /* spans that are looked through for what a stream does next */
+/* Returns the copy to its own device that a wait is for; NULL where it is for none. An event
+ * that a sender records once for copies to several devices stands for the last of them, while
+ * each receiver needs the last one to itself. */
+static const struct span *copy_waited_for(const struct timeline *timeline,
+                                          const struct span *wait, struct sent *sent)
+{
+    const struct span *target = target_of(timeline, wait);
+    if (target == NULL || target->kind != OP_PEER || target->device == wait->device)
+        return NULL;
+    if (target->to == wait->device)
+        return target;
+    const uint32_t from = *sent_to(sent, target->device, wait->device);
+    return from > 0 ? &timeline->spans[from - 1] : NULL;
+}
 
-/* Puts an arrow for the wait `index` to what its stream does next, where it waits for a copy to
- * its device. The event that it waits for stands for the last copy that the sender made to any
- * device, while it is from the last one to this device that it needs something. */
+/* Returns the next op that is drawn on the wait's stream's track; NULL where none is near. */
+static const struct span *next_in_stream(const struct timeline *timeline, uint32_t index)
+{
+    enum { NEAR = 4096 };
+    const uint32_t end = (uint32_t)earlier(timeline->span_count, (int64_t)index + NEAR);
+    for (uint32_t i = index + 1; i < end; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->stream == timeline->spans[index].stream && op_in_stream(span->kind) &&
+            span->kind != OP_WAIT)
+            return span;
+    }
+    return NULL;
+}
+
+/* Puts an arrow for the wait `index` from the copy that it is for to what its stream does next.
+ * That slice may be drawn a little later than the op began: its middle is in it. */
 static void put_arrow(struct put *put, const struct tracks *tracks, uint32_t index,
                       struct sent *sent)
 {
     const struct timeline *timeline = &tracks->run->timeline;
-    const struct span *wait = &timeline->spans[index], *target = target_of(timeline, wait);
-    if (target == NULL || target->kind != OP_PEER || target->device == wait->device)
+    const struct span *wait = &timeline->spans[index];
+    const struct span *copy = copy_waited_for(timeline, wait, sent);
+    const struct span *next = next_in_stream(timeline, index);
+    if (copy == NULL || next == NULL)
         return;
-    const uint32_t from = *sent_to(sent, target->device, wait->device);
-    const uint32_t end = (uint32_t)earlier(timeline->span_count, (int64_t)index + ARROW_AHEAD);
-    uint32_t next = index + 1;
-    while (next < end && (timeline->spans[next].kind == OP_WAIT ||
-                          timeline->spans[next].stream != wait->stream))
-        next++;
-    if (from == 0 || next >= end)
-        return;
-    const struct span *copy = &timeline->spans[from - 1];
     const struct resource engine = span_resource(copy);
     put_arrow_end(put, tracks, 's', engine_pid(tracks, engine),
                   tracks->engine_tid[resource_number(engine, tracks->devices)] + copy->lane,
-                  copy->start_ns, copy->op);
+                  copy->start_ns, wait->op);
     put_arrow_end(put, tracks, 'f', stream_pid(tracks, wait->stream),
-                  tracks->stream_tid + wait->stream, timeline->spans[next].start_ns, copy->op);
+                  tracks->stream_tid + wait->stream,
+                  next->start_ns + (next->end_ns - next->start_ns) / 2, wait->op);
 }
 
 void tracks_put_spans(struct put *put, const struct tracks *tracks)
