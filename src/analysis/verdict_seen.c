@@ -9,7 +9,6 @@
 /* Counts of what a plan has, and times of what its timeline shows. */
 struct sight {
     uint32_t copies, kernels, memsets, syncs, allocs, callbacks, waits, peers;
-    uint32_t step_ops; /* a stencil's launches, copies to neighbours, records and waits */
     uint32_t legacy_stream, legacy_kernels, legacy_memsets;
     uint32_t most_blocks; /* of a launch */
     uint32_t most_copies; /* that one op is made of */
@@ -39,7 +38,6 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     sight->callbacks += op->kind == OP_CALLBACK;
     sight->waits += op->kind == OP_WAIT;
     sight->peers += op->kind == OP_PEER;
-    sight->step_ops += !op_is_copy(op->kind) && op->kind != OP_MEMSET;
     if (op->kind == OP_D2H && op->copy.host.buffer == BUFFER_HOST_EXCHANGE) {
         sight->exchanges++;
         sight->exchanged_bytes += op_bytes(op);
@@ -138,8 +136,9 @@ static void see_small_tiles(const struct verdict_case *facts, const struct sight
     if (plan->has_halo)
         snprintf(text, VERDICT_SEEN,
                  "%" PRIu32 " steps, for each of which the host issues %" PRIu32
-                 " ops; a step's largest kernel takes %s",
-                 steps, sight->step_ops / steps, units_time(sight->most_kernel_ns, gap));
+                 " launches and copies, and their events; a step's largest kernel takes %s",
+                 steps, (sight->kernels + sight->peers + steps - 1) / steps,
+                 units_time(sight->most_kernel_ns, gap));
     else if (plan->batch <= 1)
         snprintf(text, VERDICT_SEEN,
                  "%" PRIu32 " tiles, each with ops of its own to issue, of which a "
@@ -286,12 +285,13 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  sight->peers, units_time(sight->peers_ns, a));
         return EVIDENCE_CERTAIN;
     case VERDICT_LONG_EXCHANGE:
-        if (sight->handed > 0)
-            snprintf(text, room,
-                     "from the end of a step's kernel to the next one's start there are %s, "
-                     "with the copy between them, and a step's largest kernel takes %s",
-                     units_time(sight->handed_ns / sight->handed, a),
-                     units_time(sight->most_kernel_ns, b));
+        if (sight->handed == 0)
+            return EVIDENCE_LIKELY;
+        snprintf(text, room,
+                 "from the end of a step's kernel to the next one's start there are %s, "
+                 "with the copy between them, and a step's largest kernel takes %s",
+                 units_time(sight->handed_ns / sight->handed, a),
+                 units_time(sight->most_kernel_ns, b));
         return EVIDENCE_CERTAIN;
     case VERDICT_PACKING:
         snprintf(text, room,

@@ -97,7 +97,7 @@ static void set_figures(struct rig *rig, const struct pair *pair, uint32_t sende
               "what copies of 2 MiB take longer than their bytes and the gap");
 }
 
-/* Adds a pair's rate to a text of all, "; 395, 393 GB/s". */
+/* Adds a pair's rate to a text of all, "; by pair, GB/s: 395, 393". */
 static void tell(char *text, size_t size, uint32_t sender, double rate)
 {
     const size_t length = strlen(text);
@@ -129,7 +129,7 @@ enum status calibrate_peers(struct rig *rig)
         return status;
     if (!is_sound(&slowest)) {
         rig_refuse(rig, "peer_bytes_per_s",
-                   "can't be told: more copies took no longer than fewer");
+                   "can't be told: copies of more bytes took no longer than of fewer");
         return STATUS_OK;
     }
     int64_t latency_ns = 0;

@@ -54,7 +54,7 @@ static enum status issue_copies(struct probe *probe, const void *work, struct er
     return status;
 }
 
-/* Sets the figures of one direction, which is worse than that of before or the first. */
+/* Makes the figures those of one direction where they are worse, or the first. */
 static enum status measure_one_way(struct pair *pair, int from, struct peer_rates *rates,
                                    struct error *error)
 {

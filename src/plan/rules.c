@@ -76,7 +76,7 @@ double rule_host_bytes_per_s(double asked, double alone, double most)
         return asked;
     const double own = alone / asked, part = asked / most;
     const double squares = (1 - own * own * own * own) * part * part;
-    return larger(alone, asked / sqrt(sqrt(1 + squares * part * part)));
+    return asked / sqrt(sqrt(1 + squares * part * part));
 }
 
 double rule_host_most(double asked, double alone, double given)
@@ -100,9 +100,10 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double joint = joint_alone(machine);
     struct host_rates rates = {
-        rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s),
-        rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s),
-        rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s),
+        larger(in, rule_host_bytes_per_s(devices * in, in, machine->host_h2d_bytes_per_s)),
+        larger(out, rule_host_bytes_per_s(devices * out, out, machine->host_d2h_bytes_per_s)),
+        larger(joint,
+               rule_host_bytes_per_s(devices * joint, joint, machine->host_joint_bytes_per_s)),
     };
     rates.joint = larger(rates.joint, larger(rates.in, rates.out));
     return rates;

@@ -51,7 +51,7 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
  * has 55.4, 55.3 and 101. That the fourth powers of the times add up was chosen because it is
  * within 5 % of each of these with the three figures of that machine's file; a bound that is
  * hard is 18 % off. Where `most` is `alone`, as behind a switch with one link, the bound is
- * hard] Several devices never have less than one alone, whatever a file says.
+ * hard]
  */
 double rule_host_bytes_per_s(double asked, double alone, double most);
 
