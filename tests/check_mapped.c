@@ -298,6 +298,44 @@ START_TEST(test_what_an_h200_does)
 }
 END_TEST
 
+/* Builds a plan on the built-in H200, and returns the blocks of its first launch. */
+static uint32_t blocks_of(const struct settings *settings)
+{
+    struct machine machine;
+    struct error error = {0};
+    uint32_t blocks = 0;
+    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct plan plan = plan_of(settings, &machine);
+    for (uint32_t i = 0; i < plan.op_count && blocks == 0; i++)
+        blocks = plan.ops[i].kind == OP_KERNEL ? plan.ops[i].kernel.blocks : 0;
+    plan_free(&plan);
+    return blocks;
+}
+
+START_TEST(test_short_launches_have_few_blocks)
+{
+    const uint32_t sms = 132, all = 8 * sms;
+    struct settings settings = mapped_settings("scale", 64 << 20, 64);
+    settings.intensity = 1;
+    ck_assert_uint_eq(blocks_of(&settings), sms); /* 4 MiB, less than a sweep of all blocks */
+    settings.tiles = 8;
+    ck_assert_uint_eq(blocks_of(&settings), all); /* 32 MiB */
+    settings.tiles = 64;
+    settings.memory = MEMORY_PINNED;
+    ck_assert_uint_gt(blocks_of(&settings), sms);
+    settings.memory = MEMORY_MAPPED;
+    settings.blocks = 66;
+    ck_assert_uint_eq(blocks_of(&settings), 66);
+    settings.blocks = 0;
+    settings.intensity = 10000; /* that many blocks would not do in the link's time */
+    ck_assert_uint_gt(blocks_of(&settings), sms);
+    settings.intensity = 1;
+    settings.chain_length = 2; /* the first only reads there, the last only writes */
+    settings.chain[1] = settings.chain[0];
+    ck_assert_uint_gt(blocks_of(&settings), sms);
+}
+END_TEST
+
 Suite *mapped_suite(void)
 {
     Suite *suite = suite_create("mapped");
@@ -310,6 +348,7 @@ Suite *mapped_suite(void)
     tcase_add_test(tcase, test_one_direction_alone);
     tcase_add_test(tcase, test_latency_and_share);
     tcase_add_test(tcase, test_limit);
+    tcase_add_test(tcase, test_short_launches_have_few_blocks);
     tcase_add_test(tcase, test_what_an_h200_does);
     suite_add_tcase(suite, tcase);
     return suite;

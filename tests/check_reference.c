@@ -105,6 +105,39 @@ START_TEST(test_none_is_refused)
 }
 END_TEST
 
+/* The host at hand decides how fast its CPU does arithmetic, and what its memory gives several
+ * devices; but a rate of bytes that was measured alone says nothing of tiles beside copies. */
+START_TEST(test_what_is_the_hosts)
+{
+    struct machine device = device_called("NVIDIA H200");
+    struct machine machine = found("h200", &device, false, 0), before = machine;
+    device.kernel_count = 2;
+    device.kernels[0] = (struct machine_kernel){
+        .name = "scale", .cpu_bytes_per_s = 1e9, .cpu_flops_per_s = 2e9};
+    device.kernels[1] = (struct machine_kernel){.name = "of-its-own", .cpu_flops_per_s = 3e9};
+    reference_adapt_host(&machine, &device);
+    const struct machine_kernel *scale = machine_kernel_find(&machine, "scale");
+    const struct machine_kernel *own = machine_kernel_find(&machine, "of-its-own");
+    ck_assert_double_eq(scale->cpu_flops_per_s, 2e9);
+    ck_assert_double_eq(scale->cpu_bytes_per_s,
+                        machine_kernel_find(&before, "scale")->cpu_bytes_per_s);
+    ck_assert_ptr_nonnull(own);
+    ck_assert_double_eq(own->cpu_flops_per_s, 3e9);
+    ck_assert_double_eq(own->bytes_per_s, 0);
+    ck_assert_int_eq(machine.kernel_count, before.kernel_count + 1);
+    ck_assert_double_eq(machine.host_joint_bytes_per_s, before.host_joint_bytes_per_s);
+    device.devices = 2;
+    device.host_joint_bytes_per_s = 150e9;
+    reference_adapt_host(&machine, &device);
+    ck_assert_double_eq(machine.host_joint_bytes_per_s, 150e9);
+    ck_assert_uint_eq(machine.devices, 2);
+    device.kernel_count = 1;
+    device.kernels[0].cpu_flops_per_s = 0; /* not measured */
+    reference_adapt_host(&machine, &device);
+    ck_assert_double_eq(scale->cpu_flops_per_s, 2e9);
+}
+END_TEST
+
 Suite *reference_suite(void)
 {
     Suite *suite = suite_create("reference");
@@ -116,6 +149,7 @@ Suite *reference_suite(void)
     tcase_add_test(files, test_file_is_read);
     tcase_add_test(tests, test_queues_are_the_devices);
     tcase_add_test(tests, test_none_is_refused);
+    tcase_add_test(tests, test_what_is_the_hosts);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, files);
     return suite;

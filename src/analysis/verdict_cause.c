@@ -4,6 +4,7 @@
 #include "plan/rules.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     SHORT_CALLBACKS = 8, /* a callback is short if that many fill what it followed */
@@ -307,6 +308,17 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
     return more_ns;
 }
 
+/* Copies in of several devices have less than an even share of the host's memory beside copies
+ * out: rule_host_share(). */
+static int64_t read_slowness_ns(const struct verdict_case *facts, const struct span *span,
+                                enum verdict_code *cause)
+{
+    const uint32_t devices = plan_devices(facts->plan);
+    const double even = rule_host_rates(facts->machine, devices).joint / 2 / devices;
+    *cause = VERDICT_SLOW_READS;
+    return span->end_ns - span->start_ns - machine_round_ns(1e9 * (double)span->bytes / even);
+}
+
 static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct op *op,
                                   const struct span *span, enum verdict_code *cause)
 {
@@ -335,6 +347,9 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
     int64_t length_ns = span->end_ns - span->start_ns, more_ns = 0;
     if (facts->limit->cause == LIMIT_COPIES && op_is_copy(span->kind)) {
         more_ns = copy_slowness_ns(facts, span, cause);
+    } else if (facts->limit->cause == LIMIT_HOST && span->kind == OP_H2D &&
+               strcmp(facts->limit->figure, "host_joint_bytes_per_s") == 0) {
+        more_ns = read_slowness_ns(facts, span, cause);
     } else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
     } else if (facts->plan->memory == MEMORY_MAPPED && span->kind == OP_KERNEL) {

@@ -196,15 +196,16 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
 static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
                                       struct error *error)
 {
-    static const enum verdict_code codes[] = {VERDICT_LONG_EXCHANGE, VERDICT_PACKING,
-                                              VERDICT_SMALL_TILES, VERDICT_MAPPED_MEMORY,
-                                              VERDICT_ONE_COPY_ENGINE};
+    static const enum verdict_code codes[] = {VERDICT_LONG_EXCHANGE,   VERDICT_PACKING,
+                                              VERDICT_SMALL_TILES,     VERDICT_MAPPED_MEMORY,
+                                              VERDICT_ONE_COPY_ENGINE, VERDICT_SLOW_READS};
     const struct settings *better = &judgement->whatif.better;
     struct verdict_account account;
     struct timeline timeline;
     struct plan plan;
-    if (*left_ns <= 0 || !(better->scatter || better->pack || better->issue == ISSUE_BATCH ||
-                           judgement->facts->plan->has_halo))
+    const bool own_way = better->scatter || better->pack || better->issue == ISSUE_BATCH ||
+                         judgement->facts->plan->has_halo;
+    if (*left_ns <= 0 || !(own_way || judgement->facts->limit->cause == LIMIT_HOST))
         return STATUS_OK;
     enum status status = plan_build(better, judgement->facts->model, &plan, error);
     if (status != STATUS_OK)
@@ -212,11 +213,13 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
     status =
         account_simulated(judgement, &plan, better->connections, &timeline, &account, error);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0] && status == STATUS_OK; i++) {
-        int64_t cost_ns = earlier(later(0, account.items[codes[i]].cost_ns), *left_ns);
+        const bool reads = codes[i] == VERDICT_SLOW_READS;
+        int64_t cost_ns =
+            own_way || reads ? earlier(later(0, account.items[codes[i]].cost_ns), *left_ns) : 0;
         struct verdict *item = &judgement->items[way_code(&judgement->whatif.given, codes[i])];
         item->cost_ns += cost_ns;
         /* And nothing better was found, where tiles could go otherwise. */
-        item->tried |= cost_ns > 0 && codes[i] != VERDICT_LONG_EXCHANGE;
+        item->tried |= cost_ns > 0 && codes[i] != VERDICT_LONG_EXCHANGE && !reads;
         *left_ns -= cost_ns;
     }
     timeline_free(&timeline);

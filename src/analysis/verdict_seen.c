@@ -4,6 +4,7 @@
 #include "plan/rules.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* Counts of what a plan has, and times of what its timeline shows. */
@@ -21,6 +22,8 @@ struct sight {
     int64_t peers_ns;               /* of all copies from device to device */
     int64_t handed_ns;              /* from kernels by such a copy to kernels, so often: */
     uint32_t handed;
+    double in_bytes, out_bytes; /* of all copies in and out, and how long these ran */
+    int64_t in_ns, out_ns;
     int64_t first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
     int64_t first_kernel_ns;
     uint64_t most_elements; /* of a launch, and how long the first such kernel took */
@@ -86,8 +89,15 @@ static void see_span(const struct verdict_case *facts, const struct span *span,
         sight->gpu_end_ns = later(sight->gpu_end_ns, span->end_ns);
     if (span->kind == OP_H2D && sight->first_in_ns == 0)
         sight->first_in_ns = length_ns;
-    if (span->kind == OP_D2H)
+    if (span->kind == OP_H2D) {
+        sight->in_bytes += (double)span->bytes;
+        sight->in_ns += length_ns;
+    }
+    if (span->kind == OP_D2H) {
         sight->last_out_ns = length_ns;
+        sight->out_bytes += (double)span->bytes;
+        sight->out_ns += length_ns;
+    }
     if (span->kind == OP_KERNEL)
         see_kernel(&facts->plan->ops[span->op], length_ns, sight);
     if (span->kind == OP_KERNEL && span->op + 1 < timeline->issue_count)
@@ -325,6 +335,11 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_SLOW_KERNELS:
         snprintf(text, room, "they took longer than the work at the machine's full rate");
         return EVIDENCE_LIKELY;
+    case VERDICT_SLOW_READS:
+        snprintf(text, room, "copies in had %.3g GB/s each while they ran, copies out %.3g",
+                 sight->in_bytes / fmax(1, (double)sight->in_ns),
+                 sight->out_bytes / fmax(1, (double)sight->out_ns));
+        return EVIDENCE_CERTAIN;
     case VERDICT_SHORT_RUN:
         snprintf(text, room,
                  "an array sixteen times as large takes less time for each element");

@@ -96,7 +96,11 @@ static enum status find_reference(struct job *job, struct error *error)
                           opened_with ? job->machine.queues : 0, &job->reference, &why);
     if (status != STATUS_OK) /* without one, runs are judged and no fix is tried */
         return needed || status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
-    job->reference = job->calibrated != NULL ? *job->calibrated : job->reference;
+    if (job->calibrated != NULL) {
+        job->reference = *job->calibrated;
+        if (real)
+            reference_adapt_host(&job->reference, &job->machine);
+    }
     job->model = job->reference;
     if (real)
         reference_adapt(&job->model, &job->machine);

@@ -393,7 +393,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                               "takes a while, and try the fixes of a recording on "
                               "that, not on the machine file of the device's name; compare: "
                               "measure first what calls cost the device's host, and "
-                              "predict with that in the machine file's place",
+                              "predict with that, and with what each run measures of its CPU "
+                              "and of several devices at once, in the machine file's place",
                           .with = "With `pipeline compare` it needs a device that is not its "
                                   "own machine file, and does not go with --dry-run."},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),

@@ -295,26 +295,18 @@ static enum status take_settings(struct plan *plan, const struct settings *setti
     return settings->scatter ? host_layout_draw(plan, settings->seed, error) : STATUS_OK;
 }
 
-/* Returns how many blocks a launch has at most. */
-static uint32_t most_blocks(const struct settings *settings, const struct machine *machine)
-{
-    bool apart = settings->scatter && settings->memory == MEMORY_MAPPED &&
-                 settings->issue == ISSUE_BATCH;
-    return settings->blocks > 0 ? settings->blocks : rule_blocks_most(machine, apart);
-}
-
 /* Writes a plan whose tiles come and go, of which the facts are set. */
-static enum status build_tiles(struct builder *builder, const struct machine *machine)
+static enum status build_tiles(struct builder *builder)
 {
     const struct settings *settings = builder->settings;
     struct plan *plan = builder->plan;
     steps_begin(&builder->steps, settings, plan, &builder->placement);
     placement_begin(&builder->placement, plan, settings->carry != CARRY_DEVICE);
-    enum status status = mistake_begin(&builder->mistake, settings, machine, plan,
+    enum status status = mistake_begin(&builder->mistake, settings, builder->machine, plan,
                                        &builder->placement, builder->error);
     builder->steps.kernel_stream = builder->mistake.kernel_stream;
     if (status == STATUS_OK)
-        status = plan_set_priorities(plan, settings, machine, builder->error);
+        status = plan_set_priorities(plan, settings, builder->machine, builder->error);
     return status == STATUS_OK ? write_ops(builder) : status;
 }
 
@@ -325,13 +317,12 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     enum status status = check_settings(settings, error);
     if (status != STATUS_OK)
         return status;
-    struct builder builder = {.settings = settings, .plan = plan, .error = error};
+    struct builder builder = {
+        .settings = settings, .machine = machine, .plan = plan, .error = error};
     builder.ops_most = settings_ops_most(settings);
-    builder.most_blocks = most_blocks(settings, machine);
     status = take_settings(plan, settings, machine, error);
     if (status == STATUS_OK)
-        status =
-            plan->has_halo ? build_halo(&builder, machine) : build_tiles(&builder, machine);
+        status = plan->has_halo ? build_halo(&builder) : build_tiles(&builder);
     if (status == STATUS_OK)
         status = plan_validate(plan, error);
     if (status != STATUS_OK)

@@ -131,8 +131,7 @@ static enum status launch(const struct halo *halo, uint32_t stream, uint32_t dev
                             (struct rows){rows.first - halo->border, rows.end + halo->border});
     ranges.out = range_of(halo, source(step + 1), device, rows);
     op.kernel.count = rows.end - rows.first;
-    op.kernel.blocks =
-        kernel_blocks(builder->plan->chain[0], op.kernel.count, builder->most_blocks);
+    op.kernel.blocks = build_blocks(builder, 0, op.kernel.count);
     op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
     return op.kernel.ranges != NULL ? build_append(builder, &op) : STATUS_NO_MEMORY;
 }
@@ -338,7 +337,7 @@ static void size_buffers(const struct halo *halo)
     plan->buffer_bytes[source(0)] = plan->buffer_bytes[source(1)] = halo->devices * bytes;
 }
 
-enum status build_halo(struct builder *builder, const struct machine *machine)
+enum status build_halo(struct builder *builder)
 {
     struct plan *plan = builder->plan;
     struct halo halo = {.builder = builder,
@@ -352,7 +351,7 @@ enum status build_halo(struct builder *builder, const struct machine *machine)
                    : halo.devices > 1 ? halo.devices
                                       : 0;
     size_buffers(&halo);
-    enum status status = set_priorities(&halo, machine->priority_greatest);
+    enum status status = set_priorities(&halo, builder->machine->priority_greatest);
     if (status == STATUS_OK)
         status = bring_in(&halo);
     if (status == STATUS_OK)

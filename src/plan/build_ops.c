@@ -1,5 +1,6 @@
 /* build_ops.c - the ops that a plan's steps are made of. */
 #include "plan/build_parts.h"
+#include "plan/rules.h"
 
 uint64_t build_steps_so_far(const struct builder *builder)
 {
@@ -22,6 +23,15 @@ enum status build_append(struct builder *builder, const struct op *op)
     if (builder->plan->op_count >= builder->ops_most)
         return refuse_size(builder);
     return plan_append(builder->plan, op, builder->error);
+}
+
+uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t count)
+{
+    const struct kernel *kernel = builder->plan->chain[link];
+    const uint32_t asked = builder->settings->blocks;
+    return kernel_blocks(
+        kernel, count,
+        asked > 0 ? asked : rule_blocks_most(builder->machine, builder->plan, kernel, count));
 }
 
 /* --- a scan's carry by way of the host ---
@@ -144,8 +154,7 @@ static enum status write_launch(struct builder *builder, uint32_t stream, struct
     op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
     if (op.kernel.ranges == NULL)
         return STATUS_NO_MEMORY;
-    op.kernel.blocks =
-        kernel_blocks(builder->plan->chain[link], op.kernel.count, builder->most_blocks);
+    op.kernel.blocks = build_blocks(builder, link, op.kernel.count);
     enum status status = write_carry_in(builder, stream, tiles.first, link);
     if (status == STATUS_OK)
         status = append_launches(builder, &op);

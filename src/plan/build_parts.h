@@ -11,9 +11,9 @@
 
 struct builder {
     const struct settings *settings;
+    const struct machine *machine;
     struct plan *plan;
-    uint32_t ops_most;    /* that a plan of these settings may have */
-    uint32_t most_blocks; /* a launch's, where its work does not say */
+    uint32_t ops_most; /* that a plan of these settings may have */
     struct steps steps;
     struct placement placement;
     struct plan_mistake mistake;
@@ -31,6 +31,9 @@ uint64_t build_steps_so_far(const struct builder *builder);
 
 /* Appends an op. STATUS_USAGE where there are too many of them. */
 enum status build_append(struct builder *builder, const struct op *op);
+
+/* Returns how many blocks a launch of the chain's link on so many elements has. */
+uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t count);
 
 /* Returns an op for all of those tiles, with no more of it settled. */
 static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles)
@@ -54,6 +57,6 @@ enum status build_cpu_tiles(struct builder *builder);
 
 /* Writes a plan with a halo, of which the facts are set: its streams, buffers and ops. The
  * builder's steps, placement and mistake have no part in it. */
-enum status build_halo(struct builder *builder, const struct machine *machine);
+enum status build_halo(struct builder *builder);
 
 #endif

@@ -13,6 +13,18 @@ static const double NOT_HIDDEN = 0.5;
  * make 8 sweeps: 11.8 us by `reduce-shuffle` and 8.0 by `reduce-many`. */
 static const double READ_PART = 0.7;
 
+/* Sweeps of all blocks over a launch's input behind which its reads and writes of mapped memory
+ * go on side by side. Between 2, which lose by it, and 4, which do not. [Measured: on an H200]
+ */
+static const double MIXING_SWEEPS = 3;
+
+/* What both directions together lack of their links' rates, reads of the host's memory lose
+ * nearly all of: copies in, which wait for what they asked for, while copies out post what they
+ * have. Never so much that they would have less than LEAST_OF_EVEN of an even share: that is
+ * assumed. [Measured: copies both ways on two H200s of one host, 83 GB/s in and 96 out, where
+ * one of them alone has 50 and 48] */
+static const double READS_LOSE = 0.9, LEAST_OF_EVEN = 0.5;
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -112,13 +124,22 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
 double rule_apart_bytes_per_s(const struct machine *machine)
 {
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
-    const double both = (in + out) * rule_host_share(machine, OP_H2D, in, out);
+    const double both = in * rule_host_share(machine, OP_H2D, in, out) +
+                        out * rule_host_share(machine, OP_D2H, in, out);
     return larger(both, larger(in, out));
 }
 
 bool rule_peers_pay(const struct machine *machine)
 {
     return machine_has_peers(machine) && machine->peer_bytes_per_s >= joint_alone(machine) / 2;
+}
+
+/* Returns what copies in have where the host's memory gives both directions together less than
+ * their links' `in` and `out`, by `lost`. */
+static double reads_of(double in, double out, double lost)
+{
+    const double even = in * (1 - lost / (in + out));
+    return larger(in - READS_LOSE * lost, LEAST_OF_EVEN * even);
 }
 
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out)
@@ -131,10 +152,12 @@ double rule_host_share(const struct machine *machine, enum op_kind kind, double 
     const double share = rule_host_bytes_per_s(own, alone, most) / own;
     if (own >= both)
         return share;
-    const double joint =
-        rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s) /
-        both;
-    return smaller(share, joint);
+    const double given =
+        rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s);
+    if (machine->host_shared == MACHINE_SHARES_SWITCH)
+        return smaller(share, given / both);
+    const double reads = reads_of(in, out, both - given);
+    return smaller(share, to_device ? reads / in : (given - reads) / out);
 }
 
 double rule_peer_bytes_per_s(const struct machine *machine, uint32_t into, bool both_ways)
@@ -174,9 +197,33 @@ uint32_t rule_copies(const struct plan *plan, const struct op *op)
     return values ? 1 : op_tiles(op);
 }
 
-uint32_t rule_blocks_most(const struct machine *machine, bool apart)
+/* Returns true if a launch with one block on each SM moves its bytes over the link no slower
+ * than one that has all blocks, which would make too few sweeps to mix reads and writes. */
+static bool is_short_stream(const struct machine *machine, const struct plan *plan,
+                            const struct kernel *kernel, uint64_t count)
 {
-    return apart ? (machine->sms + 3) / 4 : machine_resident_blocks(machine);
+    const uint32_t most = machine_resident_blocks(machine);
+    const uint64_t sweep_bytes = (uint64_t)most * KERNEL_THREADS * 16;
+    const double in = (double)(count * dtype_bytes(kernel->in));
+    const double out = (double)(count * dtype_bytes(kernel->out));
+    if (plan->chain_length != 1 || !kernel_is_elementwise(kernel) ||
+        in >= MIXING_SWEEPS * (double)sweep_bytes)
+        return false;
+    const struct kernel_cost cost = machine_kernel_cost(machine, kernel, &plan->params, count);
+    const double fill = (double)machine->sms / most;
+    return cost.arithmetic_ns * larger(1, cost.arithmetic_fill / fill) <=
+           machine_link_ns(machine, in, out);
+}
+
+uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
+                          const struct kernel *kernel, uint64_t count)
+{
+    if (plan->memory != MEMORY_MAPPED)
+        return machine_resident_blocks(machine);
+    if (plan->issue == ISSUE_BATCH && plan->places != NULL)
+        return (machine->sms + 3) / 4;
+    return is_short_stream(machine, plan, kernel, count) ? machine->sms
+                                                         : machine_resident_blocks(machine);
 }
 
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op)

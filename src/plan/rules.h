@@ -114,13 +114,20 @@ uint32_t rule_copies(const struct plan *plan, const struct op *op);
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op);
 struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op);
 
-/* Rule 3. Returns how many blocks a launch is given at most: as many as fit, but where it goes
- * over many tiles that lie `apart` in mapped memory one on every fourth SM. With more, so many
- * places of the host's memory are in use at once that reading and writing them takes several
- * times as long. [Measured: 1 GiB each way in tiles of 64 KiB on two H200s: 92 ms with all
- * blocks that fit, 73 with 264, 26 and 31 with 132, 26 with 33; by a kernel of which the
- * compiler had cut each store of 16 bytes in four] */
-uint32_t rule_blocks_most(const struct machine *machine, bool apart);
+/* Rule 3. Returns how many blocks a launch on `count` elements of a plan whose facts are set is
+ * given at most: as many as fit, but for these on mapped memory:
+ *   - Of a batch of scattered tiles one on every fourth SM. With more, so many places of the
+ *     host's memory are in use at once that reading and writing them takes several times as
+ *     long. [Measured: 1 GiB each way in tiles of 64 KiB on two H200s: 92 ms with all blocks
+ *     that fit, 73 with 264, 26 and 31 with 132, 26 with 33; by a kernel of which the compiler
+ *     had cut each store of 16 bytes in four]
+ *   - Of a kernel that reads and writes there, in few sweeps and with little arithmetic, one on
+ *     each SM: all blocks together would first read everything and then write it, so that the
+ *     link's directions take turns. [Measured: 1 GiB each way on an H200, in launches of 4 MiB
+ *     31 ms with all blocks that fit and 26.5 with 66 to 132; of 1 MiB 34 and 28.5; of 32 MiB
+ *     25.6 and 26.1] */
+uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
+                          const struct kernel *kernel, uint64_t count);
 
 /* Rule 3. Returns how many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of
  * the SMs] */

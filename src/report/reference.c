@@ -3,6 +3,7 @@
 
 #include "run/machine_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Finds the built-in machine file of the device called `device`, which is its summary. */
@@ -45,21 +46,37 @@ static void adapt_rate(double *rate, double measured)
         *rate = measured;
 }
 
-static void adapt_kernel(struct machine *machine, const struct machine_kernel *measured)
+/* Returns the row of a kernel, a new one where there is none; NULL: there is no room. */
+static struct machine_kernel *row_of(struct machine *machine, const char *kernel)
 {
     int i = 0;
-    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, measured->name) != 0)
+    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, kernel) != 0)
         i++;
     if (i == MACHINE_KERNELS_MAX)
-        return;
+        return NULL;
     struct machine_kernel *row = &machine->kernels[i];
     if (i == machine->kernel_count) {
         machine->kernel_count++;
         *row = (struct machine_kernel){0};
-        memcpy(row->name, measured->name, sizeof row->name);
+        snprintf(row->name, sizeof row->name, "%s", kernel);
     }
-    adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
-    adapt_rate(&row->flops_per_s, measured->flops_per_s);
+    return row;
+}
+
+void reference_adapt_host(struct machine *machine, const struct machine *device)
+{
+    if (device->devices > 1) {
+        machine->devices = device->devices;
+        adapt_rate(&machine->host_h2d_bytes_per_s, device->host_h2d_bytes_per_s);
+        adapt_rate(&machine->host_d2h_bytes_per_s, device->host_d2h_bytes_per_s);
+        adapt_rate(&machine->host_joint_bytes_per_s, device->host_joint_bytes_per_s);
+    }
+    for (int i = 0; i < device->kernel_count; i++) {
+        const struct machine_kernel *measured = &device->kernels[i];
+        struct machine_kernel *row = row_of(machine, measured->name);
+        if (row != NULL)
+            adapt_rate(&row->cpu_flops_per_s, measured->cpu_flops_per_s);
+    }
 }
 
 void reference_adapt(struct machine *machine, const struct machine *device)
@@ -67,14 +84,15 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     adapt_rate(&machine->h2d_bytes_per_s, device->h2d_bytes_per_s);
     adapt_rate(&machine->d2h_bytes_per_s, device->d2h_bytes_per_s);
     adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
-    if (device->devices > 1) { /* then the host's memory was measured as well */
-        machine->devices = device->devices;
-        adapt_rate(&machine->host_h2d_bytes_per_s, device->host_h2d_bytes_per_s);
-        adapt_rate(&machine->host_d2h_bytes_per_s, device->host_d2h_bytes_per_s);
-        adapt_rate(&machine->host_joint_bytes_per_s, device->host_joint_bytes_per_s);
+    for (int i = 0; i < device->kernel_count; i++) {
+        const struct machine_kernel *measured = &device->kernels[i];
+        struct machine_kernel *row = row_of(machine, measured->name);
+        if (row == NULL)
+            continue;
+        adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
+        adapt_rate(&row->flops_per_s, measured->flops_per_s);
     }
-    for (int i = 0; i < device->kernel_count; i++)
-        adapt_kernel(machine, &device->kernels[i]);
+    reference_adapt_host(machine, device);
 }
 
 /* Returns true if the device can run plans that are issued so. */

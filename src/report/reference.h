@@ -19,9 +19,14 @@ enum status reference_machine(const char *asked, const struct machine *device, b
                               uint32_t queues, struct machine *machine, struct error *error);
 
 /* Gives `machine`, which stands for the device, the rates that were measured on the device
- * itself: those of the link, and of the kernels that were measured. The CPU's rates stay: those
- * of a file hold beside copies, which use a part of the memory's bandwidth. */
+ * itself: those of the link, and of the kernels that were measured. */
 void reference_adapt(struct machine *machine, const struct machine *device);
+
+/* The part of that which another host of such a device has otherwise: what its memory gives
+ * several devices at once, and the arithmetic of those kernels on its CPU. The CPU's rate of
+ * bytes stays: that of a file holds beside copies, which use a part of the memory's bandwidth.
+ */
+void reference_adapt_host(struct machine *machine, const struct machine *device);
 
 /* Takes from `machine`, which stands for the device, what the opened device has not got: the
  * memory beyond its own, and ways to issue that its backend refuses. Choices are made on what
