@@ -17,11 +17,13 @@ enum { COPIES = 8, BYTES = 64 << 20, NUMBERS = 2, KINDS = 3 };
 static const double FELT_MEASURED = 0.02, FELT_SIMULATED = 0.002;
 
 /* Both directions come first, while nothing else bounds them: so their figure says all of what
- * they have at once. Copies in one direction know nothing of it. */
+ * they have at once. Copies in one direction know nothing of it. Then both come once more:
+ * copies out end sooner, and for the rest copies in have what their own direction gives. */
+enum { BOTH };
 static const struct {
     const char *steps, *key, *says;
 } kinds[KINDS] = {
-    {"hd", "host_joint_bytes_per_s", "copies of 64 MiB in and out"},
+    [BOTH] = {"hd", "host_joint_bytes_per_s", "copies of 64 MiB in and out"},
     {"h", "host_h2d_bytes_per_s", "copies of 64 MiB in"},
     {"d", "host_d2h_bytes_per_s", "copies of 64 MiB out"},
 };
@@ -119,14 +121,15 @@ static void set_figure(struct rig *rig, int kind, const struct shared *shared, d
         rig_known(rig, kinds[kind].key, field_of(kind)->most, how);
 }
 
-/* Finds one figure, with those as they are that were found before. */
-static enum status find(struct rig *rig, int kind, const struct shared *shared)
+/* Finds one figure, with those as they are that were found before. Where these tell the times
+ * already, a figure of `before` stays. */
+static enum status find(struct rig *rig, int kind, const struct shared *shared, double before)
 {
     const struct machine *machine = &rig->calibration->machine;
     const double felt = rig->ops->measures ? FELT_MEASURED : FELT_SIMULATED;
     const double alone[KINDS] = {machine->joint_bytes_per_s, machine->h2d_bytes_per_s,
                                  machine->d2h_bytes_per_s};
-    double squares, longer, rate = 0;
+    double squares, longer, rate = before;
     for (int i = 0; i < shared->numbers; i++) {
         if (shared->steps[i].ns > 0)
             continue;
@@ -157,6 +160,9 @@ enum status calibrate_shared(struct rig *rig)
     if (!rig->last)
         return status;
     for (int kind = 0; kind < KINDS && status == STATUS_OK; kind++)
-        status = find(rig, kind, &shared[kind]);
+        status = find(rig, kind, &shared[kind], 0);
+    const double both = rig->calibration->machine.host_joint_bytes_per_s;
+    if (status == STATUS_OK && both < field_of(BOTH)->most)
+        status = find(rig, BOTH, &shared[BOTH], both);
     return status;
 }
