@@ -350,7 +350,8 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
     } else if (facts->limit->cause == LIMIT_HOST && span->kind == OP_H2D &&
                strcmp(facts->limit->figure, "host_joint_bytes_per_s") == 0) {
         more_ns = read_slowness_ns(facts, span, cause);
-    } else if (facts->limit->cause == LIMIT_COMPUTE && span->kind == OP_KERNEL) {
+    } else if ((facts->limit->cause == LIMIT_COMPUTE || facts->plan->has_halo) &&
+               span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
     } else if (facts->plan->memory == MEMORY_MAPPED && span->kind == OP_KERNEL) {
         /* A kernel on mapped memory is judged by the bytes that it moves over the link. */

@@ -190,22 +190,40 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
     return there ? code : given->pack ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }
 
+/* Returns true if the best settings' path may show what is left for that cause. Where tiles can
+ * have any size, and no stencil keeps them, the best one balances the others against what few
+ * tiles cost. */
+static bool is_left_by_path(const struct verdict_judgement *judgement, enum verdict_code code)
+{
+    const struct settings *better = &judgement->whatif.better;
+    const bool has_halo = judgement->facts->plan->has_halo;
+    if (code == VERDICT_SLOW_READS)
+        return judgement->facts->limit->cause == LIMIT_HOST;
+    if (code == VERDICT_SLOW_KERNELS)
+        return has_halo;
+    return better->scatter || better->pack || better->issue == ISSUE_BATCH || has_halo;
+}
+
 /* Charges up to *left_ns of what the best settings leave to what the way that tiles go, or an
- * exchange, costs even so: their own path shows it. Elsewhere tiles can have any size, and the
- * best one balances that against what few tiles cost. */
+ * exchange, costs even so: their own path shows it. */
 static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
                                       struct error *error)
 {
-    static const enum verdict_code codes[] = {VERDICT_LONG_EXCHANGE,   VERDICT_PACKING,
-                                              VERDICT_SMALL_TILES,     VERDICT_MAPPED_MEMORY,
-                                              VERDICT_ONE_COPY_ENGINE, VERDICT_SLOW_READS};
+    static const enum verdict_code codes[] = {
+        VERDICT_LONG_EXCHANGE,   VERDICT_PACKING,    VERDICT_SMALL_TILES, VERDICT_MAPPED_MEMORY,
+        VERDICT_ONE_COPY_ENGINE, VERDICT_SLOW_READS, VERDICT_SLOW_KERNELS};
+    /* No other way for the tiles was tried in the place of these. */
+    const uint64_t untried = UINT64_C(1) << VERDICT_LONG_EXCHANGE |
+                             UINT64_C(1) << VERDICT_SLOW_READS |
+                             UINT64_C(1) << VERDICT_SLOW_KERNELS;
     const struct settings *better = &judgement->whatif.better;
     struct verdict_account account;
     struct timeline timeline;
     struct plan plan;
-    const bool own_way = better->scatter || better->pack || better->issue == ISSUE_BATCH ||
-                         judgement->facts->plan->has_halo;
-    if (*left_ns <= 0 || !(own_way || judgement->facts->limit->cause == LIMIT_HOST))
+    bool any = false;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        any |= is_left_by_path(judgement, codes[i]);
+    if (*left_ns <= 0 || !any)
         return STATUS_OK;
     enum status status = plan_build(better, judgement->facts->model, &plan, error);
     if (status != STATUS_OK)
@@ -213,13 +231,13 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
     status =
         account_simulated(judgement, &plan, better->connections, &timeline, &account, error);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0] && status == STATUS_OK; i++) {
-        const bool reads = codes[i] == VERDICT_SLOW_READS;
-        int64_t cost_ns =
-            own_way || reads ? earlier(later(0, account.items[codes[i]].cost_ns), *left_ns) : 0;
+        if (!is_left_by_path(judgement, codes[i]))
+            continue;
+        int64_t cost_ns = earlier(later(0, account.items[codes[i]].cost_ns), *left_ns);
         struct verdict *item = &judgement->items[way_code(&judgement->whatif.given, codes[i])];
         item->cost_ns += cost_ns;
         /* And nothing better was found, where tiles could go otherwise. */
-        item->tried |= cost_ns > 0 && codes[i] != VERDICT_LONG_EXCHANGE && !reads;
+        item->tried |= cost_ns > 0 && !(untried >> codes[i] & 1);
         *left_ns -= cost_ns;
     }
     timeline_free(&timeline);
