@@ -449,6 +449,22 @@ START_TEST(others_are_refused)
 }
 END_TEST
 
+/* A kernel that reads memory as long as it adds up neighbours hides no more than half of the
+ * one behind the other; where neighbours take nearly all of its time, nothing of that is named.
+ */
+START_TEST(kernels_that_hide_little_are_told)
+{
+    const char *run = "-q -d sim:h200*2 --no-data -k stencil --columns=64k -n 64M --steps=8";
+    char line[256];
+    ck_assert_int_eq(program_run(run), 0);
+    assert_shown(program_out, "host-memory|slow-kernels");
+    ck_assert_ptr_null(strstr(program_out, "unknown costs"));
+    snprintf(line, sizeof line, "%s --halo=64", run);
+    ck_assert_int_eq(program_run(line), 0);
+    ck_assert_ptr_null(strstr(program_out, "slow-kernels costs"));
+}
+END_TEST
+
 Suite *halo_suite(void)
 {
     Suite *suite = suite_create("halo");
@@ -467,6 +483,7 @@ Suite *halo_suite(void)
     tcase_add_test(figures, long_insides_hide_the_exchange);
     tcase_add_test(figures, long_exchanges_are_told);
     tcase_add_test(figures, hiding_may_cost_more);
+    tcase_add_test(figures, kernels_that_hide_little_are_told);
     tcase_add_test(figures, sweeps_tell_the_stencil);
     tcase_add_test(figures, reports_tell_of_the_exchange);
     suite_add_tcase(suite, figures);

@@ -318,8 +318,10 @@ START_TEST(test_short_launches_have_few_blocks)
     struct settings settings = mapped_settings("scale", 64 << 20, 64);
     settings.intensity = 1;
     ck_assert_uint_eq(blocks_of(&settings), sms); /* 4 MiB, less than a sweep of all blocks */
-    settings.tiles = 8;
-    ck_assert_uint_eq(blocks_of(&settings), all); /* 32 MiB */
+    settings.tiles = 32;
+    ck_assert_uint_eq(blocks_of(&settings), sms); /* 8 MiB, two sweeps */
+    settings.tiles = 16;
+    ck_assert_uint_eq(blocks_of(&settings), all); /* 16 MiB, four */
     settings.tiles = 64;
     settings.memory = MEMORY_PINNED;
     ck_assert_uint_gt(blocks_of(&settings), sms);
@@ -330,6 +332,11 @@ START_TEST(test_short_launches_have_few_blocks)
     settings.intensity = 10000; /* that many blocks would not do in the link's time */
     ck_assert_uint_gt(blocks_of(&settings), sms);
     settings.intensity = 1;
+    settings.chain[0] = kernel_find("sum"); /* writes next to nothing */
+    settings.tiles = 32;
+    ck_assert_uint_gt(blocks_of(&settings), sms);
+    settings.tiles = 64;
+    settings.chain[0] = kernel_find("scale");
     settings.chain_length = 2; /* the first only reads there, the last only writes */
     settings.chain[1] = settings.chain[0];
     ck_assert_uint_gt(blocks_of(&settings), sms);

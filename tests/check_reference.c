@@ -123,7 +123,8 @@ START_TEST(test_what_is_the_hosts)
                         machine_kernel_find(&before, "scale")->cpu_bytes_per_s);
     ck_assert_ptr_nonnull(own);
     ck_assert_double_eq(own->cpu_flops_per_s, 3e9);
-    ck_assert_double_eq(own->bytes_per_s, 0);
+    ck_assert_double_eq(machine.h2d_bytes_per_s, before.h2d_bytes_per_s);
+    ck_assert_double_eq(scale->bytes_per_s, machine_kernel_find(&before, "scale")->bytes_per_s);
     ck_assert_int_eq(machine.kernel_count, before.kernel_count + 1);
     ck_assert_double_eq(machine.host_joint_bytes_per_s, before.host_joint_bytes_per_s);
     device.devices = 2;
@@ -135,6 +136,33 @@ START_TEST(test_what_is_the_hosts)
     device.kernels[0].cpu_flops_per_s = 0; /* not measured */
     reference_adapt_host(&machine, &device);
     ck_assert_double_eq(scale->cpu_flops_per_s, 2e9);
+}
+END_TEST
+
+/* A kernel that has another's rates keeps them when a figure of its own comes, and has no row
+ * where none does. */
+START_TEST(test_rates_of_another_kernel_stay)
+{
+    const struct kernel *kernel = kernel_table;
+    struct machine device = device_called("NVIDIA H200");
+    while (kernel->name != NULL && kernel->rates_of == NULL)
+        kernel++;
+    ck_assert_ptr_nonnull(kernel->name);
+    struct machine machine = found("h200", &device, false, 0);
+    ck_assert_ptr_null(machine_kernel_find(&machine, kernel->name));
+    device.kernel_count = 1;
+    device.kernels[0] = (struct machine_kernel){.bytes_per_s = 1e9};
+    snprintf(device.kernels[0].name, sizeof device.kernels[0].name, "%s", kernel->name);
+    reference_adapt_host(&machine, &device);
+    ck_assert_ptr_null(machine_kernel_find(&machine, kernel->name));
+    device.kernels[0].cpu_flops_per_s = 3e9;
+    reference_adapt_host(&machine, &device);
+    const struct machine_kernel *own = machine_kernel_find(&machine, kernel->name);
+    const struct machine_kernel *rates = machine_kernel_find(&machine, kernel->rates_of);
+    ck_assert_ptr_nonnull(own);
+    ck_assert_double_eq(own->cpu_flops_per_s, 3e9);
+    ck_assert_double_eq(own->bytes_per_s, rates->bytes_per_s);
+    ck_assert_int_eq(own->fixed_ns, rates->fixed_ns);
 }
 END_TEST
 
@@ -150,6 +178,7 @@ Suite *reference_suite(void)
     tcase_add_test(tests, test_queues_are_the_devices);
     tcase_add_test(tests, test_none_is_refused);
     tcase_add_test(tests, test_what_is_the_hosts);
+    tcase_add_test(tests, test_rates_of_another_kernel_stay);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, files);
     return suite;

@@ -116,7 +116,9 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
     case KNOB_STREAMS:
         if (better->streams < given->streams)
             return given->connections < given->streams ? VERDICT_FEW_QUEUES : VERDICT_FULL_GPU;
-        return judgement->facts->plan->streams == 1 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS;
+        return judgement->facts->plan->streams <= plan_devices(judgement->facts->plan)
+                   ? VERDICT_ONE_STREAM /* of each device */
+                   : VERDICT_FEW_STREAMS;
     case KNOB_LAYOUT:
         return VERDICT_FEW_STREAMS;
     case KNOB_TILES:
@@ -190,54 +192,64 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
     return there ? code : given->pack ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }
 
-/* Returns true if the best settings' path may show what is left for that cause. Where tiles can
- * have any size, and no stencil keeps them, the best one balances the others against what few
- * tiles cost. */
-static bool is_left_by_path(const struct verdict_judgement *judgement, enum verdict_code code)
+static bool goes_another_way(const struct verdict_judgement *judgement)
 {
     const struct settings *better = &judgement->whatif.better;
-    const bool has_halo = judgement->facts->plan->has_halo;
-    if (code == VERDICT_SLOW_READS)
-        return judgement->facts->limit->cause == LIMIT_HOST;
-    if (code == VERDICT_SLOW_KERNELS)
-        return has_halo;
-    return better->scatter || better->pack || better->issue == ISSUE_BATCH || has_halo;
+    return better->scatter || better->pack || better->issue == ISSUE_BATCH ||
+           judgement->facts->plan->has_halo;
 }
+
+static bool has_halo(const struct verdict_judgement *judgement)
+{
+    return judgement->facts->plan->has_halo;
+}
+
+static bool shares_memory(const struct verdict_judgement *judgement)
+{
+    return judgement->facts->limit->cause == LIMIT_HOST;
+}
+
+/* What the best settings' path may show of what they leave, and for which runs. Plain tiles can
+ * have any size, and the best one balances the first causes against what few tiles cost. */
+static const struct remains {
+    enum verdict_code code;
+    bool (*of)(const struct verdict_judgement *judgement);
+    bool tried; /* tiles could go otherwise, and nothing better was found */
+} remains[] = {
+    {VERDICT_LONG_EXCHANGE, goes_another_way, false},
+    {VERDICT_PACKING, goes_another_way, true},
+    {VERDICT_SMALL_TILES, goes_another_way, true},
+    {VERDICT_MAPPED_MEMORY, goes_another_way, true},
+    {VERDICT_ONE_COPY_ENGINE, goes_another_way, true},
+    {VERDICT_SLOW_READS, shares_memory, false},
+    {VERDICT_SLOW_KERNELS, has_halo, false},
+};
 
 /* Charges up to *left_ns of what the best settings leave to what the way that tiles go, or an
  * exchange, costs even so: their own path shows it. */
 static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
                                       struct error *error)
 {
-    static const enum verdict_code codes[] = {
-        VERDICT_LONG_EXCHANGE,   VERDICT_PACKING,    VERDICT_SMALL_TILES, VERDICT_MAPPED_MEMORY,
-        VERDICT_ONE_COPY_ENGINE, VERDICT_SLOW_READS, VERDICT_SLOW_KERNELS};
-    /* No other way for the tiles was tried in the place of these. */
-    const uint64_t untried = UINT64_C(1) << VERDICT_LONG_EXCHANGE |
-                             UINT64_C(1) << VERDICT_SLOW_READS |
-                             UINT64_C(1) << VERDICT_SLOW_KERNELS;
     const struct settings *better = &judgement->whatif.better;
     struct verdict_account account;
     struct timeline timeline;
     struct plan plan;
-    bool any = false;
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
-        any |= is_left_by_path(judgement, codes[i]);
-    if (*left_ns <= 0 || !any)
+    if (*left_ns <= 0 || !(goes_another_way(judgement) || shares_memory(judgement)))
         return STATUS_OK;
     enum status status = plan_build(better, judgement->facts->model, &plan, error);
     if (status != STATUS_OK)
         return status;
     status =
         account_simulated(judgement, &plan, better->connections, &timeline, &account, error);
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0] && status == STATUS_OK; i++) {
-        if (!is_left_by_path(judgement, codes[i]))
+    for (size_t i = 0; i < sizeof remains / sizeof remains[0] && status == STATUS_OK; i++) {
+        const struct remains *left = &remains[i];
+        if (!left->of(judgement))
             continue;
-        int64_t cost_ns = earlier(later(0, account.items[codes[i]].cost_ns), *left_ns);
-        struct verdict *item = &judgement->items[way_code(&judgement->whatif.given, codes[i])];
+        int64_t cost_ns = earlier(later(0, account.items[left->code].cost_ns), *left_ns);
+        struct verdict *item =
+            &judgement->items[way_code(&judgement->whatif.given, left->code)];
         item->cost_ns += cost_ns;
-        /* And nothing better was found, where tiles could go otherwise. */
-        item->tried |= cost_ns > 0 && !(untried >> codes[i] & 1);
+        item->tried |= cost_ns > 0 && left->tried;
         *left_ns -= cost_ns;
     }
     timeline_free(&timeline);
@@ -252,14 +264,13 @@ static enum status charge_remains(struct verdict_judgement *judgement, int64_t l
                                   struct error *error)
 {
     const struct whatif *whatif = &judgement->whatif;
-    const bool has_halo = judgement->facts->plan->has_halo;
     enum status status = STATUS_OK;
-    if (has_halo)
+    if (has_halo(judgement))
         status = charge_better_path(judgement, &left_ns, error);
     int64_t short_ns = earlier(whatif->short_ns, left_ns);
     judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
-    if (!has_halo)
+    if (!has_halo(judgement))
         status = charge_better_path(judgement, &left_ns, error);
     if (judgement->facts->limit->cause == LIMIT_COMPUTE)
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;

@@ -238,7 +238,9 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
     case VERDICT_ONE_STREAM:
         snprintf(text, room, "the tiles' %" PRIu32 " copies and %" PRIu32 " kernels are in %s",
                  sight->copies, sight->kernels,
-                 plan->streams == 1 ? "one stream" : "one order");
+                 plan->streams == 1                    ? "one stream"
+                 : plan->streams <= plan_devices(plan) ? "one stream of each device"
+                                                       : "one order");
         return EVIDENCE_CERTAIN;
     case VERDICT_FEW_STREAMS:
         snprintf(text, room,

@@ -141,7 +141,11 @@ void whatif_option(enum knob knob, const struct settings *given,
             snprintf(text, room, "--cpu-share=%g", settings->cpu_share);
         break;
     case KNOB_WAYS:
-        snprintf(text, room, "--ways=%d", settings->ways);
+        /* Serial has one stream by itself; other ways have it only when told. */
+        snprintf(text, room, "--ways=%d%s", settings->ways,
+                 given->ways == 1 && settings->ways != 1 && settings->streams == 1
+                     ? " --streams=1"
+                     : "");
         break;
     case KNOB_EXCHANGE:
         snprintf(text, room, "--exchange=%s", exchange_names[settings->exchange]);

@@ -10,22 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COPIES = 8, BYTES = 64 << 20, NUMBERS = 2, KINDS = 3 };
+enum { COPIES = 8, BYTES = 64 << 20, NUMBERS = 2 };
 
 /* Where the copies take no longer than on links of their own, but for this part, no bound is
  * felt: that much may the links' own figures be off. */
 static const double FELT_MEASURED = 0.02, FELT_SIMULATED = 0.002;
 
-/* Both directions come first, while nothing else bounds them: so their figure says all of what
- * they have at once. Copies in one direction know nothing of it. Then both come once more:
- * copies out end sooner, and for the rest copies in have what their own direction gives. */
-enum { BOTH };
+/* Both directions are fitted first, while nothing bounds them alone, then each direction, whose
+ * copies know nothing of the others' figure, and then both once more: copies out end sooner
+ * than copies in, which for the rest have what their own direction gives. */
+enum { BOTH, IN, OUT, KINDS };
 static const struct {
     const char *steps, *key, *says;
 } kinds[KINDS] = {
     [BOTH] = {"hd", "host_joint_bytes_per_s", "copies of 64 MiB in and out"},
-    {"h", "host_h2d_bytes_per_s", "copies of 64 MiB in"},
-    {"d", "host_d2h_bytes_per_s", "copies of 64 MiB out"},
+    [IN] = {"h", "host_h2d_bytes_per_s", "copies of 64 MiB in"},
+    [OUT] = {"d", "host_d2h_bytes_per_s", "copies of 64 MiB out"},
 };
 
 /* Rows of one kind: on all devices, and on two of them. */
@@ -121,14 +121,15 @@ static void set_figure(struct rig *rig, int kind, const struct shared *shared, d
         rig_known(rig, kinds[kind].key, field_of(kind)->most, how);
 }
 
-/* Finds one figure, with those as they are that were found before. Where these tell the times
- * already, a figure of `before` stays. */
+/* Finds one figure, with the others as they are. Where no bound is felt beside theirs, the
+ * figure is `before`, which it had; 0: none. */
 static enum status find(struct rig *rig, int kind, const struct shared *shared, double before)
 {
     const struct machine *machine = &rig->calibration->machine;
     const double felt = rig->ops->measures ? FELT_MEASURED : FELT_SIMULATED;
-    const double alone[KINDS] = {machine->joint_bytes_per_s, machine->h2d_bytes_per_s,
-                                 machine->d2h_bytes_per_s};
+    const double alone[KINDS] = {[BOTH] = machine->joint_bytes_per_s,
+                                 [IN] = machine->h2d_bytes_per_s,
+                                 [OUT] = machine->d2h_bytes_per_s};
     double squares, longer, rate = before;
     for (int i = 0; i < shared->numbers; i++) {
         if (shared->steps[i].ns > 0)

@@ -13,17 +13,17 @@ static const double NOT_HIDDEN = 0.5;
  * make 8 sweeps: 11.8 us by `reduce-shuffle` and 8.0 by `reduce-many`. */
 static const double READ_PART = 0.7;
 
-/* Sweeps of all blocks over a launch's input behind which its reads and writes of mapped memory
- * go on side by side. Between 2, which lose by it, and 4, which do not. [Measured: on an H200]
- */
+/* With so many sweeps of all blocks over a launch's input its reads and writes of mapped memory
+ * go on side by side. [Measured: 1 GiB each way on an H200 takes 27 ms in launches of 2 sweeps,
+ * and 25.6 in those of 4 and of 8: bench/results/h200-2026-11-25-small-tiles-staged.txt] */
 static const double MIXING_SWEEPS = 3;
 
-/* What both directions together lack of their links' rates, reads of the host's memory lose
- * nearly all of: copies in, which wait for what they asked for, while copies out post what they
- * have. Never so much that they would have less than LEAST_OF_EVEN of an even share: that is
- * assumed. [Measured: copies both ways on two H200s of one host, 83 GB/s in and 96 out, where
- * one of them alone has 50 and 48] */
-static const double READS_LOSE = 0.9, LEAST_OF_EVEN = 0.5;
+/* Where the host's memory can't give both directions all that their links ask for, a byte out
+ * counts for so many of a byte in: what goes out is posted, and what comes in is waited for.
+ * [Fitted to what two H200s had each way in tiles, 72 GB/s, and in a chain by the host; where
+ * another host's memory gave more, they had 96 out, all that they have beside copies in, and 83
+ * in: bench/results/h200-2026-11-25-experiments-devices.csv] */
+static const double OUT_WEIGHT = 1.6;
 
 static double larger(double a, double b)
 {
@@ -134,14 +134,6 @@ bool rule_peers_pay(const struct machine *machine)
     return machine_has_peers(machine) && machine->peer_bytes_per_s >= joint_alone(machine) / 2;
 }
 
-/* Returns what copies in have where the host's memory gives both directions together less than
- * their links' `in` and `out`, by `lost`. */
-static double reads_of(double in, double out, double lost)
-{
-    const double even = in * (1 - lost / (in + out));
-    return larger(in - READS_LOSE * lost, LEAST_OF_EVEN * even);
-}
-
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out)
 {
     const bool to_device = kind == OP_H2D;
@@ -154,10 +146,9 @@ double rule_host_share(const struct machine *machine, enum op_kind kind, double 
         return share;
     const double given =
         rule_host_bytes_per_s(both, joint_alone(machine), machine->host_joint_bytes_per_s);
-    if (machine->host_shared == MACHINE_SHARES_SWITCH)
-        return smaller(share, given / both);
-    const double reads = reads_of(in, out, both - given);
-    return smaller(share, to_device ? reads / in : (given - reads) / out);
+    const double weight = machine->host_shared == MACHINE_SHARES_SWITCH ? 1 : OUT_WEIGHT;
+    const double writes = smaller(out, given * weight * out / (weight * out + in));
+    return smaller(share, to_device ? (given - writes) / in : writes / out);
 }
 
 double rule_peer_bytes_per_s(const struct machine *machine, uint32_t into, bool both_ways)

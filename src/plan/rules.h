@@ -1,4 +1,4 @@
-/* rules.h - what hardware does, as pure functions of the machine.
+/* rules.h - what hardware does, as functions of the machine and of what a plan says.
  *
  * Each rule stands apart from the machinery that applies it (src/sim), so that it can be read,
  * tested and switched alone. Sources: [RTSS17] Amert, Otterness, Yang, Anderson,
@@ -69,7 +69,8 @@ struct host_rates rule_host_rates(const struct machine *machine, uint32_t device
 
 /* Rule 2. Returns the part of their links' rates that copies of a kind get where the links have
  * `in` and `out` for all that flow: each direction has such a bound, and where both flow both
- * together have one, too. */
+ * together have one, too, of which copies out of the devices get more than copies in; behind a
+ * switch both get alike. */
 double rule_host_share(const struct machine *machine, enum op_kind kind, double in, double out);
 
 /* Rule 2. Returns what copies into one device and out of another have together at most, side by
@@ -114,8 +115,9 @@ uint32_t rule_copies(const struct plan *plan, const struct op *op);
 uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op);
 struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op);
 
-/* Rule 3. Returns how many blocks a launch on `count` elements of a plan whose facts are set is
- * given at most: as many as fit, but for these on mapped memory:
+/* Rule 3. Returns how many blocks a launch on `count` elements is given at most in a plan of
+ * which `memory`, `issue`, `chain_length`, `params` and `places` are set: as many as fit, but
+ * for these on mapped memory:
  *   - Of a batch of scattered tiles one on every fourth SM. With more, so many places of the
  *     host's memory are in use at once that reading and writing them takes several times as
  *     long. [Measured: 1 GiB each way in tiles of 64 KiB on two H200s: 92 ms with all blocks

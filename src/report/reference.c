@@ -1,6 +1,7 @@
 /* reference.c - the machine file that stands for a device. */
 #include "report/reference.h"
 
+#include "kernels/kernel.h"
 #include "run/machine_file.h"
 
 #include <stdio.h>
@@ -46,19 +47,24 @@ static void adapt_rate(double *rate, double measured)
         *rate = measured;
 }
 
-/* Returns the row of a kernel, a new one where there is none; NULL: there is no room. */
-static struct machine_kernel *row_of(struct machine *machine, const char *kernel)
+/* Returns the row of a kernel; where there is none a new one, with the figures of the kernel
+ * whose rates it has, if it has another's; NULL: there is no room. */
+static struct machine_kernel *find_or_add(struct machine *machine, const char *name)
 {
     int i = 0;
-    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, kernel) != 0)
+    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, name) != 0)
         i++;
     if (i == MACHINE_KERNELS_MAX)
         return NULL;
     struct machine_kernel *row = &machine->kernels[i];
     if (i == machine->kernel_count) {
+        const struct kernel *kernel = kernel_find(name);
+        const char *other = kernel != NULL ? kernel->rates_of : NULL;
+        const struct machine_kernel *rates =
+            other != NULL ? machine_kernel_find(machine, other) : NULL;
+        *row = rates != NULL ? *rates : (struct machine_kernel){0};
+        snprintf(row->name, sizeof row->name, "%s", name);
         machine->kernel_count++;
-        *row = (struct machine_kernel){0};
-        snprintf(row->name, sizeof row->name, "%s", kernel);
     }
     return row;
 }
@@ -73,9 +79,10 @@ void reference_adapt_host(struct machine *machine, const struct machine *device)
     }
     for (int i = 0; i < device->kernel_count; i++) {
         const struct machine_kernel *measured = &device->kernels[i];
-        struct machine_kernel *row = row_of(machine, measured->name);
+        struct machine_kernel *row =
+            measured->cpu_flops_per_s > 0 ? find_or_add(machine, measured->name) : NULL;
         if (row != NULL)
-            adapt_rate(&row->cpu_flops_per_s, measured->cpu_flops_per_s);
+            row->cpu_flops_per_s = measured->cpu_flops_per_s;
     }
 }
 
@@ -86,7 +93,7 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
     for (int i = 0; i < device->kernel_count; i++) {
         const struct machine_kernel *measured = &device->kernels[i];
-        struct machine_kernel *row = row_of(machine, measured->name);
+        struct machine_kernel *row = find_or_add(machine, measured->name);
         if (row == NULL)
             continue;
         adapt_rate(&row->bytes_per_s, measured->bytes_per_s);

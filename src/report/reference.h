@@ -19,7 +19,7 @@ enum status reference_machine(const char *asked, const struct machine *device, b
                               uint32_t queues, struct machine *machine, struct error *error);
 
 /* Gives `machine`, which stands for the device, the rates that were measured on the device
- * itself: those of the link, and of the kernels that were measured. */
+ * itself: those of the link, of the kernels that were measured, and those of its host. */
 void reference_adapt(struct machine *machine, const struct machine *device);
 
 /* The part of that which another host of such a device has otherwise: what its memory gives

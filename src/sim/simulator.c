@@ -327,10 +327,10 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
             machine->name);
     if (plan->has_peers && !machine_has_peers(machine))
         return error_set(error, STATUS_USAGE,
-                         "--exchange=peer: the machine %s has no devices that copy to each "
-                         "other, or its file does not say how fast (peer_bytes_per_s, "
+                         "%s: the machine %s has no devices that copy to each other, or its "
+                         "file does not say how fast (peer_bytes_per_s, "
                          "peer_joint_bytes_per_s): %s",
-                         machine->name,
+                         plan->has_halo ? "--kernel=stencil" : "--exchange=peer", machine->name,
                          plan->has_halo ? "a stencil needs such devices, or one alone"
                                         : "allowed is host");
     if (plan_devices(plan) > 1 && rule_checks_dependencies(machine))
