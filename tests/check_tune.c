@@ -124,7 +124,7 @@ END_TEST
 static int64_t best_ns(struct settings settings, const struct machine *machine)
 {
     int64_t best = INT64_MAX;
-    for (settings.tiles = 1; settings.tiles <= 64; settings.tiles++) {
+    for (settings.tiles = settings.devices; settings.tiles <= 64; settings.tiles++) {
         for (settings.streams = 1; settings.streams <= 12 && settings.streams <= settings.tiles;
              settings.streams++) {
             int64_t span_ns = tune_simulated_ns(&settings, machine);
@@ -141,17 +141,23 @@ static const struct {
     int ways;
     enum order order;
     enum layout layout;
+    uint32_t devices;
+    enum spread spread;
 } workloads[] = {
-    {"h200", "scale", 1 << 24, 1, 3, ORDER_DEPTH, LAYOUT_TILE},
-    {"h200", "scale", 1 << 24, 2000, 3, ORDER_DEPTH, LAYOUT_TILE},
-    {"h200", "scale,scale,scale", 1 << 24, 300, 3, ORDER_BREADTH, LAYOUT_TILE},
-    {"h200", "wave,sum", 1 << 22, 1, 3, ORDER_DEPTH, LAYOUT_STAGE},
-    {"h200", "scale", 1 << 18, 1, 3, ORDER_DEPTH, LAYOUT_TILE},
-    {"h200", "scale", 1 << 24, 50, 4, ORDER_DEPTH, LAYOUT_TILE},
-    {"h200", "scale", 1 << 24, 1, 2, ORDER_BREADTH, LAYOUT_TILE},
-    {"c1060", "scale", 1 << 22, 50, 3, ORDER_BREADTH, LAYOUT_TILE},
-    {"c2050", "scale", 1 << 22, 50, 3, ORDER_DEPTH, LAYOUT_TILE},
-    {"rtx3050-laptop", "scale", 1 << 22, 100, 3, ORDER_DEPTH, LAYOUT_TILE},
+    {"h200", "scale", 1 << 24, 1, 3, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "scale", 1 << 24, 2000, 3, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "scale,scale,scale", 1 << 24, 300, 3, ORDER_BREADTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "wave,sum", 1 << 22, 1, 3, ORDER_DEPTH, LAYOUT_STAGE, 1, SPREAD_TILES},
+    {"h200", "scale", 1 << 18, 1, 3, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "scale", 1 << 24, 50, 4, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "scale", 1 << 24, 1, 2, ORDER_BREADTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"c1060", "scale", 1 << 22, 50, 3, ORDER_BREADTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"c2050", "scale", 1 << 22, 50, 3, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"rtx3050-laptop", "scale", 1 << 22, 100, 3, ORDER_DEPTH, LAYOUT_TILE, 1, SPREAD_TILES},
+    {"h200", "scale", 1 << 24, 1, 3, ORDER_DEPTH, LAYOUT_TILE, 2, SPREAD_TILES},
+    {"h200", "scale", 1 << 24, 2000, 3, ORDER_DEPTH, LAYOUT_STAGE, 4, SPREAD_TILES},
+    {"k80", "scale", 1 << 22, 50, 3, ORDER_DEPTH, LAYOUT_TILE, 2, SPREAD_TILES},
+    {"h200", "scale,scale", 1 << 24, 900, 3, ORDER_DEPTH, LAYOUT_TILE, 2, SPREAD_CHAIN},
 };
 enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
@@ -165,6 +171,8 @@ START_TEST(test_within_a_per_cent_of_the_best)
     settings.ways = workloads[_i].ways;
     settings.order = workloads[_i].order;
     settings.layout = workloads[_i].layout;
+    settings.devices = workloads[_i].devices;
+    settings.spread = workloads[_i].spread;
     int64_t best = best_ns(settings, &machine);
     struct tuned tuned = tune(&settings, &machine);
     ck_assert_int_eq(tuned.time_ns, tune_simulated_ns(&settings, &machine));

@@ -270,29 +270,29 @@ static enum status check_settings(const struct settings *settings, struct error 
         TILES_MAX, STREAMS_MAX, CHAIN_MAX);
 }
 
-/* Sets what the settings say of the plan as a whole. */
-static enum status take_settings(struct plan *plan, const struct settings *settings,
-                                 const struct machine *machine, struct error *error)
+struct plan plan_outline(const struct settings *settings, const struct machine *machine)
 {
-    plan->memory = settings->memory;
-    plan->issue = settings->issue;
-    plan->packs = settings->pack;
-    plan->devices = settings_devices(settings);
-    plan->by_link = settings_by_link(settings);
-    plan->by_host =
-        plan->by_link && (settings->exchange == EXCHANGE_HOST ||
-                          (settings->exchange == EXCHANGE_AUTO && !rule_peers_pay(machine)));
-    plan->has_halo = settings_has_halo(settings);
-    plan->elements = settings->elements;
-    plan->tiles = settings->tiles;
-    plan->cpu_tiles = plan_cpu_tiles(settings, machine);
-    plan->cpu_helps = settings->ways == 4;
-    plan->batch = settings_batch(settings);
-    plan->params = settings_params(settings);
-    plan->chain_length = settings->chain_length;
+    struct plan plan;
+    plan_init(&plan);
+    plan.memory = settings->memory;
+    plan.issue = settings->issue;
+    plan.packs = settings->pack;
+    plan.devices = settings_devices(settings);
+    plan.by_link = settings_by_link(settings);
+    plan.by_host =
+        plan.by_link && (settings->exchange == EXCHANGE_HOST ||
+                         (settings->exchange == EXCHANGE_AUTO && !rule_peers_pay(machine)));
+    plan.has_halo = settings_has_halo(settings);
+    plan.elements = settings->elements;
+    plan.tiles = settings->tiles;
+    plan.cpu_tiles = plan_cpu_tiles(settings, machine);
+    plan.cpu_helps = settings->ways == 4;
+    plan.batch = settings_batch(settings);
+    plan.params = settings_params(settings);
+    plan.chain_length = settings->chain_length;
     for (int i = 0; i < settings->chain_length; i++)
-        plan->chain[i] = settings->chain[i];
-    return settings->scatter ? host_layout_draw(plan, settings->seed, error) : STATUS_OK;
+        plan.chain[i] = settings->chain[i];
+    return plan;
 }
 
 /* Writes a plan whose tiles come and go, of which the facts are set. */
@@ -320,7 +320,9 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     struct builder builder = {
         .settings = settings, .machine = machine, .plan = plan, .error = error};
     builder.ops_most = settings_ops_most(settings);
-    status = take_settings(plan, settings, machine, error);
+    *plan = plan_outline(settings, machine);
+    if (settings->scatter)
+        status = host_layout_draw(plan, settings->seed, error);
     if (status == STATUS_OK)
         status = plan->has_halo ? build_halo(&builder) : build_tiles(&builder);
     if (status == STATUS_OK)

@@ -15,6 +15,10 @@
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error);
 
+/* Returns a plan of these settings without its ops, streams and buffers: all that its limit
+ * depends on. It owns no memory. */
+struct plan plan_outline(const struct settings *settings, const struct machine *machine);
+
 /* Returns how many of the tiles the CPU works on: none below 4-way; the share asked for,
  * rounded; or, when that is auto, as many as let CPU and GPU end soonest together at the
  * machine's rates, which is none where the CPU would take longer for one tile than the GPU for

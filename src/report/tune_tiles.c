@@ -57,26 +57,6 @@ struct tuner {
 
 /* --- the least time that a number of tiles can take --- */
 
-/* A plan without ops, with all that its limit depends on. */
-static struct plan plan_outline(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    plan_init(&plan);
-    plan.memory = settings->memory;
-    plan.issue = settings->issue;
-    plan.elements = settings->elements;
-    plan.tiles = settings->tiles;
-    plan.cpu_tiles = plan_cpu_tiles(settings, machine);
-    plan.cpu_helps = settings->ways == 4;
-    plan.batch = settings_batch(settings);
-    plan.packs = settings->pack;
-    plan.params = settings_params(settings);
-    plan.chain_length = settings->chain_length;
-    for (int i = 0; i < settings->chain_length; i++)
-        plan.chain[i] = settings->chain[i];
-    return plan;
-}
-
 /* Returns the least time of the host to pack and unpack the tiles. */
 static double pack_floor_ns(const struct machine *machine, const struct plan *plan)
 {
@@ -106,8 +86,10 @@ static int64_t host_floor_ns(const struct machine *machine, const struct plan *p
 {
     int64_t tiles = plan->tiles - plan->cpu_tiles, batches = plan_batches(plan);
     int64_t copies = plan->memory == MEMORY_MAPPED ? 0 : 1;
-    int64_t launches =
-        (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
+    int64_t launches = /* a stencil's are not each tile's */
+        plan->has_halo
+            ? 0
+            : (int64_t)kernel_chain_launches(plan->chain, plan->chain_length, &plan->params);
     int64_t nodes = batches * (2 * copies + launches);
     if (plan->issue == ISSUE_GRAPH)
         return graph_floor_ns(machine, nodes, copies > 0);
@@ -123,15 +105,19 @@ static int64_t host_floor_ns(const struct machine *machine, const struct plan *p
 
 /* Returns the least time in which a pipeline with these batches fills, works and drains:
  * whatever takes longest, a batch goes through the other stages before its first and behind its
- * last. */
+ * last. Of several devices that batches are dealt over one has an even part or more. */
 static int64_t fill_floor_ns(const struct machine *machine, const struct plan *plan)
 {
     const struct kernel *last = plan_last_kernel(plan);
-    double batches = plan_batches(plan), kernels_ns = 0, elements = (double)plan->elements;
-    if (plan->memory == MEMORY_MAPPED || plan->cpu_helps)
+    const uint32_t devices = plan_devices(plan);
+    const double batches = ceil((double)plan_batches(plan) / devices);
+    const double elements = (double)plan->elements / devices;
+    double kernels_ns = 0;
+    if (plan->memory == MEMORY_MAPPED || plan->cpu_helps || plan->by_link || plan->has_halo)
         return 0;
     for (int i = 0; i < plan->chain_length; i++)
-        kernels_ns += machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements);
+        kernels_ns +=
+            machine_kernel_ns(machine, plan->chain[i], &plan->params, plan->elements) / devices;
     double in_ns =
         1e9 * elements * (double)dtype_bytes(plan->chain[0]->in) / machine->h2d_bytes_per_s;
     double out_ns =
