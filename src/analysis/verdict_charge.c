@@ -272,7 +272,7 @@ static enum status charge_remains(struct verdict_judgement *judgement, int64_t l
     left_ns -= short_ns;
     if (!has_halo(judgement))
         status = charge_better_path(judgement, &left_ns, error);
-    if (judgement->facts->limit->cause == LIMIT_COMPUTE)
+    if (judgement->facts->limit->cause == LIMIT_COMPUTE && !has_halo(judgement))
         judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
     return status;
 }
