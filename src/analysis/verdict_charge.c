@@ -209,8 +209,9 @@ static bool shares_memory(const struct verdict_judgement *judgement)
     return judgement->facts->limit->cause == LIMIT_HOST;
 }
 
-/* What the best settings' path may show of what they leave, and for which runs. Plain tiles can
- * have any size, and the best one balances the first causes against what few tiles cost. */
+/* The best settings' path may show these causes of what they leave, each in some runs alone:
+ * plain tiles can have any size, and the best one balances the first five against what few
+ * tiles cost. */
 static const struct remains {
     enum verdict_code code;
     bool (*of)(const struct verdict_judgement *judgement);
