@@ -16,6 +16,9 @@ launch-1     launch   1  kernels throughput
 launch-32    launch   32 kernels throughput
 copies       copies   0
 devices      devices  0
+memory-alloc memory   0  alloc
+memory-columns memory 0  columns
+memory-managed memory 0  managed
 tiles-bare   tiles    0  bare batches
 tiles-stream tiles    0  streams
 tiles-stage  tiles    0  stages
