@@ -59,6 +59,14 @@ START_TEST(test_drawn_from_the_seed)
 }
 END_TEST
 
+/* Those of options that the program has not got yet: nobody may have changed them since. */
+START_TEST(test_memory_drawn_from_the_seed)
+{
+    assert_works("awk -v seed=2003 -f " ACCURACY "draw_memory.awk >drawn.ini && "
+                 "cmp drawn.ini " ACCURACY "memory.ini");
+}
+END_TEST
+
 /* Takes products out of drawn settings where there is no library for them. */
 static void copy_settings(const char *path)
 {
@@ -430,6 +438,7 @@ Suite *accuracy_suite(void)
     TCase *settings = tcase_create("the settings");
     tcase_add_checked_fixture(settings, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(settings, test_drawn_from_the_seed, 0, DRAWS);
+    tcase_add_test(settings, test_memory_drawn_from_the_seed);
     tcase_add_loop_test(settings, test_every_setting_is_possible, 0, DRAWS);
     tcase_add_loop_test(settings, test_every_option_is_drawn, 0, DRAWS);
     tcase_add_test(settings, test_what_settings_are_for);
