@@ -28,16 +28,21 @@ static void launch(const uint32_t *in, uint32_t *out, size_t bytes, cudaStream_t
     CHECK(cudaGetLastError());
 }
 
-/* Fills and poisons, and waits, awake, until the host has settled: right after all cores have
- * worked, what is timed takes longer. */
-static void prepare_host(uint32_t *in, uint32_t *out, size_t bytes)
+/* Waits, awake, until the host has settled: right after all cores have worked, what is timed
+ * takes longer. */
+static void settle()
 {
-    fill_on_host(in, bytes, ++data.salt);
-    poison_on_host(out, bytes);
     CHECK(cudaDeviceSynchronize());
     const double begin = now_us();
     while (now_us() - begin < 20e3) {
     }
+}
+
+static void prepare_host(uint32_t *in, uint32_t *out, size_t bytes)
+{
+    fill_on_host(in, bytes, ++data.salt);
+    poison_on_host(out, bytes);
+    settle();
 }
 
 static void verify_flipped(const uint32_t *out, size_t bytes, const char *what)
@@ -232,6 +237,9 @@ static void run_columns(enum form form, size_t tiles, size_t bytes, size_t width
     note("out-" + name + "-" + std::to_string(tiles) + "x" + std::to_string(bytes), (long)width,
          now_us() - begin);
     verify_on_host(data.host[OUT], tiles * bytes, data.salt, name.c_str());
+    CHECK(cudaMemset(data.device[IN], 0xa5, tiles * bytes));
+    poison_on_host(data.host[OUT], tiles * bytes);
+    settle();
     begin = now_us();
     for (size_t tile = 0; tile < tiles; tile++) {
         copy_tile(form, IN, tile, tiles, bytes, width, data.streams[0]);
@@ -240,6 +248,17 @@ static void run_columns(enum form form, size_t tiles, size_t bytes, size_t width
     CHECK(cudaDeviceSynchronize());
     note("both-" + name + "-" + std::to_string(tiles) + "x" + std::to_string(bytes),
          (long)width, now_us() - begin);
+    verify_on_host(data.host[OUT], tiles * bytes, data.salt, name.c_str());
+    CHECK(cudaMemcpy(data.host[OUT], data.device[IN], tiles * bytes, cudaMemcpyDeviceToHost));
+    if (form == WHOLE)
+        verify_on_host(data.host[OUT], tiles * bytes, data.salt, "whole, both ways");
+    else /* rows of all tiles are what lies in the host's array, tile by tile */
+        for (size_t tile = 0; tile < tiles; tile++)
+            for (size_t row = 0; row < bytes / width; row++)
+                if (std::memcmp((char *)data.host[OUT] + tile * bytes + row * width,
+                                (char *)data.host[IN] + (row * tiles + tile) * width, width))
+                    fail("%s: row %zu of tile %zu is wrong on the device", name.c_str(), row,
+                         tile);
 }
 
 /* --- managed memory
@@ -325,8 +344,11 @@ static void run_moves(size_t tiles)
     CHECK(cudaDeviceSynchronize());
     note("moves-out", (long)tiles, now_us() - begin);
     note("moves-out-issue", (long)tiles, issued - begin);
-    prefetch(managed[OUT], ALL, true, data.streams[0]);
-    CHECK(cudaDeviceSynchronize());
+    verify_on_host(managed[IN], ALL, data.salt, "moves home");
+    fill_on_host(managed[OUT], ALL, data.salt + 1);
+    for (int way : {IN, OUT})
+        prefetch(managed[way], ALL, way == OUT, data.streams[0]);
+    settle();
     begin = now_us();
     for (size_t tile = 0; tile < tiles; tile++) {
         prefetch(managed[IN] + tile * words, bytes, true, data.streams[0]);
@@ -334,7 +356,8 @@ static void run_moves(size_t tiles)
     }
     CHECK(cudaDeviceSynchronize());
     note("moves-both", (long)tiles, now_us() - begin);
-    verify_on_host(managed[IN], ALL, data.salt, "moves");
+    verify_on_device(managed[IN], ALL, data.salt, "moves in, both ways");
+    verify_on_host(managed[OUT], ALL, ++data.salt, "moves home, both ways");
 }
 
 /* A kernel that reads, or writes, pages that are elsewhere: how long for how many bytes. */
@@ -355,6 +378,7 @@ static void run_faults(size_t bytes)
     launch(managed[IN], managed[OUT], bytes, data.streams[0]);
     CHECK(cudaDeviceSynchronize());
     note("faults-both", (long)bytes, now_us() - begin);
+    verify_flipped(managed[OUT], bytes, "faults of both");
 }
 
 int main(int argc, char **argv)
