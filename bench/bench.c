@@ -60,6 +60,8 @@ static const struct group {
      NEEDS_GPU},
     {"graphs", "graphs against calls, mapped memory against copies, over sizes of tiles",
      bench_cuda_graphs, NEEDS_GPU},
+    {"alloc", "memory taken for each tile against slots taken once, over sizes of tiles",
+     bench_cuda_allocs, NEEDS_GPU},
     {"issue", "the cost of issuing against bare CUDA calls", bench_cuda_issue, NEEDS_GPU},
     {"pinned", "page-locked memory against cudaMallocHost", bench_cuda_pinned, NEEDS_GPU},
     {"tracing", "what tracing adds", bench_cuda_tracing, NEEDS_GPU},

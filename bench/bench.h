@@ -135,6 +135,7 @@ enum status bench_cuda_copies(struct bench *bench, struct error *error);
 enum status bench_cuda_devices(struct bench *bench, struct error *error);
 enum status bench_cuda_exchange(struct bench *bench, struct error *error);
 enum status bench_cuda_dgemm(struct bench *bench, struct error *error);
+enum status bench_cuda_allocs(struct bench *bench, struct error *error);
 enum status bench_cuda_graphs(struct bench *bench, struct error *error);
 enum status bench_cuda_issue(struct bench *bench, struct error *error);
 enum status bench_cuda_pinned(struct bench *bench, struct error *error);

@@ -406,6 +406,28 @@ START_TEST(test_batches)
 }
 END_TEST
 
+/* All chains with memory that is taken for each tile, in each way, order and layout. */
+START_TEST(test_allocs)
+{
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (int i = 0; i < 6 * CHAINS; i++) {
+        const bool alone = i / 6 >= CPU_CHAINS; /* the CPU has no part in it */
+        struct settings settings = shaped_settings(&shapes[i % 2 ? 3 : 4], chains[i / 6]);
+        settings.alloc = (enum alloc)(ALLOC_LOOP + i % 3);
+        settings.ways = alone ? i % 3 + 1 : i % 4 + 1;
+        settings.streams = settings.ways == 1 ? 1 : 3;
+        settings.order = i % 5 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = i / 3 % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.scatter = i / 6 < APART_CHAINS && i % 5 > 1;
+        settings.callbacks = i % 2 == 0;
+        settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
+        settings.carry = alone ? (enum carry)(i % 3) : CARRY_DEVICE;
+        run_case(&settings);
+    }
+}
+END_TEST
+
 /* All chains in batches that the host packs and unpacks. */
 START_TEST(test_packing)
 {
@@ -616,6 +638,7 @@ Suite *contract_suite(const char *device)
     tcase_add_loop_test(tcase, test_host_memory, d, d + 1);
     tcase_add_loop_test(tcase, test_graphs, d, d + 1);
     tcase_add_loop_test(tcase, test_batches, d, d + 1);
+    tcase_add_loop_test(tcase, test_allocs, d, d + 1);
     tcase_add_loop_test(tcase, test_packing, d, d + 1);
     tcase_add_loop_test(tcase, test_mapped_chains, d, d + 1);
     tcase_add_loop_test(tcase, test_scattered_tiles, d, d + 1);

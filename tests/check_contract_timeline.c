@@ -161,10 +161,19 @@ static bool overlaps(const struct range *a, const struct range *b)
            b->offset < a->offset + a->bytes;
 }
 
+/* Returns true if a deed is not done when its call begins: it is in the order of a stream, or
+ * waits for the device. */
+static bool is_done_later(const struct op *op)
+{
+    return op->kind == OP_ALLOC && (op->alloc.ordered || op->alloc.deed == ALLOC_GIVE);
+}
+
 static bool conflict(const struct op *one, const struct op *other)
 {
     struct access first[OP_ACCESS_MAX], second[OP_ACCESS_MAX];
     int count = op_accesses(one, first), others = op_accesses(other, second);
+    if (is_done_later(one) || is_done_later(other))
+        return false;
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < others; j++) {
             if ((first[i].writes || second[j].writes) &&

@@ -103,6 +103,9 @@ static const struct claim {
     {"34-halo", "1-gpu", "hidden", 1.85, 2},
     {"34-halo", "not-hidden", "hidden", 1.07, 1.2},
     {"34-halo", "thin-not-hidden", "thin-hidden", 1.15, 1.35},
+    {"35-allocation", "loop", "once", 3, 6},
+    {"35-allocation", "in-stream-order", "once", 1.01, 1.1},
+    {"35-allocation", "small-in-stream-order", "small-once", 1.2, 2},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 

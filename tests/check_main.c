@@ -105,6 +105,7 @@ static const struct {
     {"mistakes", mistakes_suite},
     {"latency", latency_suite},
     {"carry", carry_suite},
+    {"alloc", alloc_suite},
     {"graph", graph_suite},
     {"mapped", mapped_suite},
     {"scatter", scatter_suite},

@@ -222,9 +222,9 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
             return VERDICT_PACKING;
         return op_is_sync(from->kind)   ? VERDICT_SYNC_IN_LOOP
                : from->kind != OP_ALLOC ? VERDICT_REST /* a copy that the call waited for */
-               : from->link == 0        ? VERDICT_ALLOC_IN_LOOP
-               : foreign->pins_first    ? VERDICT_PIN_IN_RUN
-                                        : VERDICT_PINNED_ALLOC_IN_LOOP;
+               : from->link != SPAN_PINNED_PAIR ? VERDICT_ALLOC_IN_LOOP
+               : foreign->pins_first            ? VERDICT_PIN_IN_RUN
+                                                : VERDICT_PINNED_ALLOC_IN_LOOP;
     default:
         return VERDICT_REST;
     }

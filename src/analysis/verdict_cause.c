@@ -173,6 +173,8 @@ static enum verdict_code alloc_cause(const struct plan *plan, uint32_t op)
 {
     while (op > 0 && plan->ops[op].kind != OP_ALLOC)
         op--;
+    if (plan->alloc == ALLOC_ASYNC || plan->alloc == ALLOC_POOL)
+        return VERDICT_ALLOC_IN_STREAM;
     if (plan->ops[op].kind != OP_ALLOC || !plan->ops[op].alloc.pinned)
         return VERDICT_ALLOC_IN_LOOP;
     uint32_t first = 0;

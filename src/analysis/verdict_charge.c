@@ -137,6 +137,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return better->hide == HIDE_YES ? VERDICT_BARE_EXCHANGE : VERDICT_SMALL_TILES;
     case KNOB_MEMORY:
         return memory_code(judgement);
+    case KNOB_ALLOC:
+        return given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM;
     case KNOB_MISTAKE:
         return mistake_code(judgement);
     case KNOB_COUNT:

@@ -47,7 +47,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     }
     if (rule_copies(plan, op) > sight->most_copies)
         sight->most_copies = rule_copies(plan, op);
-    if (op->kind == OP_ALLOC) {
+    if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_GIVE) {
         sight->allocs++;
         sight->alloc_bytes += op->alloc.bytes;
     }
@@ -219,6 +219,7 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "%" PRIu32 " calls that wait for the device", sight->syncs);
         return EVIDENCE_CERTAIN;
     case VERDICT_ALLOC_IN_LOOP:
+    case VERDICT_ALLOC_IN_STREAM:
     case VERDICT_PINNED_ALLOC_IN_LOOP:
     case VERDICT_PIN_IN_RUN:
         snprintf(text, room, "%" PRIu32 " allocation%s of %s in all", sight->allocs,

@@ -103,6 +103,7 @@ static struct settings put_right(const struct search *search)
     settings.callbacks = false;
     settings.carry = settings_carries_apart(&settings) ? CARRY_CALLBACK : CARRY_DEVICE;
     settings.priority_count = 0;
+    settings.alloc = ALLOC_ONCE;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
     if (settings.exchange == EXCHANGE_HOST && rule_peers_pay(search->machine))

@@ -31,6 +31,7 @@ enum knob {
     KNOB_EXCHANGE,
     KNOB_HIDE,
     KNOB_MEMORY,
+    KNOB_ALLOC,
     KNOB_MISTAKE,
     KNOB_COUNT
 };

@@ -23,7 +23,8 @@ static const struct field {
     FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
     FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
-    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_ALLOC, alloc),
+    FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -155,6 +156,9 @@ void whatif_option(enum knob knob, const struct settings *given,
         break;
     case KNOB_MEMORY:
         snprintf(text, room, "--memory=%s", memory_names[settings->memory]);
+        break;
+    case KNOB_ALLOC:
+        snprintf(text, room, "--alloc=%s", alloc_names[settings->alloc]);
         break;
     case KNOB_MISTAKE:
         snprintf(text, room, "--mistake=none");

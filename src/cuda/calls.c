@@ -1,6 +1,7 @@
 /* calls.c - turns a plan's ops into the arguments of CUDA calls, before anything is timed. */
 #include "cuda/calls.h"
 
+#include "cuda/slots.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>
@@ -271,6 +272,10 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->devices = op->stream == plan->streams ? run->devices : NULL;
         break;
     case OP_ALLOC:
+        issued->deed = (uint8_t)op->alloc.deed;
+        issued->ordered = op->alloc.ordered;
+        if (op->alloc.ordered)
+            issued->stream = run->streams[op->alloc.stream];
         issued->alloc.bytes = op->alloc.bytes;
         issued->alloc.pinned = op->alloc.pinned;
         break;
@@ -370,6 +375,8 @@ enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
                            plan->op_count);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
         look_up_op(run, &plan->ops[i], &room, &run->issued[i]);
+    if (status == STATUS_OK)
+        status = cuda_slots_look_up(run, error);
     if (status == STATUS_OK)
         status = copy_tables(run, room.table, table_bytes, error);
     free(room.table);

@@ -103,6 +103,8 @@ static void skip_warm_records(struct matching *matching)
     int count = cuda_first_ops(matching->traced->run, warm);
     for (int i = 0; i < count; i++) {
         const struct op *op = &matching->traced->plan->ops[warm[i]];
+        if (!op_on_device(op->kind)) /* memory that is taken leaves no record */
+            continue;
         const size_t left = records_of(matching, op);
         matching->streams[op->stream].next += left;
         matching->warm_records += left;

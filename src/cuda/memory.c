@@ -30,7 +30,7 @@ static enum status take_memory_on(struct cuda_run *run, uint32_t device, struct 
     for (int i = 0; i < DEVICE_BUFFERS && result == cudaSuccess; i++) {
         const uint64_t bytes =
             plan_device_part(plan, (enum buffer)(BUFFER_FIRST_DEVICE + i), device).bytes;
-        if (bytes > 0)
+        if (bytes > 0 && !plan_takes_buffer(plan, (enum buffer)(BUFFER_FIRST_DEVICE + i)))
             result = cudaMalloc(&run->memory[device][i], bytes);
     }
     if (result != cudaErrorMemoryAllocation)

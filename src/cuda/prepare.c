@@ -4,6 +4,7 @@
 #include "cuda/calls.h"
 #include "cuda/memory.h"
 #include "cuda/peers.h"
+#include "cuda/slots.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
 #include "run/topology.h"
@@ -26,7 +27,8 @@ static enum status refuse_settings(const struct cuda_devices *devices,
                          plan_devices(workload->plan), devices->count);
     if (workload->arrays == NULL)
         return error_set(error, STATUS_USAGE, "--no-data: a CUDA device needs the bytes");
-    if (cuda_run_check(workload->plan, error) != STATUS_OK)
+    if (cuda_run_check(workload->plan, error) != STATUS_OK ||
+        cuda_slots_check(workload->plan, devices, error) != STATUS_OK)
         return error->status;
     for (int i = 0; i < workload->plan->chain_length; i++) {
         if (kernel_launcher(workload->plan->chain[i]) == NULL)
@@ -323,6 +325,7 @@ void cuda_run_release(struct cuda_run *run)
     const struct cuda_devices *devices = run->devices;
     cpu_worker_free(run->worker);
     free_callbacks(run, wait_for_devices(run));
+    cuda_slots_free(run);
     cuda_calls_free(run);
     release_events(run);
     for (uint32_t i = devices->count; i > 0; i--) { /* the first stays current */

@@ -42,6 +42,22 @@ struct cuda_callback {
     struct interval time; /* when the latest run's callback ran */
 };
 
+/* An argument that is the address of memory which is taken while the plan runs. */
+struct cuda_place {
+    const void **at;
+    size_t offset; /* of the address in that memory */
+    struct cuda_place *next;
+};
+
+/* Memory that is taken for a tile and given back. Taking it fills in the arguments of that
+ * tile's calls, so that these cost no more than where the memory was there before. */
+struct cuda_slot {
+    void *memory; /* NULL: not taken */
+    size_t bytes;
+    cudaMemPool_t pool; /* NULL: the device's own */
+    struct cuda_place *places;
+};
+
 /* The arguments of the CUDA call that issues an op. */
 struct cuda_issued {
     enum op_kind kind;
@@ -81,8 +97,11 @@ struct cuda_issued {
             size_t bytes;
             bool pinned;
         } alloc;
+        struct cuda_slot *slot;             /* of memory that is taken or given back */
         const struct cuda_devices *devices; /* a sync of all streams: theirs; else NULL */
     };
+    uint8_t deed;   /* enum alloc_deed */
+    bool ordered;   /* the deed is in the order of `stream` */
     bool batched;   /* a copy that is a batch of them */
     bool enters;    /* another device is current when its turn comes */
     int16_t device; /* CUDA's number of its own */
@@ -104,8 +123,12 @@ struct cuda_run {
     uint32_t stream_count, event_count; /* created so far */
     struct cuda_issued *issued;         /* one per op of the plan */
     struct kernel_args *args;           /* one per kernel op */
-    struct pieces *pieces;              /* one per op that is several copies */
-    struct pieces all_pieces;           /* of all of them */
+    struct cuda_slot *slots;            /* one per op that takes a tile's memory */
+    struct cuda_place *places;          /* of all of them */
+    uint32_t slot_count;
+    cudaMemPool_t pool;       /* with ALLOC_POOL */
+    struct pieces *pieces;    /* one per op that is several copies */
+    struct pieces all_pieces; /* of all of them */
     /* On each device: those of all launches over tiles that lie apart. */
     struct kernel_tile *tiles[MACHINE_DEVICES_MAX];
     void **contexts; /* one per stream, from the kernel's context_create(); or NULL */

@@ -6,6 +6,7 @@
 #include "cuda/run.h"
 
 #include "core/items.h"
+#include "cuda/slots.h"
 #include "plan/validate.h"
 
 #include <cuda_profiler_api.h>
@@ -62,6 +63,8 @@ void CUDART_CB cuda_callback_main(void *argument)
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
 {
     void *memory = NULL;
+    if (op->deed != ALLOC_PAIR)
+        return op->deed == ALLOC_TAKE ? cuda_slot_take(op) : cuda_slot_give(op);
     cudaError_t result = op->alloc.pinned ? cudaMallocHost(&memory, op->alloc.bytes)
                                           : cudaMalloc(&memory, op->alloc.bytes);
     if (result != cudaSuccess)
@@ -86,6 +89,10 @@ static const char *call_name(const struct cuda_issued *op)
 {
     if (op->kind == OP_SYNC && op->devices != NULL)
         return "cudaDeviceSynchronize";
+    if (op->kind == OP_ALLOC && op->deed == ALLOC_TAKE)
+        return op->ordered ? "cudaMallocAsync" : "cudaMalloc";
+    if (op->kind == OP_ALLOC && op->deed == ALLOC_GIVE)
+        return op->ordered ? "cudaFreeAsync" : "cudaFree";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
     if (op->kind == OP_KERNEL)
@@ -373,7 +380,8 @@ static void add_first_ops(const struct cuda_run *run, uint32_t device,
     bool launches = kernel < plan->op_count && !plan->loads_lazily;
     for (uint32_t i = 0; i < kernel && *count < most; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->kind == OP_H2D && cuda_run_device(run, op->stream) == device &&
+        const bool takes = op->kind == OP_ALLOC && op->alloc.deed == ALLOC_TAKE;
+        if ((op->kind == OP_H2D || takes) && cuda_run_device(run, op->stream) == device &&
             (!launches || op->tile == plan->ops[kernel].tile))
             ops[(*count)++] = i;
     }
@@ -425,12 +433,16 @@ static enum status run_first_op(struct cuda_run *run, uint32_t op, struct error 
 enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *error)
 {
     uint32_t ops[CUDA_FIRST_OPS];
-    *count = cuda_first_ops(run, ops);
-    for (int i = 0; i < *count; i++) { /* they may be of several streams: one after another */
+    const int all = cuda_first_ops(run, ops);
+    *count = 0;
+    for (int i = 0; i < all; i++) { /* they may be of several streams: one after another */
+        const struct op *op = &run->workload.plan->ops[ops[i]];
         if (run_first_op(run, ops[i], error) != STATUS_OK)
             return error->status;
-        spoil_output(run, &run->workload.plan->ops[ops[i]]);
+        *count += op_on_device(op->kind);
+        spoil_output(run, op);
     }
+    cuda_slots_give_all(run);
     return cuda_devices_select(run->devices, 0, error);
 }
 

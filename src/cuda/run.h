@@ -11,14 +11,14 @@
 /* Runs a callback's op; the driver calls it, on a thread of its own. */
 void CUDART_CB cuda_callback_main(void *callback);
 
-/* Takes memory, which nothing uses, and gives it back. */
+/* Takes a tile's memory, gives it back, or takes some that nothing uses and gives that back. */
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 
 /* Waits for all streams of all devices. */
 cudaError_t cuda_issue_sync(const struct cuda_issued *op);
 
-/* Issues one op, in one call (an allocation's in two). CPU ops are the worker's. Its device is
- * the current one. */
+/* Issues one op, in one call (an allocation that gives back in two). CPU ops are the worker's.
+ * Its device is the current one. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
@@ -136,18 +136,19 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
 
 /* The ops that warm a run up: the plan's first kernel on each device, if it has one, and the
  * copies of its tile before it. Without a kernel, or where the run itself has to load kernels,
- * they are the first copies. They only touch memory that the run writes before it reads. Fills
- * `ops` with their ids and returns how many they are. */
+ * they are the first copies. Memory that is taken
+ * for the tile is taken before them, and given back after. They only touch memory that the run
+ * writes before it reads. Fills `ops` with their ids and returns how many they are. */
 enum {
-    CUDA_FIRST_ON_ONE = KERNEL_INPUTS_MAX + 1,
+    CUDA_FIRST_ON_ONE = 2 * (KERNEL_INPUTS_MAX + 1),
     CUDA_FIRST_OPS = MACHINE_DEVICES_MAX * CUDA_FIRST_ON_ONE
 };
 int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
 
 /* Runs those ops, one after another, and spoils what they leave on the host. Sets *count to how
- * many they were; an error names the one that failed. It comes right before a timed run: after
- * the pause that arrays_settle() makes, the host's first calls would take some 90 us more than
- * later ones. */
+ * many of them the device ran; an error names the one that failed. It comes right before a
+ * timed run: after the pause that arrays_settle() makes, the host's first calls would take some
+ * 90 us more than later ones. */
 enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *error);
 
 #endif

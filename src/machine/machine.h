@@ -119,6 +119,9 @@ struct machine {
      * memory takes in any case and for its bytes. */
     int64_t alloc_small_ns, alloc_ns, alloc_mib_ns, pinned_ns;
     double pinned_bytes_per_s;
+    /* A call that takes memory in stream order, or gives it back; and what the first such call
+     * of a run takes beside that. */
+    int64_t issue_take_ns, take_first_ns;
     /* What the host gives the copies of many devices at once: into them, out of them, and in
      * both directions together; and what it is that they share there, an enum machine_shared.
      */

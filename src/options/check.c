@@ -280,6 +280,36 @@ static enum status settle_profile(const struct judged *run, struct settings *set
     return STATUS_OK;
 }
 
+/* Memory that is taken for each tile is taken by calls between its ops. */
+static enum status check_alloc(const struct judged *run)
+{
+    static const char says[] = "takes memory for each tile, but";
+    const struct settings *settings = run->settings;
+    if (settings->alloc == ALLOC_ONCE)
+        return STATUS_OK;
+    if (settings->memory == MEMORY_MAPPED)
+        return check_refuse_pair(run, OPTION_ALLOC,
+                                 "takes memory that tiles are copied to, but", OPTION_MEMORY,
+                                 " copies none: allowed are pinned, pageable and registered");
+    if (settings->issue != ISSUE_STREAMS)
+        return check_refuse_pair(run, OPTION_ALLOC, says, OPTION_ISSUE,
+                                 " does not go with that: allowed is streams");
+    if (settings->pack)
+        return check_refuse_pair(run, OPTION_ALLOC, says, OPTION_PACK,
+                                 " copies several as one: allowed is no");
+    if (settings_devices(settings) > 1)
+        return check_refuse_pair(run, OPTION_ALLOC, "is about one device, but", OPTION_DEVICE,
+                                 " has several");
+    if (settings_has_halo(settings))
+        return check_refuse_pair(run, OPTION_ALLOC, says, OPTION_HALO,
+                                 " leaves them on the device for all steps");
+    if (settings->mistake != MISTAKE_NONE)
+        return check_refuse_pair(run, OPTION_ALLOC, "is one way to take memory, and",
+                                 OPTION_MISTAKE,
+                                 " would mix with what it shows: allowed is none");
+    return STATUS_OK;
+}
+
 /* A process loads a kernel's code once, so the run that shows it has no warm-up and no repeat.
  */
 static enum status settle_mistake(const struct judged *run, struct settings *settings)
@@ -310,6 +340,7 @@ static const struct {
     [CHECK_TILES] = {NULL, check_tiles},
     [CHECK_WAYS] = {settle_ways, check_ways},
     [CHECK_MEMORY] = {NULL, check_memory},
+    [CHECK_ALLOC] = {NULL, check_alloc},
     [CHECK_SCATTER] = {NULL, check_scatter},
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},

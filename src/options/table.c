@@ -162,6 +162,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
                        .with =
                            "pageable does not go with --issue=graph; mapped does not go with "
                            "kernels that work in place or keep an array on the device."},
+    [OPTION_ALLOC] = {"alloc", 0, "once|loop|async|pool", TYPE_CHOICE, RUN_FIELD(alloc, RUNS),
+                      .check = CHECK_ALLOC, .fallback = "once", .choices = alloc_names,
+                      .help =
+                          "device memory of the tiles: slots taken once, before the run; by "
+                          "cudaMalloc() for each tile; in stream order, from the device's "
+                          "own pool; or from a pool that keeps its memory",
+                      .with = "loop, async and pool are for one device, tiles that are copied "
+                              "one by one, --issue=streams and no --mistake."},
     [OPTION_SCATTER] = {"scatter", 0, NULL, TYPE_FLAG, RUN_FIELD(scatter, RUNS),
                         .check = CHECK_SCATTER,
                         .help =

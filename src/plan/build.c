@@ -145,10 +145,13 @@ static enum status issue_step(struct builder *builder, struct step step)
     if (builder->marking || status != STATUS_OK)
         return status;
     const struct mistake_row *mistake = builder->mistake.row;
-    if (first && mistake->before_tile != NULL)
+    status = build_memory(builder, ALLOC_TAKE, step, stream);
+    if (status == STATUS_OK && first && mistake->before_tile != NULL)
         status = mistake->before_tile(&builder->mistake, stream, tiles.first);
     if (status == STATUS_OK)
         status = build_stage(builder, &steps->stage[stage], tiles, stream);
+    if (status == STATUS_OK)
+        status = build_memory(builder, ALLOC_GIVE, step, stream);
     if (status == STATUS_OK)
         status = record_step(builder, build_op(OP_RECORD, stream, tiles), index);
     if (status == STATUS_OK && last && mistake->after_tile != NULL)
@@ -277,6 +280,7 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
     plan.memory = settings->memory;
     plan.issue = settings->issue;
     plan.packs = settings->pack;
+    plan.alloc = settings->alloc;
     plan.devices = settings_devices(settings);
     plan.by_link = settings_by_link(settings);
     plan.by_host =

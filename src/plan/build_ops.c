@@ -227,6 +227,41 @@ enum status build_stage(struct builder *builder, const struct stage *stage, stru
     return write_copy_out(builder, stream, tiles);
 }
 
+/* Appends a deed on the whole slot that a tile's part lies in. */
+static enum status write_deed(struct builder *builder, struct op op, struct range part)
+{
+    const uint64_t stride = builder->placement.stride[part.buffer];
+    op.alloc.range = (struct range){part.buffer, part.offset / stride * stride, stride};
+    op.alloc.bytes = stride;
+    return build_append(builder, &op);
+}
+
+enum status build_memory(struct builder *builder, enum alloc_deed deed, struct step step,
+                         uint32_t stream)
+{
+    const struct placement *placement = &builder->placement;
+    const struct plan *plan = builder->plan;
+    const struct tiles tiles = plan_batch(plan, step.batch);
+    const bool ordered = plan->alloc != ALLOC_LOOP, takes = deed == ALLOC_TAKE;
+    const uint32_t out = steps_out(&builder->steps);
+    const uint32_t first_output = ordered ? steps_first_output(&builder->steps) : 0;
+    const uint32_t last_input = ordered ? steps_last_input(&builder->steps) : out;
+    enum status status = STATUS_OK;
+    if (plan->alloc == ALLOC_ONCE)
+        return STATUS_OK;
+    struct op op = build_op(OP_ALLOC, plan->streams, tiles);
+    op.alloc.deed = deed;
+    op.alloc.ordered = ordered;
+    op.alloc.stream = stream;
+    const int inputs = step.stage == (takes ? 0 : last_input) ? placement->inputs : 0;
+    for (int input = 0; input < inputs && status == STATUS_OK; input++)
+        status = write_deed(builder, op, placement_input_slot(placement, input, tiles));
+    if (status != STATUS_OK || placement->in_place ||
+        step.stage != (takes ? first_output : out))
+        return status;
+    return write_deed(builder, op, placement_output_slot(placement, tiles));
+}
+
 /* Appends a copy within the host's memory, by its cores. */
 static enum status write_pack(struct builder *builder, struct tiles tiles, struct range from,
                               struct range to)

@@ -300,10 +300,30 @@ static enum status finder_pack(struct hazard_finder *finder, const struct op *op
     return status;
 }
 
+/* Takes up memory that is taken or given back: in a stream's order it is as an op of that
+ * stream; else the host does it, and gives back only what is idle. */
+static enum status finder_alloc(struct hazard_finder *finder, const struct op *op)
+{
+    struct op ordered = *op;
+    if (op->alloc.deed == ALLOC_PAIR)
+        return STATUS_OK;
+    if (op->alloc.deed == ALLOC_GIVE && !op->alloc.ordered)
+        finder_sync(finder, op);
+    if (!op->alloc.ordered)
+        return finder_pack(finder, op);
+    ordered.stream = op->alloc.stream;
+    finder_catch_up(finder, ordered.stream);
+    const enum status status = finder_do(finder, &ordered);
+    finder_pass_on(finder, &ordered);
+    return status;
+}
+
 static enum status finder_step(struct hazard_finder *finder, const struct op *op)
 {
     if (op->kind == OP_PACK)
         return finder_pack(finder, op);
+    if (op->kind == OP_ALLOC)
+        return finder_alloc(finder, op);
     if (op_is_sync(op->kind))
         finder_sync(finder, op);
     if (op_is_call(op->kind))

@@ -118,7 +118,7 @@ static enum status allocate(struct plan_mistake *mistake, bool pinned, int32_t t
     const struct op op = {.kind = OP_ALLOC,
                           .stream = mistake->plan->streams,
                           .tile = tile,
-                          .alloc = {bytes, pinned}};
+                          .alloc = {.bytes = bytes, .pinned = pinned}};
     return append(mistake, &op);
 }
 

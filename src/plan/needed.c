@@ -288,6 +288,8 @@ static enum status finder_step(struct finder *finder, const struct op *op)
     struct access room[OP_ACCESS_MAX];
     uint32_t count;
     const struct access *access = plan_accesses(finder->plan, op, room, &count);
+    if (op->kind == OP_ALLOC) /* memory is taken for the data's sake: it asks for no order */
+        count = 0;
     finder->op = op->id;
     for (uint32_t i = 0; i < count; i++) {
         const struct range *range = &access[i].range;

@@ -26,7 +26,7 @@ const struct op_row op_rows[OP_KIND_COUNT] = {
                    ENGINE_COMPUTE, 'Z', 227, 0xF0E442, .in_stream = true},
     [OP_SYNC] = {"sync", "sync", "the host waits for the device", "cudaStreamSynchronize",
                  ENGINE_HOST, 'S', 245, 0x999999, .on_host = true, .waits = true},
-    [OP_ALLOC] = {"alloc", "alloc", "take memory and give it back", "cudaMalloc or cudaFree",
+    [OP_ALLOC] = {"alloc", "alloc", "take memory or give it back", "cudaMalloc or cudaFree",
                   ENGINE_HOST, 'A', 243, 0x707070, .on_host = true, .light_text = true},
     [OP_SYNC_EVENT] = {"event-sync", "event-sync", "the host waits for an event",
                        "cudaEventSynchronize", ENGINE_HOST, 'S', 245, 0x999999, .on_host = true,
@@ -119,10 +119,12 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
     case OP_MEMSET:
         n = access_add(access, n, op->set.range, 1);
         break;
+    case OP_ALLOC:
+        n = access_add(access, n, op->alloc.range, 1);
+        break;
     case OP_RECORD:
     case OP_WAIT:
     case OP_SYNC:
-    case OP_ALLOC:
     case OP_SYNC_EVENT:
     case OP_KIND_COUNT:
         break;

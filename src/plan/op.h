@@ -50,6 +50,22 @@ enum memory {
     MEMORY_MAPPED,     /* page-locked memory that kernels read and write without copies */
 };
 
+/* Where a tile's memory on the device comes from. */
+enum alloc {
+    ALLOC_ONCE,  /* slots, taken before the run */
+    ALLOC_LOOP,  /* cudaMalloc() before the tile's first op, cudaFree() behind its last */
+    ALLOC_ASYNC, /* the same in the order of its streams, from the device's own pool, which
+                    gives its memory back whenever the host synchronises */
+    ALLOC_POOL,  /* likewise, from a pool that keeps its memory */
+};
+
+/* What an op of the kind OP_ALLOC does. */
+enum alloc_deed {
+    ALLOC_PAIR, /* memory that nobody uses is taken and given back */
+    ALLOC_TAKE, /* the memory of a range is taken */
+    ALLOC_GIVE, /* and given back */
+};
+
 /* How the host issues a plan. */
 enum issue {
     ISSUE_STREAMS, /* one call per op */
@@ -98,7 +114,7 @@ enum op_kind {
     OP_D2D,        /* copy within the device */
     OP_MEMSET,     /* sets bytes of the device */
     OP_SYNC,       /* the host waits until a stream, or the device, has done what was issued */
-    OP_ALLOC,      /* the host takes memory and gives it back */
+    OP_ALLOC,      /* the host takes memory, gives it back, or both */
     OP_SYNC_EVENT, /* the host waits until what came before an event's latest record is done */
     OP_PACK,       /* the host's cores copy tiles into one piece of its memory, or out of one */
     OP_PEER,       /* copy to another device; it is in a stream of the sender's */
@@ -241,7 +257,12 @@ struct op {
         } set;
         struct {
             uint64_t bytes;
-            bool pinned; /* page-locked memory of the host is taken, else the device's */
+            bool pinned;  /* page-locked memory of the host is taken, else the device's */
+            bool ordered; /* a deed in the order of `stream`; else the host does it at once, and
+                             waits for the device before it gives memory back */
+            enum alloc_deed deed : 8;
+            uint32_t stream;
+            struct range range; /* of a device buffer; a pair has none */
         } alloc;
     };
 };
@@ -347,7 +368,8 @@ struct access {
 };
 
 /* Fills `access` with what `op`, of a built plan, reads and writes and returns how many ranges
- * that is. Events, waits and the host's calls touch nothing. plan_accesses() is for any plan.
+ * that is. Events, waits and the host's calls touch nothing; memory that is taken or given back
+ * counts as written. plan_accesses() is for any plan.
  */
 int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX]);
 
@@ -355,6 +377,12 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX]);
 static inline const char *op_kind_name(enum op_kind kind)
 {
     return op_rows[kind].name;
+}
+
+/* Returns what a deed is called: "alloc", "take" or "give". */
+static inline const char *alloc_deed_name(enum alloc_deed deed)
+{
+    return deed == ALLOC_TAKE ? "take" : deed == ALLOC_GIVE ? "give" : "alloc";
 }
 
 /* Returns the engine's name in files: "h2d", "compute", "d2h", "cpu", "host" or "none". */

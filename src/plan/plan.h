@@ -37,6 +37,7 @@ struct plan {
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
+    enum alloc alloc;      /* where a tile's memory on the device comes from */
     bool by_link;          /* the devices have parts of the chain, not batches */
     bool by_host;          /* then: tiles go from device to device through the host's memory */
     bool has_halo;         /* the devices have rows that follow one another, and halos */
@@ -169,6 +170,14 @@ static inline struct range plan_device_part(const struct plan *plan, enum buffer
         return plan_whole(plan, buffer);
     const uint64_t bytes = plan->buffer_bytes[buffer] / plan->devices;
     return (struct range){buffer, device * bytes, bytes};
+}
+
+/* Returns true if a device buffer's slots are taken while the plan runs. */
+static inline bool plan_takes_buffer(const struct plan *plan, enum buffer buffer)
+{
+    return plan->alloc != ALLOC_ONCE &&
+           (buffer == BUFFER_DEVICE_IN0 || buffer == BUFFER_DEVICE_IN1 ||
+            buffer == BUFFER_DEVICE_OUT);
 }
 
 /* Returns the device whose part of a device buffer a range lies in. */

@@ -422,36 +422,48 @@ static int64_t pack_ns(const struct machine *machine, uint64_t bytes)
     return machine->pack_ns + machine_ceil_ns(all_cores_ns);
 }
 
+/* Returns what a call that takes memory and the one that gives it back take together. */
+static int64_t pair_ns(const struct machine *machine, const struct op *op)
+{
+    const double bytes = (double)op->alloc.bytes, MIB = 1 << 20;
+    if (op->alloc.pinned)
+        return machine->alloc_ns + machine->pinned_ns +
+               machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
+    /* A piece of a larger one that the driver holds anyway. Tiles whose memory comes and goes
+     * are all that there is of their kind, so that the driver gives that back, too. */
+    if (op->alloc.bytes < MACHINE_SMALL_ALLOC && op->alloc.deed == ALLOC_PAIR)
+        return machine->alloc_small_ns;
+    return machine->alloc_ns + machine_round_ns(bytes / MIB * (double)machine->alloc_mib_ns);
+}
+
 int64_t rule_call_ns(const struct machine *machine, const struct op *op)
 {
     if (op_is_sync(op->kind))
         return machine->sync_ns;
     if (op->kind == OP_PACK)
         return pack_ns(machine, op->pack.to.bytes);
-    const double bytes = (double)op->alloc.bytes, MIB = 1 << 20;
-    if (op->alloc.pinned)
-        return machine->alloc_ns + machine->pinned_ns +
-               machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
-    if (op->alloc.bytes < MACHINE_SMALL_ALLOC)
-        return machine->alloc_small_ns;
-    return machine->alloc_ns + machine_round_ns(bytes / MIB * (double)machine->alloc_mib_ns);
+    if (op->alloc.ordered)
+        return machine->issue_take_ns;
+    return op->alloc.deed == ALLOC_PAIR ? pair_ns(machine, op) : pair_ns(machine, op) / 2;
+}
+
+static bool synchronises_implicitly(const struct machine *machine)
+{
+    return machine->compute_capability < 5.0;
 }
 
 bool rule_call_synchronises(const struct machine *machine, const struct op *op)
 {
-    if (op->kind == OP_PACK)
+    if (op->kind == OP_PACK || (op->kind == OP_ALLOC && op->alloc.ordered))
         return false;
+    if (op->kind == OP_ALLOC && op->alloc.deed == ALLOC_TAKE)
+        return synchronises_implicitly(machine);
     return op_is_sync(op->kind) || rule_alloc_synchronises(machine, op->alloc.pinned);
 }
 
 bool rule_sync_encompasses(enum stream_kind synced, enum stream_kind other)
 {
     return synced == STREAM_LEGACY && rule_legacy_orders(synced, other);
-}
-
-static bool synchronises_implicitly(const struct machine *machine)
-{
-    return machine->compute_capability < 5.0;
 }
 
 bool rule_op_synchronises(const struct machine *machine, enum op_kind kind)

@@ -331,6 +331,16 @@ bool rule_op_synchronises(const struct machine *machine, enum op_kind kind);
  * silent. */
 bool rule_alloc_synchronises(const struct machine *machine, bool pinned);
 
+/* Rule 10. Returns what the first call that takes memory in stream order takes beside what any
+ * does. [Measured: on an H200 the first of a run took 190 to 290 us, from the device's own
+ * pool, which gives its memory back when the host synchronises (the runtime's reference, of
+ * cudaMemPoolAttrReleaseThreshold), and just as long from one that keeps it: why is not known]
+ */
+static inline int64_t rule_first_take_ns(const struct machine *machine)
+{
+    return machine->take_first_ns;
+}
+
 /* Rule 8. Returns true if a copy goes through the host's staging buffer: its memory is
  * pageable. */
 static inline bool rule_copy_staged(const struct plan *plan, const struct op *op)

@@ -10,6 +10,7 @@
 const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
+const char *const alloc_names[] = {"once", "loop", "async", "pool", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const spread_names[] = {"tiles", "chain", NULL};
 const char *const exchange_names[] = {"auto", "peer", "host", NULL};
@@ -89,6 +90,9 @@ bool settings_way_fits(const struct settings *settings)
            !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
            !((batch || pack) && settings->mistake != MISTAKE_NONE) &&
            !(pack && (mapped || settings->ways != 3)) &&
+           !(settings->alloc != ALLOC_ONCE &&
+             (mapped || pack || settings->issue != ISSUE_STREAMS || devices > 1 ||
+              settings_has_halo(settings) || settings->mistake != MISTAKE_NONE)) &&
            !(settings->batch > 0 && !batch && !pack) &&
            !(mapped && (first->in_place || first->resident_count != NULL));
 }

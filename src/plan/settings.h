@@ -51,6 +51,7 @@ struct settings {
     enum memory memory;
     bool memory_given; /* true: no choice of `issue` may take another */
     bool scatter;      /* tiles lie apart and shuffled in host memory */
+    enum alloc alloc;  /* where a tile's memory on the device comes from */
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
@@ -163,10 +164,11 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 /* The names of each enum's values, by value, ended by NULL: "depth", "tile", "pinned",
  * "device", "streams" and so on. */
 extern const char *const order_names[],
-    *const layout_names[], *const memory_names[], *const carry_names[],
-                                                      *const issue_names[],
-                                                          *const hide_names[],
-                                                              *const spread_names[],
-                                                                  *const exchange_names[];
+    *const layout_names[], *const memory_names[], *const alloc_names[],
+                                                      *const carry_names[],
+                                                          *const issue_names[],
+                                                              *const hide_names[],
+                                                                  *const spread_names[],
+                                                                      *const exchange_names[];
 
 #endif

@@ -180,8 +180,8 @@ static uint32_t last_use(const struct steps *steps, uint32_t stage, uint32_t non
     if (placement->mapped) /* kernels alone use a slot: the last one frees it for the first */
         return stage == 1 ? out - 1 : none;
     if (stage == 0) /* what the batch before still sends out, or its kernels still read */
-        return placement->in_place ? out : (uint32_t)placement->last_input_link + 1;
-    if (stage == (uint32_t)placement->first_output_link + 1 && !placement->in_place)
+        return steps_last_input(steps);
+    if (stage == steps_first_output(steps) && !placement->in_place)
         return out;
     return none;
 }

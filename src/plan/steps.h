@@ -58,6 +58,18 @@ static inline uint32_t steps_out(const struct steps *steps)
     return steps->stages - 1;
 }
 
+/* Return the first stage that writes what is copied out, and the last that needs what was
+ * copied in. Not for a chain that is dealt by links, nor for mapped memory. */
+static inline uint32_t steps_first_output(const struct steps *steps)
+{
+    return (uint32_t)steps->placement->first_output_link + 1;
+}
+static inline uint32_t steps_last_input(const struct steps *steps)
+{
+    return steps->placement->in_place ? steps_out(steps)
+                                      : (uint32_t)steps->placement->last_input_link + 1;
+}
+
 /* Steps are numbered from 0: steps_number() of them at most. */
 static inline size_t steps_number(const struct steps *steps)
 {

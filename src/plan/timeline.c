@@ -26,6 +26,15 @@ void timeline_free(struct timeline *timeline)
     timeline_init(timeline);
 }
 
+static enum span_alloc span_alloc_of(const struct op *op)
+{
+    if (op->alloc.deed == ALLOC_PAIR)
+        return op->alloc.pinned ? SPAN_PINNED_PAIR : SPAN_PAIR;
+    if (op->alloc.deed == ALLOC_TAKE)
+        return op->alloc.ordered ? SPAN_ORDERED_TAKE : SPAN_TAKE;
+    return op->alloc.ordered ? SPAN_ORDERED_GIVE : SPAN_GIVE;
+}
+
 /* Makes a span of what `op` says of it. Only on mapped arrays does a kernel move bytes over the
  * link: elsewhere its ranges, which are far memory, need not be looked at. */
 static void span_fill(struct span *span, const struct plan *plan, const struct op *op)
@@ -40,7 +49,7 @@ static void span_fill(struct span *span, const struct plan *plan, const struct o
     if (op->kind == OP_KERNEL)
         span->link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
-        span->link = op->alloc.pinned;
+        span->link = (uint16_t)span_alloc_of(op);
     if (op->kind == OP_PEER)
         span->to = (uint16_t)plan_range_device(plan, &op->peer.to);
     if (op_is_call(op->kind))

@@ -47,6 +47,22 @@ enum kinds_known {
 
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */
 
+/* What the span of an OP_ALLOC is about, and its names: in files, and of the first call that
+ * does it. Ordered deeds are in the order of a stream. */
+enum span_alloc {
+    SPAN_PAIR,
+    SPAN_PINNED_PAIR,
+    SPAN_TAKE,
+    SPAN_GIVE,
+    SPAN_ORDERED_TAKE,
+    SPAN_ORDERED_GIVE,
+    SPAN_ALLOC_COUNT
+};
+struct span_alloc_row {
+    const char *name, *call;
+};
+extern const struct span_alloc_row span_alloc_rows[SPAN_ALLOC_COUNT];
+
 /* One op as it ran. Times are ns from the run's first issue; of a recorded plan that was
  * simulated, from when its threads began. */
 struct span {
@@ -56,7 +72,7 @@ struct span {
     uint8_t device : 4; /* of the run's, from 0; what the host executes has 0 */
     union {
         uint16_t link; /* kernels: which of the timeline's names, that is, of the chain; of
-                          memory that the host takes: 1 if it is page-locked */
+                          memory that the host takes: enum span_alloc */
         uint16_t host_memory; /* copies of a trace: enum host_memory */
         uint16_t to; /* copies to another device: which; their own: a file does not tell */
     };

@@ -26,12 +26,21 @@ uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
                : stream;
 }
 
+const struct span_alloc_row span_alloc_rows[SPAN_ALLOC_COUNT] = {
+    [SPAN_PAIR] = {"alloc", "cudaMalloc"},
+    [SPAN_PINNED_PAIR] = {"pinned alloc", "cudaMallocHost"},
+    [SPAN_TAKE] = {"take", "cudaMalloc"},
+    [SPAN_GIVE] = {"give", "cudaFree"},
+    [SPAN_ORDERED_TAKE] = {"ordered take", "cudaMallocAsync"},
+    [SPAN_ORDERED_GIVE] = {"ordered give", "cudaFreeAsync"},
+};
+
 static const char *own_name(const struct timeline *timeline, const struct span *span)
 {
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
-    if (span->kind == OP_ALLOC && span->link != 0)
-        return "pinned alloc";
+    if (span->kind == OP_ALLOC)
+        return span_alloc_rows[span->link].name;
     return op_kind_name(span->kind);
 }
 

@@ -116,8 +116,11 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
         return "has nothing to work on";
     if (op->kind == OP_SYNC_EVENT && !plan->packs)
         return "waits for an event on the host, which only recorded programs and packing do";
-    if (op->kind == OP_ALLOC && op->alloc.bytes == 0)
-        return "takes no memory";
+    if (op->kind == OP_ALLOC &&
+        (op->alloc.bytes == 0 || (op->alloc.ordered && op->alloc.stream >= plan->streams) ||
+         (op->alloc.deed == ALLOC_PAIR) != (op->alloc.range.bytes == 0) ||
+         (op->alloc.deed != ALLOC_PAIR && !plan_takes_buffer(plan, op->alloc.range.buffer))))
+        return "takes no memory, or none that a tile has, or in the order of no stream";
     if (!op_is_in_its_place(plan, op))
         return "is in a stream that the plan does not have";
     if (op->tile < -1 || op->tile >= (int64_t)plan->tiles)
@@ -146,6 +149,78 @@ static enum status validate_streams(const struct plan *plan, struct error *error
                              i);
     }
     return STATUS_OK;
+}
+
+/* --- memory that is taken for each tile --- */
+
+/* Which slots are taken, in order of issue; `bytes` is a slot's. */
+struct taken {
+    bool *slots[BUFFER_COUNT];
+    uint64_t bytes[BUFFER_COUNT], count[BUFFER_COUNT];
+};
+
+/* Returns what is wrong with a deed; NULL where nothing is. */
+static const char *take_deed(const struct plan *plan, const struct op *op, struct taken *taken,
+                             bool *room)
+{
+    const struct range *range = &op->alloc.range;
+    const enum buffer buffer = range->buffer;
+    if (taken->slots[buffer] == NULL) {
+        taken->bytes[buffer] = range->bytes;
+        taken->count[buffer] = plan->buffer_bytes[buffer] / range->bytes;
+        taken->slots[buffer] = calloc(taken->count[buffer] + 1, sizeof(bool));
+        *room = taken->slots[buffer] != NULL;
+    }
+    const uint64_t slot = range->offset / taken->bytes[buffer];
+    if (!*room)
+        return NULL;
+    if (range->bytes != taken->bytes[buffer] || range->offset % range->bytes != 0 ||
+        slot >= taken->count[buffer])
+        return "takes or gives back what is no slot";
+    const bool takes = op->alloc.deed == ALLOC_TAKE;
+    if (taken->slots[buffer][slot] == takes)
+        return takes ? "takes memory that is taken" : "gives back memory that is not taken";
+    taken->slots[buffer][slot] = takes;
+    return NULL;
+}
+
+/* Returns true if an op works on slots that are not taken when it is issued. */
+static bool uses_untaken(const struct plan *plan, const struct op *op,
+                         const struct taken *taken)
+{
+    struct access access[OP_ACCESS_MAX];
+    const int count = op_accesses(op, access);
+    bool untaken = false;
+    for (int i = 0; i < count; i++) {
+        const struct range *range = &access[i].range;
+        const bool *slots = taken->slots[range->buffer];
+        if (plan_takes_buffer(plan, range->buffer))
+            untaken |= slots == NULL || !slots[range->offset / taken->bytes[range->buffer]];
+    }
+    return untaken;
+}
+
+/* Refuses a plan that uses memory before it is taken or after it is given back. That order of
+ * issue is also the order on the device is for plan_hazards() to see. */
+static enum status validate_taken(const struct plan *plan, struct error *error)
+{
+    struct taken taken = {0};
+    enum status status = STATUS_OK;
+    bool room = true;
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK && room; i++) {
+        const struct op *op = &plan->ops[i];
+        const char *fault = NULL;
+        if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR)
+            fault = take_deed(plan, op, &taken, &room);
+        else if (uses_untaken(plan, op, &taken))
+            fault = "works on memory that is not taken";
+        if (fault != NULL)
+            status = op_fault(plan, op, fault, error);
+    }
+    for (int i = 0; i < BUFFER_COUNT; i++)
+        free(taken.slots[i]);
+    return room ? status
+                : error_set(error, STATUS_NO_MEMORY, "no memory to check the tiles' memory");
 }
 
 enum status plan_validate(const struct plan *plan, struct error *error)
@@ -185,6 +260,8 @@ enum status plan_validate(const struct plan *plan, struct error *error)
             in_order &= recorded[op->event.event];
     }
     free(recorded);
+    if (status == STATUS_OK && plan->alloc != ALLOC_ONCE)
+        status = validate_taken(plan, error);
     return status == STATUS_OK && !in_order ? plan_check_waits(plan, error) : status;
 }
 

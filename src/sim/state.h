@@ -263,7 +263,8 @@ struct simulation {
     uint32_t *next_in_thread; /* per op, NONE: none; NULL: one thread makes all calls */
     uint32_t first_caller;    /* a thread whose own call waits for several streams, or NONE */
     uint32_t first_woken;     /* a thread whose own call may have its wait behind it, or NONE */
-    uint32_t first_unended[DOMAIN_COUNT];   /* no op of the domain before it has yet to end */
+    uint32_t first_unended[DOMAIN_COUNT]; /* no op of the domain before it has yet to end */
+    bool took; /* memory was taken in stream order: the first such call is over */
     const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
     uint32_t kernels_loaded;
     bool *names_loaded; /* the same of a recorded plan, by name */

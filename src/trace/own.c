@@ -114,6 +114,15 @@ static uint32_t row_receiver(const struct own_row *row, uint32_t devices)
     return told && to < devices ? (uint32_t)to : row->device;
 }
 
+/* Returns what an allocation's name says that it does; a pair where it says nothing known. */
+static uint32_t row_alloc(const struct own_row *row)
+{
+    uint32_t what = SPAN_ALLOC_COUNT - 1;
+    while (what > SPAN_PAIR && strcmp(row->name, span_alloc_rows[what].name) != 0)
+        what--;
+    return what;
+}
+
 enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
                         struct error *error)
 {
@@ -124,7 +133,7 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
     if (status != STATUS_OK)
         return status;
     if (row->kind == OP_ALLOC)
-        link = strncmp(row->name, "pinned", 6) == 0;
+        link = row_alloc(row);
     if (row->kind == OP_PEER)
         link = row_receiver(row, run->facts.devices);
     const bool owned = engine_of_device(op_rows[row->kind].engine) || row->kind == OP_WAIT;

@@ -33,7 +33,7 @@ static const char *call_name(const struct timeline *timeline, const struct span 
     case OP_PACK:
         return "memcpy";
     case OP_ALLOC:
-        return span->link != 0 ? "cudaMallocHost" : "cudaMalloc";
+        return span_alloc_rows[span->link].call;
     default:
         return NULL;
     }

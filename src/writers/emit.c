@@ -72,6 +72,8 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return refuse(error, "--ways=4, the CPU's share,");
     if (plan->packs)
         return refuse(error, "--pack");
+    if (plan->alloc != ALLOC_ONCE)
+        return refuse(error, "memory that is taken for each tile (--alloc)");
     if (plan->places != NULL)
         return refuse(error, "--scatter");
     if (settings->input != NULL || settings->output != NULL)

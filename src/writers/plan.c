@@ -149,7 +149,11 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
             snprintf(text, WORK_TEXT, "sleeps %s", units_time(op->callback.sleep_ns, amount));
         break;
     case OP_ALLOC:
-        snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));
+        if (op->alloc.ordered)
+            snprintf(text, WORK_TEXT, "%s, in the order of stream %" PRIu32,
+                     units_bytes(op->alloc.bytes, amount), op->alloc.stream);
+        else
+            snprintf(text, WORK_TEXT, "%s", units_bytes(op->alloc.bytes, amount));
         break;
     case OP_KERNEL:
         if (plan->recorded != NULL)

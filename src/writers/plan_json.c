@@ -55,6 +55,8 @@ static void put_work(struct json *json, const struct op *op)
         break;
     case OP_ALLOC:
         json_put_count(json_key(json, "bytes"), op->alloc.bytes);
+        if (op->alloc.ordered)
+            json_put_count(json_key(json, "order_of_stream"), op->alloc.stream);
         break;
     case OP_CALLBACK:
         json_put_integer(json_key(json, "sleep_ns"), op->callback.sleep_ns);

@@ -10,10 +10,10 @@ enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
 static const char *const told[] = {
-    "kernel",    "elements", "input",       "intensity", "columns", "stride", "blocks",
-    "ways",      "order",    "layout",      "streams",   "tiles",   "memory", "scatter",
-    "callbacks", "carry",    "connections", "issue",     "batch",   "pack",   "spread",
-    "exchange",  "halo",     "steps",       "hide",      "seed",    NULL};
+    "kernel", "elements",  "input",  "intensity",   "columns", "stride", "blocks",
+    "ways",   "order",     "layout", "streams",     "tiles",   "memory", "scatter",
+    "alloc",  "callbacks", "carry",  "connections", "issue",   "batch",  "pack",
+    "spread", "exchange",  "halo",   "steps",       "hide",    "seed",   NULL};
 
 struct search {
     const char *name;
@@ -43,6 +43,7 @@ static bool is_idle(const struct settings *settings, const char *name)
            (strcmp(name, "stride") == 0 && settings->stride == 1) ||
            (strcmp(name, "blocks") == 0 && settings->blocks == 0) ||
            (strcmp(name, "carry") == 0 && settings->carry == CARRY_DEVICE) ||
+           (strcmp(name, "alloc") == 0 && settings->alloc == ALLOC_ONCE) ||
            (strcmp(name, "spread") == 0 && (!several || halo)) ||
            (strcmp(name, "exchange") == 0 && !settings_by_link(settings)) ||
            (strcmp(name, "halo") == 0 && !halo) || (strcmp(name, "steps") == 0 && !halo) ||

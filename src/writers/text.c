@@ -197,6 +197,9 @@ static void params_text(const struct settings *settings, char *text, size_t room
     if (settings->carry != CARRY_DEVICE)
         used += (size_t)snprintf(text + used, room - used, " with carry=%s",
                                  carry_names[settings->carry]);
+    if (settings->alloc != ALLOC_ONCE)
+        used += (size_t)snprintf(text + used, room - used, " with alloc=%s",
+                                 alloc_names[settings->alloc]);
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
         used +=

@@ -116,8 +116,8 @@ static const char *stage_name(const struct timeline *timeline, const struct span
 {
     if (span->kind == OP_KERNEL && span->link < timeline->name_count)
         return timeline->names[span->link];
-    if (span->kind == OP_ALLOC && span->link != 0)
-        return "pinned alloc";
+    if (span->kind == OP_ALLOC)
+        return span_alloc_rows[span->link].name;
     return op_rows[span->kind].label;
 }
 

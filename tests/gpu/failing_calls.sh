@@ -34,6 +34,9 @@ four-way|PIPELINE_NO_RATES=1|--ways=4 --cpu-share=0.5
 pageable|PIPELINE_NO_RATES=1|--memory=pageable
 registered|PIPELINE_NO_RATES=1|--memory=registered --order=breadth
 mapped|PIPELINE_NO_RATES=1|--memory=mapped
+alloc-loop|PIPELINE_NO_RATES=1|--alloc=loop
+alloc-async|PIPELINE_NO_RATES=1|--alloc=async --layout=stage
+alloc-pool|PIPELINE_NO_RATES=1|--alloc=pool
 sum|PIPELINE_NO_RATES=1|--kernel=scale,sum
 scan|PIPELINE_NO_RATES=1|--kernel=scan --issue=graph
 scan-calls|PIPELINE_NO_RATES=1|--kernel=scan --callbacks
