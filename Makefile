@@ -27,6 +27,8 @@ LAB_CC ?= clang --target=wasm32-wasi
 ifeq ($(origin LAB),undefined)
 LAB := $(shell echo 'int main(void) { return 0; }' | $(LAB_CC) -x c -o /dev/null - 2>/dev/null && echo yes)
 endif
+# Where MPI's mpicc is found, ranks of a second program share a run: `make MPICC=` leaves that out.
+MPICC ?= $(shell command -v mpicc 2>/dev/null)
 # Machine code for Hopper, and PTX that any GPU since Turing turns into its own.
 GENCODE ?= -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
 
@@ -100,10 +102,12 @@ OBJ := $(O)/obj-$(shell { printf %s '$(subst ','\'',$(FLAGS_NOW))'; $(CC) --vers
                    cksum | cut -d ' ' -f 1)
 
 # --- what is built from what ---------------------------------------------------------------------
+MPI_NONE := src/mpi/ranks_none.c
+MPI_ROOMS := $(filter-out $(MPI_NONE),$(wildcard src/mpi/*.c))
 CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
-           $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
+           $(MPI_ROOMS) $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
            src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts
@@ -129,7 +133,7 @@ BENCH_OBJECTS := $(BENCH:%.c=$(OBJ)/%.o) $(if $(NVCC),$(patsubst %.cu,$(OBJ)/%.c
 RECORD := $(if $(and $(NVCC),$(NVTX)),$(O)/libpipeline-record.so)
 
 .PHONY: all
-all: $(O)/pipeline $(RECORD)
+all: $(O)/pipeline $(if $(MPICC),$(O)/pipeline-mpi) $(RECORD)
 
 $(OBJ)/bin/pipeline: $(OBJ)/src/app/main.o $(BENCH_OBJECTS) $(OBJECTS)
 
@@ -173,7 +177,7 @@ $(OBJ)/bin/%:
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
-PROGRAMS := pipeline libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
+PROGRAMS := pipeline pipeline-mpi libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
             pipeline-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
@@ -185,7 +189,7 @@ FORCE:
 .SECONDARY:
 
 # --- the rest ------------------------------------------------------------------------------------
-include make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
+include make/mpi.mk make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
 MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \

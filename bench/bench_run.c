@@ -99,7 +99,7 @@ enum status bench_run_once(struct bench_run *run, struct timeline *timeline,
     if (run->workload.arrays == NULL)
         return attempt_run(&attempt, error);
     enum status status =
-        verify_run(&run->plan, &run->arrays, attempt_run, &attempt, &judgement, error);
+        verify_run(&run->plan, &run->arrays, attempt_run, &attempt, NULL, &judgement, error);
     return status == STATUS_OK ? error_pass(error, &judgement.wrong) : status;
 }
 

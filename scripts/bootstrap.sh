@@ -1,7 +1,8 @@
 #!/bin/sh
-# bootstrap.sh build|test|deep|lecture|lab - installs what is missing, from the distribution's packages,
+# bootstrap.sh build|test|deep|lecture|lab|mpi - installs what is missing, from the distribution's packages,
 # and prints their names first: `build` what the program needs, `test` and `deep` what `make test` and
-# `make test-deep` need as well, `lecture` what `make lecture` needs, `lab` what the lab page needs. BOOTSTRAP=no installs nothing:
+# `make test-deep` need as well, `lecture` what `make lecture` needs, `lab` what the lab page needs, `mpi` what
+# pipeline-mpi needs. BOOTSTRAP=no installs nothing:
 # it fails with the line to run instead.
 set -eu
 
@@ -9,15 +10,17 @@ build="gcc make pkg-config libjansson-dev"
 test="$build g++ check clang-format-14 cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
 deep="$test clang libclang-rt-14-dev libomp-dev valgrind cmark-gfm weasyprint lld wasi-libc libclang-rt-14-dev-wasm32"
 lab="$build clang lld wasi-libc libclang-rt-14-dev-wasm32"
+mpi="$build libopenmpi-dev openmpi-bin"
 lecture="$lab cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
 lecture) wanted=$lecture ;;
 lab) wanted=$lab ;;
+mpi) wanted=$mpi ;;
 test) wanted=$test ;;
 deep) wanted=$deep ;;
 *)
-    echo "usage: $0 build|test|deep|lecture|lab" >&2
+    echo "usage: $0 build|test|deep|lecture|lab|mpi" >&2
     exit 2
     ;;
 esac

@@ -6,6 +6,7 @@
 #include "app/backends.h"
 #include "app/choice.h"
 #include "core/units.h"
+#include "mpi/ranks.h"
 #include "plan/build.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
@@ -74,6 +75,7 @@ static enum status open_device(struct job *job, struct error *error)
         return error_set(error, STATUS_USAGE,
                          "--no-data: times without the bytes are for simulated machines only "
                          "(--device=sim:h200)");
+    job->ops = ranks_backend(job->ops);
     status = name_devices(job, argument, error);
     if (status == STATUS_OK)
         status =
@@ -243,8 +245,8 @@ static enum status run_once(struct job *job, struct timeline *timeline, struct r
     struct judgement judgement;
     if (job->settings.no_data)
         return attempt_run(&attempt, error);
-    enum status status =
-        verify_run(&job->plan, &job->arrays, attempt_run, &attempt, &judgement, error);
+    enum status status = verify_run(&job->plan, &job->arrays, attempt_run, &attempt,
+                                    ranks_judges(), &judgement, error);
     if (status != STATUS_OK || judgement.wrong.status == STATUS_OK)
         return status;
     if (!mistake_rows[job->settings.mistake].races)
@@ -372,7 +374,12 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
     enum status status = analyse(&report->timeline, &report->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&report->timeline, &job->machine, &report->critical, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && ranks_count() > 1 && job->ops->measures)
+        snprintf(
+            report->no_verdict, sizeof report->no_verdict,
+            "each rank issued ops by itself, and causes are found where one process issues "
+            "all: the same settings on --device=sim:NAME have them");
+    else if (status == STATUS_OK)
         status = report_judge(report, &job->plan, &job->machine, &job->asked,
                               job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK)

@@ -16,6 +16,7 @@
 #include "calibrate/calibrate.h"
 #include "core/version.h"
 #include "kernels/kernel_code.h"
+#include "mpi/ranks.h"
 #include "options/options.h"
 #include "plan/mistake.h"
 #include "report/compare.h"
@@ -128,9 +129,13 @@ static void begin_range(const struct job *job)
 static enum status run_one(struct job *job, struct outputs *outputs, struct output_file *output,
                            struct run_report *run, struct plan_list *plans, struct error *error)
 {
-    enum status status = job_open(job, error);
+    enum status status = ranks_agree(job_open(job, error), error);
     if (status == STATUS_OK)
-        status = job_plan(job, run, error);
+        status = ranks_agree(job_plan(job, run, error), error);
+    if (status == STATUS_OK)
+        status = ranks_compare_plans(&job->plan, error);
+    if (status == STATUS_OK && !ranks_speak() && job->options->dry_run)
+        return STATUS_OK;
     if (status == STATUS_OK && job->options->emit != NULL)
         return outputs_write_program(job->options, outputs, &job->plan, &job->settings, error);
     if (status == STATUS_OK && job->options->dry_run) {
@@ -141,9 +146,11 @@ static enum status run_one(struct job *job, struct outputs *outputs, struct outp
         return STATUS_OK;
     }
     if (status == STATUS_OK)
-        status = job_prepare(job, run, error);
+        status = ranks_agree(job_prepare(job, run, error), error);
     if (status == STATUS_OK)
         status = job_run(job, run, error);
+    if (!ranks_speak())
+        return status;
     if (status == STATUS_OK)
         status = job_analyse(job, run, error);
     if (status == STATUS_OK)
@@ -157,7 +164,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
                             struct job *jobs, struct report *report, struct plan_list *plans,
                             struct error *error)
 {
-    bool keep = keeps_spans(options, outputs);
+    bool keep = ranks_speak() && keeps_spans(options, outputs);
     for (int i = 0; i < options->run_count; i++) {
         struct run_report *run = &report->runs[i];
         struct error why = {0};
@@ -269,11 +276,13 @@ static enum status run_settings(const struct options *options, struct error *err
         goto free_all;
     }
     backends_configure(backends, &options->runs[0]);
-    status = outputs_open(options, &outputs, error);
+    if (ranks_speak())
+        status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
     if (status == STATUS_OK)
         status = measured_calls(options, jobs, &calls, error);
+    status = ranks_agree(status, error);
     if (status == STATUS_OK) {
         note_findings(options);
         for (size_t i = 0; i < count; i++)
@@ -286,11 +295,12 @@ static enum status run_settings(const struct options *options, struct error *err
             status = outputs_print_programs(&outputs, error);
         progress_end();
     }
-    if (status == STATUS_OK && !plans_only(options))
+    const bool reports = ranks_speak() && !plans_only(options);
+    if (status == STATUS_OK && reports)
         status = write_results(options, &outputs, &report, error);
-    if (status == STATUS_OK && !plans_only(options))
+    if (status == STATUS_OK && reports)
         status = check_results(options, jobs, &report, error);
-    if (status == STATUS_OK && !plans_only(options))
+    if (status == STATUS_OK && reports)
         status = report_fail_above(&report, options, error);
     outputs_discard(options, &outputs);
     report_free(&report);
@@ -368,6 +378,8 @@ static enum status view_traces(const struct options *options, struct error *erro
 static enum status execute(const struct options *options, struct record_end *end,
                            struct error *error)
 {
+    if (!ranks_speak() && options->command != COMMAND_RUN)
+        return STATUS_OK;
     switch (options->command) {
     case COMMAND_HELP:
         if (options->topic != NULL)
@@ -424,17 +436,23 @@ int main(int argc, char *argv[])
     struct record_end end = {.decided = false};
     if (!process_begin())
         return status_exit_code(STATUS_FAILED); /* nobody could be told why */
-    enum status status = options_parse(argc, argv, &options, &error);
-    if (status == STATUS_OK) {
-        if (options.fix && options.command != COMMAND_VIEW)
-            status = fix_add_runs(&options, &error);
-        if (status == STATUS_OK)
-            status = execute(&options, &end, &error);
-        if (status == STATUS_OK)
-            status = check_stdout(&error);
+    enum status status = ranks_begin(&argc, &argv, &error);
+    if (status == STATUS_OK)
+        status = options_parse(argc, argv, &options, &error);
+    const bool parsed = status == STATUS_OK;
+    status = ranks_agree(status, &error);
+    if (status == STATUS_OK)
+        status = ranks_take(&options, backends_measure, &error);
+    if (status == STATUS_OK && options.fix && options.command != COMMAND_VIEW)
+        status = fix_add_runs(&options, &error);
+    if (status == STATUS_OK)
+        status = execute(&options, &end, &error);
+    if (status == STATUS_OK)
+        status = check_stdout(&error);
+    if (parsed)
         options_free(&options);
-    }
-    if (status != STATUS_OK)
+    status = ranks_end(status, &error);
+    if (status != STATUS_OK && ranks_speak())
         fprintf(stderr, "pipeline: %s\n", error.text);
     return exit_code(status, &end);
 }

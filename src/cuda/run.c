@@ -450,14 +450,15 @@ enum status cuda_run_plain(struct cuda_run *run, const struct cuda_graph *graph,
                            struct run_times *times, struct error *error)
 {
     uint32_t at;
+    workload_begin(&run->workload);
     int64_t begin = clock_now_ns();
     cpu_worker_start(run->worker, NULL);
     cudaError_t result = issue_plan(run, graph, &at);
     int64_t issued = clock_now_ns();
     enum status status = cuda_run_settle(run, result, at, NULL, error);
     if (status == STATUS_OK)
-        *times =
-            (struct run_times){.time_ns = clock_now_ns() - begin, .issue_ns = issued - begin};
+        *times = (struct run_times){
+            .time_ns = clock_now_ns() - begin, .issue_ns = issued - begin, .begin_ns = begin};
     return status;
 }
 

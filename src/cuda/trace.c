@@ -75,6 +75,7 @@ static enum status make_run(struct traced_run *traced, struct run_times *times,
     uint32_t at = 0;
     const char *call = NULL;
     int64_t issued_ns;
+    workload_begin(&traced->run->workload);
     traced->begin_ns = clock_now_ns();
     cpu_worker_start(traced->run->worker, traced->cpu_times);
     marks_begin("issue");
@@ -85,7 +86,8 @@ static enum status make_run(struct traced_run *traced, struct run_times *times,
     if (status != STATUS_OK)
         return status;
     *times = (struct run_times){.time_ns = clock_now_ns() - traced->begin_ns,
-                                .issue_ns = traced->issued_ns};
+                                .issue_ns = traced->issued_ns,
+                                .begin_ns = traced->begin_ns};
     fill_host_times(traced);
     return STATUS_OK;
 }

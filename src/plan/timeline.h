@@ -6,6 +6,7 @@
 #include "plan/host_call.h"
 #include "plan/numa.h"
 #include "plan/plan.h"
+#include "plan/ranks.h"
 
 #include <stdint.h>
 
@@ -102,9 +103,10 @@ struct timeline {
     int64_t resolution_ns;
     const char **names; /* of kernels, by link: owned, what they point to is not */
     uint32_t name_count;
-    uint32_t devices;      /* as in the plan: 0 stands for 1 */
-    struct numa_seen numa; /* where devices and buffers are, of a real device that tells */
-    uint32_t streams;      /* as in the plan */
+    uint32_t devices;        /* as in the plan: 0 stands for 1 */
+    struct ranks_seen ranks; /* the processes that shared the run; none where there was one */
+    struct numa_seen numa;   /* where devices and buffers are, of a real device that tells */
+    uint32_t streams;        /* as in the plan */
     uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
     uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */
     void *texts;           /* what names and the like of a trace point to; NULL: none. Owned */

@@ -181,17 +181,38 @@ static uint64_t find_poison(const uint32_t *out, uint32_t poison, size_t element
     return found;
 }
 
-uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
+/* Does that in the elements [first, first + count). */
+static uint64_t find_poison_from(const struct arrays *arrays, size_t element_bytes,
+                                 uint64_t first, uint64_t count)
 {
+    struct range rest = {BUFFER_HOST_OUT, first * element_bytes, count * element_bytes}, piece;
     if (arrays->scattered == NULL)
-        return find_poison(arrays->host[BUFFER_HOST_OUT], arrays->poison, element_bytes, count);
-    struct range rest = {BUFFER_HOST_OUT, 0, count * element_bytes}, piece;
+        return first +
+               find_poison(arrays_at(arrays, &rest), arrays->poison, element_bytes, count);
     while (host_layout_next(arrays->scattered, &rest, &piece)) {
         const uint64_t there = piece.bytes / element_bytes;
         const uint64_t found =
             find_poison(arrays_at(arrays, &piece), arrays->poison, element_bytes, there);
         if (found < there)
             return piece.offset / element_bytes + found;
+    }
+    return first + count;
+}
+
+uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count)
+{
+    if (arrays->dealt == NULL)
+        return find_poison_from(arrays, element_bytes, 0, count);
+    const bool reduces = plan_last_kernel(arrays->dealt)->shape == KERNEL_REDUCE;
+    for (uint32_t tile = 0; tile < arrays->dealt->tiles; tile++) {
+        uint64_t first = tile, own = 1;
+        if (!reduces)
+            plan_tile(arrays->dealt, tile, &first, &own);
+        if (!arrays_have_tile(arrays, tile))
+            continue;
+        const uint64_t found = find_poison_from(arrays, element_bytes, first, own);
+        if (found < first + own)
+            return found;
     }
     return count;
 }

@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "options/options.h"
 #include "plan/host_layout.h"
+#include "plan/portion.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,6 +22,10 @@ struct arrays {
     uint32_t drawn;  /* numbers drawn for poisons so far */
     const struct plan *scattered; /* says where the tiles lie, and must outlive the arrays;
                                      NULL: each array lies in one piece */
+    /* A process that shares the run has the results of one device's tiles alone: that of
+     * `device` of the plan `dealt`, which must outlive the arrays. NULL: it has all. */
+    const struct plan *dealt;
+    uint32_t device;
 };
 
 /* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
@@ -50,6 +55,12 @@ static inline void *arrays_at(const struct arrays *arrays, const struct range *r
                                                : range->offset);
 }
 
+/* Returns true if this process has the result of a tile. */
+static inline bool arrays_have_tile(const struct arrays *arrays, uint32_t tile)
+{
+    return arrays->dealt == NULL || plan_portion_has_tile(arrays->dealt, tile, arrays->device);
+}
+
 /* Writes the output, in the order of the tiles, to `stream` as array_file_write() does. */
 enum status arrays_write_output(const struct arrays *arrays, const struct plan *plan,
                                 FILE *stream, const char *path, int npy, struct error *error);
@@ -76,7 +87,7 @@ void arrays_poison(struct arrays *arrays);
 void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t bytes);
 
 /* Returns the first of the output's `count` elements, of `element_bytes` each (4 or 8), that
- * holds nothing but the poison, or `count`. */
+ * holds nothing but the poison, or `count`. Tiles that other processes have are passed over. */
 uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count);
 
 /* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident

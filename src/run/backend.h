@@ -31,6 +31,12 @@ struct workload {
      * and must not call CUDA. */
     void (*on_tile)(void *context, int32_t tile);
     void *context;
+    /* A device that measures calls it right before the first call that is timed: other
+     * processes begin with this one. It comes twice where the run has to be made again. NULL:
+     * nobody waits.
+     */
+    void (*on_begin)(void *begins);
+    void *begins;
 };
 
 /* The times of one run that are not in its timeline, in ns. */
@@ -40,6 +46,7 @@ struct run_times {
     int64_t issue_ns; /* first issue to the return of the last call: the host's cost of issuing.
                          A call that waits hears late of what it waited for, so this may exceed
                          time_ns by that much */
+    int64_t begin_ns; /* the host's clock at the first issue; 0 where time is virtual */
 };
 
 struct backend_ops {
@@ -93,6 +100,13 @@ struct backend_ops {
 
 /* The simulated device, which every program has. */
 extern const struct backend_ops backend_sim_ops;
+
+/* Tells whoever waits for it that the timed part of a run begins now. */
+static inline void workload_begin(const struct workload *workload)
+{
+    if (workload->on_begin != NULL)
+        workload->on_begin(workload->begins);
+}
 
 /* Calls configure() of every backend of a list that ends with NULL. */
 void backends_configure(const struct backend_ops *const list[],

@@ -208,12 +208,19 @@ static void piece_work(const struct verification *verification, struct piece *pi
     }
 }
 
-/* Cuts the next pieces, at most BATCH. Returns how many there were. */
-static int cutter_take(struct cutter *cutter, const struct plan *plan, struct piece *pieces)
+/* Cuts the next pieces, at most BATCH, off the tiles that this process has. Returns how many
+ * there were. */
+static int cutter_take(struct cutter *cutter, const struct verification *verification,
+                       struct piece *pieces)
 {
+    const struct plan *plan = verification->plan;
     int taken = 0;
     while (taken < BATCH && cutter->tile < plan->tiles) {
         uint64_t first, count;
+        if (!arrays_have_tile(verification->arrays, cutter->tile)) {
+            cutter->tile++;
+            continue;
+        }
         plan_tile(plan, cutter->tile, &first, &count);
         const uint64_t left = count - cutter->done;
         const bool ends_tile = left <= PIECE;
@@ -355,8 +362,8 @@ static enum status judge_values(const struct plan *plan, const struct arrays *ar
     uint32_t totals[CHAIN_MAX] = {0};
     const struct verification verification = {plan, arrays, plan_last_kernel(plan),
                                               scans ? totals : NULL};
-    if (kernel_code(verification.last)->check != NULL)
-        return check_whole(&verification, wrong, error);
+    if (kernel_code(verification.last)->check != NULL) /* who has all tiles judges them */
+        return arrays->dealt == NULL ? check_whole(&verification, wrong, error) : STATUS_OK;
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);
     struct piece *pieces = calloc(BATCH, sizeof *pieces);
     enum status status = STATUS_OK;
@@ -368,7 +375,7 @@ static enum status judge_values(const struct plan *plan, const struct arrays *ar
     struct oracle_sum sum = {0};
     int count;
     bool right = true;
-    while (right && (count = cutter_take(&cutter, plan, pieces)) > 0) {
+    while (right && (count = cutter_take(&cutter, &verification, pieces)) > 0) {
 #pragma omp parallel for schedule(static) if (count > 1 && !scans)
         for (int i = 0; i < count; i++)
             piece_work(&verification, &pieces[i], &works[omp_get_thread_num()]);
@@ -416,7 +423,7 @@ enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
 
 enum status verify_run(const struct plan *plan, struct arrays *arrays,
                        enum status (*run)(void *context, struct error *error), void *context,
-                       struct judgement *judgement, struct error *error)
+                       judgement_agree *agree, struct judgement *judgement, struct error *error)
 {
     enum status status = STATUS_OK;
     *judgement = (struct judgement){.unwritten = true};
@@ -427,6 +434,8 @@ enum status verify_run(const struct plan *plan, struct arrays *arrays,
         if (status == STATUS_OK)
             status = verify_judge(plan, arrays, judgement, error);
         marks_end();
+        if (agree != NULL)
+            status = agree(status, judgement, error);
     }
     return status;
 }

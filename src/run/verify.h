@@ -29,13 +29,20 @@ struct judgement {
 enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
                          struct judgement *judgement, struct error *error);
 
+/* Makes of what each process that shares a run found what all found, the first of them that is
+ * wrong, and returns the status that all then have. */
+typedef enum status judgement_agree(enum status status, struct judgement *judgement,
+                                    struct error *error);
+
 /* Poisons the output, runs the plan by `run` with its `context`, and judges what came out.
  * Where that is the poison it does all this once more: another poison, which the output does
  * not hold, tells a right result from one that was never written. Returns what `run` returned
- * where that is no STATUS_OK, else as verify_judge(). */
+ * where that is no STATUS_OK, else as verify_judge(). `agree` is NULL where one process has the
+ * whole run. */
 enum status verify_run(const struct plan *plan, struct arrays *arrays,
                        enum status (*run)(void *context, struct error *error), void *context,
-                       struct judgement *judgement, struct error *error);
+                       judgement_agree *agree, struct judgement *judgement,
+                       struct error *error);
 
 /* Does as verify_judge(), but a wrong result is a failure: STATUS_FAILED names the first wrong
  * tile and element (lowest index), what it should be (with the bound) and what it is. */

@@ -242,6 +242,25 @@ static void put_numa(struct json *json, const struct timeline *timeline)
     json_close(json, '}');
 }
 
+/* Writes where the processes were that shared the run, and how well their clocks agree. */
+static void put_ranks(struct json *json, const struct ranks_seen *ranks)
+{
+    if (ranks->count == 0)
+        return;
+    json_open(json_key(json, "ranks"), '[');
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        const struct rank_place *place = &ranks->places[i];
+        json_open_flat(json, '{');
+        json_put_text(json_key(json, "host"), place->host);
+        if (is_known(json_key(json, "clock_ns"), ranks->clocks))
+            json_put_integer(json, place->offset_ns);
+        if (is_known(json_key(json, "clock_error_ns"), ranks->clocks))
+            json_put_integer(json, place->error_ns);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 /* Writes what ran, and where. A trace of another program tells nothing of settings and plan. */
 static void put_provenance(struct json *json, const struct run_report *run)
 {
@@ -261,6 +280,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     if (is_known(json_key(json, "plan"), !run->foreign))
         put_plan(json, run);
     put_numa(json, timeline);
+    put_ranks(json, &timeline->ranks);
 }
 
 static void put_times(struct json *json, const struct run_report *run)

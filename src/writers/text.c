@@ -249,6 +249,28 @@ static void fact_numa(const struct run_report *run, char text[FACT_TEXT])
     }
 }
 
+/* Writes "4 ranks on node7, node8: clocks within 400 ns"; nothing of one process. */
+static void fact_ranks(const struct run_report *run, char text[FACT_TEXT])
+{
+    const struct ranks_seen *ranks = &run->timeline.ranks;
+    size_t used = 0;
+    int64_t error_ns = 0;
+    char time[UNITS_TEXT];
+    text[0] = '\0';
+    for (uint32_t i = 0; i < ranks->count && used < FACT_TEXT; i++) {
+        const char *host = ranks->places[i].host;
+        error_ns = later(error_ns, ranks->places[i].error_ns);
+        if (i == 0)
+            used += (size_t)snprintf(text, FACT_TEXT, "%" PRIu32 " ranks on %s", ranks->count,
+                                     host);
+        else if (strcmp(host, ranks->places[i - 1].host) != 0)
+            used += (size_t)snprintf(text + used, FACT_TEXT - used, ", %s", host);
+    }
+    if (ranks->clocks && used < FACT_TEXT)
+        snprintf(text + used, FACT_TEXT - used, ": their clocks are known to within %s",
+                 units_time(error_ns, time));
+}
+
 /* Returns the next run from `from` on of which `state` says `told`, or the number of runs. */
 static int find_fact(const struct report *report, int from, fact *state,
                      const char told[FACT_TEXT])
@@ -321,6 +343,7 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, style->width, fact_work);
     print_fact(out, report, style->width, fact_conditions);
     print_fact(out, report, style->width, fact_numa);
+    print_fact(out, report, style->width, fact_ranks);
     if (report->sweep == NULL)
         write_answers(out, report, style);
     print_table(out, report, style);

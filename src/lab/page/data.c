@@ -56,8 +56,9 @@ void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t byte
 
 enum status verify_run(const struct plan *plan, struct arrays *arrays,
                        enum status (*run)(void *context, struct error *error), void *context,
-                       struct judgement *judgement, struct error *error)
+                       judgement_agree *agree, struct judgement *judgement, struct error *error)
 {
+    (void)agree;
     (void)plan;
     (void)arrays;
     (void)run;

@@ -1,0 +1,91 @@
+/* world.c - see world.h. A failed call of MPI ends all ranks, in the words of its library. */
+#include "mpi/world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 1 << 30 }; /* MPI counts by an int */
+
+struct world world = {.count = 1};
+
+enum status world_join(int *argc, char ***argv, struct error *error)
+{
+    int threads, count, number, local;
+    MPI_Comm host;
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
+    MPI_Comm_dup(MPI_COMM_WORLD, &world.ranks);
+    MPI_Comm_dup(MPI_COMM_WORLD, &world.watch);
+    MPI_Comm_size(world.ranks, &count);
+    MPI_Comm_rank(world.ranks, &number);
+    MPI_Comm_split_type(world.ranks, MPI_COMM_TYPE_SHARED, number, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &local);
+    MPI_Comm_free(&host);
+    world.count = (uint32_t)count;
+    world.number = (uint32_t)number;
+    world.local = (uint32_t)local;
+    if (threads == MPI_THREAD_MULTIPLE || count == 1)
+        return STATUS_OK;
+    world.failed = true;
+    return error_set(error, STATUS_FAILED,
+                     "MPI's library lets one thread alone send: it needs MPI_THREAD_MULTIPLE");
+}
+
+/* Sets `error` to that of the first rank that failed, with its name unless all say the same. */
+static enum status first_failure(const struct error *all, struct error *error)
+{
+    uint32_t first = 0, alike = 0;
+    while (all[first].status == STATUS_OK)
+        first++;
+    for (uint32_t i = 0; i < world.count; i++)
+        alike +=
+            all[i].status == all[first].status && strcmp(all[i].text, all[first].text) == 0;
+    error_clear(error);
+    if (alike == world.count)
+        return error_pass(error, &all[first]);
+    return error_set(error, all[first].status, "rank %" PRIu32 ": %.900s", first,
+                     all[first].text);
+}
+
+enum status world_agree(enum status status, struct error *error)
+{
+    if (world.count == 1 || world.failed)
+        return status;
+    int bad = status != STATUS_OK, any;
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, world.ranks);
+    if (!any)
+        return STATUS_OK;
+    struct error own = {0}, all[MACHINE_DEVICES_MAX];
+    if (bad)
+        own = *error;
+    own.status = status;
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, world.ranks);
+    world.failed = true;
+    return first_failure(all, error);
+}
+
+const char *world_host(char text[RANK_HOST])
+{
+    if (gethostname(text, RANK_HOST) != 0)
+        snprintf(text, RANK_HOST, "unknown");
+    text[RANK_HOST - 1] = '\0';
+    return text;
+}
+
+void world_send(const void *data, uint64_t bytes, uint32_t to)
+{
+    const char *at = data;
+    for (; bytes > 0; bytes -= bytes < PIECE_BYTES ? bytes : PIECE_BYTES, at += PIECE_BYTES)
+        MPI_Send(at, bytes < PIECE_BYTES ? (int)bytes : PIECE_BYTES, MPI_BYTE, (int)to, 0,
+                 world.ranks);
+}
+
+void world_receive(void *data, uint64_t bytes, uint32_t from)
+{
+    char *at = data;
+    for (; bytes > 0; bytes -= bytes < PIECE_BYTES ? bytes : PIECE_BYTES, at += PIECE_BYTES)
+        MPI_Recv(at, bytes < PIECE_BYTES ? (int)bytes : PIECE_BYTES, MPI_BYTE, (int)from, 0,
+                 world.ranks, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,34 @@
+/* world.h - who the ranks are, and how they agree. */
+#ifndef PIPELINE_MPI_WORLD_H
+#define PIPELINE_MPI_WORLD_H
+
+#include "core/status.h"
+#include "plan/ranks.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+struct world {
+    MPI_Comm ranks, watch;
+    uint32_t count, number; /* how many ranks there are, and which this one is */
+    uint32_t local;         /* its place among those of its host */
+    bool failed;            /* all know of a failure, and none waits for another any more */
+};
+
+/* The ranks as they are since world_join(). */
+extern struct world world;
+
+/* Starts MPI, and learns who is there. STATUS_FAILED where MPI's library knows no threads. */
+enum status world_join(int *argc, char ***argv, struct error *error);
+
+/* As ranks_agree(). */
+enum status world_agree(enum status status, struct error *error);
+
+/* Returns this rank's host. */
+const char *world_host(char text[RANK_HOST]);
+
+/* Sends or receives bytes, in pieces that MPI can count. */
+void world_send(const void *data, uint64_t bytes, uint32_t to);
+void world_receive(void *data, uint64_t bytes, uint32_t from);
+
+#endif
