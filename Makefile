@@ -180,7 +180,7 @@ RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.
 PROGRAMS := pipeline pipeline-mpi libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
-            pipeline-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
+            pipeline-fake pipeline-mpi-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
 	$(Q)cmp -s $< $@ || { mkdir -p $(@D) && cp $< $(NEW) && mv $(NEW) $@; }
 

@@ -7,6 +7,12 @@ mpi:
 
 MPI_OBJECTS := $(MPI_ROOMS:%.c=$(OBJ)/%.o)
 $(MPI_OBJECTS): ROOM_CFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile)))
-$(OBJ)/bin/pipeline-mpi: PROGRAM_LIBS = $(LIBS) $(CUDA_LIBS) $(shell $(MPICC) --showme:link)
+MPI_LIBS = $(shell $(MPICC) --showme:link)
+$(OBJ)/bin/pipeline-mpi: PROGRAM_LIBS = $(LIBS) $(CUDA_LIBS) $(MPI_LIBS)
 $(OBJ)/bin/pipeline-mpi: $(OBJ)/src/app/main.o $(BENCH_OBJECTS) $(MPI_OBJECTS) \
 	$(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(OBJECTS))
+
+# Exits with 77 where Open MPI is missing.
+.PHONY: check-ranks
+check-ranks: $(O)/pipeline $(if $(MPICC),$(O)/pipeline-mpi)
+	$(Q)tests/mpi/run.sh $(O)

@@ -163,9 +163,11 @@ $(OBJ)/bin/$(FAKE_DEVICES): tests/gpu/fake_runtime.c
 		-Wl$(COMMA)-soname$(COMMA)libcupti.so -pthread -o $(NEW) $<)
 $(OBJ)/bin/pipeline-fake: PROGRAM_LIBS = $(LIBS)
 $(OBJ)/bin/pipeline-fake: $(FAKE_OBJECTS) $(OBJ)/bin/$(FAKE_DEVICES)
+$(OBJ)/bin/pipeline-mpi-fake: PROGRAM_LIBS = $(LIBS) $(MPI_LIBS)
+$(OBJ)/bin/pipeline-mpi-fake: $(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(FAKE_OBJECTS)) $(MPI_OBJECTS) $(OBJ)/bin/$(FAKE_DEVICES)
 
 .PHONY: check-fake-devices
-check-fake-devices: $(if $(NVCC),$(O)/pipeline-fake $(O)/$(FAKE_DEVICES))
+check-fake-devices: $(if $(NVCC),$(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
 	$(Q)$(if $(NVCC),tests/gpu/fake_devices.sh $(O),echo "check-fake-devices: left out: it needs CUDA's headers")
 
 .PHONY: gpu-binaries gpu-test

@@ -37,6 +37,7 @@ static const struct {
     {"devices", devices_suite},
     {"topology", topology_suite},
     {"peers", peers_suite},
+    {"portion", portion_suite},
     {"chain", chain_suite},
     {"stencil", stencil_suite},
     {"halo", halo_suite},

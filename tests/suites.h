@@ -58,6 +58,7 @@ Suite *limit_suite(void);
 Suite *devices_suite(void);
 Suite *topology_suite(void);
 Suite *peers_suite(void);
+Suite *portion_suite(void);
 Suite *chain_suite(void);
 Suite *reference_suite(void);
 Suite *tune_suite(void);

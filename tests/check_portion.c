@@ -1,0 +1,168 @@
+/* check_portion.c - a device's part of a plan as a plan of its own, and judging the results of
+ * one device's tiles alone. */
+#include "fixtures.h"
+#include "kernels/kernel_code.h"
+#include "plan/build.h"
+#include "plan/portion.h"
+#include "report/hazard_report.h"
+#include "run/backend.h"
+#include "run/verify.h"
+#include "suites.h"
+
+#include <stdlib.h>
+
+static struct plan plan_of(struct settings *settings, uint32_t devices)
+{
+    struct machine machine;
+    struct plan plan;
+    struct error error = {0};
+    settings->devices = devices;
+    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static struct settings small(const char *kernels)
+{
+    struct settings settings = test_settings(kernels);
+    settings.elements = 100003;
+    settings.intensity = 1;
+    settings.tiles = 13;
+    return settings;
+}
+
+/* Every op of the plan is in one portion, and works on that device's bytes from 0. */
+static void check_portions(const struct plan *plan)
+{
+    uint32_t all = 0;
+    for (uint32_t device = 0; device < plan->devices; device++) {
+        struct plan portion;
+        struct error error = {0};
+        ck_assert_msg(plan_portion(plan, device, &portion, &error) == STATUS_OK, "%s",
+                      error.text);
+        ck_assert_msg(plan_validate(&portion, &error) == STATUS_OK, "%s", error.text);
+        ck_assert_msg(hazards_refuse(&portion, &error) == STATUS_OK, "%s", error.text);
+        all += portion.op_count;
+        for (uint32_t i = 0; i < portion.op_count; i++) {
+            struct access access[OP_ACCESS_MAX];
+            const int count = op_accesses(&portion.ops[i], access);
+            ck_assert_uint_lt(portion.ops[i].stream, portion.streams);
+            if (portion.ops[i].tile >= 0)
+                ck_assert(plan_portion_has_tile(plan, (uint32_t)portion.ops[i].tile, device));
+            for (int k = 0; k < count; k++)
+                ck_assert_uint_le(access[k].range.offset + access[k].range.bytes,
+                                  portion.buffer_bytes[access[k].range.buffer]);
+        }
+        plan_free(&portion);
+    }
+    ck_assert_uint_eq(all, plan->op_count);
+}
+
+START_TEST(portions_are_the_plan)
+{
+    static const char *const chains[] = {"scale", "wave", "scale,scale,sum", "sum-int"};
+    for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        for (int way = 0; way < 6; way++) {
+            struct settings settings = small(chains[i]);
+            settings.order = way % 2 == 0 ? ORDER_DEPTH : ORDER_BREADTH;
+            settings.layout = way == 2 || way == 3 ? LAYOUT_STAGE : LAYOUT_TILE;
+            settings.callbacks = way == 1;
+            settings.scatter = way == 3;
+            settings.issue = way == 4 ? ISSUE_BATCH : ISSUE_STREAMS;
+            settings.batch = way == 4 ? 2 : 0;
+            settings.ways = way == 5 ? 1 : 3;
+            struct plan plan = plan_of(&settings, 2 + (uint32_t)way % 3);
+            check_portions(&plan);
+            plan_free(&plan);
+        }
+    }
+}
+END_TEST
+
+/* What one device hands to another is in no portion. */
+START_TEST(what_crosses_is_refused)
+{
+    struct settings settings = small("scale,scale");
+    settings.spread = SPREAD_CHAIN;
+    settings.exchange = EXCHANGE_PEER;
+    struct plan plan = plan_of(&settings, 2), portion;
+    struct error error = {0};
+    ck_assert_int_eq(plan_portion(&plan, 0, &portion, &error), STATUS_USAGE);
+    ck_assert_int_eq(portion.op_count, 0);
+    plan_free(&plan);
+    settings = small("scale");
+    settings.ways = 4;
+    settings.cpu_share = 0.5;
+    plan = plan_of(&settings, 2);
+    error_clear(&error);
+    ck_assert_int_eq(plan_portion(&plan, 1, &portion, &error), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Runs device 1's portion of two, and judges that alone and all: the other one's tiles hold the
+ * poison. `spoil` makes an element of a tile wrong. Returns the judgement of its own tiles. */
+static struct judgement judge_portion(struct settings *settings, int spoil)
+{
+    struct plan plan = plan_of(settings, 2), portion;
+    struct settings own = *settings;
+    struct arrays arrays;
+    struct backend *backend = NULL;
+    struct error error = {0};
+    struct run_times times;
+    struct judgement judgement, all;
+    own.devices = 1;
+    ck_assert_int_eq(plan_portion(&plan, 1, &portion, &error), STATUS_OK);
+    ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
+    const struct workload workload = {.plan = &portion, .settings = &own, .arrays = &arrays};
+    ck_assert_int_eq(backend_sim_ops.open("h200", &own, &backend, &error), STATUS_OK);
+    ck_assert_msg(backend_sim_ops.prepare(backend, &workload, &error) == STATUS_OK, "%s",
+                  error.text);
+    arrays_poison(&arrays);
+    ck_assert_int_eq(backend_sim_ops.run(backend, NULL, &times, &error), STATUS_OK);
+    const bool reduces = plan_last_kernel(&plan)->shape == KERNEL_REDUCE;
+    uint64_t first = (uint64_t)spoil, count;
+    if (!reduces)
+        plan_tile(&plan, (uint32_t)spoil, &first, &count);
+    ((float *)arrays.host[BUFFER_HOST_OUT])[first] = 12345;
+    ck_assert_int_eq(verify_judge(&plan, &arrays, &all, &error), STATUS_OK);
+    ck_assert_int_ne(all.wrong.status, STATUS_OK);
+    arrays.dealt = &plan;
+    arrays.device = 1;
+    ck_assert_int_eq(verify_judge(&plan, &arrays, &judgement, &error), STATUS_OK);
+    backend_sim_ops.release(backend);
+    backend_sim_ops.close(backend);
+    arrays_free(&arrays);
+    plan_free(&portion);
+    plan_free(&plan);
+    return judgement;
+}
+
+/* A portion's results are right, whatever lies in other devices' tiles, and a wrong one is
+ * found. */
+START_TEST(own_tiles_are_judged)
+{
+    static const char *const chains[] = {"scale", "sum", "transpose-copy"};
+    for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
+        struct settings settings = small(chains[i]);
+        settings.columns = 1000;
+        settings.elements = 100000;
+        settings.tiles = 10;
+        ck_assert_int_eq(judge_portion(&settings, 4).wrong.status, STATUS_OK);
+        const struct judgement wrong = judge_portion(&settings, 5);
+        ck_assert_int_eq(wrong.wrong.status, STATUS_FAILED);
+        ck_assert(!wrong.unwritten);
+    }
+}
+END_TEST
+
+Suite *portion_suite(void)
+{
+    Suite *suite = suite_create("portion");
+    TCase *tests = tcase_create("portion");
+    tcase_add_test(tests, portions_are_the_plan);
+    tcase_add_test(tests, what_crosses_is_refused);
+    tcase_add_test(tests, own_tiles_are_judged);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
