@@ -170,5 +170,74 @@ for more in "" "--issue=batch --scatter" "-k scan-exclusive --carry=callback" "-
     fails -d cuda:1,0 $usual $more
 done
 
+# --- ranks, each with a device --------------------------------------------------------------------------
+# ranks N VARIABLES... -- ARGUMENTS...: as run, but with ranks.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+ranks() {
+    number=$1
+    shift
+    variables=
+    while [ "$1" != -- ]; do variables="$variables $1"; shift; done
+    shift
+    # shellcheck disable=SC2086 # several words
+    env $variables timeout 60 mpirun -n "$number" "$build/pipeline-mpi-fake" "$@" >out 2>err </dev/null
+    code=$?
+}
+
+share() {
+    while read -r number arguments; do
+        for source in CUPTI=1 PIPELINE_NO_CUPTI=1; do
+            rm -f t.csv
+            # shellcheck disable=SC2086 # several words
+            ranks "$number" $source FAKE_DEVICES=3 -- -q --intensity=1 -n 64k -t 13 --runs=2 --gantt=none \
+                --format=json --timeline=t.csv $arguments
+            { [ "$code" -eq 0 ] && grep -q '"verified": true' out; } || fault "ranks: $source $arguments: exit code $code"
+            grep -q '"clock_error_ns": *[0-9]' out || fault "ranks: $source $arguments: clocks are not compared"
+            grep -q '^#   devices: '"$number" t.csv || fault "ranks: $arguments: not of $number devices"
+            case $arguments in *batch*) continue ;; esac
+            awk -F, -v n="$number" '$3 == "kernel" { k++; bad += $NF != $5 % n || $12 < $11 || $11 < $10 || $10 < 0 }
+                END { exit bad || k < 13 }' t.csv || fault "ranks: $source $arguments: a kernel's device or time is wrong"
+        done
+    done <<'END'
+2 -d cuda -k scale
+3 -d cuda:2,0,1 -k scale,sum --layout=stage --callbacks
+2 -d auto -k wave --scatter --order=breadth
+3 -d cuda:all -k scale --issue=batch --batch=2 -o o.npy
+END
+    while IFS='|' read -r expected number variables words arguments; do
+        # shellcheck disable=SC2086 # several words
+        ranks "$number" $variables -- -n 64k --intensity=1 $arguments
+        [ "$code" -eq "$expected" ] || fault "ranks: $arguments: exit code $code"
+        grep -q "^pipeline: .*$words" err || fault "ranks: $arguments: not said: $words"
+        [ "$(grep -c '^pipeline: ' err)" -eq 1 ] || fault "ranks: $arguments: not one line"
+    done <<'END'
+77|3|FAKE_DEVICES=2|rank 2: .*there are 2 CUDA devices|-d cuda
+77|2|FAKE_DEVICES=0|there is none|-d cuda
+2|2|A=1|one number for each rank|-d cuda:0
+2|2|FAKE_DEVICES=3|one number for each rank|-d cuda:0,1,2
+1|2|FAKE_LOSE=1:2|rank 1: |-d cuda
+END
+    # Whichever call of one rank fails, all end, in one line.
+    usual="-q -n 16k -t 4 -s 2 --intensity=1 --runs=1 --warmup=0 --gantt=none --format=json --timeline=t.csv -d cuda"
+    # shellcheck disable=SC2086 # several words
+    ranks 2 FAKE_TOLD=told -- $usual
+    read -r calls _ <told
+    call=1
+    while [ "$call" -le "$calls" ]; do
+        rm -f t.csv
+        # shellcheck disable=SC2086 # several words
+        timeout 60 mpirun -n 1 "$build/pipeline-mpi-fake" $usual : \
+            -n 1 env FAKE_FAIL="$call" "$build/pipeline-mpi-fake" $usual >out 2>err </dev/null
+        code=$?
+        case $code in
+        0) ;;
+        1) { grep -q '^pipeline: rank 1: ' err && [ ! -e t.csv ] && [ ! -s out ]; } || fault "ranks: call $call: not said, or a file" ;;
+        *) fault "ranks: call $call of rank 1: exit code $code" ;;
+        esac
+        call=$((call + every / 2))
+    done
+}
+if command -v mpirun >/dev/null 2>&1 && [ -x "$build/pipeline-mpi-fake" ]; then share; else echo "fake devices: without ranks"; fi
+
 if [ $failed -eq 0 ]; then echo "fake devices: passed"; else echo "fake devices: FAILED"; fi
 exit $failed
