@@ -111,6 +111,7 @@ static const struct {
     {"mapped", mapped_suite},
     {"scatter", scatter_suite},
     {"scatter_runs", scatter_runs_suite},
+    {"columns", columns_suite},
     {"lesson_heads", lesson_heads_suite},
     {"lessons", lessons_suite},
     {"library", library_suite},

@@ -70,7 +70,7 @@ struct settings test_settings(const char *kernels)
 
 struct machine test_machine(void)
 {
-    return (struct machine){
+    struct machine machine = {
         .name = "toy",
         .summary = "a toy",
         .architecture = "sm_90",
@@ -100,6 +100,9 @@ struct machine test_machine(void)
         .cpu_core_share = 1,
         .pack_bytes_per_s = 1e15,
     };
+    for (int i = 0; i < MACHINE_ROW_SIZE_COUNT; i++)
+        machine.row_h2d_share[i] = machine.row_d2h_share[i] = 1;
+    return machine;
 }
 
 struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements)

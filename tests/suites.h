@@ -44,6 +44,7 @@ Suite *graph_suite(void);
 Suite *mapped_suite(void);
 Suite *scatter_suite(void);
 Suite *scatter_runs_suite(void);
+Suite *columns_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *latency_suite(void);

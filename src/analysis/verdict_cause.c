@@ -226,6 +226,15 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
 
 /* --- pieces that are causes themselves --- */
 
+/* Returns the cause of an op that took long to be handed over, for it is short: a row, or a
+ * tile.
+ */
+static enum verdict_code short_cause(const struct plan *plan, const struct op *op)
+{
+    const bool row = plan->copy == COPY_ROWS && !plan->packs && op_is_copy(op->kind);
+    return row ? VERDICT_ROW_COPIES : VERDICT_SMALL_TILES;
+}
+
 static enum verdict_code call_cause(const struct verdict_case *facts,
                                     const struct path_piece *piece)
 {
@@ -241,7 +250,7 @@ static enum verdict_code call_cause(const struct verdict_case *facts,
     if (loads_code(facts, op))
         return VERDICT_LAZY_LOADING;
     enum verdict_code link = verdict_link_cause(facts, piece);
-    return link != VERDICT_REST ? link : VERDICT_SMALL_TILES;
+    return link != VERDICT_REST ? link : short_cause(facts->plan, op);
 }
 
 /* Returns the cause of a copy from device to device that somebody waited for. A chain's have to
@@ -285,7 +294,10 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
     if (cause == VERDICT_REST && (kind == OP_PEER || by_peer))
         cause = peer_cause(facts->plan);
     if (cause == VERDICT_REST)
-        cause = kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_SMALL_TILES;
+        cause =
+            kind == OP_CALLBACK
+                ? VERDICT_SLOW_CALLBACK
+                : short_cause(facts->plan, &facts->plan->ops[span_of(facts, piece->span)->op]);
     return cause;
 }
 
@@ -296,7 +308,8 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
                                 enum verdict_code *cause)
 {
     const struct machine *machine = facts->machine;
-    uint32_t copies = rule_copies(facts->plan, &facts->plan->ops[span->op]);
+    const struct op *op = &facts->plan->ops[span->op];
+    uint32_t copies = rule_copies(facts->plan, op);
     int64_t gaps_ns = GAPS * (copies - 1) * machine->batch_gap_ns;
     bool in = span->kind == OP_H2D;
     double alone = in ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
@@ -306,7 +319,11 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
     int64_t more_ns = span->end_ns - span->start_ns - work_ns;
     bool small = more_ns <= OVERHEADS * latency_ns + gaps_ns;
     const bool far = numa_is_far(&facts->timeline->numa, span->device);
-    *cause = small ? VERDICT_SMALL_TILES : far ? VERDICT_FAR_MEMORY : VERDICT_SLOW_COPIES;
+    const double rows = rule_rows_bytes_per_s(machine, facts->plan, op);
+    *cause = rows < rate ? VERDICT_NARROW_ROWS
+             : small     ? short_cause(facts->plan, op)
+             : far       ? VERDICT_FAR_MEMORY
+                         : VERDICT_SLOW_COPIES;
     return more_ns;
 }
 

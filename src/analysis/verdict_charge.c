@@ -76,6 +76,8 @@ static enum verdict_code issue_code(const struct verdict_judgement *judgement)
     const uint32_t now = settings_batch(&judgement->whatif.better);
     if (leaves_packing(judgement))
         return VERDICT_PACKING;
+    if (!given->pack && judgement->whatif.better.pack && given->copy != COPY_WHOLE)
+        return given->copy == COPY_ROWS ? VERDICT_ROW_COPIES : VERDICT_NARROW_ROWS;
     if (now < before)
         return VERDICT_FEW_TILES;
     return given->issue == ISSUE_GRAPH && now == 1 ? VERDICT_GRAPH_LAUNCH : VERDICT_SMALL_TILES;
@@ -139,6 +141,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return memory_code(judgement);
     case KNOB_ALLOC:
         return given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM;
+    case KNOB_COPY: /* packed rows are no copies, before packing is left */
+        return given->pack ? VERDICT_PACKING : VERDICT_ROW_COPIES;
     case KNOB_MISTAKE:
         return mistake_code(judgement);
     case KNOB_COUNT:
@@ -187,7 +191,10 @@ static enum status account_simulated(const struct verdict_judgement *judgement,
  * cause of the run that is judged: that goes another way, where that costs more. */
 static enum verdict_code way_code(const struct settings *given, enum verdict_code code)
 {
+    if (code == VERDICT_NARROW_ROWS && !given->pack)
+        return given->copy == COPY_ROWS ? VERDICT_ROW_COPIES : code;
     bool there = code == VERDICT_PACKING         ? given->pack
+                 : code == VERDICT_NARROW_ROWS   ? false
                  : code == VERDICT_MAPPED_MEMORY ? given->memory == MEMORY_MAPPED
                  : code == VERDICT_SMALL_TILES   ? !given->pack
                                                  : true;
@@ -197,7 +204,7 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
 static bool goes_another_way(const struct verdict_judgement *judgement)
 {
     const struct settings *better = &judgement->whatif.better;
-    return better->scatter || better->pack || better->issue == ISSUE_BATCH ||
+    return settings_tiles_are_given(better) || better->pack || better->issue == ISSUE_BATCH ||
            judgement->facts->plan->has_halo;
 }
 
@@ -212,7 +219,7 @@ static bool shares_memory(const struct verdict_judgement *judgement)
 }
 
 /* The best settings' path may show these causes of what they leave, each in some runs alone:
- * plain tiles can have any size, and the best one balances the first five against what few
+ * plain tiles can have any size, and the best one balances the first six against what few
  * tiles cost. */
 static const struct remains {
     enum verdict_code code;
@@ -221,6 +228,7 @@ static const struct remains {
 } remains[] = {
     {VERDICT_LONG_EXCHANGE, goes_another_way, false},
     {VERDICT_PACKING, goes_another_way, true},
+    {VERDICT_NARROW_ROWS, goes_another_way, true},
     {VERDICT_SMALL_TILES, goes_another_way, true},
     {VERDICT_MAPPED_MEMORY, goes_another_way, true},
     {VERDICT_ONE_COPY_ENGINE, goes_another_way, true},

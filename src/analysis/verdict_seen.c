@@ -1,6 +1,7 @@
 /* verdict_seen.c - what was seen of a cause in a run of our own, in words. */
 #include "analysis/verdict_parts.h"
 #include "core/units.h"
+#include "plan/host_layout.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@ struct sight {
     uint32_t exchanges;   /* copies out by which devices hand tiles on, and their bytes */
     uint64_t exchanged_bytes;
     uint64_t alloc_bytes;
+    uint64_t row_bytes;             /* of a copy in, where tiles are columns */
     int64_t callbacks_ns;           /* of all callbacks */
     int64_t packs_ns, syncs_ns;     /* of all the host's packing and waiting */
     int64_t gpu_end_ns, cpu_end_ns; /* the last ends */
@@ -45,6 +47,8 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
         sight->exchanges++;
         sight->exchanged_bytes += op_bytes(op);
     }
+    if (op->kind == OP_H2D)
+        sight->row_bytes = host_layout_rows(plan, &op->copy.host).bytes;
     if (rule_copies(plan, op) > sight->most_copies)
         sight->most_copies = rule_copies(plan, op);
     if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_GIVE) {
@@ -305,6 +309,20 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
                  "with the copy between them, and a step's largest kernel takes %s",
                  units_time(sight->handed_ns / sight->handed, a),
                  units_time(sight->most_kernel_ns, b));
+        return EVIDENCE_CERTAIN;
+    case VERDICT_ROW_COPIES:
+        snprintf(text, room,
+                 "%" PRIu32 " copies, each of one row of %s, where %" PRIu32 " tiles have all",
+                 sight->copies, units_bytes(sight->row_bytes, a), plan->tiles);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_NARROW_ROWS:
+        snprintf(text, room,
+                 "rows of %s were copied in at %.3g GB/s and out at %.3g while copies ran, %s "
+                 "apart",
+                 units_bytes(sight->row_bytes, a),
+                 sight->in_bytes / fmax(1, (double)sight->in_ns),
+                 sight->out_bytes / fmax(1, (double)sight->out_ns),
+                 units_bytes(plan->tiles * sight->row_bytes, b));
         return EVIDENCE_CERTAIN;
     case VERDICT_PACKING:
         snprintf(text, room,

@@ -106,6 +106,8 @@ static struct settings put_right(const struct search *search)
     settings.alloc = ALLOC_ONCE;
     if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
         settings.memory = MEMORY_PINNED;
+    if (settings.copy == COPY_ROWS)
+        settings.copy = COPY_2D;
     if (settings.exchange == EXCHANGE_HOST && rule_peers_pay(search->machine))
         settings.exchange = EXCHANGE_PEER;
     if (settings.exchange == EXCHANGE_PEER && settings_by_link(&settings) &&
@@ -114,7 +116,8 @@ static struct settings put_right(const struct search *search)
     settings.hide = settings_has_halo(&settings) ? HIDE_YES : settings.hide;
     settings.ways = settings.ways < 3 ? 3 : settings.ways;
     settings.cpu_share = settings.ways == 4 ? -1 : settings.cpu_share;
-    if (settings.pack && !settings.scatter) { /* what lies together is a large tile already */
+    if (settings.pack &&
+        !settings_tiles_are_given(&settings)) { /* what lies together is a large tile already */
         settings.pack = false;
         settings.batch = 0;
     }
@@ -122,19 +125,19 @@ static struct settings put_right(const struct search *search)
     uint32_t most =
         search->machine->queues_max < QUEUES_GOOD ? search->machine->queues_max : QUEUES_GOOD;
     settings.connections = settings.connections < most ? most : settings.connections;
-    if (!settings.scatter && settings.tiles < TILES_GOOD &&
+    if (!settings_tiles_are_given(&settings) && settings.tiles < TILES_GOOD &&
         settings_tiles_near(&settings, TILES_GOOD) > 0)
         settings.tiles = settings_tiles_near(&settings, TILES_GOOD);
     return settings;
 }
 
-/* Tiles that lie apart are as large as the data has them. */
+/* Tiles that lie apart, or are columns, are as large as the data has them. */
 static bool try_tiles(struct search *search, uint32_t tiles)
 {
     struct settings settings = search->best;
     settings.tiles = settings_tiles_near(&settings, tiles);
     uint64_t bytes = settings.elements * dtype_bytes(settings.chain[0]->in);
-    if (settings.scatter || settings.tiles == search->best.tiles ||
+    if (settings_tiles_are_given(&settings) || settings.tiles == search->best.tiles ||
         !settings_tiles_fit(&settings, settings.tiles) ||
         (settings.tiles > search->best.tiles && bytes / settings.tiles < TILE_BYTES_LEAST))
         return false;
@@ -166,7 +169,7 @@ static void search_ways(struct search *search)
                      whatif_is_turned(KNOB_MEMORY, &settings, &search->best);
         /* With one engine mapped memory is the way for both directions at once. */
         if (other && !(batches && settings_batch(&settings) == 1) &&
-            (settings.scatter || settings.memory != MEMORY_MAPPED ||
+            (settings_tiles_are_given(&settings) || settings.memory != MEMORY_MAPPED ||
              search->machine->copy_engines == 1))
             (void)take(search, &settings, GAIN);
         settings = search->best;
@@ -205,7 +208,7 @@ static void search_share(struct search *search)
     const struct settings base = search->best;
     if (base.ways != 4 || base.cpu_share >= 0)
         return;
-    const uint32_t most = base.scatter ? base.tiles : 4 * base.tiles;
+    const uint32_t most = settings_tiles_are_given(&base) ? base.tiles : 4 * base.tiles;
     for (uint32_t tiles = base.tiles; tiles <= most; tiles *= 2) {
         struct settings settings = base;
         settings.tiles = tiles;
@@ -286,7 +289,7 @@ static void search_whole(struct search *search, struct settings *better)
 {
     search->best = *better;
     search->best_ns = try_settings(search, better);
-    if (search->given.scatter)
+    if (settings_tiles_are_given(&search->given))
         search_ways(search);
     while (try_tiles(search, search->best.tiles / 2))
         continue;
@@ -306,7 +309,7 @@ static int search_better(struct search *search, struct whatif *whatif)
     int64_t right_ns = try_settings(search, &right);
     if (right_ns == TIME_NONE) { /* fewer and smaller buffers may fit */
         right.streams = STREAMS_GOOD;
-        if (!right.scatter)
+        if (!settings_tiles_are_given(&right))
             right.tiles = settings_tiles_near(&right, TILES_FINE);
         right_ns = try_settings(search, &right);
     }
@@ -327,7 +330,7 @@ static int search_better(struct search *search, struct whatif *whatif)
                                ? settings_tiles_near(&whole, search->best.tiles * parts)
                                : whole.tiles;
     search->given = whole;
-    if (parts > 1 && (whole.scatter || whatif->better.tiles < whole.tiles))
+    if (parts > 1 && (settings_tiles_are_given(&whole) || whatif->better.tiles < whole.tiles))
         search_whole(search, &whatif->better);
     int count = 0;
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
@@ -398,16 +401,16 @@ static void share_out(struct search *search, struct whatif *whatif)
 static void find_short(struct search *search, struct whatif *whatif)
 {
     struct settings larger = whatif->better;
-    const uint32_t times = larger.scatter ? LARGER * LARGER : LARGER;
+    const uint32_t times = settings_tiles_are_given(&larger) ? LARGER * LARGER : LARGER;
     if (larger.tiles > LARGER * SEARCH_TILES / (times / LARGER))
         return;
     larger.elements *= LARGER * LARGER;
     larger.tiles *= times;
-    if (larger.scatter)
+    if (settings_tiles_are_given(&larger))
         larger.batch *= LARGER;
     int64_t time_ns = try_settings(search, &larger);
     larger.tiles *= 2;
-    if (larger.ways == 4 && !larger.scatter)
+    if (larger.ways == 4 && !settings_tiles_are_given(&larger))
         time_ns = earlier(time_ns, try_settings(search, &larger));
     int64_t saved_ns = whatif->better_ns - time_ns / (LARGER * LARGER);
     if (time_ns != TIME_NONE && saved_ns > 0)

@@ -32,6 +32,7 @@ enum knob {
     KNOB_HIDE,
     KNOB_MEMORY,
     KNOB_ALLOC,
+    KNOB_COPY,
     KNOB_MISTAKE,
     KNOB_COUNT
 };

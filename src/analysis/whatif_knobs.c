@@ -24,7 +24,7 @@ static const struct field {
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
     FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
     FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_ALLOC, alloc),
-    FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_COPY, copy),           FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -62,7 +62,7 @@ bool whatif_set_way(int number, struct settings *settings)
         {ISSUE_STREAMS, true, false},
     };
     enum { SIDE_BY_SIDE = 4, APART = sizeof ways / sizeof ways[0] };
-    if (number >= (settings->scatter ? APART : SIDE_BY_SIDE))
+    if (number >= (settings_tiles_are_given(settings) ? APART : SIDE_BY_SIDE))
         return false;
     settings->issue = ways[number].issue;
     settings->pack = ways[number].pack;
@@ -159,6 +159,9 @@ void whatif_option(enum knob knob, const struct settings *given,
         break;
     case KNOB_ALLOC:
         snprintf(text, room, "--alloc=%s", alloc_names[settings->alloc]);
+        break;
+    case KNOB_COPY:
+        snprintf(text, room, "--copy=%s", copy_names[settings->copy]);
         break;
     case KNOB_MISTAKE:
         snprintf(text, room, "--mistake=none");

@@ -4,6 +4,7 @@
 #include "calibrate/rig.h"
 #include "machine/fields.h"
 #include "plan/device.h"
+#include "report/reference.h"
 #include "run/cpu_worker.h"
 #include "term/progress.h"
 
@@ -52,6 +53,25 @@ static void take_known(struct rig *rig)
         rig_known(rig, "devices", devices, "as many as copied at once");
 }
 
+/* What rows are slowed down to is not measured: it is what the machine file that stands for the
+ * device says, or, where there is none, what a file means that leaves it out. */
+static void take_rows(struct rig *rig)
+{
+    const bool measures = rig->ops->measures;
+    struct machine alike;
+    struct error none = {0};
+    const bool found =
+        reference_machine(NULL, rig->device, !measures, 0, &alike, &none) == STATUS_OK;
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
+        if (strcmp(field->section, "rows") == 0)
+            rig_known(rig, field->key,
+                      found ? machine_field_get(field, &alike) : field->otherwise,
+                      !measures ? "as simulated"
+                      : found   ? "not measured: of the machine file for this device"
+                                : "not measured: as fast as one piece");
+    }
+}
+
 /* The parts in their order: each takes the figures of those before it as given. */
 static const struct part {
     const char *name; /* for the progress line */
@@ -90,8 +110,10 @@ static enum status measure_pass(struct rig *rig)
     calibration->part_count = 0;
     rig->refusal = (struct refusal){0};
     rig->sample = 0;
-    if (!rig->calls_only)
+    if (!rig->calls_only) {
         take_known(rig);
+        take_rows(rig);
+    }
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
         if (rig->calls_only && !parts[i].calls)
             continue;

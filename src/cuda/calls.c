@@ -146,13 +146,19 @@ static void look_up_launch(const struct cuda_run *run, const struct op *op, stru
 }
 
 /* Returns how many copies an op is made of that go together; 0: it is one, or none. */
-static uint32_t pieces_of(const struct plan *plan, const struct op *op)
+static uint64_t pieces_of(const struct plan *plan, const struct op *op)
 {
     const uint32_t copies = rule_copies(plan, op);
-    return copies > 1 || op->kind == OP_PACK ? copies : 0;
+    if (op->kind != OP_PACK)
+        return copies > 1 ? copies : 0;
+    const uint64_t from = host_layout_rows(plan, &op->pack.from).count;
+    const uint64_t to = host_layout_rows(plan, &op->pack.to).count;
+    const uint64_t rows = from > to ? from : to;
+    return rows > copies ? rows : copies;
 }
 
-/* Fills the next free pieces with the copies of each tile from one range to the other. */
+/* Fills the next free pieces with the copies of each tile, or of its rows, from one range to
+ * the other. */
 static void look_up_pieces(const struct cuda_run *run, const struct op *op,
                            const struct range *from, const struct range *to, struct room *room,
                            struct cuda_issued *issued)
@@ -161,13 +167,17 @@ static void look_up_pieces(const struct cuda_run *run, const struct op *op,
     const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
     issued->pieces = room->op_pieces++;
     *issued->pieces = room->pieces;
-    issued->pieces->count = tiles.count;
     for (uint32_t i = 0; i < tiles.count; i++) {
         const struct range source = plan_tile_part(plan, from, tiles, tiles.first + i);
         const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
-        *room->pieces.to++ = cuda_run_at(run, &target);
-        *room->pieces.from++ = cuda_run_at(run, &source);
-        *room->pieces.bytes++ = source.bytes;
+        const struct host_copy copy = host_layout_copy(plan, &target, &source);
+        for (uint64_t row = 0; row < copy.rows; row++) {
+            *room->pieces.to++ = (char *)cuda_run_at(run, &target) + row * copy.to_pitch;
+            *room->pieces.from++ =
+                (const char *)cuda_run_at(run, &source) + row * copy.from_pitch;
+            *room->pieces.bytes++ = copy.bytes;
+        }
+        issued->pieces->count += copy.rows;
     }
 }
 
@@ -196,9 +206,13 @@ static void look_up_copy(const struct cuda_run *run, const struct op *op, struct
         look_up_pieces(run, op, from, to, room, issued);
         return;
     }
+    const struct host_copy copy = host_layout_copy(run->workload.plan, to, from);
     issued->copy.to = cuda_run_at(run, to);
     issued->copy.from = cuda_run_at(run, from);
-    issued->copy.bytes = op->copy.host.bytes;
+    issued->copy.bytes = copy.bytes;
+    issued->copy.rows = copy.rows;
+    issued->copy.to_pitch = copy.to_pitch;
+    issued->copy.from_pitch = copy.from_pitch;
 }
 
 /* Sets which device is current for an op in a stream. Ops come in the order of the plan, and
@@ -301,7 +315,7 @@ static struct needs count_needs(const struct plan *plan)
     struct needs needs = {0};
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
-        const uint32_t pieces = pieces_of(plan, op);
+        const uint64_t pieces = pieces_of(plan, op);
         needs.kernels += op->kind == OP_KERNEL;
         needs.callbacks += op->kind == OP_CALLBACK;
         needs.ops += pieces > 0;

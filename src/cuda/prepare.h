@@ -66,7 +66,8 @@ struct cuda_issued {
         struct {
             void *to;
             const void *from;
-            size_t bytes;
+            size_t bytes;                      /* of a row, or of all */
+            size_t rows, to_pitch, from_pitch; /* as of struct host_copy; unused in a D2D */
         } copy;
         struct {
             void *to;

@@ -99,6 +99,8 @@ static const char *call_name(const struct cuda_issued *op)
         return op->kernel.call;
     if (op->batched)
         return "cudaMemcpyBatchAsync";
+    if (op_is_copy(op->kind) && op->copy.rows > 1)
+        return "cudaMemcpy2DAsync";
     return op_rows[op->kind].call;
 }
 

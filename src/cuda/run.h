@@ -17,21 +17,28 @@ cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 /* Waits for all streams of all devices. */
 cudaError_t cuda_issue_sync(const struct cuda_issued *op);
 
+/* Issues a copy to or from the host, of one piece or of rows that lie apart. */
+static inline cudaError_t cuda_issue_copy(const struct cuda_issued *op,
+                                          enum cudaMemcpyKind kind)
+{
+    if (op->batched)
+        return cuda_issue_batch(op->pieces, op->stream);
+    if (op->copy.rows > 1)
+        return cudaMemcpy2DAsync(op->copy.to, op->copy.to_pitch, op->copy.from,
+                                 op->copy.from_pitch, op->copy.bytes, op->copy.rows, kind,
+                                 op->stream);
+    return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, kind, op->stream);
+}
+
 /* Issues one op, in one call (an allocation that gives back in two). CPU ops are the worker's.
  * Its device is the current one. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
     case OP_H2D:
-        if (op->batched)
-            return cuda_issue_batch(op->pieces, op->stream);
-        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
-                               cudaMemcpyHostToDevice, op->stream);
+        return cuda_issue_copy(op, cudaMemcpyHostToDevice);
     case OP_D2H:
-        if (op->batched)
-            return cuda_issue_batch(op->pieces, op->stream);
-        return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes,
-                               cudaMemcpyDeviceToHost, op->stream);
+        return cuda_issue_copy(op, cudaMemcpyDeviceToHost);
     case OP_KERNEL:
         if (op->kernel.tiles != NULL)
             return (cudaError_t)op->kernel.launch_tiles(op->kernel.args, op->kernel.tiles,

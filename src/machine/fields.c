@@ -39,6 +39,28 @@ static const char *const shared_words[MACHINE_SHARED_COUNT] = {
     [MACHINE_SHARES_SWITCH] = "switch",
 };
 
+/* The places of the sizes of rows in a machine's figures. */
+#define ROW_PLACE(bytes) ROW_PLACE_##bytes,
+enum { MACHINE_ROW_SIZES(ROW_PLACE) ROW_PLACES };
+_Static_assert((int)ROW_PLACES == (int)MACHINE_ROW_SIZE_COUNT, "a figure for each size of row");
+
+/* What rows of a size are slowed down to nobody guesses: not at all. */
+#define ROW_SHARE(bytes)                                                                       \
+    {"rows",                                                                                   \
+     "h2d_share_" #bytes,                                                                      \
+     FIELD_REAL,                                                                               \
+     offsetof(struct machine, row_h2d_share) + ROW_PLACE_##bytes * sizeof(double),             \
+     0.001,                                                                                    \
+     1,                                                                                        \
+     .otherwise = 1},                                                                          \
+        {"rows",                                                                               \
+         "d2h_share_" #bytes,                                                                  \
+         FIELD_REAL,                                                                           \
+         offsetof(struct machine, row_d2h_share) + ROW_PLACE_##bytes * sizeof(double),         \
+         0.001,                                                                                \
+         1,                                                                                    \
+         .otherwise = 1},
+
 const struct machine_field machine_fields[] = {
     /* Reports call the machine so, and devices find their machine file by it. */
     NEEDED("machine", summary, FIELD_TEXT, 0, 0),
@@ -77,7 +99,9 @@ const struct machine_field machine_fields[] = {
     /* Where nobody has measured it, a copy begins as one out does. */
     LIKE("copies", peer_latency_ns, FIELD_NS, 0, 1e9, 1, d2h_latency_ns),
 
-    NEEDED("kernels", sms, FIELD_U32, 1, 65536),
+    MACHINE_ROW_SIZES(ROW_SHARE)
+
+        NEEDED("kernels", sms, FIELD_U32, 1, 65536),
     /* Both are those of most compute capabilities from 5.0 on: CUDA C++ programming guide. */
     MEANS("kernels", threads_per_sm, FIELD_U32, KERNEL_THREADS, 65536, 2048),
     MEANS("kernels", blocks_per_sm, FIELD_U32, 1, 1024, 32),

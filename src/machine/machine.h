@@ -40,6 +40,10 @@ enum machine_shared {
 /* Smaller pieces of the device's memory the driver takes out of one that it has. */
 enum { MACHINE_SMALL_ALLOC = 1 << 20 };
 
+/* The sizes of a row, in bytes, of which machine files have figures. */
+#define MACHINE_ROW_SIZES(X) X(64) X(256) X(1024) X(2048) X(4096) X(8192) X(16384) X(65536)
+enum { MACHINE_ROW_SIZE_COUNT = 8 };
+
 struct machine {
     char name[MACHINE_TEXT];
     char summary[MACHINE_TEXT];
@@ -59,6 +63,9 @@ struct machine {
     /* From a copy's last byte to the first one of the next copy of its batch. A machine whose
      * gap is 0 knows no batches. */
     int64_t batch_gap_ns;
+    /* The parts of the rates above, up to 1, at which one call copies the rows of a block of
+     * columns, of each of the sizes. */
+    double row_h2d_share[MACHINE_ROW_SIZE_COUNT], row_d2h_share[MACHINE_ROW_SIZE_COUNT];
     /* Pageable memory: the rates at which the host copies to and from its staging buffer, and
      * that buffer's size. */
     double pageable_h2d_bytes_per_s, pageable_d2h_bytes_per_s;

@@ -11,6 +11,14 @@ enum { LAUNCHES_MAX = 1 << 24 };
 
 /* --- tiles --- */
 
+/* Returns true where an input file tells the number of elements later, and the checks of it
+ * then come again. */
+static bool elements_are_open(const struct judged *run)
+{
+    return run->origins != NULL && run->settings->input != NULL &&
+           !run->settings->elements_given;
+}
+
 /* Refuses elements that are no whole rows or columns, or tiles that would not be. */
 static enum status refuse_units(const struct judged *run, const struct kernel *kernel)
 {
@@ -45,13 +53,11 @@ static enum status check_tiles(const struct judged *run)
     if (settings->tiles > settings->elements)
         return check_refuse_pair(run, OPTION_TILES, "is more than", OPTION_ELEMENTS,
                                  ": allowed are at most as many tiles as elements");
-    /* An input file tells the number of elements later, and this check then comes again; where
-     * tiles are auto, their number is chosen later, to fit. */
-    const bool unknown =
-        run->origins != NULL && settings->input != NULL && !settings->elements_given;
+    /* Where tiles are auto, their number is chosen later, to fit. What columns need is
+     * check_copy()'s. */
     const bool whole = settings->elements % settings_unit(settings) == 0;
-    if (unknown || settings_tiles_fit(settings, settings->tiles) ||
-        (whole && settings->tiles == 0))
+    if (elements_are_open(run) || settings->copy != COPY_WHOLE ||
+        settings_tiles_fit(settings, settings->tiles) || (whole && settings->tiles == 0))
         return STATUS_OK;
     return refuse_units(run, chain_unit_kernel(settings->chain, settings->chain_length));
 }
@@ -163,6 +169,85 @@ static enum status check_scatter(const struct judged *run)
                                  rest);
     }
     return STATUS_OK;
+}
+
+static bool is_scattered(const struct settings *settings)
+{
+    return settings->scatter;
+}
+
+static bool is_mapped(const struct settings *settings)
+{
+    return settings->memory == MEMORY_MAPPED;
+}
+
+static bool is_batched(const struct settings *settings)
+{
+    return settings->issue == ISSUE_BATCH || settings->issue == ISSUE_AUTO;
+}
+
+static bool helps_by_cpu(const struct settings *settings)
+{
+    return settings->ways == 4;
+}
+
+/* What does not go with tiles that are columns. */
+static const struct {
+    bool (*has)(const struct settings *settings);
+    enum option_id option;
+    const char *between, *rest;
+} columns_exclude[] = {
+    {is_scattered, OPTION_SCATTER, "lays tiles side by side, as columns, but",
+     " lays each apart, in one piece: allowed is one of them"},
+    {is_mapped, OPTION_MEMORY, "is about how tiles are copied, but with",
+     " there are no copies: allowed are pinned, pageable and registered"},
+    {is_batched, OPTION_ISSUE, "has many rows for each tile, but",
+     " hands over tiles that are each one piece: allowed are streams and graph, and --pack"},
+    {helps_by_cpu, OPTION_WAYS, "lays tiles side by side, as columns, but",
+     " has the CPU work on tiles that are one piece: allowed are ways 1, 2 and 3"},
+};
+
+/* The matrix has as many rows of each tile, all of them whole. */
+static enum status refuse_columns(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    char what[LABEL_MAX], width[LABEL_MAX], tiles[LABEL_MAX];
+    const uint64_t row =
+        (uint64_t)settings->tile_width * (settings->tiles > 0 ? settings->tiles : 1);
+    const uint64_t rows = settings->elements / row;
+    return error_set(run->error, STATUS_USAGE,
+                     "%s is no whole number of rows of %" PRIu64 " elements, which %s and %s "
+                     "make: nearest are %" PRIu64 " and %" PRIu64,
+                     check_label(run, OPTION_ELEMENTS, what), row,
+                     check_label(run, OPTION_TILE_WIDTH, width),
+                     check_label(run, OPTION_TILES, tiles), (rows > 0 ? rows : 1) * row,
+                     (rows > 0 ? rows + 1 : 2) * row);
+}
+
+/* Tiles that are columns are copied in rows, and are each a whole of their own. */
+static enum status check_copy(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    char rest[LABEL_MAX];
+    if (settings->copy == COPY_WHOLE)
+        return STATUS_OK;
+    for (size_t i = 0; i < sizeof columns_exclude / sizeof columns_exclude[0]; i++) {
+        if (columns_exclude[i].has(settings))
+            return check_refuse_pair(run, OPTION_COPY, columns_exclude[i].between,
+                                     columns_exclude[i].option, columns_exclude[i].rest);
+    }
+    for (int i = 0; i < settings->chain_length; i++) {
+        const char *why = kernel_needs_neighbours(settings->chain[i]);
+        if (why == NULL)
+            continue;
+        snprintf(rest, sizeof rest, " has %s, which %s: allowed are kernels such as scale",
+                 settings->chain[i]->name, why);
+        return check_refuse_pair(run, OPTION_COPY, "makes each tile a matrix of its own, but",
+                                 OPTION_KERNEL, rest);
+    }
+    const bool fits = settings->tiles > 0 ? settings_tiles_fit(settings, settings->tiles)
+                                          : settings->elements % settings->tile_width == 0;
+    return fits || elements_are_open(run) ? STATUS_OK : refuse_columns(run);
 }
 
 /* A graph is launched by one call, and the host can't stage pageable copies within it. */
@@ -342,6 +427,7 @@ static const struct {
     [CHECK_MEMORY] = {NULL, check_memory},
     [CHECK_ALLOC] = {NULL, check_alloc},
     [CHECK_SCATTER] = {NULL, check_scatter},
+    [CHECK_COPY] = {NULL, check_copy},
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_DEVICES] = {settle_devices, check_devices},

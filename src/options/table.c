@@ -177,6 +177,18 @@ const struct option_row option_rows[OPTION_COUNT] = {
                             "so that no two can be copied as one",
                         .with = "It does not go with scans, transposes, stride-copy and dgemm. "
                                 "The resident input and one value per tile stay in one piece."},
+    [OPTION_COPY] = {"copy", 0, "whole|2d|rows", TYPE_CHOICE, RUN_FIELD(copy, RUNS),
+                     .check = CHECK_COPY, .fallback = "whole", .choices = copy_names,
+                     .help = "a tile is one piece of host memory; or a block of a matrix's "
+                             "columns, copied by one cudaMemcpy2DAsync(), or row by row",
+                     .with = "2d and rows do not go with --memory=mapped, --issue=batch, "
+                             "--issue=auto, --ways=4, --scatter, scans, transposes, "
+                             "stride-copy, dgemm and stencil. --pack gathers the rows."},
+    [OPTION_TILE_WIDTH] = {"tile-width", 0, "N", TYPE_NUMBER, RUN_FIELD(tile_width, RUNS),
+                           .fallback = "1024", .least = 1, .most = 1 << 30, .suffixes = true,
+                           .help = "columns of such a tile: elements of its row, of which the "
+                                   "matrix has as many for each tile",
+                           .with = "Only --copy=2d and --copy=rows use it."},
     [OPTION_PRIORITIES] = {"priorities", 0, "P[,P...]", TYPE_PRIORITIES,
                            RUN_FIELD(priorities, RUNS), .fallback = "none",
                            .help = "stream priorities, lower is more urgent, dealt "
@@ -307,15 +319,14 @@ const struct option_row option_rows[OPTION_COUNT] = {
                          PROGRAM_FIELD(timelines, RUNS | VIEW), .absent = "none",
                          .help = "write the timeline, in the form that FILE's ending names; "
                                  "may be repeated"},
-    [OPTION_EMIT] = {"emit", 0, "FILE.cu", TYPE_FILE,
-                     PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON),
-                     .absent = "none",
-                     .help = "write the plan as a CUDA program that checks and times itself, "
-                             "and run nothing; - is standard output",
-                     .with =
-                         "A file takes the program of one run. --ways=4, --pack, "
-                         "--scatter and several devices can't be written, and of mistakes and "
-                         "kernels only some: the error lists those."},
+    [OPTION_EMIT] =
+        {"emit", 0, "FILE.cu", TYPE_FILE,
+         PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON), .absent = "none",
+         .help = "write the plan as a CUDA program that checks and times itself, "
+                 "and run nothing; - is standard output",
+         .with = "A file takes the program of one run. --ways=4, --pack, "
+                 "--scatter, --copy and several devices can't be written, and of mistakes and "
+                 "kernels only some: the error lists those."},
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,

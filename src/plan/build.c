@@ -263,7 +263,9 @@ static enum status check_settings(const struct settings *settings, struct error 
                  settings_devices(settings) <= MACHINE_DEVICES_MAX &&
                  (!settings_by_link(settings) ||
                   settings_devices(settings) <= (uint32_t)settings->chain_length) &&
-                 settings_halo_fits(settings) && settings->issue < ISSUE_AUTO;
+                 settings_halo_fits(settings) && settings->issue < ISSUE_AUTO &&
+                 (settings->copy == COPY_WHOLE ||
+                  (settings->tile_width > 0 && settings_tiles_fit(settings, settings->tiles)));
     if (whole)
         return STATUS_OK;
     return error_set(
@@ -287,6 +289,8 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
         plan.by_link && (settings->exchange == EXCHANGE_HOST ||
                          (settings->exchange == EXCHANGE_AUTO && !rule_peers_pay(machine)));
     plan.has_halo = settings_has_halo(settings);
+    plan.copy = settings->copy;
+    plan.tile_width = settings->tile_width;
     plan.elements = settings->elements;
     plan.tiles = settings->tiles;
     plan.cpu_tiles = plan_cpu_tiles(settings, machine);

@@ -1,5 +1,6 @@
 /* build_ops.c - the ops that a plan's steps are made of. */
 #include "plan/build_parts.h"
+#include "plan/host_layout.h"
 #include "plan/rules.h"
 
 uint64_t build_steps_so_far(const struct builder *builder)
@@ -107,6 +108,23 @@ static enum status write_carry_out(struct builder *builder, uint32_t stream, uin
 
 /* --- steps --- */
 
+/* Appends a copy between the host's arrays and a slot: one op, or one for each row. */
+static enum status write_copy(struct builder *builder, struct op op)
+{
+    const struct range device = op.copy.device;
+    struct range rest = op.copy.host;
+    const uint64_t first = rest.offset;
+    if (builder->plan->copy != COPY_ROWS)
+        return build_append(builder, &op);
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && host_layout_next(builder->plan, &rest, &op.copy.host)) {
+        op.copy.device.offset = device.offset + (op.copy.host.offset - first);
+        op.copy.device.bytes = op.copy.host.bytes;
+        status = build_append(builder, &op);
+    }
+    return status;
+}
+
 static enum status write_copies_in(struct builder *builder, uint32_t stream, struct tiles tiles)
 {
     enum status status = STATUS_OK;
@@ -114,7 +132,7 @@ static enum status write_copies_in(struct builder *builder, uint32_t stream, str
         struct op op = build_op(OP_H2D, stream, tiles);
         op.copy.host = placement_sent_input(&builder->placement, input, tiles);
         op.copy.device = placement_input_slot(&builder->placement, input, tiles);
-        status = build_append(builder, &op);
+        status = write_copy(builder, op);
     }
     return status;
 }
@@ -182,7 +200,7 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, stru
     struct op op = build_op(OP_D2H, stream, tiles);
     op.copy.host = placement_sent_output(&builder->placement, tiles);
     op.copy.device = placement_output_slot(&builder->placement, tiles);
-    enum status status = build_append(builder, &op);
+    enum status status = write_copy(builder, op);
     return status == STATUS_OK ? write_callback(builder, stream, tiles) : status;
 }
 

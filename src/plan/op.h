@@ -50,6 +50,13 @@ enum memory {
     MEMORY_MAPPED,     /* page-locked memory that kernels read and write without copies */
 };
 
+/* Where a tile's bytes lie in host memory, and so how it is copied. */
+enum copy {
+    COPY_WHOLE, /* in one piece, by one call */
+    COPY_2D,    /* a block of a matrix's columns, by one call that takes rows */
+    COPY_ROWS,  /* the same by a call for each row */
+};
+
 /* Where a tile's memory on the device comes from. */
 enum alloc {
     ALLOC_ONCE,  /* slots, taken before the run */

@@ -45,8 +45,10 @@ struct plan {
     bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
     uint64_t buffer_bytes[BUFFER_COUNT]; /* of host arrays those that ranges count */
+    enum copy copy;      /* the tiles are pieces of the host's arrays, or columns of them */
+    uint32_t tile_width; /* then: elements of a tile's row */
     uint32_t *places; /* per tile, its place in host memory, where tiles lie apart and shuffled
-                         (plan/host_layout.h); NULL: arrays lie in one piece */
+                         (plan/host_layout.h); NULL: they don't */
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     struct kernel_params params;

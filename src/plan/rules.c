@@ -1,6 +1,8 @@
 /* rules.c - the rules; plan/rules.h says where each comes from. */
 #include "plan/rules.h"
 
+#include "plan/host_layout.h"
+
 #include <math.h>
 
 /* The part of a sweep's lesser side that the greater side does not hide, because all blocks
@@ -80,6 +82,35 @@ double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, b
         return own;
     double left = other < half ? joint - other : half;
     return left < own ? left : own;
+}
+
+double rule_rows_share(const struct machine *machine, enum op_kind kind, uint64_t row_bytes)
+{
+#define SIZE(bytes) bytes,
+    static const double sizes[] = {MACHINE_ROW_SIZES(SIZE)};
+#undef SIZE
+    const double *shares = kind == OP_H2D ? machine->row_h2d_share : machine->row_d2h_share;
+    const double bytes = (double)row_bytes;
+    if (bytes <= sizes[0])
+        return shares[0];
+    for (int i = 1; i < MACHINE_ROW_SIZE_COUNT; i++) {
+        if (bytes <= sizes[i])
+            return shares[i - 1] + (shares[i] - shares[i - 1]) * log(bytes / sizes[i - 1]) /
+                                       log(sizes[i] / sizes[i - 1]);
+    }
+    return shares[MACHINE_ROW_SIZE_COUNT - 1];
+}
+
+double rule_rows_bytes_per_s(const struct machine *machine, const struct plan *plan,
+                             const struct op *op)
+{
+    if (plan->copy == COPY_WHOLE || !op_is_copy(op->kind))
+        return INFINITY;
+    const struct host_rows rows = host_layout_rows(plan, &op->copy.host);
+    if (rows.count == 1)
+        return INFINITY;
+    return rule_rows_share(machine, op->kind, rows.bytes) *
+           rule_copy_bytes_per_s(machine, op->kind, false);
 }
 
 double rule_host_bytes_per_s(double asked, double alone, double most)

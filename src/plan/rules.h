@@ -41,8 +41,20 @@ int rule_copy_engine(const struct machine *machine, enum op_kind kind);
 
 /* Rule 2. Returns the bytes per second of a copy while the other direction is busy or not. Both
  * share the link's joint rate evenly, unless one can't use its half. The place of the bytes in
- * host memory is assumed not to matter: tiles that lie apart are copied as fast as others. */
+ * host memory is assumed not to matter: tiles that lie apart are copied as fast as others. Many
+ * rows by one call are another thing: rule_rows_bytes_per_s(). */
 double rule_copy_bytes_per_s(const struct machine *machine, enum op_kind kind, bool other_busy);
+
+/* Rule 2. Returns the part of its direction's rate, up to 1, at which one call copies rows of
+ * `row_bytes` that lie apart; and the most bytes per second that this leaves to `op`, a copy to
+ * or from the host: infinity where that is one piece. [Measured on an H200, both ways at once,
+ * too: where the other direction is busy, a copy of rows has this bound or its half of the
+ * joint rate, whichever is less, within 3 % for rows of 256 bytes to 64 KiB. The pitch and the
+ * bytes of a tile weigh, too, and are left out. Between sizes the part is drawn along the
+ * logarithm of the bytes, and beyond them it stays] */
+double rule_rows_share(const struct machine *machine, enum op_kind kind, uint64_t row_bytes);
+double rule_rows_bytes_per_s(const struct machine *machine, const struct plan *plan,
+                             const struct op *op);
 
 /* Rule 2. Returns what the host gives all devices' copies together whose links have
  * `asked` bytes per second for them: all of it up to `alone`, which one device has, and from

@@ -11,6 +11,7 @@ const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
 const char *const alloc_names[] = {"once", "loop", "async", "pool", NULL};
+const char *const copy_names[] = {"whole", "2d", "rows", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const spread_names[] = {"tiles", "chain", NULL};
 const char *const exchange_names[] = {"auto", "peer", "host", NULL};
@@ -44,7 +45,19 @@ struct kernel_params settings_params(const struct settings *settings)
 uint64_t settings_unit(const struct settings *settings)
 {
     const struct kernel_params params = settings_params(settings);
+    if (settings->copy != COPY_WHOLE)
+        return settings->tile_width;
     return chain_unit(settings->chain, settings->chain_length, &params);
+}
+
+const char *settings_apart_words(const struct settings *settings)
+{
+    static const char *const columns[] = {"", ", tiles are columns, by 2D copies",
+                                          ", tiles are columns, copied row by row"};
+    if (settings->scatter)
+        return ", tiles scattered";
+    return settings->pack && settings->copy != COPY_WHOLE ? ", tiles are columns"
+                                                          : columns[settings->copy];
 }
 
 bool settings_halo_fits(const struct settings *settings)
@@ -73,6 +86,14 @@ bool settings_carries_apart(const struct settings *settings)
            kernel_chain_scans(settings->chain, settings->chain_length);
 }
 
+/* Returns false where tiles that are columns would have to be in one piece of host memory. */
+static bool copy_fits(const struct settings *settings)
+{
+    return settings->copy == COPY_WHOLE ||
+           (settings->memory != MEMORY_MAPPED && settings->issue != ISSUE_BATCH &&
+            settings->ways != 4);
+}
+
 bool settings_way_fits(const struct settings *settings)
 {
     const struct kernel *first = settings->chain[0];
@@ -82,7 +103,7 @@ bool settings_way_fits(const struct settings *settings)
     const uint32_t devices = settings_devices(settings);
     const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
     const bool handed_on = settings_by_link(settings);
-    return (!settings_has_halo(settings) || halo_way_fits(settings)) &&
+    return (!settings_has_halo(settings) || halo_way_fits(settings)) && copy_fits(settings) &&
            !(handed_on && (batch || pack || settings->ways < 3)) &&
            !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
                              settings->streams > STREAMS_MAX / devices)) &&
@@ -209,7 +230,9 @@ enum status settings_refuse_size(const struct settings *settings, double part,
     const double ops = most / part, all_bytes = ops * (double)op_bytes_most(settings);
     /* A little less, for what does not grow with the tiles. */
     const uint32_t tiles = fewer_tiles(settings, ops, 0.99 * most);
-    if (tiles > 0)
+    if (settings->copy == COPY_ROWS && !settings->pack)
+        snprintf(remedy, sizeof remedy, ": --copy=2d has one for all rows of a tile");
+    else if (tiles > 0)
         snprintf(remedy, sizeof remedy, ": --tiles=%" PRIu32 " would do", tiles);
     return error_set(error, STATUS_USAGE,
                      "--tiles=%" PRIu32 ": the plan would have %.3g million operations, which "

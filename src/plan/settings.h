@@ -49,9 +49,11 @@ struct settings {
     int ways;
     double cpu_share; /* 0 to 1; negative: auto */
     enum memory memory;
-    bool memory_given; /* true: no choice of `issue` may take another */
-    bool scatter;      /* tiles lie apart and shuffled in host memory */
-    enum alloc alloc;  /* where a tile's memory on the device comes from */
+    bool memory_given;   /* true: no choice of `issue` may take another */
+    bool scatter;        /* tiles lie apart and shuffled in host memory */
+    enum copy copy;      /* a tile is one piece of host memory, or a block of columns */
+    uint32_t tile_width; /* then: elements of a tile's row */
+    enum alloc alloc;    /* where a tile's memory on the device comes from */
     int priorities[PRIORITIES_MAX];
     int priority_count; /* 0: none */
     bool callbacks;
@@ -83,6 +85,17 @@ static inline uint32_t settings_devices(const struct settings *settings)
     return settings->devices > 1 ? settings->devices : 1;
 }
 
+/* Returns true where the data says how large tiles are and where they lie: they are no pieces
+ * of one array that could as well be cut otherwise. */
+static inline bool settings_tiles_are_given(const struct settings *settings)
+{
+    return settings->scatter || settings->copy != COPY_WHOLE;
+}
+
+/* Returns how a report says that the tiles of an array don't lie one behind another: ", tiles
+ * scattered" or the like; "" where they do. */
+const char *settings_apart_words(const struct settings *settings);
+
 /* Returns true where several devices have parts of the chain. */
 static inline bool settings_by_link(const struct settings *settings)
 {
@@ -112,7 +125,7 @@ uint32_t settings_intensity(const struct settings *settings);
 struct kernel_params settings_params(const struct settings *settings);
 
 /* Returns the elements that each tile must be a multiple of: those of a row or a column where a
- * kernel of the chain works on such, else 1. */
+ * kernel of the chain works on such, those of a tile's row where tiles are columns, else 1. */
 uint64_t settings_unit(const struct settings *settings);
 
 /* Returns true if the array can be cut into `tiles` tiles, each of whole rows or columns where
@@ -164,11 +177,12 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 /* The names of each enum's values, by value, ended by NULL: "depth", "tile", "pinned",
  * "device", "streams" and so on. */
 extern const char *const order_names[],
-    *const layout_names[], *const memory_names[], *const alloc_names[],
-                                                      *const carry_names[],
-                                                          *const issue_names[],
-                                                              *const hide_names[],
-                                                                  *const spread_names[],
-                                                                      *const exchange_names[];
+    *const layout_names[], *const memory_names[],
+                               *const alloc_names[],
+                                   *const copy_names[], *const carry_names[],
+                                                            *const issue_names[],
+                                                                *const hide_names[],
+                                                                    *const spread_names[],
+                                                                        *const exchange_names[];
 
 #endif

@@ -9,7 +9,7 @@
 static uint64_t gap_of(const struct arrays *arrays, enum buffer buffer, uint32_t tile,
                        uint32_t **words)
 {
-    const struct plan *plan = arrays->scattered;
+    const struct plan *plan = arrays->apart;
     const struct range range = host_layout_piece(plan, buffer, tile);
     *words = (uint32_t *)((char *)arrays_at(arrays, &range) + range.bytes);
     return (host_layout_pitch(plan, buffer) - range.bytes) / sizeof **words;
@@ -24,14 +24,14 @@ static uint32_t guard_word(enum buffer buffer, uint32_t tile, uint64_t i)
 
 static bool has_gaps(const struct arrays *arrays, enum buffer buffer)
 {
-    return arrays->scattered != NULL && arrays->host[buffer] != NULL &&
-           host_layout_is_scattered(arrays->scattered, buffer);
+    return arrays->apart != NULL && arrays->host[buffer] != NULL &&
+           host_layout_is_scattered(arrays->apart, buffer);
 }
 
 void arrays_guard_gaps(struct arrays *arrays)
 {
     for (enum buffer buffer = 0; buffer < BUFFER_FIRST_DEVICE; buffer++) {
-        for (uint32_t tile = 0; has_gaps(arrays, buffer) && tile < arrays->scattered->tiles;
+        for (uint32_t tile = 0; has_gaps(arrays, buffer) && tile < arrays->apart->tiles;
              tile++) {
             uint32_t *words;
             const uint64_t count = gap_of(arrays, buffer, tile, &words);
@@ -62,7 +62,7 @@ static enum status check_gap(const struct arrays *arrays, enum buffer buffer, ui
 
 enum status arrays_check_gaps(const struct arrays *arrays, struct error *error)
 {
-    const uint32_t tiles = arrays->scattered != NULL ? arrays->scattered->tiles : 0;
+    const uint32_t tiles = arrays->apart != NULL ? arrays->apart->tiles : 0;
     enum status status = STATUS_OK;
     for (uint32_t tile = 0; tile < tiles; tile++) {
         for (enum buffer buffer = 0; buffer < BUFFER_FIRST_DEVICE && status == STATUS_OK;

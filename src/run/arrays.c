@@ -186,10 +186,10 @@ static uint64_t find_poison_from(const struct arrays *arrays, size_t element_byt
                                  uint64_t first, uint64_t count)
 {
     struct range rest = {BUFFER_HOST_OUT, first * element_bytes, count * element_bytes}, piece;
-    if (arrays->scattered == NULL)
+    if (arrays->apart == NULL)
         return first +
                find_poison(arrays_at(arrays, &rest), arrays->poison, element_bytes, count);
-    while (host_layout_next(arrays->scattered, &rest, &piece)) {
+    while (host_layout_next(arrays->apart, &rest, &piece)) {
         const uint64_t there = piece.bytes / element_bytes;
         const uint64_t found =
             find_poison(arrays_at(arrays, &piece), arrays->poison, element_bytes, there);
@@ -250,13 +250,13 @@ static enum status part_read(const struct arrays *arrays, const char *path,
 {
     const uint64_t size = dtype_bytes(file->dtype);
     struct range rest = {BUFFER_HOST_IN0, first * size, count * size}, piece;
-    if (arrays->scattered == NULL)
+    if (arrays->apart == NULL)
         return array_file_read(path, file, first, count, arrays_at(arrays, &rest), error);
     char *part = malloc(rest.bytes);
     if (part == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to read '%s'", path);
     const enum status status = array_file_read(path, file, first, count, part, error);
-    while (status == STATUS_OK && host_layout_next(arrays->scattered, &rest, &piece))
+    while (status == STATUS_OK && host_layout_next(arrays->apart, &rest, &piece))
         memcpy(arrays_at(arrays, &piece), part + (piece.offset - first * size), piece.bytes);
     free(part);
     return status;
@@ -326,9 +326,9 @@ static void input_generate(const struct arrays *arrays, const struct plan *plan,
                            enum buffer buffer, enum dtype dtype, uint64_t seed, int which)
 {
     const uint64_t size = dtype_bytes(dtype);
-    const uint32_t pieces = host_layout_pieces(plan, buffer);
+    const uint64_t pieces = host_layout_pieces(plan, buffer);
 #pragma omp parallel for schedule(static) if (plan->elements / pieces < PARALLEL_ELEMENTS)
-    for (uint32_t i = 0; i < pieces; i++) {
+    for (uint64_t i = 0; i < pieces; i++) {
         const struct range piece = host_layout_piece(plan, buffer, i);
         arrays_generate(dtype, seed, which, piece.offset / size, piece.bytes / size,
                         arrays_at(arrays, &piece));
@@ -362,7 +362,7 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 {
     all_cores_worked = true;
     const bool huge = plan->memory == MEMORY_PINNED || plan->memory == MEMORY_MAPPED;
-    struct arrays taken = {.scattered = plan->places != NULL ? plan : NULL};
+    struct arrays taken = {.apart = host_layout_is_apart(plan) ? plan : NULL};
     struct array_file file = {0};
     enum status status = STATUS_OK;
     if (settings->input != NULL)

@@ -20,8 +20,8 @@ struct arrays {
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
     uint32_t poison; /* every word of the output before the present run; 0: it is not known */
     uint32_t drawn;  /* numbers drawn for poisons so far */
-    const struct plan *scattered; /* says where the tiles lie, and must outlive the arrays;
-                                     NULL: each array lies in one piece */
+    const struct plan *apart; /* says where the tiles lie, and must outlive the arrays; NULL:
+                                 each array lies in one piece */
     /* A process that shares the run has the results of one device's tiles alone: that of
      * `device` of the plan `dealt`, which must outlive the arrays. NULL: it has all. */
     const struct plan *dealt;
@@ -46,13 +46,13 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 void arrays_free(struct arrays *arrays);
 
 /* Returns the address of a logical range of a host buffer that is there. The bytes lie in one
- * piece: of a buffer whose tiles lie apart, the range is within one tile. host_layout_next()
- * walks over longer ones. */
+ * piece: of a buffer whose tiles lie apart, the range is within one tile, or one row of it.
+ * host_layout_next() walks over longer ones. */
 static inline void *arrays_at(const struct arrays *arrays, const struct range *range)
 {
     char *memory = arrays->host[range->buffer];
-    return memory + (arrays->scattered != NULL ? host_layout_offset(arrays->scattered, range)
-                                               : range->offset);
+    return memory +
+           (arrays->apart != NULL ? host_layout_offset(arrays->apart, range) : range->offset);
 }
 
 /* Returns true if this process has the result of a tile. */

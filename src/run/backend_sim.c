@@ -187,6 +187,17 @@ static void *at(const struct backend *backend, const struct range *range)
                             : NULL;
 }
 
+/* Does what one call copies: a piece, or the rows of one tile. */
+static void do_copy(const struct backend *backend, const struct range *to,
+                    const struct range *from)
+{
+    const struct host_copy copy = host_layout_copy(backend->workload->plan, to, from);
+    char *there = at(backend, to);
+    const char *here = at(backend, from);
+    for (uint64_t row = 0; row < copy.rows; row++)
+        memcpy(there + row * copy.to_pitch, here + row * copy.from_pitch, copy.bytes);
+}
+
 /* Does an op's copies: one, or one for each of its tiles. */
 static void do_copies(const struct backend *backend, const struct op *op,
                       const struct range *to, const struct range *from)
@@ -194,11 +205,11 @@ static void do_copies(const struct backend *backend, const struct op *op,
     const struct plan *plan = backend->workload->plan;
     const struct tiles tiles = {(uint32_t)op->tile, rule_copies(plan, op)};
     if (tiles.count == 1)
-        memcpy(at(backend, to), at(backend, from), to->bytes);
+        do_copy(backend, to, from);
     for (uint32_t i = 0; i < tiles.count && tiles.count > 1; i++) {
         const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
         const struct range source = plan_tile_part(plan, from, tiles, tiles.first + i);
-        memcpy(at(backend, &target), at(backend, &source), target.bytes);
+        do_copy(backend, &target, &source);
     }
 }
 
@@ -263,9 +274,10 @@ static void poison_output(const struct backend *backend, const struct op *op)
     struct access access[OP_ACCESS_MAX];
     int count = op_accesses(op, access);
     for (int i = 0; i < count; i++) {
-        const struct range *range = &access[i].range;
-        if (access[i].writes && range->buffer != BUFFER_DEVICE_SCRATCH)
-            arrays_fill_poison(backend->workload->arrays, at(backend, range), range->bytes);
+        struct range rest = access[i].range, piece;
+        while (access[i].writes && rest.buffer != BUFFER_DEVICE_SCRATCH &&
+               host_layout_next(backend->workload->plan, &rest, &piece))
+            arrays_fill_poison(backend->workload->arrays, at(backend, &piece), piece.bytes);
     }
 }
 

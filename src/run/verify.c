@@ -66,7 +66,7 @@ static const void *elements_at(const struct arrays *arrays, enum buffer buffer,
 }
 
 /* Loads elements [first, first + count) of a host buffer as doubles, which hold all values.
- * They lie in one piece: in one tile, where tiles lie apart. */
+ * They lie in one piece: in one tile, or one row of it, where tiles lie apart. */
 static void elements_load(const struct arrays *arrays, enum buffer buffer, enum dtype dtype,
                           uint64_t first, size_t count, double *to)
 {
@@ -184,13 +184,27 @@ static size_t chunk_compare(const struct verification *verification,
     return right;
 }
 
+/* Returns how many of `left` elements from `first` on are the next chunk: they lie in one piece
+ * of the arrays. */
+static size_t chunk_count(const struct verification *verification, uint64_t first,
+                          uint64_t left)
+{
+    const uint64_t size = dtype_bytes(verification->plan->chain[0]->in);
+    const uint64_t count = left < CHUNK ? left : CHUNK;
+    struct range rest = {BUFFER_HOST_IN0, first * size, count * size}, chunk;
+    if (verification->arrays->apart == NULL)
+        return count;
+    host_layout_next(verification->arrays->apart, &rest, &chunk);
+    return chunk.bytes / size;
+}
+
 /* Compares or folds the elements of `piece`. */
 static void piece_work(const struct verification *verification, struct piece *piece,
                        struct workspace *work)
 {
-    for (uint64_t done = 0; done < piece->count; done += CHUNK) {
-        const uint64_t left = piece->count - done;
-        const size_t count = left < CHUNK ? left : CHUNK;
+    size_t count;
+    for (uint64_t done = 0; done < piece->count; done += count) {
+        count = chunk_count(verification, piece->first + done, piece->count - done);
         struct oracle oracle =
             chunk_predict(verification, piece, piece->first + done, count, work);
         if (verification->last->shape == KERNEL_REDUCE) {

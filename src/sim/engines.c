@@ -2,6 +2,8 @@
  * callbacks, and the CPU. */
 #include "sim/state.h"
 
+#include <math.h>
+
 /* --- copies --- */
 
 static uint32_t device_of(uint32_t index)
@@ -60,7 +62,8 @@ static double link_bytes_per_s(const struct simulation *sim, uint32_t index)
     if (is_peer(index))
         return peer_bytes_per_s(sim, index);
     const bool other_busy = sim->copies[other_copies(sim, index)].flowing;
-    return facts_of(sim, sim->copies[index].op)->bytes_per_s[other_busy];
+    const struct copy_engine *engine = &sim->copies[index];
+    return fmin(facts_of(sim, engine->op)->bytes_per_s[other_busy], engine->most_bytes_per_s);
 }
 
 /* Returns the part of its link's rate that the host's memory lets a copy of that kind have,
@@ -164,6 +167,7 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
     const struct op *op = op_at(sim, engine->op);
     engine->flowing = true;
     engine->staged = rule_copy_staged(sim->plan, op);
+    engine->most_bytes_per_s = rule_rows_bytes_per_s(sim->machine, sim->plan, op);
     engine->piece = rule_copy_in_one_piece(sim->machine, sim->plan, op);
     engine->bytes_left = (double)span_at(sim, engine->op)->bytes / engine->copies;
     enum status status = copy_go_on(sim, index);

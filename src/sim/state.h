@@ -70,7 +70,8 @@ struct copy_engine {
     uint8_t receiver; /* of a copy to another device */
     bool draining;    /* all bytes of a staged copy have flowed, and it is not over */
     double bytes_left, bytes_per_s;
-    int64_t since_ns; /* when bytes_left was right */
+    double most_bytes_per_s; /* that its rows leave it: rule_rows_bytes_per_s() */
+    int64_t since_ns;        /* when bytes_left was right */
 };
 
 /* An engine that does one op at a time for a known time: the thread of callbacks, the CPU. */

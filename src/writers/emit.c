@@ -76,6 +76,8 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return refuse(error, "memory that is taken for each tile (--alloc)");
     if (plan->places != NULL)
         return refuse(error, "--scatter");
+    if (plan->copy != COPY_WHOLE)
+        return refuse(error, "--copy=2d or --copy=rows");
     if (settings->input != NULL || settings->output != NULL)
         return refuse(error, "an array in a file (--input, --output)");
     if (plan->batch > 1 && !program->even)

@@ -76,9 +76,8 @@ static void print_summary(FILE *out, const struct plan *plan, const struct setti
     print_streams(out, plan);
     fprintf(out, "  memory   host %s (%s%s), device %s in %" PRIu32 " slot%s\n",
             units_bytes(plan_host_bytes(plan), host), memory_names[plan->memory],
-            plan->places != NULL ? ", tiles scattered" : "",
-            units_bytes(plan_device_bytes(plan), device), plan->slots,
-            plan->slots == 1 ? "" : "s");
+            settings_apart_words(settings), units_bytes(plan_device_bytes(plan), device),
+            plan->slots, plan->slots == 1 ? "" : "s");
     if (settings->mistake != MISTAKE_NONE)
         fprintf(out, "  mistake  %s: %s\n", mistake_name(settings->mistake),
                 mistake_rows[settings->mistake].summary);

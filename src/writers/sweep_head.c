@@ -10,10 +10,11 @@ enum { SETTING_TEXT = 160 };
 
 /* Settings that a reader needs to make the same sweep again. */
 static const char *const told[] = {
-    "kernel", "elements",  "input",  "intensity",   "columns", "stride", "blocks",
-    "ways",   "order",     "layout", "streams",     "tiles",   "memory", "scatter",
-    "alloc",  "callbacks", "carry",  "connections", "issue",   "batch",  "pack",
-    "spread", "exchange",  "halo",   "steps",       "hide",    "seed",   NULL};
+    "kernel", "elements", "input", "intensity", "columns",    "stride",
+    "blocks", "ways",     "order", "layout",    "streams",    "tiles",
+    "memory", "scatter",  "alloc", "callbacks", "carry",      "connections",
+    "issue",  "batch",    "pack",  "spread",    "exchange",   "halo",
+    "steps",  "hide",     "seed",  "copy",      "tile-width", NULL};
 
 struct search {
     const char *name;

@@ -136,7 +136,7 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_EVENTS] = "ends from CUDA events, starts worked out from each engine's order",
     };
     const char *memory = memory_names[run->settings->memory];
-    const char *apart = run->settings->scatter ? ", tiles scattered" : "";
+    const char *apart = settings_apart_words(run->settings);
     const char *packed = run->settings->pack ? ", packed by the CPU" : "";
     const int mistake = run->settings->mistake;
     char made[64] = "", batches[64] = "", spread[64];
