@@ -106,6 +106,9 @@ static const struct claim {
     {"35-allocation", "loop", "once", 3, 6},
     {"35-allocation", "in-stream-order", "once", 1.01, 1.1},
     {"35-allocation", "small-in-stream-order", "small-once", 1.2, 2},
+    {"36-columns", "row-by-row", "by-2d-copies", 20, 45},
+    {"36-columns", "by-2d-copies", "tile-behind-tile", 1.3, 1.7},
+    {"36-columns", "packed", "by-2d-copies", 1, 1.5},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 

@@ -84,6 +84,7 @@ class Draw {
         mend(old || broken || settings.memory === 'pageable', 'issue');
         mend(settings.memory === 'mapped' && (broken || ofRows.test(settings.kernel) || scans), 'memory');
         for (const name of ['spread', 'exchange']) mend(true, name); // the lab has one device
+        mend(true, 'copy'); // the elements that are drawn are no whole rows
         if (settings.kernel === 'stencil')
             for (const name of ['ways', 'order', 'layout', 'streams', 'priorities', 'callbacks', 'pack', 'scatter', 'memory', 'issue', 'mistake', 'cpu-share'])
                 mend(true, name);

@@ -64,6 +64,9 @@ done <<'END'
 --issue=batch -t 200
 --issue=batch -t 200 --scatter
 --pack -t 200
+--copy=2d --tile-width=16 -t 128
+--copy=rows --tile-width=16 -t 128 -k wave --order=breadth
+--copy=2d --tile-width=8 -t 128 --pack
 --issue=auto --machine=h200
 --tiles=auto --streams=auto --machine=h200
 -k scan-exclusive --carry=callback

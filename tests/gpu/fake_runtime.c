@@ -573,6 +573,24 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return cudaSuccess;
 }
 
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream)
+{
+    const char *name = "cudaMemcpy2DAsync";
+    const int64_t begin_ns = now_ns();
+    const void *device = kind == cudaMemcpyHostToDevice ? to : from;
+    ENTER(check_stream(name, stream));
+    if (block_at(device) == NULL || width > to_pitch || width > from_pitch)
+        return keep(cudaErrorInvalidValue);
+    if (!reaches(to, stream->device) || !reaches(from, stream->device))
+        return wrong(name, "memory of another device");
+    for (size_t row = 0; row < height; row++)
+        memmove((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+    record_copy(stream, kind, width * height, begin_ns);
+    return cudaSuccess;
+}
+
 /* --- peers --- */
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
