@@ -8,13 +8,14 @@ check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
 	$(Q)$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
 
-# Each header stands alone. Those that include CUDA's are left out where there is no nvcc.
+# Each header stands alone. Those that include CUDA's are left out where there is no nvcc, and the one
+# that includes MPI's where there is no mpicc.
 CUDA_HEADERS := $(wildcard src/cuda/*.h src/record/*.h) bench/bench_cuda.h
 check-headers:
 	$(say) HEADERS "$(words $(HEADERS)) files"
-	$(Q)for header in $(filter-out $(if $(NVCC),,$(CUDA_HEADERS)),$(HEADERS)); do \
+	$(Q)for header in $(filter-out $(if $(NVCC),,$(CUDA_HEADERS)) $(if $(MPICC),,src/mpi/world.h),$(HEADERS)); do \
 		echo "#include \"$$header\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
-			-I. -Isrc $(if $(NVCC),-isystem $(CUDA_HOME)/include) -fsyntax-only -x c - || exit 1; done
+			-I. -Isrc $(if $(NVCC),-isystem $(CUDA_HOME)/include) $(MPI_INCLUDES) -fsyntax-only -x c - || exit 1; done
 
 check-static:
 	$(say) CPPCHECK "src kernels docs/manual bench"

@@ -6,7 +6,8 @@ mpi:
 	$(Q)$(MAKE) --no-print-directory $(O)/pipeline-mpi
 
 MPI_OBJECTS := $(MPI_ROOMS:%.c=$(OBJ)/%.o)
-$(MPI_OBJECTS): ROOM_CFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile)))
+MPI_INCLUDES = $(if $(MPICC),$(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile))))
+$(MPI_OBJECTS): ROOM_CFLAGS += $(MPI_INCLUDES)
 MPI_LIBS = $(shell $(MPICC) --showme:link)
 $(OBJ)/bin/pipeline-mpi: PROGRAM_LIBS = $(LIBS) $(CUDA_LIBS) $(MPI_LIBS)
 $(OBJ)/bin/pipeline-mpi: $(OBJ)/src/app/main.o $(BENCH_OBJECTS) $(MPI_OBJECTS) \

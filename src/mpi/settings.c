@@ -3,6 +3,7 @@
 
 #include "mpi/world.h"
 #include "plan/device.h"
+#include "term/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -208,9 +209,15 @@ enum status ranks_name_devices(struct options *options, bool (*measures)(const c
     if (names == NULL)
         status = error_set(error, STATUS_NO_MEMORY, "no memory for the names of devices");
     status = world_agree(status, error);
-    for (int i = 0; i < options->run_count && status == STATUS_OK; i++)
-        status =
-            share_run(&options->runs[i], measures(options->runs[i].device), names[i], error);
+    bool simulates = false; /* though "auto" was asked for */
+    for (int i = 0; i < options->run_count && status == STATUS_OK; i++) {
+        const bool real = measures(options->runs[i].device);
+        simulates |= !real && strcmp(options->runs[i].device, "auto") == 0;
+        status = share_run(&options->runs[i], real, names[i], error);
+    }
+    if (status == STATUS_OK && simulates)
+        note_print(options->quiet, "no CUDA device: each rank simulates an NVIDIA H200 "
+                                   "(--device=sim:h200)");
     return status;
 }
 

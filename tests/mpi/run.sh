@@ -14,6 +14,7 @@ command -v mpirun >/dev/null 2>&1 && [ -x "$build/pipeline-mpi" ] || {
 }
 # Tests may run as root and on fewer cores than there are ranks.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+export CUDA_VISIBLE_DEVICES= # a GPU that is there is not asked
 work=$(mktemp -d "${TMPDIR:-/tmp}/ranks.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -77,6 +78,9 @@ check "no output: exit code $code" [ "$code" -eq 0 ]
 check "no output: not verified by each rank" grep -q 'yes$' out
 check "a report for each rank" [ "$(grep -c '^pipeline ' out)" -eq 1 ]
 check "no line of ranks" grep -q '4 ranks on ' out
+ranks 2 -n 1M -d auto
+check "auto: exit code $code" [ "$code" -eq 0 ]
+check "auto: not said once" [ "$(grep -c 'each rank simulates' err)" -eq 1 ]
 ranks 2 -q -d sim:h200 --no-data -n 1M
 check "--no-data: exit code $code" [ "$code" -eq 0 ]
 ranks 2 --version
