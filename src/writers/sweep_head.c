@@ -38,7 +38,9 @@ static bool is_idle(const struct settings *settings, const char *name)
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     const char *unit = matrix != NULL ? matrix->unit_name : "";
     const bool several = settings_devices(settings) > 1, halo = settings_has_halo(settings);
-    return (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
+    const bool whole = settings->copy == COPY_WHOLE;
+    return (whole && (strcmp(name, "copy") == 0 || strcmp(name, "tile-width") == 0)) ||
+           (strcmp(name, "columns") == 0 && strcmp(unit, "rows") != 0) ||
            (strcmp(name, "rows") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "inner") == 0 && strcmp(unit, "columns") != 0) ||
            (strcmp(name, "stride") == 0 && settings->stride == 1) ||
