@@ -48,6 +48,7 @@ struct settings test_settings(const char *kernels)
         .elements = 1024,
         .intensity = 1,
         .columns = 1024,
+        .tile_width = 1024,
         .stride = 1,
         .tiles = 4,
         .streams = 4,
