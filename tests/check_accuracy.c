@@ -92,8 +92,9 @@ END_TEST
 /* Every option that changes what a plan is has its line in `text`, but those of memory.ini. */
 static void assert_option(void *text, const char *name, const char *value, enum value_kind kind)
 {
-    static const char *const others[] = {"input",   "output",  "device", "runs", "warmup",
-                                         "profile", "no-data", "seed",   "copy", "tile-width"};
+    static const char *const others[] = {"input",  "output",  "device",    "runs",
+                                         "warmup", "profile", "no-data",   "seed",
+                                         "alloc",  "copy",    "tile-width"};
     char line[64];
     (void)value;
     (void)kind;

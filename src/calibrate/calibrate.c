@@ -53,9 +53,17 @@ static void take_known(struct rig *rig)
         rig_known(rig, "devices", devices, "as many as copied at once");
 }
 
-/* What rows are slowed down to is not measured: it is what the machine file that stands for the
- * device says, or, where there is none, what a file means that leaves it out. */
-static void take_rows(struct rig *rig)
+/* Returns true for what is not measured: what rows are slowed down to, and the calls that take
+ * memory in stream order. */
+static bool is_taken(const struct machine_field *field)
+{
+    return strcmp(field->section, "rows") == 0 || strcmp(field->key, "issue_take_ns") == 0 ||
+           strcmp(field->key, "take_first_ns") == 0;
+}
+
+/* What is not measured is what the machine file that stands for the device says, or, where
+ * there is none, what a file means that leaves it out. */
+static void take_the_rest(struct rig *rig)
 {
     const bool measures = rig->ops->measures;
     struct machine alike;
@@ -63,12 +71,12 @@ static void take_rows(struct rig *rig)
     const bool found =
         reference_machine(NULL, rig->device, !measures, 0, &alike, &none) == STATUS_OK;
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        if (strcmp(field->section, "rows") == 0)
+        if (is_taken(field))
             rig_known(rig, field->key,
                       found ? machine_field_get(field, &alike) : field->otherwise,
                       !measures ? "as simulated"
                       : found   ? "not measured: of the machine file for this device"
-                                : "not measured: as fast as one piece");
+                                : "not measured: as in a file without it");
     }
 }
 
@@ -112,7 +120,7 @@ static enum status measure_pass(struct rig *rig)
     rig->sample = 0;
     if (!rig->calls_only) {
         take_known(rig);
-        take_rows(rig);
+        take_the_rest(rig);
     }
     for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
         if (rig->calls_only && !parts[i].calls)

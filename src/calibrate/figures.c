@@ -64,7 +64,7 @@ static const char *const may_be_nothing[] = {"h2d_dependency_ns", "kernel_depend
                                              "pack_ns",           "callback_latency_ns",
                                              "callback_wake_ns",  "mapped_latency_ns",
                                              "cpu_team_ns",       "sync_latency_ns",
-                                             "copy_start_ns"};
+                                             "copy_start_ns",     "take_first_ns"};
 
 static double least_of(const struct rig *rig, const struct machine_field *field)
 {
