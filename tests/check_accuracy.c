@@ -92,9 +92,9 @@ END_TEST
 /* Every option that changes what a plan is has its line in `text`, but those of memory.ini. */
 static void assert_option(void *text, const char *name, const char *value, enum value_kind kind)
 {
-    static const char *const others[] = {"input",  "output",  "device",    "runs",
-                                         "warmup", "profile", "no-data",   "seed",
-                                         "alloc",  "copy",    "tile-width"};
+    static const char *const others[] = {"input",  "output",   "device",  "runs",
+                                         "warmup", "profile",  "no-data", "seed",
+                                         "alloc",  "prefetch", "copy",    "tile-width"};
     char line[64];
     (void)value;
     (void)kind;
@@ -110,7 +110,7 @@ static void assert_values(const char *text, const char *option, const char *cons
 {
     for (int i = 0; names[i] != NULL; i++) {
         char line[64];
-        if (strcmp(names[i], "auto") == 0)
+        if (strcmp(names[i], "auto") == 0 || names[i] == memory_names[MEMORY_MANAGED])
             continue;
         snprintf(line, sizeof line, "\n%s = %s\n", option, names[i]);
         ck_assert_msg(strstr(text, line) != NULL, "no setting of --%s=%s", option, names[i]);

@@ -449,6 +449,30 @@ START_TEST(test_packing)
 }
 END_TEST
 
+/* Kernels on managed memory, whose pages are prefetched or not. Scans don't go with it. */
+START_TEST(test_managed)
+{
+    struct settings first = test_settings("scale");
+    open_device(_i, &first);
+    for (int i = 0; i < 2 * CHAINS; i++) {
+        struct settings settings = shaped_settings(&shapes[4], chains[i / 2]);
+        struct error error = {0};
+        settings.memory = MEMORY_MANAGED;
+        settings.prefetch = i % 2;
+        settings.ways = i % 4 + 1;
+        settings.streams = settings.ways == 1 ? 1 : 3;
+        settings.order = i % 3 ? ORDER_BREADTH : ORDER_DEPTH;
+        settings.layout = i % 5 == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
+        settings.callbacks = i % 2 == 0;
+        settings.cpu_share = settings.ways == 4 ? 0.5 : -1;
+        must(at.ops->describe(at.backend, &settings, &at.machine, &error), &error);
+        if (settings_check(&settings, &error) == STATUS_OK &&
+            at.machine.compute_capability >= 6)
+            run_case(&settings);
+    }
+}
+END_TEST
+
 /* Kernels that begin and end on the host's arrays, call by call and as one graph. */
 START_TEST(test_mapped_chains)
 {
@@ -640,6 +664,7 @@ Suite *contract_suite(const char *device)
     tcase_add_loop_test(tcase, test_batches, d, d + 1);
     tcase_add_loop_test(tcase, test_allocs, d, d + 1);
     tcase_add_loop_test(tcase, test_packing, d, d + 1);
+    tcase_add_loop_test(tcase, test_managed, d, d + 1);
     tcase_add_loop_test(tcase, test_mapped_chains, d, d + 1);
     tcase_add_loop_test(tcase, test_scattered_tiles, d, d + 1);
     tcase_add_loop_test(tcase, test_connections, d, d + 1);

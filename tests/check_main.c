@@ -108,6 +108,7 @@ static const struct {
     {"carry", carry_suite},
     {"alloc", alloc_suite},
     {"graph", graph_suite},
+    {"managed", managed_suite},
     {"mapped", mapped_suite},
     {"scatter", scatter_suite},
     {"scatter_runs", scatter_runs_suite},

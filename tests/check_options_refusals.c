@@ -144,7 +144,8 @@ static const struct {
     {{"view", "x.csv", "--model=sim"},
      {"--model=sim is not for `pipeline view`", "runs nothing", "--format"}},
     {{"--memory=mapped", "-kdgemm"},
-     {"--memory=mapped leaves the arrays on the host, but --kernel=dgemm keeps one on the"}},
+     {"--memory=mapped has kernels work on the host's arrays, but --kernel=dgemm keeps one "
+      "on"}},
     {{"--issue=graph", "--memory=pageable"},
      {"--issue=graph is launched by one call, but with --memory=pageable the host has a part"}},
     {{"--issue=graphs"}, {"--issue=graphs is unknown", "streams, graph, batch, auto"}},

@@ -92,7 +92,7 @@ START_TEST(help_says_limits_and_defaults)
         "auto: the simulator chooses (1 to 1024; default 4) --order",
         "(default the one of the device's name)",
         "by simulating the machine file (default none) --window",
-        "without copies (default pinned) --alloc",
+        "who works on them (default pinned) --prefetch",
         "stage, and packing (default streams) --batch",
         "instrumentation of our own --no-data",
         "for every pair (default none) --machine",

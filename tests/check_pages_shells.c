@@ -74,7 +74,7 @@ static const struct {
     {"pipeline --sweep=st", "--sweep=streams", "--sweep=tiles"},
     {"pipeline --sweep=", "--sweep=order=depth,breadth|--sweep=callbacks=no,yes",
      "--sweep=kernel|--sweep=input|--sweep=format"},
-    {"pipeline --sweep=mem", "--sweep=memory=pinned,pageable,registered,mapped", ""},
+    {"pipeline --sweep=mem", "--sweep=memory=pinned,pageable,registered,mapped,managed", ""},
     {"pipeline --sweep=streams=1..8 --sw", "--sweep", ""},
     {"pipeline --timeline=a.csv --time", "--timeline", ""},
     {"pipeline -qv --or", "--order", ""},

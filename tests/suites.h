@@ -41,6 +41,7 @@ Suite *history_suite(void);
 Suite *dgemm_suite(void);
 Suite *dgemm_plans_suite(void);
 Suite *graph_suite(void);
+Suite *managed_suite(void);
 Suite *mapped_suite(void);
 Suite *scatter_suite(void);
 Suite *scatter_runs_suite(void);

@@ -263,6 +263,8 @@ static void hold_by_thread(struct finder *finder)
 static bool copies_share_engine(struct finder *finder, uint32_t device)
 {
     const struct span *spans = finder->timeline->spans;
+    if (finder->timeline->copies_take_turns)
+        return true;
     if (finder->machine != NULL)
         return finder->machine->copy_engines == 1;
     uint32_t count = finder_sort(finder, 1U << ENGINE_H2D | 1U << ENGINE_D2H, device);

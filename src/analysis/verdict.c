@@ -35,6 +35,9 @@ static void join_options(const struct verdict_judgement *judgement, enum verdict
         if (code != VERDICT_COUNT && verdict_knob_code(judgement, knob) != code)
             continue;
         whatif_turn(knob, &whatif->better, settings);
+        if (code == VERDICT_COUNT && knob == KNOB_PREFETCH &&
+            whatif->better.memory != MEMORY_MANAGED)
+            continue; /* other memory has nothing to prefetch */
         if (used > 0)
             command[used++] = ' ';
         whatif_option(knob, &whatif->given, &whatif->better, command + used,

@@ -46,7 +46,7 @@ static double bound_work(const void *context, const struct span *span)
         return kernel_work_ns(facts, op); /* copies and kernels are parts of one sum */
     if (facts->limit->cause == LIMIT_COMPUTE && !facts->plan->has_halo)
         return span->kind == OP_KERNEL ? kernel_work_ns(facts, op) : 0;
-    if (span->kind == OP_KERNEL && facts->plan->memory == MEMORY_MAPPED)
+    if (span->kind == OP_KERNEL && plan_kernels_move_bytes(facts->plan))
         return (double)span->bytes;
     if (op_is_copy(span->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
         !facts->limit->by_host)

@@ -320,10 +320,11 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
     bool small = more_ns <= OVERHEADS * latency_ns + gaps_ns;
     const bool far = numa_is_far(&facts->timeline->numa, span->device);
     const double rows = rule_rows_bytes_per_s(machine, facts->plan, op);
-    *cause = rows < rate ? VERDICT_NARROW_ROWS
-             : small     ? short_cause(facts->plan, op)
-             : far       ? VERDICT_FAR_MEMORY
-                         : VERDICT_SLOW_COPIES;
+    *cause = facts->plan->prefetches ? VERDICT_MANAGED_MEMORY
+             : rows < rate           ? VERDICT_NARROW_ROWS
+             : small                 ? short_cause(facts->plan, op)
+             : far                   ? VERDICT_FAR_MEMORY
+                                     : VERDICT_SLOW_COPIES;
     return more_ns;
 }
 
@@ -372,9 +373,10 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
     } else if ((facts->limit->cause == LIMIT_COMPUTE || facts->plan->has_halo) &&
                span->kind == OP_KERNEL) {
         more_ns = kernel_slowness_ns(facts, &facts->plan->ops[span->op], span, cause);
-    } else if (facts->plan->memory == MEMORY_MAPPED && span->kind == OP_KERNEL) {
-        /* A kernel on mapped memory is judged by the bytes that it moves over the link. */
-        *cause = VERDICT_MAPPED_MEMORY;
+    } else if (plan_kernels_move_bytes(facts->plan) && span->kind == OP_KERNEL) {
+        /* Such a kernel is judged by the bytes that it moves over the link. */
+        *cause =
+            facts->plan->memory == MEMORY_MANAGED ? VERDICT_PAGE_FAULTS : VERDICT_MAPPED_MEMORY;
         more_ns = length_ns - machine_round_ns(1e9 * (double)span->bytes /
                                                facts->machine->joint_bytes_per_s);
     }

@@ -90,6 +90,8 @@ static enum verdict_code memory_code(const struct verdict_judgement *judgement)
     const bool mapped = judgement->whatif.better.memory == MEMORY_MAPPED;
     if (given->memory == MEMORY_MAPPED)
         return VERDICT_MAPPED_MEMORY;
+    if (given->memory == MEMORY_MANAGED)
+        return VERDICT_MANAGED_MEMORY;
     if (leaves_packing(judgement))
         return VERDICT_PACKING;
     if (mapped && judgement->facts->model->copy_engines == 1)
@@ -143,6 +145,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM;
     case KNOB_COPY: /* packed rows are no copies, before packing is left */
         return given->pack ? VERDICT_PACKING : VERDICT_ROW_COPIES;
+    case KNOB_PREFETCH:
+        return VERDICT_PAGE_FAULTS;
     case KNOB_MISTAKE:
         return mistake_code(judgement);
     case KNOB_COUNT:

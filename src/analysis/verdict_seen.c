@@ -204,6 +204,18 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "%" PRIu32 " kernels read and write the host's arrays themselves",
                  sight->kernels);
         return EVIDENCE_CERTAIN;
+    case VERDICT_MANAGED_MEMORY:
+        if (sight->copies > 0)
+            snprintf(text, room, "%" PRIu32 " prefetches move pages of managed memory",
+                     sight->copies);
+        else
+            snprintf(text, room, "%" PRIu32 " kernels work on managed memory", sight->kernels);
+        return EVIDENCE_CERTAIN;
+    case VERDICT_PAGE_FAULTS:
+        snprintf(text, room,
+                 "%" PRIu32 " kernels work on managed memory that nobody prefetched",
+                 sight->kernels);
+        return EVIDENCE_CERTAIN;
     case VERDICT_LEGACY_STREAM:
         snprintf(text, room,
                  "stream %" PRIu32 " is the legacy default stream: %" PRIu32

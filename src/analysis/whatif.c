@@ -104,8 +104,9 @@ static struct settings put_right(const struct search *search)
     settings.carry = settings_carries_apart(&settings) ? CARRY_CALLBACK : CARRY_DEVICE;
     settings.priority_count = 0;
     settings.alloc = ALLOC_ONCE;
-    if (settings.memory == MEMORY_PAGEABLE || settings.memory == MEMORY_MAPPED)
+    if (settings.memory == MEMORY_PAGEABLE || memory_is_reached(settings.memory))
         settings.memory = MEMORY_PINNED;
+    settings.prefetch |= search->given.memory == MEMORY_MANAGED;
     if (settings.copy == COPY_ROWS)
         settings.copy = COPY_2D;
     if (settings.exchange == EXCHANGE_HOST && rule_peers_pay(search->machine))

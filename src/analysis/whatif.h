@@ -31,6 +31,7 @@ enum knob {
     KNOB_EXCHANGE,
     KNOB_HIDE,
     KNOB_MEMORY,
+    KNOB_PREFETCH, /* behind the memory, beside which it gains the rest */
     KNOB_ALLOC,
     KNOB_COPY,
     KNOB_MISTAKE,

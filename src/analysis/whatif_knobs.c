@@ -23,8 +23,9 @@ static const struct field {
     FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
     FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
-    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_ALLOC, alloc),
-    FIELD(KNOB_COPY, copy),           FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_PREFETCH, prefetch),
+    FIELD(KNOB_ALLOC, alloc),         FIELD(KNOB_COPY, copy),
+    FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -162,6 +163,9 @@ void whatif_option(enum knob knob, const struct settings *given,
         break;
     case KNOB_COPY:
         snprintf(text, room, "--copy=%s", copy_names[settings->copy]);
+        break;
+    case KNOB_PREFETCH:
+        snprintf(text, room, "--prefetch=%s", settings->prefetch ? "yes" : "no");
         break;
     case KNOB_MISTAKE:
         snprintf(text, room, "--mistake=none");

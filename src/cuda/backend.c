@@ -84,22 +84,18 @@ static enum status cuda_prepare(struct backend *backend, const struct workload *
     return status;
 }
 
-static enum status cuda_run_hook(struct backend *backend, struct timeline *timeline,
-                                 struct run_times *times, struct error *error)
+/* Runs the plan in the way that was asked for. What warms up CUDA moves pages, too, so these
+ * are brought home behind it. */
+static enum status run_prepared(struct backend *backend, struct timeline *timeline,
+                                struct run_times *times, struct error *error)
 {
     struct cuda_run *run = &backend->run;
-    if (cuda_devices_select(run->devices, 0, error) != STATUS_OK)
-        return error->status;
     const bool profiled = timeline != NULL && run->workload.settings->profile;
-    if (cuda_memory_poison(run, error) != STATUS_OK)
-        return error->status;
-    arrays_settle();
-    if (run->workload.plan->packs)
-        pieces_open_team();
     if (timeline != NULL && !profiled)
         return cuda_run_traced(&backend->tracer, run, timeline, times, error);
     int count;
-    if (cuda_run_first_ops(run, &count, error) != STATUS_OK)
+    if (cuda_run_first_ops(run, &count, error) != STATUS_OK ||
+        cuda_managed_begin(run, error) != STATUS_OK)
         return error->status;
     if (!profiled)
         return cuda_run_plain(run, &backend->graph, times, error);
@@ -108,6 +104,21 @@ static enum status cuda_run_hook(struct backend *backend, struct timeline *timel
     timeline->timing = TIMING_EVENTS; /* the times are measured, if not by the program */
     cuda_devices_sign(&backend->devices, timeline);
     return cuda_run_profiled(run, &backend->graph, times, error);
+}
+
+static enum status cuda_run_hook(struct backend *backend, struct timeline *timeline,
+                                 struct run_times *times, struct error *error)
+{
+    struct cuda_run *run = &backend->run;
+    if (cuda_devices_select(run->devices, 0, error) != STATUS_OK)
+        return error->status;
+    if (cuda_memory_poison(run, error) != STATUS_OK)
+        return error->status;
+    arrays_settle();
+    if (run->workload.plan->packs)
+        pieces_open_team();
+    const enum status status = run_prepared(backend, timeline, times, error);
+    return status == STATUS_OK ? cuda_managed_end(run, error) : status;
 }
 
 /* Closes the backend. The devices' contexts stay, for the next one to open. */

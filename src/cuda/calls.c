@@ -192,6 +192,11 @@ static struct cuda_callback callback_of(struct cuda_run *run, const struct op *o
         callback.before = cuda_run_at(run, &ranges->in[0]);
         callback.total = cuda_run_at(run, &ranges->in[1]);
         callback.next = cuda_run_at(run, &ranges->out);
+    } else if (run->workload.plan->memory == MEMORY_MANAGED &&
+               plan_last_kernel(run->workload.plan)->shape == KERNEL_REDUCE) {
+        callback.result = cuda_run_at(run, &op->callback.result);
+        callback.result_to = arrays_at(run->workload.arrays, &op->callback.result);
+        callback.result_bytes = op->callback.result.bytes;
     }
     return callback;
 }
@@ -213,6 +218,9 @@ static void look_up_copy(const struct cuda_run *run, const struct op *op, struct
     issued->copy.rows = copy.rows;
     issued->copy.to_pitch = copy.to_pitch;
     issued->copy.from_pitch = copy.from_pitch;
+    issued->prefetched = run->workload.plan->prefetches;
+    if (issued->prefetched) /* whichever device is current, the call names one */
+        issued->device = (int16_t)run->devices->items[0].number;
 }
 
 /* Sets which device is current for an op in a stream. Ops come in the order of the plan, and

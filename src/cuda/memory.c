@@ -2,6 +2,7 @@
 #include "cuda/memory.h"
 
 #include "core/units.h"
+#include "cuda/managed.h"
 
 #include <stdlib.h>
 
@@ -134,6 +135,8 @@ enum status cuda_memory_register(struct cuda_run *run, struct error *error)
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
         run->host[b] = arrays->host[b];
     const enum memory memory = run->workload.plan->memory;
+    if (memory == MEMORY_MANAGED)
+        return cuda_managed_take(run, error);
     const bool mapped = memory == MEMORY_MAPPED;
     const unsigned flags = run->devices->count > 1 ? cudaHostRegisterPortable
                            : mapped                ? cudaHostRegisterMapped
@@ -155,6 +158,7 @@ enum status cuda_memory_register(struct cuda_run *run, struct error *error)
 
 void cuda_memory_unregister(struct cuda_run *run)
 {
+    cuda_managed_free(run);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         cudaError_t end = run->registered[b] ? cudaHostUnregister(run->host[b]) : cudaSuccess;
         cuda_run_warn(run, 0, end, "cudaHostUnregister");

@@ -12,7 +12,7 @@ enum status cuda_memory_take(struct cuda_run *run, struct error *error);
 /* Gives back a device's memory; it is the current one. */
 void cuda_memory_free(struct cuda_run *run, uint32_t device);
 
-/* Page-locks the host's arrays, for all devices. */
+/* Page-locks the host's arrays, for all devices, or takes managed memory in their place. */
 enum status cuda_memory_register(struct cuda_run *run, struct error *error);
 
 /* Undoes that. */

@@ -38,7 +38,12 @@ struct cuda_callback {
     uint32_t tiles; /* of a batch, or 1 */
     int64_t sleep_ns;
     const void *before, *total; /* arguments of carry_feed(), with `next` */
-    void *next;           /* what feeds the next tile; NULL: the listener is told instead */
+    void *next; /* what feeds the next tile; NULL: the listener is told instead */
+    /* Reductions on managed memory: the value that the listener reads, and its place in the
+     * arrays. */
+    const void *result;
+    void *result_to;
+    size_t result_bytes;  /* 0: the result is in the arrays */
     struct interval time; /* when the latest run's callback ran */
 };
 
@@ -101,11 +106,12 @@ struct cuda_issued {
         struct cuda_slot *slot;             /* of memory that is taken or given back */
         const struct cuda_devices *devices; /* a sync of all streams: theirs; else NULL */
     };
-    uint8_t deed;   /* enum alloc_deed */
-    bool ordered;   /* the deed is in the order of `stream` */
-    bool batched;   /* a copy that is a batch of them */
-    bool enters;    /* another device is current when its turn comes */
-    int16_t device; /* CUDA's number of its own */
+    uint8_t deed;    /* enum alloc_deed */
+    bool ordered;    /* the deed is in the order of `stream` */
+    bool batched;    /* a copy that is a batch of them */
+    bool prefetched; /* a copy that is a prefetch of managed memory, and has one side */
+    bool enters;     /* another device is current when its turn comes */
+    int16_t device;  /* CUDA's number of its own, of prefetches and where there are several */
 };
 
 enum { DEVICE_BUFFERS = BUFFER_COUNT - BUFFER_FIRST_DEVICE };
@@ -115,9 +121,10 @@ struct cuda_run {
     struct workload workload;
     struct cuda_devices used;                          /* the first of those that are open */
     const struct cuda_devices *devices;                /* these */
-    void *host[BUFFER_FIRST_DEVICE];                   /* borrowed */
+    void *host[BUFFER_FIRST_DEVICE];                   /* borrowed; or managed memory */
     void *memory[MACHINE_DEVICES_MAX][DEVICE_BUFFERS]; /* each device's part of each buffer */
-    void *mapped[BUFFER_FIRST_DEVICE]; /* mapped memory: the host buffers as kernels see them */
+    void *mapped[BUFFER_FIRST_DEVICE]; /* the host buffers as kernels see them, if they do:
+                                          mapped memory, or managed, which is owned */
     bool registered[BUFFER_FIRST_DEVICE];
     cudaStream_t *streams;
     cudaEvent_t *events;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* --- one op --- */
@@ -33,6 +34,8 @@ static void sleep_for(int64_t ns)
 static void tell_tiles(const struct cuda_callback *callback)
 {
     const struct cuda_listener *listener = callback->listener;
+    if (callback->result_bytes > 0)
+        memcpy(callback->result_to, callback->result, callback->result_bytes);
     for (uint32_t i = 0; i < callback->tiles; i++)
         listener->on_tile(listener->context, callback->tile + (int32_t)i);
 }
@@ -101,6 +104,8 @@ static const char *call_name(const struct cuda_issued *op)
         return "cudaMemcpyBatchAsync";
     if (op_is_copy(op->kind) && op->copy.rows > 1)
         return "cudaMemcpy2DAsync";
+    if (op->prefetched)
+        return "cudaMemPrefetchAsync";
     return op_rows[op->kind].call;
 }
 

@@ -4,6 +4,7 @@
 #define PIPELINE_CUDA_RUN_H
 
 #include "cuda/calls.h"
+#include "cuda/managed.h"
 #include "cuda/prepare.h"
 
 /* --- one op --- */
@@ -23,6 +24,8 @@ static inline cudaError_t cuda_issue_copy(const struct cuda_issued *op,
 {
     if (op->batched)
         return cuda_issue_batch(op->pieces, op->stream);
+    if (op->prefetched)
+        return cuda_managed_prefetch(op);
     if (op->copy.rows > 1)
         return cudaMemcpy2DAsync(op->copy.to, op->copy.to_pitch, op->copy.from,
                                  op->copy.from_pitch, op->copy.bytes, op->copy.rows, kind,

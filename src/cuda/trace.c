@@ -323,6 +323,14 @@ static enum status trace_with_cupti(struct cuda_tracer *tracer, struct traced_ru
 
 /* --- the run --- */
 
+/* Warms up CUDA as the plain run does. CUPTI would have no record of a prefetch. */
+static enum status warm_up_managed(struct cuda_run *run, struct error *error)
+{
+    int count;
+    const enum status status = cuda_run_first_ops(run, &count, error);
+    return status == STATUS_OK ? cuda_managed_begin(run, error) : status;
+}
+
 /* Makes the run with CUPTI. One whose records do not add up is made again with events; then its
  * callbacks have been called already, and are muted. */
 static enum status run_either_way(struct cuda_tracer *tracer, bool recorded,
@@ -361,18 +369,24 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
             return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
     }
     enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
-    bool recorded;
-    status = start_cupti(tracer, run, &recorded, error);
+    bool recorded = false;
+    if (plan->memory != MEMORY_MANAGED)
+        status = start_cupti(tracer, run, &recorded, error);
+    else
+        status = warm_up_managed(run, error);
     if (status == STATUS_OK)
         status = run_either_way(tracer, recorded, &traced, times, error);
     if (status == STATUS_OK) {
+        const char *no_cupti = plan->memory == MEMORY_MANAGED
+                                   ? "it has no records of pages that move"
+                                   : tracer->no_cupti;
         cuda_devices_sign(run->devices, timeline);
         timeline->numa = run->seen;
-        timeline->timing = tracer->no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
-        timeline->resolution_ns = tracer->no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
-        if (tracer->no_cupti != NULL)
+        timeline->timing = no_cupti == NULL ? TIMING_CUPTI : TIMING_EVENTS;
+        timeline->resolution_ns = no_cupti == NULL ? 1 : EVENT_RESOLUTION_NS;
+        if (no_cupti != NULL)
             snprintf(timeline->driver, sizeof timeline->driver, "%s; no CUPTI: %s",
-                     run->devices->items[0].driver, tracer->no_cupti);
+                     run->devices->items[0].driver, no_cupti);
         status = timeline_finish(timeline, plan, error);
     }
     if (recorded && plan->issue == ISSUE_GRAPH)

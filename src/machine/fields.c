@@ -98,6 +98,15 @@ const struct machine_field machine_fields[] = {
     LIKE("copies", peer_joint_bytes_per_s, FIELD_REAL, 0, 1e15, 2, peer_bytes_per_s),
     /* Where nobody has measured it, a copy begins as one out does. */
     LIKE("copies", peer_latency_ns, FIELD_NS, 0, 1e9, 1, d2h_latency_ns),
+    /* Fitted to what an H200 did: the rates are assumed to be the same parts of copies' rates
+     * everywhere, and the times the same. */
+    LIKE("copies", prefetch_in_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.86, h2d_bytes_per_s),
+    LIKE("copies", prefetch_out_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.29, d2h_bytes_per_s),
+    MEANS("copies", prefetch_in_ns, FIELD_NS, 0, 1e9, 7500),
+    MEANS("copies", prefetch_out_ns, FIELD_NS, 0, 1e9, 40000),
+    MEANS("copies", prefetch_begin_ns, FIELD_NS, 0, 1e9, 65000),
+    LIKE("copies", fault_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.17, h2d_bytes_per_s),
+    MEANS("copies", fault_ns, FIELD_NS, 0, 1e9, 200000),
 
     MACHINE_ROW_SIZES(ROW_SHARE)
 

@@ -74,6 +74,14 @@ struct machine {
      * receives, 0 where they can't; what it does of both together; and as h2d_latency_ns. */
     double peer_bytes_per_s, peer_joint_bytes_per_s;
     int64_t peer_latency_ns;
+    /* Managed memory. Its pages that are prefetched go into the device and out of it one call's
+     * after another's: each call takes its bytes' time and some beside; and before that one in
+     * waits in its own stream. Pages that a kernel faults on come at another rate, and the
+     * first of them after some time. */
+    double prefetch_in_bytes_per_s, prefetch_out_bytes_per_s;
+    int64_t prefetch_in_ns, prefetch_out_ns, prefetch_begin_ns;
+    double fault_bytes_per_s;
+    int64_t fault_ns;
 
     /* Kernels. */
     uint32_t sms, threads_per_sm, blocks_per_sm;

@@ -140,15 +140,47 @@ static enum status check_blocks(const struct judged *run)
     return STATUS_OK;
 }
 
-/* Mapped arrays stay on the host. A kernel that works in place would overwrite its first input
- * there, and a resident input is read so often that it has to be on the device. */
+/* What goes with managed memory: nobody has made the rest of it. */
+static enum status check_managed(const struct judged *run)
+{
+    const struct settings *settings = run->settings;
+    if (settings->issue != ISSUE_STREAMS)
+        return check_refuse_pair(run, OPTION_MEMORY, "has pages that move by themselves, but",
+                                 OPTION_ISSUE, " was given: allowed is streams");
+    if (kernel_chain_scans(settings->chain, settings->chain_length))
+        return check_refuse_pair(run, OPTION_MEMORY, "has no copies to carry sums by, but",
+                                 OPTION_KERNEL,
+                                 " is a scan: allowed are pinned, pageable, registered and "
+                                 "mapped");
+    const struct {
+        bool given;
+        enum option_id option;
+        const char *rest;
+    } others[] = {
+        {settings->scatter, OPTION_SCATTER, " lays tiles apart: allowed is one of them"},
+        {settings->pack, OPTION_PACK, " has copies go together: allowed is one of them"},
+        {settings->mistake != MISTAKE_NONE, OPTION_MISTAKE,
+         " was given: allowed is one of them"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].given)
+            return check_refuse_pair(run, OPTION_MEMORY,
+                                     "has whole pages move, tile by tile, but",
+                                     others[i].option, others[i].rest);
+    return STATUS_OK;
+}
+
+/* Mapped arrays stay on the host, and managed ones have one place for all. A kernel that works
+ * in place would overwrite its first input there, and a resident input is read so often that it
+ * has to be on the device. */
 static enum status check_memory(const struct judged *run)
 {
     const struct kernel *first = run->settings->chain[0];
-    if (run->settings->memory != MEMORY_MAPPED ||
-        (!first->in_place && first->resident_count == NULL))
+    if (!memory_is_reached(run->settings->memory))
         return STATUS_OK;
-    return check_refuse_pair(run, OPTION_MEMORY, "leaves the arrays on the host, but",
+    if (!first->in_place && first->resident_count == NULL)
+        return run->settings->memory == MEMORY_MANAGED ? check_managed(run) : STATUS_OK;
+    return check_refuse_pair(run, OPTION_MEMORY, "has kernels work on the host's arrays, but",
                              OPTION_KERNEL,
                              " keeps one on the device and works in place: allowed are pinned, "
                              "pageable and registered");
@@ -178,7 +210,7 @@ static bool is_scattered(const struct settings *settings)
 
 static bool is_mapped(const struct settings *settings)
 {
-    return settings->memory == MEMORY_MAPPED;
+    return memory_is_reached(settings->memory);
 }
 
 static bool is_batched(const struct settings *settings)
@@ -298,7 +330,7 @@ static enum status check_pack(const struct judged *run)
     if (settings->issue != ISSUE_STREAMS)
         return check_refuse_pair(run, OPTION_PACK, "has the host work between its calls, but",
                                  OPTION_ISSUE, " hands much over at once: allowed is streams");
-    if (settings->memory == MEMORY_MAPPED)
+    if (memory_is_reached(settings->memory))
         return check_refuse_pair(
             run, OPTION_PACK, "makes large copies out of small ones, but with", OPTION_MEMORY,
             " there are none: allowed are pinned, pageable and registered");
@@ -372,7 +404,7 @@ static enum status check_alloc(const struct judged *run)
     const struct settings *settings = run->settings;
     if (settings->alloc == ALLOC_ONCE)
         return STATUS_OK;
-    if (settings->memory == MEMORY_MAPPED)
+    if (memory_is_reached(settings->memory))
         return check_refuse_pair(run, OPTION_ALLOC,
                                  "takes memory that tiles are copied to, but", OPTION_MEMORY,
                                  " copies none: allowed are pinned, pageable and registered");

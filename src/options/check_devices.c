@@ -91,7 +91,7 @@ enum status check_devices(const struct judged *run)
         return check_refuse_pair(run, OPTION_DEVICE,
                                  "has that many streams on each device, and", OPTION_STREAMS,
                                  rest);
-    if (settings->memory == MEMORY_MAPPED)
+    if (memory_is_reached(settings->memory))
         return check_refuse_pair(run, OPTION_DEVICE, "has several devices, but", OPTION_MEMORY,
                                  " is for one: allowed are pinned, pageable and registered");
     if (settings->issue == ISSUE_GRAPH)

@@ -44,7 +44,7 @@ static bool is_other(const struct settings *settings, enum option_id option)
     case OPTION_LAYOUT:
         return settings->layout != LAYOUT_TILE;
     case OPTION_MEMORY:
-        return settings->memory == MEMORY_MAPPED;
+        return memory_is_reached(settings->memory);
     case OPTION_ISSUE:
         return settings->issue != ISSUE_STREAMS;
     case OPTION_PACK:

@@ -154,14 +154,22 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           .fallback = "auto",
                           .help = "the CPU's share of the tiles in 4-way, 0 to 1",
                           .with = "Only --ways=4 gives the CPU a share."},
-    [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped", TYPE_CHOICE,
-                       RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
-                       .choices = memory_names,
-                       .help = "where the host array lives; mapped: kernels read and write it "
-                               "there, without copies",
-                       .with =
-                           "pageable does not go with --issue=graph; mapped does not go with "
-                           "kernels that work in place or keep an array on the device."},
+    [OPTION_MEMORY] =
+        {"memory", 0, "pinned|pageable|registered|mapped|managed", TYPE_CHOICE,
+         RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
+         .choices = memory_names,
+         .help = "where the host array lives; mapped: kernels read and write it "
+                 "there, without copies; managed: its pages move to who works "
+                 "on them",
+         .with = "pageable does not go with --issue=graph; mapped and managed do not "
+                 "go with kernels that work in place or keep an array on the device. "
+                 "managed goes with --issue=streams, on one device, and neither with "
+                 "scans, --scatter, --pack, --mistake nor --emit; its arrays may take "
+                 "a quarter of the device's memory."},
+    [OPTION_PREFETCH] = {"prefetch", 0, NULL, TYPE_FLAG, RUN_FIELD(prefetch, RUNS),
+                         .help = "pages of managed memory move ahead of the kernels, tile by "
+                                 "tile, and results back; else when they are touched",
+                         .with = "Only --memory=managed has pages that move."},
     [OPTION_ALLOC] = {"alloc", 0, "once|loop|async|pool", TYPE_CHOICE, RUN_FIELD(alloc, RUNS),
                       .check = CHECK_ALLOC, .fallback = "once", .choices = alloc_names,
                       .help =

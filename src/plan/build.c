@@ -11,6 +11,7 @@
 
 #include "plan/build_parts.h"
 #include "plan/host_layout.h"
+#include "plan/managed.h"
 #include "plan/rules.h"
 #include "plan/validate.h"
 
@@ -280,6 +281,7 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
     struct plan plan;
     plan_init(&plan);
     plan.memory = settings->memory;
+    plan.prefetches = settings->memory == MEMORY_MANAGED && settings->prefetch;
     plan.issue = settings->issue;
     plan.packs = settings->pack;
     plan.alloc = settings->alloc;
@@ -335,6 +337,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
         status = plan->has_halo ? build_halo(&builder) : build_tiles(&builder);
     if (status == STATUS_OK)
         status = plan_validate(plan, error);
+    if (status == STATUS_OK)
+        status = managed_check(plan, machine, error);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

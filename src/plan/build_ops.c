@@ -125,16 +125,29 @@ static enum status write_copy(struct builder *builder, struct op op)
     return status;
 }
 
+/* Returns the device's side of a copy: `slot`, or nothing where pages are prefetched. */
+static struct range slot_of(const struct builder *builder, struct range slot)
+{
+    return builder->plan->prefetches ? (struct range){.buffer = BUFFER_FIRST_DEVICE} : slot;
+}
+
 static enum status write_copies_in(struct builder *builder, uint32_t stream, struct tiles tiles)
 {
     enum status status = STATUS_OK;
     for (int input = 0; input < builder->placement.inputs && status == STATUS_OK; input++) {
         struct op op = build_op(OP_H2D, stream, tiles);
         op.copy.host = placement_sent_input(&builder->placement, input, tiles);
-        op.copy.device = placement_input_slot(&builder->placement, input, tiles);
+        op.copy.device =
+            slot_of(builder, placement_input_slot(&builder->placement, input, tiles));
         status = write_copy(builder, op);
     }
-    return status;
+    if (status != STATUS_OK || !builder->plan->prefetches)
+        return status;
+    struct op op =
+        build_op(OP_H2D, stream, tiles); /* a kernel writes its output's pages, too */
+    op.copy.host = placement_sent_output(&builder->placement, tiles);
+    op.copy.device = slot_of(builder, (struct range){0});
+    return build_append(builder, &op);
 }
 
 /* Appends all launches of a tile's kernel, one behind the other in its stream. A launch per
@@ -199,7 +212,7 @@ static enum status write_copy_out(struct builder *builder, uint32_t stream, stru
 {
     struct op op = build_op(OP_D2H, stream, tiles);
     op.copy.host = placement_sent_output(&builder->placement, tiles);
-    op.copy.device = placement_output_slot(&builder->placement, tiles);
+    op.copy.device = slot_of(builder, placement_output_slot(&builder->placement, tiles));
     enum status status = write_copy(builder, op);
     return status == STATUS_OK ? write_callback(builder, stream, tiles) : status;
 }

@@ -48,7 +48,14 @@ enum memory {
     MEMORY_PAGEABLE, /* ordinary memory: the host stages copies through a page-locked buffer */
     MEMORY_REGISTERED, /* ordinary memory that was page-locked after it was taken */
     MEMORY_MAPPED,     /* page-locked memory that kernels read and write without copies */
+    MEMORY_MANAGED,    /* managed memory, whose pages move to who works on them */
 };
+
+/* Returns true if kernels work on the host's arrays themselves, in no buffers of the device. */
+static inline bool memory_is_reached(enum memory memory)
+{
+    return memory == MEMORY_MAPPED || memory == MEMORY_MANAGED;
+}
 
 /* Where a tile's bytes lie in host memory, and so how it is copied. */
 enum copy {
@@ -111,9 +118,9 @@ static inline bool ranges_overlap(const struct range *a, const struct range *b)
 }
 
 enum op_kind {
-    OP_H2D,        /* copy to the device */
+    OP_H2D,        /* copy to the device; of managed memory: its pages move there */
     OP_KERNEL,     /* one kernel of the chain on one tile */
-    OP_D2H,        /* copy back */
+    OP_D2H,        /* copy back, or pages do */
     OP_RECORD,     /* record an event in a stream */
     OP_WAIT,       /* a stream waits for an event, which an earlier op recorded */
     OP_CALLBACK,   /* a host function, in stream order */
@@ -228,7 +235,7 @@ struct op {
     int32_t tile; /* the first tile that it is for; -1 where an op belongs to no tile */
     union {
         struct {
-            struct range host, device;
+            struct range host, device; /* pages that move have one place: no `device` */
         } copy;
         struct {
             uint32_t link;   /* the kernel's place in the chain, from 0 */

@@ -191,7 +191,7 @@ struct range placement_exchange(const struct placement *placement, uint32_t link
     return slot;
 }
 
-/* Moves the chain's begin and end to the host's arrays, where memory is mapped. */
+/* Moves the chain's begin and end to the host's arrays, where kernels reach those. */
 static void place_on_host(const struct placement *placement, struct tiles tiles, uint32_t link,
                           struct op *op)
 {
@@ -318,7 +318,7 @@ static void study_chain(struct placement *placement)
     placement->in_bytes = dtype_bytes(plan->chain[0]->in);
     placement->out_bytes = dtype_bytes(last->out);
     placement->reduces = last->shape == KERNEL_REDUCE;
-    placement->mapped = plan->memory == MEMORY_MAPPED;
+    placement->mapped = plan_kernels_reach_host(plan);
     placement->in_place = plan->chain[0]->in_place;
     placement->last_input_link = placement->reduces ? plan->chain_length - 1 : 0;
     placement->first_output_link = placement->last_input_link;

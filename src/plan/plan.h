@@ -34,6 +34,7 @@ struct plan {
     int *priorities; /* one per stream: 0 default, negative is more urgent; NULL: all default */
     uint8_t *stream_kinds; /* enum stream_kind, one per stream; NULL: all non-blocking */
     enum memory memory;    /* where the host arrays live */
+    bool prefetches;       /* copies are prefetches of managed memory's pages */
     bool launches_block;   /* the call that launches a kernel returns when that has ended */
     bool loads_lazily;     /* the first launch of each kernel loads its code */
     enum issue issue;      /* the host's way to issue the ops */
@@ -55,6 +56,19 @@ struct plan {
     struct plan_recorded *recorded; /* of another program's plan; NULL: this one was built. It
                                        then has no chain, tiles, elements or buffer_bytes */
 };
+
+/* Returns true if kernels work on the host's arrays themselves, in no buffers of the device. */
+static inline bool plan_kernels_reach_host(const struct plan *plan)
+{
+    return memory_is_reached(plan->memory);
+}
+
+/* Returns true if it is the kernels that move the arrays' bytes over the link: those that reach
+ * the host's arrays do, unless pages are prefetched for them. */
+static inline bool plan_kernels_move_bytes(const struct plan *plan)
+{
+    return plan_kernels_reach_host(plan) && !plan->prefetches;
+}
 
 /* Makes `plan` empty. */
 void plan_init(struct plan *plan);

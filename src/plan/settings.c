@@ -9,7 +9,8 @@
 
 const char *const order_names[] = {"depth", "breadth", NULL};
 const char *const layout_names[] = {"tile", "stage", NULL};
-const char *const memory_names[] = {"pinned", "pageable", "registered", "mapped", NULL};
+const char *const memory_names[] = {"pinned", "pageable", "registered",
+                                    "mapped", "managed",  NULL};
 const char *const alloc_names[] = {"once", "loop", "async", "pool", NULL};
 const char *const copy_names[] = {"whole", "2d", "rows", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
@@ -74,7 +75,7 @@ bool settings_halo_fits(const struct settings *settings)
 static bool halo_way_fits(const struct settings *settings)
 {
     return settings->ways == 3 && settings->order == ORDER_DEPTH &&
-           settings->layout == LAYOUT_TILE && settings->memory != MEMORY_MAPPED &&
+           settings->layout == LAYOUT_TILE && !memory_is_reached(settings->memory) &&
            settings->issue == ISSUE_STREAMS && !settings->pack && !settings->callbacks &&
            settings->mistake == MISTAKE_NONE && settings->priority_count == 0 &&
            settings_halo_fits(settings);
@@ -90,8 +91,17 @@ bool settings_carries_apart(const struct settings *settings)
 static bool copy_fits(const struct settings *settings)
 {
     return settings->copy == COPY_WHOLE ||
-           (settings->memory != MEMORY_MAPPED && settings->issue != ISSUE_BATCH &&
+           (!memory_is_reached(settings->memory) && settings->issue != ISSUE_BATCH &&
             settings->ways != 4);
+}
+
+/* Returns false where managed memory would need what is not there: kernels that take a scan's
+ * carry from the host's copies, tiles that lie apart or go as one, and a graph. */
+static bool managed_way_fits(const struct settings *settings)
+{
+    return settings->issue == ISSUE_STREAMS && !settings->pack && !settings->scatter &&
+           settings->mistake == MISTAKE_NONE &&
+           !kernel_chain_scans(settings->chain, settings->chain_length);
 }
 
 bool settings_way_fits(const struct settings *settings)
@@ -99,11 +109,12 @@ bool settings_way_fits(const struct settings *settings)
     const struct kernel *first = settings->chain[0];
     const bool batch = settings->issue == ISSUE_BATCH, pack = settings->pack;
     const bool pageable = settings->memory == MEMORY_PAGEABLE;
-    const bool mapped = settings->memory == MEMORY_MAPPED;
+    const bool mapped = memory_is_reached(settings->memory);
     const uint32_t devices = settings_devices(settings);
     const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
     const bool handed_on = settings_by_link(settings);
     return (!settings_has_halo(settings) || halo_way_fits(settings)) && copy_fits(settings) &&
+           (settings->memory != MEMORY_MANAGED || managed_way_fits(settings)) &&
            !(handed_on && (batch || pack || settings->ways < 3)) &&
            !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
                              settings->streams > STREAMS_MAX / devices)) &&
@@ -179,11 +190,11 @@ uint32_t settings_tiles_near(const struct settings *settings, uint32_t tiles)
     return above == 0 || (below > 0 && tiles - below <= above - tiles) ? below : above;
 }
 
-/* Kernels share their ranges where they work in slots that are used again: not in mapped
- * memory, nor where each tile has a carry of its own, or a place of its own in its batch. */
+/* Kernels share their ranges where they work in slots that are used again: not in the host's
+ * arrays, nor where each tile has a carry of its own, or a place of its own in its batch. */
 static uint64_t op_bytes_most(const struct settings *settings)
 {
-    bool shares = settings->ways == 3 && settings->memory != MEMORY_MAPPED &&
+    bool shares = settings->ways == 3 && !memory_is_reached(settings->memory) &&
                   !kernel_chain_scans(settings->chain, settings->chain_length);
     for (int i = 0; i < settings->chain_length && settings_batch(settings) > 1; i++)
         shares &= kernel_is_elementwise(settings->chain[i]);

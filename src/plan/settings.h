@@ -50,6 +50,7 @@ struct settings {
     double cpu_share; /* 0 to 1; negative: auto */
     enum memory memory;
     bool memory_given;   /* true: no choice of `issue` may take another */
+    bool prefetch;       /* managed memory: its pages move ahead of the kernels, and back */
     bool scatter;        /* tiles lie apart and shuffled in host memory */
     enum copy copy;      /* a tile is one piece of host memory, or a block of columns */
     uint32_t tile_width; /* then: elements of a tile's row */

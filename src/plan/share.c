@@ -1,6 +1,7 @@
 /* share.c - settled before any op is placed: how many tiles the CPU gets, and the streams'
  * priorities. */
 #include "plan/build.h"
+#include "plan/managed.h"
 
 #include "plan/rules.h"
 
@@ -51,6 +52,8 @@ static void rates_per_element(const struct settings *settings, const struct mach
     double link = machine_link_ns(machine, in, out);
     if (settings->memory == MEMORY_MAPPED)
         link /= machine_mapped_share(machine, settings->chain[0]);
+    if (settings->memory == MEMORY_MANAGED)
+        link = rule_managed_ns(machine, settings->prefetch, in, out);
     const uint32_t devices = settings_devices(settings);
     if (settings_by_link(settings)) { /* in on one device, out on another */
         link = 1e9 * fmax(in / machine->h2d_bytes_per_s, out / machine->d2h_bytes_per_s);

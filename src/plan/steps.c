@@ -9,7 +9,7 @@ static uint32_t count_streams(const struct steps *steps, uint32_t in_flight)
         return 1;
     if (steps->settings->layout == LAYOUT_TILE)
         return in_flight;
-    return steps->plan->memory == MEMORY_MAPPED ? 1 : 3;
+    return plan_kernels_move_bytes(steps->plan) ? 1 : 3;
 }
 
 static void add_stage(struct steps *steps, enum stage_kind kind, uint32_t link, uint32_t device)
@@ -40,7 +40,7 @@ static void list_stages(struct steps *steps)
 void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan,
                  const struct placement *placement)
 {
-    const bool mapped = plan->memory == MEMORY_MAPPED;
+    const bool alone = plan_kernels_move_bytes(plan); /* kernels, without copies */
     const uint32_t devices = plan_devices(plan), batches = plan_batches(plan);
     const uint32_t most = plan->by_link ? batches : (batches + devices - 1) / devices;
     *steps = (struct steps){.settings = settings,
@@ -49,7 +49,7 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
                             .batches = batches,
                             .devices = devices,
                             .kernel_stream = -1,
-                            .ways = mapped && settings->ways < 3 ? 3 : settings->ways};
+                            .ways = alone && settings->ways < 3 ? 3 : settings->ways};
     list_stages(steps);
     uint32_t in_flight = settings->streams;
     if (in_flight > most) /* of a device; 0: all is the CPU's */
@@ -67,7 +67,7 @@ static bool is_kernel(const struct steps *steps, uint32_t stage)
 
 bool steps_have_stage(const struct steps *steps, uint32_t stage)
 {
-    return !steps->placement->mapped || is_kernel(steps, stage);
+    return !plan_kernels_move_bytes(steps->plan) || is_kernel(steps, stage);
 }
 
 bool steps_have_upload(const struct steps *steps)
@@ -89,7 +89,7 @@ static uint32_t stream_on_device(const struct steps *steps, struct step step)
     const bool by_stage = steps->settings->layout == LAYOUT_STAGE;
     if (steps->ways == 1 || step.batch >= steps->batches)
         return 0;
-    if (by_stage && steps->placement->mapped)
+    if (by_stage && plan_kernels_move_bytes(steps->plan))
         return 0;
     if (is_kernel(steps, step.stage) && steps->kernel_stream >= 0)
         return (uint32_t)steps->kernel_stream;

@@ -35,11 +35,11 @@ static enum span_alloc span_alloc_of(const struct op *op)
     return op->alloc.ordered ? SPAN_ORDERED_GIVE : SPAN_GIVE;
 }
 
-/* Makes a span of what `op` says of it. Only on mapped arrays does a kernel move bytes over the
- * link: elsewhere its ranges, which are far memory, need not be looked at. */
+/* Makes a span of what `op` says of it. Only a kernel that reaches the host's arrays moves
+ * bytes over the link: elsewhere its ranges, which are far memory, need not be looked at. */
 static void span_fill(struct span *span, const struct plan *plan, const struct op *op)
 {
-    bool moves = op->kind != OP_KERNEL || plan->memory == MEMORY_MAPPED;
+    bool moves = op->kind != OP_KERNEL || plan_kernels_move_bytes(plan);
     *span = (struct span){.op = op->id, .kind = (uint8_t)op->kind, .stream = op->stream};
     span->engine = op_rows[op->kind].engine & SPAN_BITS;
     if (plan->devices > 1 && (engine_of_device(span->engine) || op->kind == OP_WAIT))
@@ -137,6 +137,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
         memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
         fill_spans(timeline, plan, event_op, last_op);
+        timeline->copies_take_turns = plan->prefetches;
     }
     free(event_op);
     free(last_op);

@@ -115,7 +115,8 @@ struct timeline {
     bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
     bool partial;       /* of a trace: what ran before, behind or beside it was left out */
     bool begun;         /* of a part: what was issued before it has 0 for its issue, too */
-    bool has_waits;     /* or syncs, for timeline_finish() to fill in */
+    bool copies_take_turns;       /* both directions' are prefetches, which one engine does */
+    bool has_waits;               /* or syncs, for timeline_finish() to fill in */
     enum kinds_known kinds_known; /* of a trace */
     struct host_call *calls;      /* of a trace, in order of start; NULL: not known. Owned */
     uint32_t call_count;

@@ -16,7 +16,7 @@ static enum status op_fault(const struct plan *plan, const struct op *op, const 
 }
 
 /* Returns what is wrong with a copy or a memset whose bytes are all there, or NULL. */
-static const char *op_fault_in_copy(const struct op *op)
+static const char *op_fault_in_copy(const struct plan *plan, const struct op *op)
 {
     if (op->kind == OP_D2D) {
         if (op->d2d.from.bytes != op->d2d.to.bytes)
@@ -36,8 +36,9 @@ static const char *op_fault_in_copy(const struct op *op)
         if (op->copy.host.buffer >= BUFFER_FIRST_DEVICE ||
             op->copy.device.buffer < BUFFER_FIRST_DEVICE)
             return "copies between buffers of one side";
-        if (op->copy.host.bytes != op->copy.device.bytes)
-            return "copies between ranges of different sizes";
+        if (op->copy.device.bytes != (plan->prefetches ? 0 : op->copy.host.bytes))
+            return plan->prefetches ? "prefetches to a buffer of the device"
+                                    : "copies between ranges of different sizes";
     } else if (op->kind != OP_MEMSET) {
         return NULL;
     }
@@ -84,7 +85,7 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
         if (range->bytes > size || range->offset > size - range->bytes)
             return "reaches beyond its buffer";
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
-        bool reaches = op->kind == OP_KERNEL && plan->memory == MEMORY_MAPPED;
+        bool reaches = op->kind == OP_KERNEL && plan_kernels_reach_host(plan);
         const char *fault = on_device ? device_fault(plan, op, &access[i]) : NULL;
         if (fault != NULL)
             return fault;
@@ -93,7 +94,7 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
              on_device))
             return "works on a buffer of the other side";
     }
-    return op_fault_in_copy(op);
+    return op_fault_in_copy(plan, op);
 }
 
 static bool op_is_in_its_place(const struct plan *plan, const struct op *op)

@@ -85,7 +85,7 @@ static int64_t graph_floor_ns(const struct machine *machine, int64_t nodes, bool
 static int64_t host_floor_ns(const struct machine *machine, const struct plan *plan)
 {
     int64_t tiles = plan->tiles - plan->cpu_tiles, batches = plan_batches(plan);
-    int64_t copies = plan->memory == MEMORY_MAPPED ? 0 : 1;
+    int64_t copies = plan_kernels_move_bytes(plan) ? 0 : 1;
     int64_t launches = /* a stencil's are not each tile's */
         plan->has_halo
             ? 0
@@ -113,7 +113,7 @@ static int64_t fill_floor_ns(const struct machine *machine, const struct plan *p
     const double batches = ceil((double)plan_batches(plan) / devices);
     const double elements = (double)plan->elements / devices;
     double kernels_ns = 0;
-    if (plan->memory == MEMORY_MAPPED || plan->cpu_helps || plan->by_link || plan->has_halo)
+    if (plan_kernels_move_bytes(plan) || plan->cpu_helps || plan->by_link || plan->has_halo)
         return 0;
     for (int i = 0; i < plan->chain_length; i++)
         kernels_ns +=

@@ -361,7 +361,7 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error)
 {
     all_cores_worked = true;
-    const bool huge = plan->memory == MEMORY_PINNED || plan->memory == MEMORY_MAPPED;
+    const bool huge = plan->memory == MEMORY_PINNED || plan_kernels_reach_host(plan);
     struct arrays taken = {.apart = host_layout_is_apart(plan) ? plan : NULL};
     struct array_file file = {0};
     enum status status = STATUS_OK;

@@ -204,6 +204,8 @@ static void do_copies(const struct backend *backend, const struct op *op,
 {
     const struct plan *plan = backend->workload->plan;
     const struct tiles tiles = {(uint32_t)op->tile, rule_copies(plan, op)};
+    if (plan->prefetches)
+        return; /* pages have one place for the host and the kernels: the arrays */
     if (tiles.count == 1)
         do_copy(backend, to, from);
     for (uint32_t i = 0; i < tiles.count && tiles.count > 1; i++) {

@@ -4,6 +4,8 @@
  * whenever blocks are placed or end; its end is then posted anew. */
 #include "sim/state.h"
 
+#include "plan/managed.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -51,6 +53,11 @@ static void set_link_work(const struct simulation *sim, const struct op *op,
     uint64_t in, out;
     op_link_bytes(op, &in, &out);
     const double part = work->sweeps.share, sweep = part * op->kernel.blocks;
+    if (sim->plan->memory == MEMORY_MANAGED) { /* work goes on meanwhile, if there is some */
+        work->link = (struct link_bytes){part * (double)in, part * (double)out};
+        work->begin = (struct link_begin){.lead_ns = (double)machine->fault_ns};
+        return;
+    }
     work->link = (struct link_bytes){part * (double)in / share, part * (double)out / share};
     work->begin = (struct link_begin){
         .latency_ns = (double)rule_link_latency_ns(machine, (double)in, (double)out),
@@ -76,7 +83,7 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
         known->alone_ns = rule_sweep_ns(sim->machine, known->cost, known->sweeps.share,
                                         known->blocks, DEALT_EVENLY);
     }
-    if (sim->plan->memory == MEMORY_MAPPED)
+    if (plan_kernels_move_bytes(sim->plan))
         set_link_work(sim, op, known);
     return known;
 }
@@ -169,7 +176,7 @@ static enum status add_group(struct simulation *sim, struct gpu *gpu, uint32_t o
         .since_ns = since_ns,
         .stamp = 0,
     };
-    if (sim->plan->memory == MEMORY_MAPPED)
+    if (plan_kernels_move_bytes(sim->plan))
         begin_on_link(&work->begin, begins, gpu->blocks_ended_ns == sim->now, group);
     return STATUS_OK;
 }
@@ -197,16 +204,28 @@ static enum status add_groups(struct simulation *sim, struct gpu *gpu, uint32_t 
     return status;
 }
 
+/* Returns how long a block's sweep takes for its bytes on the link, beside those of `all`
+ * blocks that are at work there. */
+static double link_sweep_ns(const struct simulation *sim, const struct link_bytes *own,
+                            struct link_bytes all)
+{
+    if (own->in + own->out <= 0)
+        return 0;
+    if (sim->plan->memory == MEMORY_MANAGED) /* faults are served in turn, whosever they are */
+        return rule_fault_ns(sim->machine, all.in + all.out);
+    return rule_link_sweep_ns(sim->machine, own->in, own->out, all.in, all.out);
+}
+
 /* Returns how long the bytes of a group's sweep take on the link: at least as long as if its
  * launch had the link to itself. */
 static double link_ns(const struct simulation *sim, const struct gpu *gpu,
                       const struct block_group *group)
 {
-    const struct link_bytes *own = &group->link, *all = &gpu->link;
+    const struct link_bytes *own = &group->link;
     const double blocks = sim->ops[group->op].launch.running;
-    double shared = rule_link_sweep_ns(sim->machine, own->in, own->out, all->in, all->out);
-    double alone = rule_link_sweep_ns(sim->machine, own->in, own->out, blocks * own->in,
-                                      blocks * own->out);
+    double shared = link_sweep_ns(sim, own, gpu->link);
+    double alone =
+        link_sweep_ns(sim, own, (struct link_bytes){blocks * own->in, blocks * own->out});
     return fmax(shared, alone + group->lead_ns);
 }
 
@@ -275,7 +294,7 @@ static enum status set_rates(struct simulation *sim, struct gpu *gpu)
     if (gpu->rates_hold)
         return status;
     gpu->rates_hold = true;
-    if (sim->plan->memory == MEMORY_MAPPED)
+    if (plan_kernels_move_bytes(sim->plan))
         gpu->link = link_of_all(gpu);
     for (uint32_t i = 0; i < gpu->group_end && status == STATUS_OK; i++) {
         if (gpu->groups[i].blocks > 0)

@@ -70,7 +70,7 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
         signal_ns = later(signal_ns, lane->last_end_ns);
     if (signal_ns != NEVER)
         ready = later(ready, signal_ns + rule_signal_ns(machine, kind, others));
-    return ready;
+    return ready + facts->begin_ns;
 }
 
 /* Returns when a graph's node starts that is ready at `ready_ns` as far as its dependencies

@@ -1,6 +1,8 @@
 /* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
 #include "sim/state.h"
 
+#include "plan/managed.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +201,21 @@ static uint8_t stream_device(const struct simulation *sim, uint32_t stream)
     return (uint8_t)plan_stream_home(sim->plan, stream).device;
 }
 
+/* Asks the rules about the copies of a plan that are prefetches: one engine moves the pages of
+ * both directions. */
+static void find_prefetch_facts(struct simulation *sim)
+{
+    static const enum op_kind kinds[] = {OP_H2D, OP_D2H};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct kind_facts *facts = &sim->kinds[kinds[i]];
+        facts->copy_engine = COPIES_IN;
+        facts->begin_ns = rule_prefetch_begin_ns(sim->machine, kinds[i]);
+        facts->latency_ns = rule_prefetch_ns(sim->machine, kinds[i]);
+        facts->bytes_per_s[false] = facts->bytes_per_s[true] =
+            rule_prefetch_bytes_per_s(sim->machine, kinds[i]);
+    }
+}
+
 /* Asks the rules about each kind of op. */
 static void find_facts(struct simulation *sim)
 {
@@ -253,6 +270,8 @@ enum status simulation_set_up(struct simulation *sim)
     sim->callbacks.op = sim->cpu.op = NONE;
     sim->callbacks.awake_ns = sim->callbacks.done_ns = -RULE_SLEEP_BEFORE_NS;
     find_facts(sim);
+    if (sim->plan->prefetches)
+        find_prefetch_facts(sim);
     sim->needs_domains = sim->plan->stream_kinds != NULL;
     sim->resident_blocks = machine_resident_blocks(sim->machine);
     return link_all(sim);

@@ -206,6 +206,7 @@ struct kind_facts {
     uint8_t copy_engine; /* of copies: rule_copy_engine() */
     int64_t issue_ns, launch_ns;
     int64_t same_engine_ns; /* behind an op on the same engine */
+    int64_t begin_ns;       /* of prefetches, in their own stream */
     int64_t latency_ns;     /* of copies */
     double bytes_per_s[2];  /* of copies: with the other direction idle, and busy */
 };

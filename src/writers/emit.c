@@ -70,6 +70,8 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return refuse(error, "a run on several devices");
     if (settings->ways == 4)
         return refuse(error, "--ways=4, the CPU's share,");
+    if (plan->memory == MEMORY_MANAGED)
+        return refuse(error, "--memory=managed");
     if (plan->packs)
         return refuse(error, "--pack");
     if (plan->alloc != ALLOC_ONCE)

@@ -70,6 +70,8 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
     case MEMORY_PAGEABLE:
         emit_put(out, 4, comment, "%s = new %s%s;", name, type, extent);
         break;
+    case MEMORY_MANAGED: /* write_program() refuses it */
+        break;
     }
 }
 

@@ -117,13 +117,13 @@ void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
         snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
 }
 
-/* Writes both directions' bytes over the run's time, in which everything else ran as well. With
- * mapped memory it was the kernels that moved them. */
+/* Writes both directions' bytes over the run's time, in which everything else ran as well.
+ * Where kernels reach the host's arrays it was they that moved them, or pages did. */
 void cell_copied(const struct run_report *run, char text[CELL_TEXT])
 {
     const struct engine_use *engines = run->analysis.engines;
     double bytes = (double)engines[ENGINE_H2D].bytes + (double)engines[ENGINE_D2H].bytes;
-    if (run->settings->memory == MEMORY_MAPPED)
+    if (memory_is_reached(run->settings->memory))
         bytes += (double)engines[ENGINE_COMPUTE].bytes;
     if (run->median_ns > 0 && !run->profiled)
         units_rate(bytes * 1e9 / (double)run->median_ns, text);

@@ -107,6 +107,15 @@ run -- -q -n 64k --intensity=1 --gantt=none --runs=1 --sweep=device=cuda:0,cuda:
 run -- -q -d cuda:1,0 -n 64k --intensity=1 --profile --gantt=none
 [ "$code" -eq 0 ] || fault "--profile: exit code $code"
 
+# Managed memory is taken, moved and given back as it has to be, and callbacks read results there.
+for more in "" "--prefetch" "--prefetch -k wave --layout=stage" "--prefetch -k sum --callbacks -w 2" "--prefetch -w 4 --cpu-share=0.4"; do
+    # shellcheck disable=SC2086 # several words
+    run -- -q -d cuda:1 -n 64k -t 13 --intensity=1 --runs=2 --gantt=none --format=json --memory=managed $more
+    { [ "$code" -eq 0 ] && grep -q '"verified": true' out; } || fault "--memory=managed $more: exit code $code"
+    grep -q '"timing": "events"' out || fault "--memory=managed $more: not timed by events"
+    grep -q '"result": null' out && [ "$more" != "${more#*callbacks}" ] && fault "--memory=managed $more: no result"
+done
+
 # --- refusals ----------------------------------------------------------------------------------------
 # exit code|variable|words|arguments
 while IFS='|' read -r wanted variable words arguments; do
@@ -134,6 +143,8 @@ done <<'END'
 2|A=1|--issue=graph|-d cuda:0,1 --issue=graph
 2|A=1|issue=graph is for one|-d cuda:all --issue=graph
 2|A=1|--memory=mapped|-d cuda:0,1 --memory=mapped
+2|A=1|--memory=managed|-d cuda:0,1 --memory=managed
+1|FAKE_BYTES=1048576|a quarter|-d cuda:0 --memory=managed --prefetch
 2|A=1|--mistake=sync-in-loop|-d cuda:0,1 --mistake=sync-in-loop
 2|A=1|carry=device|-d cuda:0,1 -k scan
 2|A=1|carry=device|-d cuda:all -k scan
@@ -172,6 +183,9 @@ for more in "" "--issue=batch --scatter" "-k scan-exclusive --carry=callback" "-
     "--spread=chain -k scale,scale" "-k stencil --columns=64 --steps=2"; do
     fails -d cuda:1,0 $usual $more
 done
+
+# shellcheck disable=SC2086 # several words
+fails -d cuda:1 $usual --memory=managed --prefetch
 
 # --- ranks, each with a device --------------------------------------------------------------------------
 # ranks N VARIABLES... -- ARGUMENTS...: as run, but with ranks.

@@ -313,6 +313,15 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     return cudaSuccess;
 }
 
+/* Managed memory is the device's here, which the host reaches as it does all of it. */
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
+{
+    if (flags != cudaMemAttachGlobal)
+        return wrong("cudaMallocManaged", "memory for one stream");
+    ENTER(enter_context("cudaMallocManaged"));
+    return cudaMalloc(memory, bytes);
+}
+
 cudaError_t cudaFree(void *memory)
 {
     ENTER(memory == NULL ? enter_context("cudaFree") : cudaSuccess);
@@ -589,6 +598,27 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
         memmove((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
     record_copy(stream, kind, width * height, begin_ns);
     return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemPrefetchAsync(const void *memory, size_t bytes, struct cudaMemLocation where,
+                                 unsigned flags, cudaStream_t stream)
+{
+    const bool right =
+        flags == 0 && (where.type == cudaMemLocationTypeHost ||
+                       (where.type == cudaMemLocationTypeDevice && where.id == stream->device));
+#else
+cudaError_t cudaMemPrefetchAsync(const void *memory, size_t bytes, int where,
+                                 cudaStream_t stream)
+{
+    const bool right = where == cudaCpuDeviceId || where == stream->device;
+#endif
+    ENTER(check_stream("cudaMemPrefetchAsync", stream));
+    const struct block *block = block_at(memory);
+    if (block == NULL || (const char *)memory + bytes > block->start + block->bytes)
+        return wrong("cudaMemPrefetchAsync", "memory that is not managed");
+    return right ? cudaSuccess
+                 : wrong("cudaMemPrefetchAsync", "another place than the stream's");
 }
 
 /* --- peers --- */
