@@ -144,7 +144,7 @@ done <<'END'
 2|A=1|issue=graph is for one|-d cuda:all --issue=graph
 2|A=1|--memory=mapped|-d cuda:0,1 --memory=mapped
 2|A=1|--memory=managed|-d cuda:0,1 --memory=managed
-1|FAKE_BYTES=1048576|a quarter|-d cuda:0 --memory=managed --prefetch
+1|FAKE_BYTES=1073741824|a quarter|-d cuda:0 --memory=managed --prefetch -n 64M
 2|A=1|--mistake=sync-in-loop|-d cuda:0,1 --mistake=sync-in-loop
 2|A=1|carry=device|-d cuda:0,1 -k scan
 2|A=1|carry=device|-d cuda:all -k scan
