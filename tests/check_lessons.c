@@ -109,6 +109,9 @@ static const struct claim {
     {"36-columns", "row-by-row", "by-2d-copies", 20, 45},
     {"36-columns", "by-2d-copies", "tile-behind-tile", 1.3, 1.7},
     {"36-columns", "packed", "by-2d-copies", 1, 1.5},
+    {"37-managed", "page-faults", "prefetched", 1.6, 2},
+    {"37-managed", "prefetched", "copied", 5, 6},
+    {"37-managed", "mapped", "copied", 1, 1.15},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
