@@ -2,11 +2,11 @@
 
 BEGIN {
     GIVEN = split("kernel elements intensity columns stride rows inner blocks tiles streams " \
-                  "order layout ways cpu-share memory alloc scatter copy tile-width priorities callbacks carry connections " \
+                  "order layout ways cpu-share memory prefetch alloc scatter copy tile-width priorities callbacks carry connections " \
                   "mistake issue batch pack", \
                   GIVEN_NAMES, " ")
     split("columns=1024 stride=1 rows=16384 inner=1408 blocks=auto order=depth layout=tile ways=3 " \
-          "cpu-share=auto memory=pinned alloc=once scatter=false copy=whole tile-width=1024 callbacks=false carry=device mistake=none issue=streams " \
+          "cpu-share=auto memory=pinned prefetch=false alloc=once scatter=false copy=whole tile-width=1024 callbacks=false carry=device mistake=none issue=streams " \
           "batch=auto pack=false", \
           given_defaults, " ")
     for (i in given_defaults)
