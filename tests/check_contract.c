@@ -104,7 +104,8 @@ static bool is_poison(const void *element)
  * packed is still to be unpacked then. */
 static bool has_result(int32_t tile)
 {
-    if (at.plan.packs && !reduces())
+    /* What the host unpacks, or brings home, is in the arrays later. */
+    if ((at.plan.packs || at.plan.memory == MEMORY_MANAGED) && !reduces())
         return true;
     uint64_t first = (uint64_t)tile, count = 1;
     if (!reduces())

@@ -273,13 +273,13 @@ START_TEST(test_refusals)
     struct machine machine = managed_machine();
     struct plan plan;
     machine.compute_capability = 5.2;
-    ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_FAILED);
+    ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_USAGE);
     machine.compute_capability = 6;
     machine.memory_bytes = 4 * 8000;
     plan = plan_of(&fine, &machine);
     plan_free(&plan);
     machine.memory_bytes--;
-    ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_FAILED);
+    ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_USAGE);
 }
 END_TEST
 

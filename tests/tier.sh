@@ -59,7 +59,6 @@ quick_steps() {
     step foreign run_make check-foreign
     step suites tests/run-suites.sh "$build" emulator-quick all
     step record tests/record/run.sh "$build"
-    step ranks left_out tests/mpi/run.sh "$build"
     step hostile "$build/hostile" --seed=1 --inputs=1500
     step memory tests/hostile/no_memory.sh "$build" --runs=3500 text json csv list view-csv
     step demo run_make run-demo
@@ -73,6 +72,7 @@ output_file writer_put writer_hostile limit analysis latency recorded"
 
 deep_steps() {
     step build run_make all check-programs
+    step ranks left_out tests/mpi/run.sh "$build"
     step clang run_make O="$build/clang" CC=clang LAB= all
     step asan-build run_make O="$build/asan" ASAN=1 NVCC= LAB= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.

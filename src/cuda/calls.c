@@ -219,8 +219,10 @@ static void look_up_copy(const struct cuda_run *run, const struct op *op, struct
     issued->copy.to_pitch = copy.to_pitch;
     issued->copy.from_pitch = copy.from_pitch;
     issued->prefetched = run->workload.plan->prefetches;
-    if (issued->prefetched) /* whichever device is current, the call names one */
-        issued->device = (int16_t)run->devices->items[0].number;
+    if (!issued->prefetched)
+        return;
+    issued->copy.bytes = op->copy.host.bytes;                /* the only side that it has */
+    issued->device = (int16_t)run->devices->items[0].number; /* whichever is current */
 }
 
 /* Sets which device is current for an op in a stream. Ops come in the order of the plan, and

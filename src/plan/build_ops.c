@@ -128,7 +128,8 @@ static enum status write_copy(struct builder *builder, struct op op)
 /* Returns the device's side of a copy: `slot`, or nothing where pages are prefetched. */
 static struct range slot_of(const struct builder *builder, struct range slot)
 {
-    return builder->plan->prefetches ? (struct range){.buffer = BUFFER_FIRST_DEVICE} : slot;
+    const struct range none = {.buffer = BUFFER_FIRST_DEVICE};
+    return builder->plan->prefetches ? none : slot;
 }
 
 static enum status write_copies_in(struct builder *builder, uint32_t stream, struct tiles tiles)

@@ -43,7 +43,7 @@ enum status managed_check_room(const struct plan *plan, uint64_t bytes, const ch
     const uint64_t needed = plan_host_bytes(plan);
     if (plan->memory != MEMORY_MANAGED || needed <= bytes / PART)
         return STATUS_OK;
-    return error_set(error, STATUS_FAILED,
+    return error_set(error, STATUS_USAGE,
                      "--memory=managed: the arrays take %s and %s of device memory %s: allowed "
                      "is a quarter of that, since beyond it pages may be moved out again",
                      units_bytes(needed, need), units_bytes(bytes, have), are);
@@ -57,7 +57,7 @@ enum status managed_check(const struct plan *plan, const struct machine *machine
     const double least = 6.0;
     if (plan->memory == MEMORY_MANAGED && machine->compute_capability < least)
         return error_set(
-            error, STATUS_FAILED,
+            error, STATUS_USAGE,
             "--memory=managed: a device of compute capability %.1f has no page "
             "faults, so that nothing moves while kernels work: allowed are devices "
             "from %.1f on, or other memory",

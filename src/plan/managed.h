@@ -23,7 +23,7 @@ double rule_managed_ns(const struct machine *machine, bool prefetches, double in
 
 /* Refuses a plan on managed memory for a machine whose host and kernels can't work on it at
  * once, or whose device has less than four times its arrays. Plans on other memory pass.
- * STATUS_FAILED. */
+ * STATUS_USAGE. */
 enum status managed_check(const struct plan *plan, const struct machine *machine,
                           struct error *error);
 
