@@ -247,10 +247,11 @@ static void put_op(struct row_builder *builder, enum row_op step, uint32_t numbe
         return put_peer(builder, stream);
     case ROW_ALLOC:
     case ROW_PINNED:
-        return put(builder, &(struct op){.kind = OP_ALLOC,
-                                         .stream = builder->plan->streams,
-                                         .tile = -1,
-                                         .alloc = {row->bytes, step == ROW_PINNED}});
+        return put(builder,
+                   &(struct op){.kind = OP_ALLOC,
+                                .stream = builder->plan->streams,
+                                .tile = -1,
+                                .alloc = {.bytes = row->bytes, .pinned = step == ROW_PINNED}});
     }
 }
 

@@ -68,13 +68,16 @@ static enum status refuse_journal(const struct database *database)
     return refuse(database, text);
 }
 
-/* Refuses the file with what SQLite says of its latest failure. */
-static enum status refuse_sqlite(const struct database *database)
+/* Refuses the file after `code`, with what SQLite says of its latest failure. SQLite says that
+ * it has no memory for a schema that is damaged, too. */
+static enum status refuse_sqlite(const struct database *database, int code)
 {
     char text[256];
-    int code = sqlite3_errcode(database->handle);
-    if (code == SQLITE_NOMEM)
+    bool told = database->handle != NULL && sqlite3_errcode(database->handle) == code;
+    if (code == SQLITE_NOMEM && (!told || sqlite_file_starved()))
         return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
+    if (code == SQLITE_NOMEM)
+        return refuse(database, "can't be read as a database: its tables are damaged");
     if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK)
         return refuse_journal(database);
     if (code == SQLITE_TOOBIG)
@@ -284,13 +287,13 @@ static enum status read_source(struct database *database, const struct source *s
         return refuse_row(database, source, 0, "no columns start and end");
     make_query(database, source, query);
     if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
-        return refuse_sqlite(database);
+        return refuse_sqlite(database, sqlite3_errcode(database->handle));
     enum status status = STATUS_OK;
     int step = SQLITE_DONE;
     while (status == STATUS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
         status = add_row(database, source, statement, ++number);
     if (status == STATUS_OK && step != SQLITE_DONE)
-        status = refuse_sqlite(database);
+        status = refuse_sqlite(database, sqlite3_errcode(database->handle));
     sqlite3_finalize(statement);
     return status;
 }
@@ -298,9 +301,7 @@ static enum status read_source(struct database *database, const struct source *s
 static enum status read_host(struct database *database)
 {
     int code = sqlite_host_read(&database->host, database->handle);
-    if (code == SQLITE_NOMEM)
-        return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
 }
 
 /* The tables that are read, as a condition on sqlite_master. */
@@ -319,7 +320,7 @@ static enum status refuse_tables(struct database *database, const char *query, c
     sqlite3_stmt *statement;
     char text[256], table[TRACE_SHOWN], what[TRACE_SHOWN];
     if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
-        return refuse_sqlite(database);
+        return refuse_sqlite(database, sqlite3_errcode(database->handle));
     enum status status = STATUS_OK;
     int step = sqlite3_step(statement);
     if (step == SQLITE_ROW) {
@@ -328,7 +329,7 @@ static enum status refuse_tables(struct database *database, const char *query, c
                  trace_shown(text_or(statement, 1, ""), what), why);
         status = refuse(database, text);
     } else if (step != SQLITE_DONE) {
-        status = refuse_sqlite(database);
+        status = refuse_sqlite(database, sqlite3_errcode(database->handle));
     }
     sqlite3_finalize(statement);
     return status;
@@ -399,9 +400,7 @@ static enum status finish(struct database *database, const struct trace_facts *f
 static enum status open_database(struct database *database)
 {
     int code = sqlite_file_open(database->path, &database->handle, database->unread);
-    if (code == SQLITE_NOMEM)
-        return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database);
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
 }
 
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)

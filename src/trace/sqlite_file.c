@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,46 @@ static char *uri_of(const char *path, const char *end)
     return uri;
 }
 
+static sqlite3_mem_methods memory;
+static atomic_bool starved;
+
+static void *noted(void *block)
+{
+    if (block == NULL)
+        atomic_store(&starved, true);
+    return block;
+}
+
+static void *take(int bytes)
+{
+    return noted(memory.xMalloc(bytes));
+}
+
+static void *resize(void *block, int bytes)
+{
+    return noted(memory.xRealloc(block, bytes));
+}
+
+/* Stands before SQLite's allocator. Where SQLite runs already this is refused, and changes
+ * nothing. */
+static void watch_memory(void)
+{
+    if (memory.xMalloc != NULL || sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) != SQLITE_OK)
+        return;
+    sqlite3_mem_methods watched = memory;
+    watched.xMalloc = take;
+    watched.xRealloc = resize;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &watched);
+}
+
+bool sqlite_file_starved(void)
+{
+    return atomic_load(&starved);
+}
+
 int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNREAD])
 {
+    watch_memory();
     bool log = has_log(path);
     char *uri = uri_of(path, log ? "?immutable=1" : "");
     if (uri == NULL)

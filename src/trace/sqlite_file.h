@@ -13,4 +13,8 @@
  * *database with sqlite3_close(), after a failure too. */
 int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNREAD]);
 
+/* Returns true once SQLite was refused memory in this process: its SQLITE_NOMEM alone may mean
+ * that a schema is damaged. */
+bool sqlite_file_starved(void);
+
 #endif

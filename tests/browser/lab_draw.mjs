@@ -85,8 +85,16 @@ class Draw {
         mend(settings.memory === 'mapped' && (broken || ofRows.test(settings.kernel) || scans), 'memory');
         for (const name of ['spread', 'exchange']) mend(true, name); // the lab has one device
         mend(true, 'copy'); // the elements that are drawn are no whole rows
+        const managed = settings.memory === 'managed', whole = settings.issue && settings.issue !== 'streams';
+        mend(managed && (broken || scans || whole || ofRows.test(settings.kernel)), 'memory');
+        mend(settings.memory === 'managed', 'pack');
+        mend(settings.memory === 'managed', 'scatter');
+        mend(settings.memory !== 'managed', 'prefetch');
+        mend(settings.pack === 'yes' && (settings.ways ?? '3') !== '3', 'pack');
+        mend(settings.pack !== 'yes' && !/batch|auto/.test(settings.issue), 'batch');
+        mend(broken || whole || settings.pack === 'yes' || /mapped|managed/.test(settings.memory), 'alloc');
         if (settings.kernel === 'stencil')
-            for (const name of ['ways', 'order', 'layout', 'streams', 'priorities', 'callbacks', 'pack', 'scatter', 'memory', 'issue', 'mistake', 'cpu-share'])
+            for (const name of ['ways', 'order', 'layout', 'streams', 'priorities', 'callbacks', 'pack', 'scatter', 'memory', 'prefetch', 'alloc', 'issue', 'mistake', 'cpu-share'])
                 mend(true, name);
         for (const name of ['runs', 'warmup']) mend(settings.mistake === 'lazy-loading', name);
     }
