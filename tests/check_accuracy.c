@@ -89,12 +89,13 @@ START_TEST(test_every_setting_is_possible)
 }
 END_TEST
 
-/* Every option that changes what a plan is has its line in `text`, but those of memory.ini. */
+/* Every option that changes what a plan is has its line in `text`, but those of memory.ini and
+ * share.ini. */
 static void assert_option(void *text, const char *name, const char *value, enum value_kind kind)
 {
-    static const char *const others[] = {"input",  "output",   "device",  "runs",
-                                         "warmup", "profile",  "no-data", "seed",
-                                         "alloc",  "prefetch", "copy",    "tile-width"};
+    static const char *const others[] = {"input",   "output",     "device", "runs",  "warmup",
+                                         "profile", "no-data",    "seed",   "alloc", "prefetch",
+                                         "copy",    "tile-width", "share"};
     char line[64];
     (void)value;
     (void)kind;

@@ -212,7 +212,7 @@ static int experiments(const char *text, const char *names)
 {
     static const char *const programs[] = {"callback", "pageable", "graph",   "l2",
                                            "launch",   "copies",   "devices", "memory",
-                                           "tiles",    "cpu",      "small"};
+                                           "tiles",    "cpu",      "small",   "share"};
     char path[128], command[1024];
     mkdir("experiments", 0755);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {

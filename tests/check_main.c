@@ -109,6 +109,7 @@ static const struct {
     {"alloc", alloc_suite},
     {"graph", graph_suite},
     {"managed", managed_suite},
+    {"share", share_suite},
     {"mapped", mapped_suite},
     {"scatter", scatter_suite},
     {"scatter_runs", scatter_runs_suite},

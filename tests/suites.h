@@ -42,6 +42,7 @@ Suite *dgemm_suite(void);
 Suite *dgemm_plans_suite(void);
 Suite *graph_suite(void);
 Suite *managed_suite(void);
+Suite *share_suite(void);
 Suite *mapped_suite(void);
 Suite *scatter_suite(void);
 Suite *scatter_runs_suite(void);

@@ -59,8 +59,8 @@ quick_steps() {
     step foreign run_make check-foreign
     step suites tests/run-suites.sh "$build" emulator-quick all
     step record tests/record/run.sh "$build"
-    step hostile "$build/hostile" --seed=1 --inputs=1500
-    step memory tests/hostile/no_memory.sh "$build" --runs=3500 text json csv list view-csv
+    step hostile "$build/hostile" --seed=1 --inputs=1000
+    step memory tests/hostile/no_memory.sh "$build" --runs=1500 text json csv list view-csv
     step demo run_make run-demo
 }
 
@@ -79,14 +79,14 @@ deep_steps() {
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     step replan env PIPELINE_TESTS=deep CK_RUN_SUITE=replan "$build/check"
     step emit env PIPELINE_TESTS=deep CK_RUN_SUITE=emit "$build/check"
-    step hostile "$build/hostile" --seed=2 --inputs=10000
-    step asan-hostile "$build/hostile" --seed=3 --inputs=2000 --program="$build/asan/pipeline"
+    step hostile "$build/hostile" --seed=2 --inputs=6000
+    step asan-hostile "$build/hostile" --seed=3 --inputs=1200 --program="$build/asan/pipeline"
     # shellcheck disable=SC2086 # a word for each suite
     step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
-    step memory tests/hostile/no_memory.sh "$build" --runs=4000
-    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=400
+    step memory tests/hostile/no_memory.sh "$build" --runs=2500
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=250
     step recording many_ops
     step browser run_make check-browser
     step wasm run_make check-wasm

@@ -19,6 +19,7 @@ devices      devices  0
 memory-alloc memory   0  alloc
 memory-columns memory 0  columns
 memory-managed memory 0  managed
+share        share    0
 tiles-bare   tiles    0  bare batches
 tiles-stream tiles    0  streams
 tiles-stage  tiles    0  stages

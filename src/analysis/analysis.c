@@ -50,6 +50,20 @@ static int compare_starts(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* Sets the use of an engine of the one device that processes share: what any of them does. */
+static void share_use(const struct timeline *timeline, enum engine kind, uint32_t processes,
+                      struct span **spans, struct analysis *analysis)
+{
+    struct engine_use *use = &analysis->engines[kind];
+    size_t count = 0;
+    for (uint32_t i = 0; i < processes; i++)
+        count += timeline_engine_spans(timeline, (struct resource){kind, i, 0}, spans + count);
+    qsort(spans, count, sizeof *spans, compare_starts);
+    use->busy_ns = union_ns(spans, count);
+    if (analysis->time_ns > 0)
+        use->utilisation = (double)use->busy_ns / (double)analysis->time_ns;
+}
+
 /* Returns the time in which a device sends to others beside a kernel of its own: what both have
  * less what there is of either. */
 static int64_t hidden_ns(const struct timeline *timeline, uint32_t device,
@@ -81,6 +95,8 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                           &work_ns);
             use_add(&result.engines[kind], use, engines);
         }
+        if (timeline->sharing != SHARING_NONE && engines > 1)
+            share_use(timeline, kind, engines, spans, &result);
     }
     int64_t all_hidden_ns = 0;
     for (uint32_t device = 0; device < result.devices; device++)

@@ -57,7 +57,7 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
     double out = (double)dtype_bytes(last->out);
     bool reduces = last->shape == KERNEL_REDUCE;
     struct limit_work work = {
-        .devices = plan_devices(plan),
+        .devices = plan_gpus(plan),
         .by_link = plan->by_link,
         .steps = plan->has_halo ? plan->params.steps : 0,
         .in_bytes = (double)(plan->elements + second) * (double)dtype_bytes(plan->chain[0]->in),

@@ -30,7 +30,7 @@ static double kernel_work_ns(const struct verdict_case *facts, const struct op *
     const double ns = fmax(cost.memory_ns, cost.arithmetic_ns);
     if (facts->plan->by_link) /* the other devices' kernels are not what binds */
         return plan_link_device(facts->plan, op->kernel.link) == facts->limit->device ? ns : 0;
-    return ns / plan_devices(facts->plan);
+    return ns / plan_gpus(facts->plan);
 }
 
 /* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
@@ -66,7 +66,7 @@ static void find_peer_rates(struct verdict_bound *bound)
     const struct limit *limit = bound->facts->limit;
     const double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     const double both = rule_apart_bytes_per_s(machine);
-    const uint32_t senders = plan_devices(bound->facts->plan) - 1;
+    const uint32_t senders = plan_gpus(bound->facts->plan) - 1;
     const bool into = strcmp(limit->figure, "h2d_bytes_per_s") == 0;
     const double peer = machine->peer_bytes_per_s;
     const double through = senders > 1 ? fmax(machine->peer_joint_bytes_per_s, peer) / 2 : peer;
@@ -86,7 +86,7 @@ static void find_copy_rates(struct verdict_bound *bound)
 {
     const struct machine *machine = bound->facts->machine;
     const char *figure = bound->facts->limit->figure;
-    const uint32_t devices = plan_devices(bound->facts->plan);
+    const uint32_t devices = plan_gpus(bound->facts->plan);
     if (bound->facts->plan->has_halo) {
         const struct host_rates host = rule_host_rates(machine, devices);
         const bool shared = limit_is_shared(bound->facts->limit->cause);

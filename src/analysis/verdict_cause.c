@@ -35,25 +35,25 @@ static const struct span *span_of(const struct verdict_case *facts, uint32_t ind
 
 /* --- the bytes that two ops share --- */
 
-struct sharing {
+struct common {
     bool data;  /* the first wrote what the second reads */
     bool bytes; /* one of both wrote what the other touches */
 };
 
-static struct sharing sharing_of(const struct op *first, const struct op *second)
+static struct common common_of(const struct op *first, const struct op *second)
 {
     struct access before[OP_ACCESS_MAX], after[OP_ACCESS_MAX];
     int befores = op_accesses(first, before), afters = op_accesses(second, after);
-    struct sharing sharing = {false, false};
+    struct common common = {false, false};
     for (int i = 0; i < befores; i++) {
         for (int j = 0; j < afters; j++) {
             if (!ranges_overlap(&before[i].range, &after[j].range))
                 continue;
-            sharing.data |= before[i].writes && !after[j].writes;
-            sharing.bytes |= before[i].writes || after[j].writes;
+            common.data |= before[i].writes && !after[j].writes;
+            common.bytes |= before[i].writes || after[j].writes;
         }
     }
-    return sharing;
+    return common;
 }
 
 /* Returns the cause of an op that waited for a callback. A callback that is short, with the way
@@ -85,15 +85,14 @@ static enum verdict_code order_cause(const struct verdict_case *facts, const str
     if (from->engine == span->engine &&
         from->device == span->device) /* it would have, as well */
         return VERDICT_REST;
-    struct sharing sharing =
-        sharing_of(&facts->plan->ops[from->op], &facts->plan->ops[span->op]);
+    struct common common = common_of(&facts->plan->ops[from->op], &facts->plan->ops[span->op]);
     bool same_tile = from->tile == span->tile && from->tile >= 0;
-    if (sharing.data || (same_tile && !event))
+    if (common.data || (same_tile && !event))
         return VERDICT_REST;
     if (alone)
         return VERDICT_ONE_STREAM;
     /* A copy in is the first op of a tile, so it can only wait for room. */
-    bool room = sharing.bytes || span->kind == OP_H2D;
+    bool room = common.bytes || span->kind == OP_H2D;
     return room ? VERDICT_FEW_STREAMS : VERDICT_NEEDLESS_WAIT;
 }
 
@@ -293,6 +292,9 @@ enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
         piece->link == LINK_HELD && span_of(facts, piece->from)->kind == OP_PEER;
     if (cause == VERDICT_REST && (kind == OP_PEER || by_peer))
         cause = peer_cause(facts->plan);
+    if (kind == OP_KERNEL && facts->plan->sharing == SHARING_SLICES &&
+        piece->end_ns - piece->start_ns >= facts->machine->context_switch_ns)
+        cause = VERDICT_TIME_SLICES;
     if (cause == VERDICT_REST)
         cause =
             kind == OP_CALLBACK
@@ -333,7 +335,7 @@ static int64_t copy_slowness_ns(const struct verdict_case *facts, const struct s
 static int64_t read_slowness_ns(const struct verdict_case *facts, const struct span *span,
                                 enum verdict_code *cause)
 {
-    const uint32_t devices = plan_devices(facts->plan);
+    const uint32_t devices = plan_gpus(facts->plan);
     const double even = rule_host_rates(facts->machine, devices).joint / 2 / devices;
     *cause = VERDICT_SLOW_READS;
     return span->end_ns - span->start_ns - machine_round_ns(1e9 * (double)span->bytes / even);
@@ -349,7 +351,11 @@ static int64_t kernel_slowness_ns(const struct verdict_case *facts, const struct
     int64_t more_ns = span->end_ns - span->start_ns - work_ns;
     double fill = cost.memory_ns > cost.arithmetic_ns ? cost.memory_fill : cost.arithmetic_fill;
     bool few = op->kernel.blocks < fill * machine_resident_blocks(facts->machine);
-    if (few)
+    if (more_ns > facts->machine->context_switch_ns &&
+        facts->plan->sharing ==
+            SHARING_SLICES) /* it was stopped, while others had their turn */
+        *cause = VERDICT_TIME_SLICES;
+    else if (few)
         *cause = VERDICT_FEW_BLOCKS;
     else
         *cause =

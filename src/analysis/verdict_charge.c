@@ -141,6 +141,8 @@ enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, e
         return better->hide == HIDE_YES ? VERDICT_BARE_EXCHANGE : VERDICT_SMALL_TILES;
     case KNOB_MEMORY:
         return memory_code(judgement);
+    case KNOB_SHARING:
+        return VERDICT_TIME_SLICES;
     case KNOB_ALLOC:
         return given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM;
     case KNOB_COPY: /* packed rows are no copies, before packing is left */

@@ -241,6 +241,11 @@ static enum evidence see(const struct verdict_case *facts, const struct sight *s
         snprintf(text, room, "%" PRIu32 " allocation%s of %s in all", sight->allocs,
                  sight->allocs == 1 ? "" : "s", units_bytes(sight->alloc_bytes, a));
         return EVIDENCE_CERTAIN;
+    case VERDICT_TIME_SLICES:
+        snprintf(text, room, "%" PRIu32 " kernels of %" PRIu32 " processes; a change takes %s",
+                 sight->kernels, plan_devices(facts->plan),
+                 units_time(facts->machine->context_switch_ns, a));
+        return EVIDENCE_CERTAIN;
     case VERDICT_LAUNCH_BLOCKING:
         snprintf(text, room, "%" PRIu32 " launches returned only when their kernel had ended",
                  sight->kernels);

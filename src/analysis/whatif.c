@@ -42,7 +42,7 @@ static enum status simulate(const struct settings *settings, const struct machin
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    if (plan_device_bytes(&plan) / plan_devices(&plan) > machine->memory_bytes)
+    if (plan_device_bytes(&plan) / plan_gpus(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED, "the plan needs more memory than %s has",
                            machine->name);
     if (status == STATUS_OK && plan.op_count > ops_most)
@@ -104,6 +104,8 @@ static struct settings put_right(const struct search *search)
     settings.carry = settings_carries_apart(&settings) ? CARRY_CALLBACK : CARRY_DEVICE;
     settings.priority_count = 0;
     settings.alloc = ALLOC_ONCE;
+    if (settings.sharing == SHARING_SLICES)
+        settings.sharing = SHARING_MPS;
     if (settings.memory == MEMORY_PAGEABLE || memory_is_reached(settings.memory))
         settings.memory = MEMORY_PINNED;
     settings.prefetch |= search->given.memory == MEMORY_MANAGED;

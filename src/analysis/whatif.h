@@ -28,6 +28,7 @@ enum knob {
     KNOB_TILES,
     KNOB_SHARE,
     KNOB_WAYS,
+    KNOB_SHARING, /* how processes share the device */
     KNOB_EXCHANGE,
     KNOB_HIDE,
     KNOB_MEMORY,

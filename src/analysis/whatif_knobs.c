@@ -24,8 +24,8 @@ static const struct field {
     FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
     FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
     FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_PREFETCH, prefetch),
-    FIELD(KNOB_ALLOC, alloc),         FIELD(KNOB_COPY, copy),
-    FIELD(KNOB_MISTAKE, mistake),
+    FIELD(KNOB_SHARING, sharing),     FIELD(KNOB_ALLOC, alloc),
+    FIELD(KNOB_COPY, copy),           FIELD(KNOB_MISTAKE, mistake),
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
@@ -148,6 +148,9 @@ void whatif_option(enum knob knob, const struct settings *given,
                  given->ways == 1 && settings->ways != 1 && settings->streams == 1
                      ? " --streams=1"
                      : "");
+        break;
+    case KNOB_SHARING:
+        snprintf(text, room, "--share=%s", sharing_names[settings->sharing]);
         break;
     case KNOB_EXCHANGE:
         snprintf(text, room, "--exchange=%s", exchange_names[settings->exchange]);

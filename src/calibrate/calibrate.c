@@ -34,6 +34,8 @@ static const struct {
     {"prefetch_begin_ns", "likewise"},
     {"fault_bytes_per_s", "not measured: as much slower than a copy as on an H200"},
     {"fault_ns", "not measured: as on an H200"},
+    {"time_slice_ns", "not measured: as on an H200"},
+    {"context_switch_ns", "likewise"},
     {"sms", "the device's properties"},
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},

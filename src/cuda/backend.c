@@ -35,6 +35,8 @@ static enum status cuda_open(const char *argument, const struct settings *settin
     enum status status = cuda_process_check(settings, error);
     if (status == STATUS_OK)
         status = cuda_devices_open(argument, &backend->devices, error);
+    if (status == STATUS_OK)
+        status = cuda_sharing_check(settings, backend->devices.items[0].number, error);
     if (status == STATUS_OK && backend->devices.count != settings_devices(settings))
         status = error_set(error, STATUS_USAGE,
                            "--device=cuda:%s has %" PRIu32 " devices, and %" PRIu32

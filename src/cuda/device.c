@@ -8,6 +8,7 @@
 #include "plan/mistake.h"
 #include "run/cpu_worker.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -181,6 +182,45 @@ enum status cuda_devices_open(const char *argument, struct cuda_devices *devices
             status = read_properties(device, error);
     }
     return status;
+}
+
+/* Asks the driver whether an MPS daemon serves this process. */
+static enum status find_served(int device, bool *served, struct error *error)
+{
+    enum { MPS_ENABLED = 133 }; /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, from CUDA 12.2 on */
+    int found = 0;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*attribute)(int *value, int attribute, int device) = NULL;
+    if (driver != NULL)
+        *(void **)&attribute = dlsym(driver, "cuDeviceGetAttribute");
+    if (attribute == NULL || attribute(&found, MPS_ENABLED, device) != 0)
+        return error_set(error, STATUS_FAILED,
+                         "--share: this driver does not say whether MPS serves a program "
+                         "(from CUDA 12.2 on)");
+    *served = found != 0;
+    return STATUS_OK;
+}
+
+enum status cuda_sharing_check(const struct settings *settings, int device, struct error *error)
+{
+    bool served = false;
+    if (settings->sharing == SHARING_NONE)
+        return STATUS_OK;
+    if (settings_devices(settings) > 1)
+        return error_set(error, STATUS_USAGE,
+                         "--share is about processes on one device, and this is one process: "
+                         "mpirun -n N pipeline-mpi -d cuda:0 starts several");
+    if (find_served(device, &served, error) != STATUS_OK)
+        return error->status;
+    if (settings->sharing == SHARING_MPS && !served)
+        return error_set(error, STATUS_FAILED,
+                         "--share=mps: no MPS daemon serves this program: scripts/mps.sh start "
+                         "starts one, and prints what to set");
+    if (settings->sharing == SHARING_SLICES && served)
+        return error_set(error, STATUS_FAILED,
+                         "--share=slices: an MPS daemon serves this program: unset "
+                         "CUDA_MPS_PIPE_DIRECTORY, or stop the daemon");
+    return STATUS_OK;
 }
 
 enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t index,

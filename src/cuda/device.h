@@ -39,6 +39,11 @@ struct cuda_devices {
 enum status cuda_devices_open(const char *argument, struct cuda_devices *devices,
                               struct error *error);
 
+/* Refuses a way of sharing a device, of that number, with other processes that is not the one
+ * in which it is shared. STATUS_USAGE, STATUS_FAILED. */
+enum status cuda_sharing_check(const struct settings *settings, int device,
+                               struct error *error);
+
 /* Makes device `index` current; one device alone is, so there is no call. */
 static inline cudaError_t cuda_devices_enter(const struct cuda_devices *devices, uint32_t index)
 {

@@ -82,6 +82,8 @@ struct machine {
     int64_t prefetch_in_ns, prefetch_out_ns, prefetch_begin_ns;
     double fault_bytes_per_s;
     int64_t fault_ns;
+    /* Where processes take turns: how long one has the device, and the change to another. */
+    int64_t time_slice_ns, context_switch_ns;
 
     /* Kernels. */
     uint32_t sms, threads_per_sm, blocks_per_sm;

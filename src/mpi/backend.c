@@ -98,7 +98,7 @@ static enum status describe(struct backend *backend, const struct settings *sett
         return status;
     MPI_Bcast(machine, sizeof *machine, MPI_BYTE, 0, world.ranks);
     if (backend->whole == NULL)
-        machine->devices = world.count;
+        machine->devices = settings->sharing == SHARING_NONE ? world.count : 1;
     return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "mpi/settings.h"
 
 #include "mpi/world.h"
+#include "options/check.h"
 #include "plan/device.h"
 #include "term/progress.h"
 
@@ -91,32 +92,18 @@ enum status ranks_compare_settings(const struct options *options,
 enum { NAME_BYTES = 4096 };
 static char (*names)[NAME_BYTES]; /* of each run's devices */
 
-/* Returns the reason why ranks don't share a run; NULL where they do. */
-static const char *refusal(const struct settings *settings)
+/* Refuses what ranks don't share. */
+static enum status check_run(const struct settings *settings, struct error *error)
 {
-    if (settings_has_halo(settings))
-        return "--kernel: a stencil's devices hand each other rows, and ranks hand each other "
-               "none yet: allowed are other kernels";
-    if (kernel_chain_scans(settings->chain, settings->chain_length))
-        return "--kernel: a scan hands its sum from tile to tile, and ranks hand each other "
-               "none yet: allowed are other kernels";
-    if (settings->spread == SPREAD_CHAIN)
-        return "--spread=chain: devices hand tiles on, and ranks don't yet: allowed is tiles";
-    if (settings->ways == 4)
-        return "--ways=4: ranks of one host would each take all of its CPU: allowed are 1, 2 "
-               "and 3";
-    if (settings->pack)
-        return "--pack: ranks of one host would each take all of its CPU: allowed is "
-               "--issue=batch";
-    if (settings->issue == ISSUE_AUTO)
-        return "--issue=auto chooses among ways that ranks don't all have: allowed are streams "
-               "and batch";
-    if (settings->mistake != MISTAKE_NONE)
-        return "--mistake is made by one process: allowed is mpirun -n 1";
+    enum option_id option;
+    const char *rest = check_processes(settings, &option);
+    if (rest != NULL)
+        return error_set(error, STATUS_USAGE, "--%s%s", option_rows[option].name, rest);
     if (settings->profile)
-        return "--profile leaves the times to a profiler of one process: allowed is mpirun -n "
-               "1";
-    return NULL;
+        return error_set(error, STATUS_USAGE,
+                         "--profile leaves the times to a profiler of one process: allowed is "
+                         "mpirun -n 1");
+    return STATUS_OK;
 }
 
 /* Writes "cuda:0,1,0,1": each rank's device has the rank's number among those of its host. */
@@ -130,12 +117,31 @@ static void name_local_devices(char name[NAME_BYTES])
                                    rank > 0 ? "," : "", local[rank]);
 }
 
+/* Writes "cuda:1,1,1,1": all ranks share a device. */
+static enum status name_one_device(const char *device, char name[NAME_BYTES],
+                                   struct error *error)
+{
+    const char *argument = device_argument(device);
+    if (device_is_all(device) || device_count(device) != 1)
+        return error_set(error, STATUS_USAGE,
+                         "--device=%.200s: with --share all ranks have one device: allowed is "
+                         "cuda:N",
+                         device);
+    size_t length = (size_t)snprintf(name, NAME_BYTES, "cuda:");
+    for (uint32_t rank = 0; rank < world.count; rank++)
+        length += (size_t)snprintf(name + length, NAME_BYTES - length, "%s%.20s",
+                                   rank > 0 ? "," : "", argument[0] != '\0' ? argument : "0");
+    return STATUS_OK;
+}
+
 /* Writes the name of all ranks' devices. */
-static enum status name_devices(const char *device, bool real, char name[NAME_BYTES],
-                                struct error *error)
+static enum status name_devices(const char *device, bool real, bool shared,
+                                char name[NAME_BYTES], struct error *error)
 {
     const char *argument = device_argument(device);
     const uint32_t count = device_count(device);
+    if (real && shared)
+        return name_one_device(device, name, error);
     if (real && (strcmp(device, "auto") == 0 || argument[0] == '\0' || device_is_all(device))) {
         name_local_devices(name);
         return STATUS_OK;
@@ -166,15 +172,15 @@ static enum status name_devices(const char *device, bool real, char name[NAME_BY
 static enum status share_run(struct settings *settings, bool real, char name[NAME_BYTES],
                              struct error *error)
 {
-    const char *reason = refusal(settings);
-    if (reason != NULL)
-        return error_set(error, STATUS_USAGE, "%s", reason);
+    if (check_run(settings, error) != STATUS_OK)
+        return error->status;
     if (settings->tiles > 0 && settings->tiles < world.count)
         return error_set(error, STATUS_USAGE,
                          "--tiles=%" PRIu32 ": there are %" PRIu32
                          " ranks, and each needs a tile",
                          settings->tiles, world.count);
-    if (name_devices(settings->device, real, name, error) != STATUS_OK)
+    if (name_devices(settings->device, real, settings->sharing != SHARING_NONE, name, error) !=
+        STATUS_OK)
         return error->status;
     settings->device = name;
     settings->devices = world.count;

@@ -2,6 +2,7 @@
 #include "mpi/world.h"
 
 #include <inttypes.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,18 @@ enum { PIECE_BYTES = 1 << 30 }; /* MPI counts by an int */
 
 struct world world = {.count = 1};
 
+/* Ranks of one host fill and check their arrays at once: each has its part of the cores, unless
+ * the user says how many threads there are. */
+static void share_cores(int beside)
+{
+    const int cores = omp_get_num_procs() / beside;
+    if (getenv("OMP_NUM_THREADS") == NULL && beside > 1)
+        omp_set_num_threads(cores > 1 ? cores : 1);
+}
+
 enum status world_join(int *argc, char ***argv, struct error *error)
 {
-    int threads, count, number, local;
+    int threads, count, number, local, beside;
     MPI_Comm host;
     MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.ranks);
@@ -22,6 +32,8 @@ enum status world_join(int *argc, char ***argv, struct error *error)
     MPI_Comm_rank(world.ranks, &number);
     MPI_Comm_split_type(world.ranks, MPI_COMM_TYPE_SHARED, number, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &local);
+    MPI_Comm_size(host, &beside);
+    share_cores(beside);
     MPI_Comm_free(&host);
     world.count = (uint32_t)count;
     world.number = (uint32_t)number;

@@ -463,6 +463,7 @@ static const struct {
     [CHECK_CARRY] = {NULL, check_carry},
     [CHECK_MISTAKE] = {settle_mistake, NULL},
     [CHECK_DEVICES] = {settle_devices, check_devices},
+    [CHECK_SHARE] = {NULL, check_share},
     [CHECK_EXCHANGE] = {NULL, check_exchange},
     [CHECK_HALO] = {settle_halo, check_halo},
     [CHECK_ISSUE] = {NULL, check_issue},

@@ -23,6 +23,13 @@ enum status check_refuse_pair(const struct judged *run, enum option_id one, cons
  * what needs several. */
 enum status check_devices(const struct judged *run);
 
+/* Returns why processes can't share a run of these settings, in words that follow the value of
+ * *option; NULL: they can. */
+const char *check_processes(const struct settings *settings, enum option_id *option);
+
+/* Refuses for processes that share a device what they can't do. */
+enum status check_share(const struct judged *run);
+
 /* Refuses a way from device to device where nothing is handed on: tiles that are dealt over
  * devices need not be. */
 enum status check_exchange(const struct judged *run);

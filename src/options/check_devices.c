@@ -108,3 +108,44 @@ enum status check_devices(const struct judged *run)
             " leaves what a scan carries on one: allowed are callback and sync");
     return STATUS_OK;
 }
+
+const char *check_processes(const struct settings *settings, enum option_id *option)
+{
+    static const char neighbours[] =
+        " hands on from tile to tile, and processes hand each other nothing yet: allowed are "
+        "other kernels";
+    const struct {
+        bool given;
+        enum option_id option;
+        const char *rest;
+    } alone[] = {
+        {settings_has_halo(settings), OPTION_KERNEL, neighbours},
+        {kernel_chain_scans(settings->chain, settings->chain_length), OPTION_KERNEL,
+         neighbours},
+        {settings->spread == SPREAD_CHAIN, OPTION_SPREAD,
+         " has devices hand tiles on, and processes don't yet: allowed is tiles"},
+        {settings->ways == 4, OPTION_WAYS,
+         " has each process take all of the CPU: allowed are 1, 2 and 3"},
+        {settings->pack, OPTION_PACK,
+         " has each process take all of the CPU: allowed is --issue=batch"},
+        {settings->issue == ISSUE_AUTO, OPTION_ISSUE,
+         " chooses among ways that processes don't all have: allowed are streams and batch"},
+        {settings->mistake != MISTAKE_NONE, OPTION_MISTAKE,
+         " is made by one process: allowed is none"},
+    };
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (alone[i].given) {
+            *option = alone[i].option;
+            return alone[i].rest;
+        }
+    return NULL;
+}
+
+enum status check_share(const struct judged *run)
+{
+    enum option_id option;
+    const char *rest = check_processes(run->settings, &option);
+    if (run->settings->sharing == SHARING_NONE || rest == NULL)
+        return STATUS_OK;
+    return check_refuse_pair(run, OPTION_SHARE, "has several processes, but", option, rest);
+}

@@ -241,6 +241,16 @@ const struct option_row option_rows[OPTION_COUNT] = {
                            "nor with --mistake, and with tiles scans need --carry=callback or "
                            "sync. chain needs as many kernels as devices, ways 3 or 4, and "
                            "neither --issue=batch nor --pack."},
+    [OPTION_SHARE] =
+        {"share", 0, "none|slices|mps", TYPE_CHOICE, RUN_FIELD(sharing, RUNS),
+         .check = CHECK_SHARE, .fallback = "none", .choices = sharing_names, .of_several = true,
+         .help = "several processes on one device, of which each issues its own tiles: "
+                 "their kernels take turns in time slices; or run side by side, by "
+                 "NVIDIA's MPS. sim:NAME*N simulates N of them; pipeline-mpi runs one "
+                 "a rank",
+         .with = "Processes hand nothing to each other: slices and mps go neither "
+                 "with scans, stencil, --spread=chain, --ways=4, --pack, "
+                 "--issue=auto and graph nor with --mistake."},
     [OPTION_EXCHANGE] = {"exchange", 0, "auto|peer|host", TYPE_CHOICE,
                          RUN_FIELD(exchange, RUNS), .check = CHECK_EXCHANGE, .fallback = "auto",
                          .choices = exchange_names, .of_several = true,

@@ -286,6 +286,7 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
     plan.packs = settings->pack;
     plan.alloc = settings->alloc;
     plan.devices = settings_devices(settings);
+    plan.sharing = settings->sharing;
     plan.by_link = settings_by_link(settings);
     plan.by_host =
         plan.by_link && (settings->exchange == EXCHANGE_HOST ||

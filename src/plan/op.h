@@ -64,6 +64,11 @@ enum copy {
     COPY_ROWS,  /* the same by a call for each row */
 };
 
+/* How the processes of a run share one device: they don't, for there is one process; its
+ * kernels belong to one of them at a time; or to all at once, by NVIDIA's Multi-Process
+ * Service. */
+enum sharing { SHARING_NONE, SHARING_SLICES, SHARING_MPS };
+
 /* Where a tile's memory on the device comes from. */
 enum alloc {
     ALLOC_ONCE,  /* slots, taken before the run */

@@ -22,9 +22,10 @@ struct plan {
     struct op *ops;
     struct plan_ranges *ranges; /* what ops' `ranges` point to; NULL: nothing yet */
     uint32_t op_count;
-    size_t op_capacity; /* ops that there is room for */
-    uint32_t devices;   /* that batches or links are dealt over; 0 stands for 1 */
-    uint32_t streams;   /* CUDA streams; the CPU's lane is number `streams` */
+    size_t op_capacity;   /* ops that there is room for */
+    uint32_t devices;     /* that batches or links are dealt over; 0 stands for 1 */
+    enum sharing sharing; /* these are processes that share one device */
+    uint32_t streams;     /* CUDA streams; the CPU's lane is number `streams` */
     uint32_t events;
     uint32_t tiles;     /* all tiles, the CPU's too */
     uint32_t cpu_tiles; /* tiles, the last ones, that the CPU works on */
@@ -115,6 +116,12 @@ uint32_t plan_batch_of(const struct plan *plan, uint32_t tile);
 static inline uint32_t plan_devices(const struct plan *plan)
 {
     return plan->devices > 1 ? plan->devices : 1;
+}
+
+/* Returns how many GPUs these are. */
+static inline uint32_t plan_gpus(const struct plan *plan)
+{
+    return plan->sharing == SHARING_NONE ? plan_devices(plan) : 1;
 }
 
 /* Batches are dealt over the devices in turn, but where there is a halo; by links, every batch

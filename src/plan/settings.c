@@ -15,6 +15,7 @@ const char *const alloc_names[] = {"once", "loop", "async", "pool", NULL};
 const char *const copy_names[] = {"whole", "2d", "rows", NULL};
 const char *const carry_names[] = {"device", "callback", "sync", NULL};
 const char *const spread_names[] = {"tiles", "chain", NULL};
+const char *const sharing_names[] = {"none", "slices", "mps", NULL};
 const char *const exchange_names[] = {"auto", "peer", "host", NULL};
 const char *const hide_names[] = {"yes", "no", NULL};
 const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};

@@ -64,6 +64,7 @@ struct settings {
     const char *device;   /* "auto", "cuda", "cuda:1", "sim:h200", "sim:h200*4" */
     uint32_t devices;     /* how many that are; 0 stands for 1 */
     enum spread spread;   /* what each of several devices does */
+    enum sharing sharing;
     enum exchange exchange;
     uint32_t halo;  /* stencil: rows that devices hand each other */
     uint32_t steps; /* stencil: as often; 0 stands for 1 */
@@ -180,10 +181,12 @@ enum status settings_refuse_size(const struct settings *settings, double part,
 extern const char *const order_names[],
     *const layout_names[], *const memory_names[],
                                *const alloc_names[],
-                                   *const copy_names[], *const carry_names[],
-                                                            *const issue_names[],
-                                                                *const hide_names[],
-                                                                    *const spread_names[],
-                                                                        *const exchange_names[];
+                                   *const copy_names[],
+                                       *const carry_names[],
+                                           *const issue_names[],
+                                               *const hide_names[],
+                                                   *const spread_names[],
+                                                       *const exchange_names[],
+                                                           *const sharing_names[];
 
 #endif

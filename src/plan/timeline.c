@@ -125,6 +125,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     } else {
         timeline->issue_count = plan->op_count;
         timeline->devices = plan->devices;
+        timeline->sharing = plan->sharing;
         timeline->streams = plan->streams;
         if (plan->stream_kinds != NULL)
             memcpy(timeline->stream_kinds, plan->stream_kinds, plan->streams);

@@ -104,6 +104,7 @@ struct timeline {
     const char **names; /* of kernels, by link: owned, what they point to is not */
     uint32_t name_count;
     uint32_t devices;        /* as in the plan: 0 stands for 1 */
+    enum sharing sharing;    /* likewise: these are processes on one device */
     struct ranks_seen ranks; /* the processes that shared the run; none where there was one */
     struct numa_seen numa;   /* where devices and buffers are, of a real device that tells */
     uint32_t streams;        /* as in the plan */

@@ -109,7 +109,7 @@ static int64_t host_floor_ns(const struct machine *machine, const struct plan *p
 static int64_t fill_floor_ns(const struct machine *machine, const struct plan *plan)
 {
     const struct kernel *last = plan_last_kernel(plan);
-    const uint32_t devices = plan_devices(plan);
+    const uint32_t devices = plan_gpus(plan);
     const double batches = ceil((double)plan_batches(plan) / devices);
     const double elements = (double)plan->elements / devices;
     double kernels_ns = 0;
@@ -156,12 +156,12 @@ enum status tune_simulate(const struct settings *settings, const struct machine 
     if (status != STATUS_OK)
         return status;
     *ops += count_ops(&plan);
-    if (plan_device_bytes(&plan) / plan_devices(&plan) > machine->memory_bytes)
+    if (plan_device_bytes(&plan) / plan_gpus(&plan) > machine->memory_bytes)
         status = error_set(error, STATUS_FAILED,
                            "with %" PRIu32 " tiles in %" PRIu32 " streams the plan needs %s of "
                            "device memory, more than %s has",
                            settings->tiles, settings->streams,
-                           units_bytes(plan_device_bytes(&plan) / plan_devices(&plan), text),
+                           units_bytes(plan_device_bytes(&plan) / plan_gpus(&plan), text),
                            machine->name);
     else
         status = simulator_time(machine, 0, &plan, time_ns, error);

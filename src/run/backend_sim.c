@@ -53,7 +53,8 @@ static enum status load(const char *argument, const struct settings *settings,
         return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
     enum status status = machine_load(machine, name, error);
     free(name);
-    if (status == STATUS_OK && devices > machine->devices)
+    const bool apart = settings->sharing == SHARING_NONE;
+    if (status == STATUS_OK && apart && devices > machine->devices)
         status = error_set(
             error, STATUS_USAGE,
             "--device=sim:%s: the machine %s has %" PRIu32 " device%s (devices in its file)",
@@ -104,7 +105,7 @@ static enum status refuse(struct backend *backend, const struct workload *worklo
 {
     if (sim_check(backend, workload->plan, error) != STATUS_OK)
         return error->status;
-    uint64_t needed = plan_device_bytes(workload->plan) / plan_devices(workload->plan);
+    uint64_t needed = plan_device_bytes(workload->plan) / plan_gpus(workload->plan);
     char needed_text[UNITS_TEXT], there_text[UNITS_TEXT];
     if (needed > backend->machine.memory_bytes)
         return error_set(
@@ -112,7 +113,7 @@ static enum status refuse(struct backend *backend, const struct workload *worklo
             "the plan needs %s of device memory%s and the machine %s has %s (ways 3 "
             "and 4 need only a slot per stream)",
             units_bytes(needed, needed_text),
-            plan_devices(workload->plan) > 1 ? " on each device" : "", backend->machine.name,
+            plan_gpus(workload->plan) > 1 ? " on each device" : "", backend->machine.name,
             units_bytes(backend->machine.memory_bytes, there_text));
     return STATUS_OK;
 }

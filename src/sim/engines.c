@@ -146,7 +146,8 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
 enum status copies_accept(struct simulation *sim, uint32_t op)
 {
     const uint32_t index =
-        COPY_ENGINES * sim->lanes[stream_of(sim, op)].device + facts_of(sim, op)->copy_engine;
+        (sim->devices > 1 ? COPY_ENGINES * sim->lanes[stream_of(sim, op)].device : 0) +
+        facts_of(sim, op)->copy_engine;
     struct copy_engine *engine = &sim->copies[index];
     if (op == engine->follower)
         line_push_front(sim, &engine->line, op);
@@ -290,9 +291,9 @@ enum status turns_end(struct simulation *sim, struct turn_engine *engine)
     return status == STATUS_OK ? turn_begin_next(sim, engine) : status;
 }
 
-int64_t callbacks_told_ns(struct simulation *sim)
+int64_t callbacks_told_ns(struct simulation *sim, uint32_t process)
 {
-    struct turn_engine *thread = &sim->callbacks;
+    struct turn_engine *thread = &sim->callbacks[process];
     int64_t idle_ns = later(thread->awake_ns, thread->done_ns);
     int64_t told_ns = sim->now + rule_callback_told_ns(sim->machine, 0);
     if (thread->op == NONE && sim->now > idle_ns)

@@ -1,6 +1,7 @@
 /* host.c - the host's threads and their calls, what these cost and how long they wait (rule 6).
  *
- * A built plan has one thread, which makes one call behind another. Those of a recorded plan
+ * A built plan has one thread, or one for each process, which makes one call behind another.
+ * Those of a recorded plan
  * make their own calls, in the order of the plan, without regard to each other: a sync, an
  * allocation, a call that waits or a full queue holds up its own thread. What one thread does
  * for another is told by streams, events and syncs alone, and all of them go by the order of
@@ -17,8 +18,10 @@
 /* Returns the thread that makes the call for `op`. */
 static struct host_thread *thread_of(struct simulation *sim, uint32_t op)
 {
-    bool alone = sim->next_in_thread == NULL;
-    return &sim->threads[alone ? 0 : sim->plan->recorded->ops[op].thread];
+    if (sim->next_in_thread == NULL)
+        return &sim->threads[0];
+    const struct plan_recorded *recorded = sim->plan->recorded;
+    return &sim->threads[recorded != NULL ? recorded->ops[op].thread : process_of(sim, op)];
 }
 
 static uint32_t next_call(const struct simulation *sim, uint32_t op)
@@ -42,7 +45,7 @@ enum status host_set_up(struct simulation *sim)
 {
     const struct plan_recorded *recorded = sim->plan->recorded;
     sim->first_caller = sim->first_woken = NONE;
-    sim->thread_count = recorded != NULL ? recorded->threads : 1;
+    sim->thread_count = recorded != NULL ? recorded->threads : sim->processes;
     sim->calls_wait = rule_calls_may_wait(sim->plan);
     size_t threads = sim->thread_count + (size_t)1;
     sim->threads = malloc(threads * sizeof *sim->threads);

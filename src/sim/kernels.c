@@ -261,7 +261,9 @@ static enum status set_rate(struct simulation *sim, struct gpu *gpu, uint32_t in
     struct block_group *group = &gpu->groups[index];
     double sweep =
         isnan(group->measured_ns) ? modelled_sweep_ns(sim, gpu, group) : group->measured_ns;
-    if (sweep == group->sweep_ns)
+    if (sim->sliced && !slices_holds(sim, gpu))
+        sweep = INFINITY;
+    if (sweep == group->sweep_ns && !isinf(sweep))
         return STATUS_OK;
     if (sim->now > group->since_ns) {
         group->left -= (double)(sim->now - group->since_ns) / group->sweep_ns;
@@ -269,6 +271,8 @@ static enum status set_rate(struct simulation *sim, struct gpu *gpu, uint32_t in
     }
     group->sweep_ns = sweep;
     group->stamp = ++sim->stamps;
+    if (isinf(sweep))
+        return STATUS_OK; /* its process has to wait for its turn */
     /* Rounded up, so that kernels far below a nanosecond still take their time together; but
      * not for what is left of the doubles' own rounding. */
     int64_t left_ns = machine_ceil_ns(group->left * sweep - 1e-6);
@@ -352,12 +356,25 @@ static enum status place_front(struct simulation *sim, struct gpu *gpu, struct l
 static enum status place_blocks(struct simulation *sim, struct gpu *gpu)
 {
     enum status status = STATUS_OK;
-    for (int level = 0; level < sim->level_count; level++) {
+    const bool holds = !sim->sliced || slices_holds(sim, gpu);
+    for (int level = 0; level < sim->level_count && holds; level++) {
         bool goes_on = true;
         while (gpu->levels[level].first != NONE && goes_on && status == STATUS_OK)
             status = place_front(sim, gpu, &gpu->levels[level], &goes_on);
     }
-    return status == STATUS_OK ? set_rates(sim, gpu) : status;
+    if (status == STATUS_OK)
+        status = set_rates(sim, gpu);
+    return status == STATUS_OK && sim->sliced ? slices_look(sim) : status;
+}
+
+enum status kernels_turn(struct simulation *sim, uint32_t stamp)
+{
+    if (stamp != sim->slices.stamp)
+        return STATUS_OK;
+    enum status status = slices_turn(sim);
+    struct gpu *gpu = &sim->gpus[sim->slices.holder]; /* stops, or goes on */
+    gpu->rates_hold = false;
+    return status == STATUS_OK ? place_blocks(sim, gpu) : status;
 }
 
 enum status kernels_accept(struct simulation *sim, uint32_t op)
@@ -367,6 +384,7 @@ enum status kernels_accept(struct simulation *sim, uint32_t op)
     sim->ops[op].launch.to_place = launch_blocks(sim, kernel);
     sim->ops[op].launch.running = 0;
     struct gpu *gpu = &sim->gpus[sim->lanes[kernel->stream].device];
+    gpu->kernels_due -= sim->sliced;
     struct line *line = &gpu->levels[priority - sim->most_urgent];
     bool waits = line->first != NONE; /* behind one that could not be placed */
     line_push(sim, line, op);

@@ -55,14 +55,16 @@ bool sync_passes(struct simulation *sim, uint32_t op)
     return true;
 }
 
-/* Returns true if all ops of domain `index` that come before op `op` in the plan have ended. */
+/* Returns true if all ops of domain `index` that come before op `op` in the plan, and that its
+ * process issued, have ended. */
 static bool domain_has_ended(struct simulation *sim, int index, uint32_t op)
 {
-    uint32_t *first = &sim->first_unended[index];
+    const uint32_t process = process_of(sim, op);
+    uint32_t *first = &sim->first_unended[index][process];
     for (; *first < op; ++*first) {
         const struct op *before = op_at(sim, *first);
         if (!sim->ops[*first].ended && op_in_stream(before->kind) &&
-            in_domain(sim, index, before->stream))
+            in_domain(sim, index, before->stream) && process_of(sim, *first) == process)
             return false;
     }
     return true;
@@ -140,7 +142,8 @@ void simulation_pass_op(struct simulation *sim, uint32_t op)
     sim->ended++;
     lane->head = sim->ops[op].next_in_stream;
     wake_callers(sim, &lane->first_caller);
-    if (op == sim->first_unended[DOMAIN_ALL] || op == sim->first_unended[DOMAIN_LEGACY])
+    if (op == sim->first_unended[DOMAIN_ALL][lane->process] ||
+        op == sim->first_unended[DOMAIN_LEGACY][lane->process])
         wake_callers(sim, &sim->first_caller);
     if (sim->domains != NULL)
         sync_op_ended(sim, op);

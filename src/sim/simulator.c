@@ -15,13 +15,19 @@
 /* --- streams and hardware queues --- */
 
 /* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
+/* Returns the driver's thread for callbacks of the process that issued `op`. */
+static struct turn_engine *callbacks_of(struct simulation *sim, uint32_t op)
+{
+    return &sim->callbacks[sim->lanes[stream_of(sim, op)].process];
+}
+
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = kind_of(sim, op);
     if (facts_of(sim, op)->is_launch)
         return kernels_accept(sim, op);
     if (kind == OP_CALLBACK)
-        return turns_accept(sim, &sim->callbacks, op);
+        return turns_accept(sim, callbacks_of(sim, op), op);
     if (kind == OP_CPU)
         return turns_accept(sim, &sim->cpu, op);
     return copies_accept(sim, op);
@@ -88,7 +94,7 @@ static int64_t callback_ready_ns(struct simulation *sim, uint32_t op)
 {
     const struct lane_state *lane = &sim->lanes[stream_of(sim, op)];
     bool goes_on = lane->last_end_ns == sim->now && lane->last_kind == OP_CALLBACK;
-    return goes_on ? sim->now : callbacks_told_ns(sim);
+    return goes_on ? sim->now : callbacks_told_ns(sim, sim->lanes[stream_of(sim, op)].process);
 }
 
 static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
@@ -97,6 +103,8 @@ static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
     int64_t ready = callback ? callback_ready_ns(sim, op) : head_ready_ns(sim, op, woken);
     if (sim->plan->issue == ISSUE_GRAPH && kind_of(sim, op) != OP_CPU)
         ready = graph_ready_ns(sim, ready);
+    if (sim->sliced && facts_of(sim, op)->is_launch)
+        sim->gpus[sim->lanes[stream_of(sim, op)].device].kernels_due++;
     int64_t delay = ready - sim->now;
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
@@ -242,10 +250,12 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
         return copies_end(sim, event->subject);
     case EVENT_TURNED:
         return copies_turn(sim, event->subject);
+    case EVENT_SLICE:
+        return kernels_turn(sim, event->stamp);
     case EVENT_BLOCKS:
         return kernels_end_blocks(sim, event->subject, event->stamp);
     case EVENT_CALLED:
-        return turns_end(sim, &sim->callbacks);
+        return turns_end(sim, callbacks_of(sim, event->subject));
     case EVENT_CPU:
         return turns_end(sim, &sim->cpu);
     case EVENT_LAUNCHED:
@@ -365,9 +375,12 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     struct simulation sim = {
         .machine = machine, .plan = plan, .timeline = timeline, .error = error};
     sim.by_node = plan_graph_by_node(plan, machine);
-    sim.devices = plan_devices(plan);
+    sim.devices = plan_gpus(plan);
+    sim.processes = plan->sharing != SHARING_NONE ? plan_devices(plan) : 1;
+    sim.sliced = plan->sharing == SHARING_SLICES && sim.processes > 1;
+    sim.gpu_count = sim.sliced ? sim.processes : sim.devices;
     sim.queues = sim.by_node ? plan->streams : queues > 0 ? queues : machine->queues;
-    sim.queue_count = sim.devices * rule_queue_count(sim.queues);
+    sim.queue_count = plan_devices(plan) * rule_queue_count(sim.queues);
     if (hooks != NULL)
         sim.hooks = *hooks;
     event_queue_init(&sim.events);

@@ -156,7 +156,7 @@ static enum status take_memory(struct simulation *sim)
     bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
     sim->hardware_queues = calloc(sim->queue_count, sizeof *sim->hardware_queues);
     bool levels = true;
-    for (uint32_t i = 0; i < sim->devices && levels; i++) {
+    for (uint32_t i = 0; i < sim->gpu_count && levels; i++) {
         sim->gpus[i].levels = calloc((size_t)sim->level_count, sizeof *sim->gpus[i].levels);
         levels = sim->gpus[i].levels != NULL;
     }
@@ -189,7 +189,7 @@ void simulation_free(struct simulation *sim)
     for (uint32_t i = 0; sim->hardware_queues != NULL && i < sim->queue_count; i++)
         event_queue_free(&sim->hardware_queues[i].blocked);
     free(sim->hardware_queues);
-    for (uint32_t i = 0; i < sim->devices; i++) {
+    for (uint32_t i = 0; i < sim->gpu_count; i++) {
         free(sim->gpus[i].levels);
         free(sim->gpus[i].groups);
     }
@@ -244,16 +244,18 @@ enum status simulation_set_up(struct simulation *sim)
     if (status != STATUS_OK)
         return status;
     for (uint32_t i = 0; i <= sim->plan->streams; i++)
-        sim->lanes[i] = (struct lane_state){.head = NONE,
-                                            .first_caller = NONE,
-                                            .unchecked = NONE,
-                                            .device = stream_device(sim, i),
-                                            .last_end_ns = NEVER,
-                                            .signal_ns = NEVER};
+        sim->lanes[i] =
+            (struct lane_state){.head = NONE,
+                                .first_caller = NONE,
+                                .unchecked = NONE,
+                                .device = sim->gpu_count > 1 ? stream_device(sim, i) : 0,
+                                .process = sim->processes > 1 ? stream_device(sim, i) : 0,
+                                .last_end_ns = NEVER,
+                                .signal_ns = NEVER};
     for (uint32_t i = 0; i < sim->queue_count; i++)
         sim->hardware_queues[i] =
             (struct hardware_queue){.engine = i / sim->queues, .front = NONE};
-    for (uint32_t i = 0; i < sim->devices; i++) {
+    for (uint32_t i = 0; i < sim->gpu_count; i++) {
         for (int level = 0; level < sim->level_count; level++)
             line_init(&sim->gpus[i].levels[level]);
         sim->gpus[i].blocks_ended_ns = -1;
@@ -265,10 +267,13 @@ enum status simulation_set_up(struct simulation *sim)
     sim->timer_count = sim->devices > 1 ? 1 + COPY_ENGINES * sim->devices : TIMERS_LEAST;
     for (uint32_t i = 0; i < sim->timer_count; i++)
         sim->timers[i].time_ns = TIMER_OFF;
-    line_init(&sim->callbacks.line);
+    for (uint32_t i = 0; i < sim->processes; i++) {
+        line_init(&sim->callbacks[i].line);
+        sim->callbacks[i].op = NONE;
+        sim->callbacks[i].awake_ns = sim->callbacks[i].done_ns = -RULE_SLEEP_BEFORE_NS;
+    }
     line_init(&sim->cpu.line);
-    sim->callbacks.op = sim->cpu.op = NONE;
-    sim->callbacks.awake_ns = sim->callbacks.done_ns = -RULE_SLEEP_BEFORE_NS;
+    sim->cpu.op = NONE;
     find_facts(sim);
     if (sim->plan->prefetches)
         find_prefetch_facts(sim);

@@ -7,6 +7,7 @@
  *   sim/ops.c        ops that others wait for; an op's start and end
  *   sim/host.c       the host's threads and their calls
  *   sim/engines.c    copies, callbacks, the CPU
+ *   sim/slices.c     whose turn it is where processes share a device
  *   sim/kernels.c    kernels
  *   sim/simulator.c  streams, hardware queues, graphs, the loop
  *
@@ -31,6 +32,7 @@ enum event_kind {
     EVENT_TURNED,   /* copy engine `subject` can take its next copy */
     EVENT_ISSUED,   /* the call of thread `subject` returns */
     EVENT_READY,    /* op `subject` may go to its engine */
+    EVENT_SLICE,    /* a process has had the device for a slice, or gets it */
     EVENT_BLOCKS,   /* block group `subject` ends, unless its rate changed since */
     EVENT_CALLED,   /* callback `subject` returns */
     EVENT_CPU,      /* the CPU has done op `subject` */
@@ -135,10 +137,11 @@ struct lane_state {
     uint32_t head;         /* its first op that has not ended, issued or not; or NONE */
     uint32_t first_caller; /* a thread whose own call waits for ops of the stream, or NONE */
     uint32_t unchecked;    /* the kernel that its next op has to be checked against, or NONE */
-    uint8_t device;
-    uint8_t last_kind;   /* kind_facts.engine_kind of its latest op on an engine */
-    int64_t last_end_ns; /* when that op ended, or NEVER */
-    int64_t signal_ns;   /* the latest end since then of what it waited for, or NEVER */
+    uint8_t device;        /* whose block slots its kernels take: a place in simulation.gpus */
+    uint8_t process;       /* that issues to it */
+    uint8_t last_kind;     /* kind_facts.engine_kind of its latest op on an engine */
+    int64_t last_end_ns;   /* when that op ended, or NEVER */
+    int64_t signal_ns;     /* the latest end since then of what it waited for, or NEVER */
 };
 
 /* Rule 5, per op; only machines with that rule have these. */
@@ -218,9 +221,19 @@ struct gpu {
     uint32_t group_end; /* those in use are before it, with free places between them */
     uint32_t group_capacity;
     uint32_t blocks_in_use, kernels_running;
+    uint32_t kernels_due;    /* that come next in their streams, and have yet to be accepted */
     int64_t blocks_ended_ns; /* when the last blocks made room for others */
     struct link_bytes link;  /* of all blocks that are resident, while rates are set */
     bool rates_hold;         /* nothing was placed and nothing has ended since they were set */
+};
+
+/* Whose kernels may run where processes take turns. */
+struct slices {
+    uint32_t holder, next; /* places in simulation.gpus */
+    bool changing;         /* from the one to the other: nobody's run */
+    bool posted;           /* an EVENT_SLICE is to come */
+    uint32_t stamp;        /* of the one that counts */
+    int64_t since_ns;      /* when the holder got the device */
 };
 
 struct simulation {
@@ -246,14 +259,18 @@ struct simulation {
     uint32_t first_unplaced;    /* with checks: no kernel before this op has blocks to place */
     struct waiters waiters;     /* those woken are streams whose head must be looked at */
 
-    uint32_t devices;
+    uint32_t devices;             /* with engines of their own */
+    uint32_t gpu_count;           /* places for blocks: a device's, or a process's turn on it */
+    uint32_t processes;           /* that issue, each with a thread */
     uint32_t queues, queue_count; /* of an engine of a device; of all */
     struct hardware_queue *hardware_queues;
     /* How many of each engine's queues hold something. */
     uint32_t waiting[QUEUE_KINDS * MACHINE_DEVICES_MAX];
     struct copy_engine copies[COPY_ENGINES * MACHINE_DEVICES_MAX];
-    struct turn_engine callbacks, cpu;
+    struct turn_engine callbacks[MACHINE_DEVICES_MAX], cpu; /* callbacks: of each process */
     struct gpu gpus[MACHINE_DEVICES_MAX];
+    bool sliced; /* processes take turns: */
+    struct slices slices;
     int level_count, most_urgent;
     struct launch_work works[CHAIN_MAX][2]; /* of each kernel: see kernel_work_of() */
     uint32_t stamps;                        /* wraps; no event waits for that long */
@@ -265,7 +282,8 @@ struct simulation {
     uint32_t *next_in_thread; /* per op, NONE: none; NULL: one thread makes all calls */
     uint32_t first_caller;    /* a thread whose own call waits for several streams, or NONE */
     uint32_t first_woken;     /* a thread whose own call may have its wait behind it, or NONE */
-    uint32_t first_unended[DOMAIN_COUNT]; /* no op of the domain before it has yet to end */
+    /* No op of the domain and the process before it has yet to end. */
+    uint32_t first_unended[DOMAIN_COUNT][MACHINE_DEVICES_MAX];
     bool took; /* memory was taken in stream order: the first such call is over */
     const struct kernel *loaded[CHAIN_MAX]; /* whose code is there; used with loads_lazily */
     uint32_t kernels_loaded;
@@ -291,6 +309,15 @@ static inline enum op_kind kind_of(const struct simulation *sim, uint32_t op)
 static inline uint32_t stream_of(const struct simulation *sim, uint32_t op)
 {
     return sim->ops[op].stream;
+}
+
+/* Returns the process that makes the call for `op`. Calls for no stream, which are the host's
+ * own, are made by the one that made the call before. */
+static inline uint32_t process_of(const struct simulation *sim, uint32_t op)
+{
+    while (sim->processes > 1 && op > 0 && op_at(sim, op)->stream >= sim->plan->streams)
+        op--;
+    return sim->processes > 1 ? sim->lanes[op_at(sim, op)->stream].process : 0;
 }
 
 static inline struct span *span_at(const struct simulation *sim, uint32_t op)
@@ -436,9 +463,9 @@ enum status host_return_call(struct simulation *sim, uint32_t op);
 enum status copies_accept(struct simulation *sim, uint32_t op);
 enum status turns_accept(struct simulation *sim, struct turn_engine *engine, uint32_t op);
 
-/* Returns when the driver's thread can run a callback to which its stream comes now: it is told
- * of it, and woken if it sleeps. */
-int64_t callbacks_told_ns(struct simulation *sim);
+/* Returns when the driver's thread of a process can run a callback to which its stream comes
+ * now: it is told of it, and woken if it sleeps. */
+int64_t callbacks_told_ns(struct simulation *sim, uint32_t process);
 enum status kernels_accept(struct simulation *sim, uint32_t op);
 
 /* The copy on engine `index` begins to move bytes; it has moved the last; the engine can take
@@ -450,5 +477,19 @@ enum status copies_turn(struct simulation *sim, uint32_t index);
 /* The op at work is done; the blocks of a group end, unless `stamp` has been overtaken. */
 enum status turns_end(struct simulation *sim, struct turn_engine *engine);
 enum status kernels_end_blocks(struct simulation *sim, uint32_t number, uint32_t stamp);
+
+/* A slice, or the change to another process, is over, unless `stamp` has been overtaken. */
+enum status kernels_turn(struct simulation *sim, uint32_t stamp);
+
+/* --- sim/slices.c: of a simulation that is `sliced` --- */
+
+/* Returns true if kernels of that process may run now. */
+bool slices_holds(const struct simulation *sim, const struct gpu *gpu);
+
+/* Takes note that kernels came or ended: it may be another process's turn. */
+enum status slices_look(struct simulation *sim);
+
+/* Does what the EVENT_SLICE that counts says. */
+enum status slices_turn(struct simulation *sim);
 
 #endif

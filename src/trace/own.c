@@ -52,6 +52,14 @@ static bool texts_add(struct own_texts *texts, const char *text, uint32_t *id)
 
 /* --- runs and rows --- */
 
+enum sharing own_sharing(const char *name)
+{
+    for (int i = SHARING_SLICES; name != NULL && sharing_names[i] != NULL; i++)
+        if (strncmp(name, sharing_names[i], strlen(sharing_names[i])) == 0)
+            return (enum sharing)i;
+    return SHARING_NONE;
+}
+
 struct own_facts *own_add_run(struct own_builder *builder)
 {
     struct own_run *runs =
@@ -270,6 +278,7 @@ static enum status finish_run(struct own_run *run, bool drawn_twice, struct trac
     timeline->launched_ns = facts->launched_ns;
     timeline->issue_unknown = facts->issue_unknown;
     timeline->devices = facts->devices;
+    timeline->sharing = facts->sharing;
     timeline->spans = run->spans;
     timeline->span_count = (uint32_t)run->count;
     run->spans = NULL;

@@ -22,7 +22,8 @@ struct own_facts {
     int64_t resolution_ns, launched_ns, limit_ns, busy_ns[ENGINE_WORKING];
     double speedup;   /* 0: not known */
     uint32_t devices; /* 0 stands for 1 */
-    int64_t pid;      /* of the run's events, in a Chrome trace; those of its devices follow */
+    enum sharing sharing;
+    int64_t pid; /* of the run's events, in a Chrome trace; those of its devices follow */
 };
 
 /* One op as it stands in the file. */
@@ -68,6 +69,9 @@ struct own_builder {
     size_t count, capacity;
     bool drawn_twice; /* the file may have an op on two tracks */
 };
+
+/* Returns the value of --share that `name` begins with; none where that is no such value. */
+enum sharing own_sharing(const char *name);
 
 /* Adds a run, whose facts the caller then fills. NULL: no memory. Moves those of other runs. */
 struct own_facts *own_add_run(struct own_builder *builder);

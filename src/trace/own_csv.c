@@ -165,9 +165,10 @@ static enum status read_devices(const struct reader *reader, struct own_facts *f
 
 static void read_settings(struct own_facts *facts, const char *text)
 {
-    const char *memory = strstr(text, "memory=");
+    const char *memory = strstr(text, "memory="), *share = strstr(text, " share=");
     facts->settled = true;
     facts->memory_known = memory != NULL;
+    facts->sharing = share != NULL ? own_sharing(share + strlen(" share=")) : SHARING_NONE;
     facts->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
 }
 

@@ -210,6 +210,7 @@ static enum status read_run(struct reader *reader, size_t index, json_t *run)
     if (devices < 0 || devices > MACHINE_DEVICES_MAX)
         return refuse(reader, reader->event, "run %zu has too many devices", index + 1);
     facts->devices = (uint32_t)devices;
+    facts->sharing = own_sharing(json_string_value(json_object_get(settings, "share")));
     facts->pid = json_integer_value(json_object_get(run, "pid"));
     copy_text(facts->name, sizeof facts->name, json_object_get(run, "name"));
     copy_text(facts->device, sizeof facts->device, json_object_get(run, "device"));

@@ -355,6 +355,7 @@ static void print_label(const struct picture *picture, const struct timeline *ti
 static void print_band(const struct picture *picture, const struct grid *grid, uint32_t group,
                        uint32_t devices)
 {
+    const bool shared = grid->timeline->sharing != SHARING_NONE;
     const uint32_t host = DEVICE_ENGINES * devices, engines = resource_count(devices) - host;
     uint32_t lanes = 0;
     if (devices == 1 || group > host || group % DEVICE_ENGINES != 0)
@@ -364,7 +365,8 @@ static void print_band(const struct picture *picture, const struct grid *grid, u
     if (lanes > 0 && group == host)
         fprintf(picture->out, "  host\n");
     else if (lanes > 0)
-        fprintf(picture->out, "  device %" PRIu32 "\n", group / DEVICE_ENGINES);
+        fprintf(picture->out, "  %s %" PRIu32 "\n", shared ? "process" : "device",
+                group / DEVICE_ENGINES);
 }
 
 static void print_grid(struct picture *picture, const struct timeline *timeline,

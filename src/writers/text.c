@@ -123,7 +123,10 @@ static void put_spread(const struct settings *settings, char *text, size_t room)
         snprintf(text, room, "; rows over devices, exchange %s",
                  settings->hide == HIDE_YES ? "beside the inner rows" : "behind each step");
     else if (settings_devices(settings) > 1)
-        snprintf(text, room, "; tiles over devices");
+        snprintf(text, room, "; tiles over %s",
+                 settings->sharing == SHARING_SLICES ? "processes, in time slices"
+                 : settings->sharing == SHARING_MPS  ? "processes, under MPS"
+                                                     : "devices");
 }
 
 static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])

@@ -53,10 +53,15 @@ void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
 {
     char device[3 * sizeof run->device], several[16] = "";
     const uint32_t devices = timeline_devices(&run->timeline);
+    const bool shared = run->timeline.sharing != SHARING_NONE && devices > 1;
     /* Where models differ, each is named. */
+    writer_clean(device, sizeof device, writer_device(run), true);
+    if (shared) {
+        snprintf(text, DEVICES_TEXT, "%s, shared by %" PRIu32 " processes", device, devices);
+        return;
+    }
     if (devices > 1 && strstr(writer_device(run), " + ") == NULL)
         snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
-    writer_clean(device, sizeof device, writer_device(run), true);
     snprintf(text, DEVICES_TEXT, "%s%s", several, device);
 }
 

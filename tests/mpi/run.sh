@@ -72,6 +72,8 @@ done <<'END'
 2 -w 1
 2 -k dgemm -n 256k --rows=512 --inner=64 -t 8
 4 -k transpose-fine --columns=1024 -t 16
+3 -k scale --share=slices -t 12
+4 -k sum --share=mps -w 1
 END
 ranks 4 -q -d sim:h200 -n 1M -t 13 -k scale
 check "no output: exit code $code" [ "$code" -eq 0 ]
@@ -105,15 +107,15 @@ done <<'END'
 4|each needs a tile|-d sim:h200 -t 3
 2|each rank has one device|-d sim:h200*2
 2|has 1 device|-d sim:c2050
-2|a scan|-d sim:h200 -k scan --carry=callback
-2|a stencil|-d sim:h200 -k stencil
-2|--spread=chain|-d sim:h200*2 -k scale,scale --spread=chain
-2|--ways=4|-d sim:h200 -w 4
-2|--pack|-d sim:h200 --pack
-2|--issue=auto|-d sim:h200 --issue=auto
+2|hands on from tile to tile|-d sim:h200 -k scan --carry=callback
+2|hands on from tile to tile|-d sim:h200 -k stencil
+2|--spread has|-d sim:h200*2 -k scale,scale --spread=chain
+2|--ways has|-d sim:h200 -w 4
+2|--pack has|-d sim:h200 --pack
+2|--issue chooses|-d sim:h200 --issue=auto
 2|issue=graph|-d sim:h200 --issue=graph
 2|memory=mapped|-d sim:h200 --memory=mapped
-2|--mistake|-d sim:h200 --mistake=one-stream
+2|--mistake is|-d sim:h200 --mistake=sync-in-loop
 2|--fix|-d sim:h200 --fix
 2|--model|-d sim:h200 --model=sim
 2|--emit|-d sim:h200 --emit=-
