@@ -28,9 +28,9 @@ copies-bind: -k sum -n 16M -t 64 -s 2
     exit 77
 }
 
-# took NAME COMMAND...: adds the milliseconds that a run took to out/NAME.
+# took FILE COMMAND...: adds the milliseconds that a run took to out/FILE.
 took() {
-    name=$1
+    file=$1
     shift
     "$@" --format=csv >"$out/run" 2>"$out/err" || {
         echo "$0: $* failed: $(tail -n 1 "$out/err")" >&2
@@ -38,7 +38,7 @@ took() {
     }
     sed 's/"[^"]*"//g' "$out/run" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["verified"] != "true" { print "not verified"; exit 1 }
-        { print $at["time_ms"] }' >>"$out/$name" || {
+        { print $at["time_ms"] }' >>"$out/$file" || {
         echo "$0: $*: a wrong result" >&2
         exit 1
     }

@@ -13,7 +13,13 @@ $(OBJ)/bin/pipeline-mpi: PROGRAM_LIBS = $(LIBS) $(CUDA_LIBS) $(MPI_LIBS)
 $(OBJ)/bin/pipeline-mpi: $(OBJ)/src/app/main.o $(BENCH_OBJECTS) $(MPI_OBJECTS) \
 	$(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(OBJECTS))
 
+# The ranks' clocks, each of which is made to be off.
+$(OBJ)/tests/mpi/clocks.o: ROOM_CFLAGS += $(MPI_INCLUDES)
+$(OBJ)/bin/clocks-check: PROGRAM_LIBS = -Wl,--wrap=clock_now_ns $(LIBS) $(CUDA_LIBS) $(MPI_LIBS)
+$(OBJ)/bin/clocks-check: $(OBJ)/tests/mpi/clocks.o $(MPI_OBJECTS) \
+	$(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(OBJECTS))
+
 # Exits with 77 where Open MPI is missing.
 .PHONY: check-ranks
-check-ranks: $(O)/pipeline $(if $(MPICC),$(O)/pipeline-mpi)
+check-ranks: $(O)/pipeline $(if $(MPICC),$(O)/pipeline-mpi $(O)/clocks-check)
 	$(Q)tests/mpi/run.sh $(O)

@@ -98,7 +98,7 @@ TIMEOUT ?= 300
 check: check-programs
 	$(Q)TIMEOUT=$(TIMEOUT) $(if $(ASAN),PIPELINE_TESTS=quick) tests/run-suites.sh $(O) emulator all
 
-check-programs: $(O)/check $(O)/check-emulator $(O)/hostile $(O)/pipeline $(NVTX_TESTS) $(RECORD_TESTS) $(RECORDER_TESTS) $(NO_MEMORY) $(PAGES)
+check-programs: $(if $(MPICC),$(O)/clocks-check) $(O)/check $(O)/check-emulator $(O)/hostile $(O)/pipeline $(NVTX_TESTS) $(RECORD_TESTS) $(RECORDER_TESTS) $(NO_MEMORY) $(PAGES)
 
 # The page of --timeline=FILE.html in a headless Chromium; says so where that can't be had.
 .PHONY: check-browser

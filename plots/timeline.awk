@@ -520,6 +520,8 @@ function provenance(    i, item, seen, text, timing, several) {
     for (i = FROM; i <= TO; i++) {
         several = INFO[i, "devices"] > 1 ? INFO[i, "devices"] " x " : ""
         item = listed(INFO[i, "source"], several INFO[i, "device"])
+        if (several != "" && SET[i, "share"] ~ /slices|mps/)
+            item = listed(INFO[i, "source"], listed(INFO[i, "device"], "shared by " INFO[i, "devices"] " processes"))
         if (item == "" || (item in seen))
             continue
         seen[item] = 1

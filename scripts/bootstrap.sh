@@ -8,7 +8,7 @@ set -eu
 
 build="gcc make pkg-config libjansson-dev"
 test="$build g++ check clang-format-14 cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
-deep="$test clang libclang-rt-14-dev libomp-dev valgrind cmark-gfm weasyprint lld wasi-libc libclang-rt-14-dev-wasm32"
+deep="$test libopenmpi-dev openmpi-bin clang libclang-rt-14-dev libomp-dev valgrind cmark-gfm weasyprint lld wasi-libc libclang-rt-14-dev-wasm32"
 lab="$build clang lld wasi-libc libclang-rt-14-dev-wasm32"
 mpi="$build libopenmpi-dev openmpi-bin"
 lecture="$lab cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"

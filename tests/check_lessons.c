@@ -112,6 +112,8 @@ static const struct claim {
     {"37-managed", "page-faults", "prefetched", 1.6, 2},
     {"37-managed", "prefetched", "copied", 5, 6},
     {"37-managed", "mapped", "copied", 1, 1.15},
+    {"38-processes", "in-slices", "one-process", 3.3, 4},
+    {"38-processes", "in-slices", "under-mps", 3.6, 4.4},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 

@@ -70,7 +70,7 @@ static bool is_taken(const struct machine_field *field)
            strcmp(field->key, "take_first_ns") == 0;
 }
 
-/* What is not measured is what the machine file that stands for the device says, or, where
+/* Takes what is not measured from the machine file that stands for the device, or, where
  * there is none, what a file means that leaves it out. */
 static void take_the_rest(struct rig *rig)
 {

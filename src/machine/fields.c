@@ -44,7 +44,7 @@ static const char *const shared_words[MACHINE_SHARED_COUNT] = {
 enum { MACHINE_ROW_SIZES(ROW_PLACE) ROW_PLACES };
 _Static_assert((int)ROW_PLACES == (int)MACHINE_ROW_SIZE_COUNT, "a figure for each size of row");
 
-/* What rows of a size are slowed down to nobody guesses: not at all. */
+/* Rows of a size are not slowed down where nobody has measured it. */
 #define ROW_SHARE(bytes)                                                                       \
     {"rows",                                                                                   \
      "h2d_share_" #bytes,                                                                      \

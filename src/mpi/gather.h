@@ -4,8 +4,8 @@
 
 #include "run/backend.h"
 
-/* What a rank knows of its part of a measured run. All ranks run the same program, so that it
- * is sent as it is. */
+/* This is what a rank knows of its part of a measured run. All ranks run the same program, so
+ * that it is sent as it is. */
 struct rank_run {
     struct run_times times;
     int64_t resolution_ns;

@@ -21,7 +21,7 @@ extern struct world world;
 /* Starts MPI, and learns who is there. STATUS_FAILED where MPI's library knows no threads. */
 enum status world_join(int *argc, char ***argv, struct error *error);
 
-/* As ranks_agree(). */
+/* Does what ranks_agree() does. */
 enum status world_agree(enum status status, struct error *error);
 
 /* Returns this rank's host. */

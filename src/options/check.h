@@ -19,6 +19,17 @@ const char *check_label(const struct judged *run, enum option_id id, char text[L
 enum status check_refuse_pair(const struct judged *run, enum option_id one, const char *between,
                               enum option_id other, const char *rest);
 
+/* Returns true where an input file tells the number of elements later, and the checks of it
+ * then come again. */
+bool check_elements_are_open(const struct judged *run);
+
+/* Refuse what does not go with the host's memory, with tiles that lie apart in it or are
+ * columns of a matrix, and with memory of the device that is taken for each tile. */
+enum status check_memory(const struct judged *run);
+enum status check_scatter(const struct judged *run);
+enum status check_copy(const struct judged *run);
+enum status check_alloc(const struct judged *run);
+
 /* Refuses for several devices what works on one alone, or is known of one alone; and for one
  * what needs several. */
 enum status check_devices(const struct judged *run);

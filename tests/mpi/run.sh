@@ -91,6 +91,14 @@ check "--version by one rank" [ "$(wc -l <out)" -eq 1 ]
 ranks 2 -q -d sim:h200 -n 1M --dry-run
 check "--dry-run: exit code $code" [ "$code" -eq 0 ]
 
+# --- clocks that are off -----------------------------------------------------------------------------
+for number in 2 4; do
+    timeout 60 mpirun -n "$number" "$build/clocks-check" >out 2>err </dev/null
+    code=$?
+    check "$number clocks: exit code $code: $(cat out)" [ "$code" -eq 0 ]
+    check "$number clocks: none" grep -q '^clocks: 0 of ' out
+done
+
 # --- refusals: one line, by one rank ----------------------------------------------------------------
 # refused CODE WORDS: what ranks or mpirun did just now.
 refused() {
