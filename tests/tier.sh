@@ -81,8 +81,9 @@ deep_steps() {
     step emit env PIPELINE_TESTS=deep CK_RUN_SUITE=emit "$build/check"
     step hostile "$build/hostile" --seed=2 --inputs=6000
     step asan-hostile "$build/hostile" --seed=3 --inputs=1200 --program="$build/asan/pipeline"
+    # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
     # shellcheck disable=SC2086 # a word for each suite
-    step valgrind env CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
+    step valgrind env JOBS="$(nproc)" CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
     step memory tests/hostile/no_memory.sh "$build" --runs=2500
