@@ -11,12 +11,6 @@ enum { LAUNCHES_MAX = 1 << 24 };
 
 /* --- tiles --- */
 
-bool check_elements_are_open(const struct judged *run)
-{
-    return run->origins != NULL && run->settings->input != NULL &&
-           !run->settings->elements_given;
-}
-
 /* Refuses elements that are no whole rows or columns, or tiles that would not be. */
 static enum status refuse_units(const struct judged *run, const struct kernel *kernel)
 {
