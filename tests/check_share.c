@@ -198,8 +198,10 @@ START_TEST(test_the_limit_is_one_device_s)
 }
 END_TEST
 
-/* What four ranks on one H200 took (bench/results/h200-2026-11-26-share-blind.txt), and as many
- * kernels of 5 us one by one (h200-2026-11-26-experiments-share.csv). */
+/* Four ranks on one H200 took these times, the first of them in
+ * bench/results/h200-2026-11-26-share-run.txt and the others in
+ * h200-2026-11-26-share-blind.txt.
+ */
 START_TEST(test_an_h200)
 {
     static const struct {
