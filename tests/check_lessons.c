@@ -469,6 +469,7 @@ END_TEST
 START_TEST(test_heads)
 {
     char listed[COMMAND_MAX];
+    char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
     ck_assert_int_eq(program_run("list lessons"), 0);
     for (const struct embedded *text = lesson_texts; text->name != NULL; text++) {
         struct lesson lesson;
@@ -484,7 +485,11 @@ START_TEST(test_heads)
         assert_says(program_out, lesson.title);
         snprintf(listed, sizeof listed, " pipeline lesson %d\n", atoi(text->name));
         assert_has(program_out, listed);
+        snprintf(listed, sizeof listed, "\n- [%s](#%s): %s\n", text->name, text->name,
+                 lesson.question);
+        ck_assert_msg(strstr(page, listed) != NULL, "docs/lessons.md doesn't list %s", listed);
     }
+    free(page);
 }
 END_TEST
 
