@@ -101,9 +101,10 @@ END_TEST
 START_TEST(every_wait_is_needed)
 {
     const struct machine machine = h200();
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 8; variant++) {
         struct settings settings = halo_settings(variant & 1 ? 3 : 2, 6, 5, 2, 4);
         settings.hide = variant & 2 ? HIDE_NO : HIDE_YES;
+        settings.exchange = variant & 4 ? EXCHANGE_HOST : EXCHANGE_PEER;
         struct plan plan = plan_of(&settings, &machine);
         struct error error = {0};
         uint32_t waits = 0;
@@ -137,6 +138,8 @@ static struct settings drawn(uint64_t *state)
     settings.elements = settings.columns * rows * tiles;
     settings.hide = (enum hide)test_random_below(state, 2);
     settings.memory = (enum memory)test_random_below(state, MEMORY_MAPPED);
+    if (devices > 1)
+        settings.exchange = (enum exchange)test_random_below(state, EXCHANGE_HOST + 1);
     return settings;
 }
 
@@ -225,11 +228,12 @@ static enum status run_spoiled(struct settings *settings, const struct spoil *sp
 START_TEST(nothing_can_be_left_out)
 {
     static const enum op_kind kinds[] = {OP_PEER, OP_KERNEL, OP_MEMSET, OP_H2D, OP_D2H};
-    for (enum hide hide = HIDE_YES; hide <= HIDE_NO; hide++) {
+    for (int variant = 0; variant < 4; variant++) {
         struct settings settings = halo_settings(3, 3, 9, 2, 3);
-        settings.hide = hide;
+        settings.hide = variant & 1 ? HIDE_NO : HIDE_YES;
+        settings.exchange = variant & 2 ? EXCHANGE_HOST : EXCHANGE_PEER;
         ck_assert_int_eq(run_spoiled(&settings, NULL), STATUS_OK);
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        for (size_t i = variant & 2 ? 1 : 0; i < sizeof kinds / sizeof kinds[0]; i++) {
             struct spoil spoil = {kinds[i], 0};
             enum status status;
             while ((status = run_spoiled(&settings, &spoil)) != STATUS_USAGE) {
@@ -256,6 +260,10 @@ static const char *const right[] = {
     "-n 1M --columns=1M -t 1 -d sim:h200 --halo=9",
     "-d sim:h200*4 --memory=pageable",
     "-d sim:h200*4 --memory=registered --exchange=peer",
+    "--exchange=host",
+    "-d sim:h200*4 --exchange=host --hide=no --steps=8",
+    "-d sim:h200*3 -t 7 -n 7000 --columns=10 --halo=64 --exchange=host --memory=pageable",
+    "--exchange=host --steps=1",
     "--tiles=auto",
     "--connections=1",
     "-d sim:h200 -t 1 -n 35 --columns=7 --halo=20",
@@ -427,7 +435,7 @@ static const struct {
     {"--scatter", "--scatter"},
     {"--carry=sync", "--carry"},
     {"--blocks=100", "--blocks"},
-    {"--exchange=host", "from device to device"},
+    {"-d sim:h200 --exchange=host", "is about several devices"},
     {"--spread=chain", "all work on together"},
     {"-d sim:h200*5", "has 4 devices"},
     {"-k scale,stencil", "stencil can't follow scale"},

@@ -38,7 +38,7 @@ static void check_portions(const struct plan *plan)
     for (uint32_t device = 0; device < plan->devices; device++) {
         struct plan portion;
         struct error error = {0};
-        ck_assert_msg(plan_portion(plan, device, &portion, &error) == STATUS_OK, "%s",
+        ck_assert_msg(plan_portion(plan, device, NULL, &portion, &error) == STATUS_OK, "%s",
                       error.text);
         ck_assert_msg(plan_validate(&portion, &error) == STATUS_OK, "%s", error.text);
         ck_assert_msg(hazards_refuse(&portion, &error) == STATUS_OK, "%s", error.text);
@@ -48,7 +48,8 @@ static void check_portions(const struct plan *plan)
             const int count = op_accesses(&portion.ops[i], access);
             ck_assert_uint_lt(portion.ops[i].stream, portion.streams);
             if (portion.ops[i].tile >= 0)
-                ck_assert(plan_portion_has_tile(plan, (uint32_t)portion.ops[i].tile, device));
+                ck_assert_uint_eq(plan_result_device(plan, (uint32_t)portion.ops[i].tile),
+                                  device);
             for (int k = 0; k < count; k++)
                 ck_assert_uint_le(access[k].range.offset + access[k].range.bytes,
                                   portion.buffer_bytes[access[k].range.buffer]);
@@ -79,7 +80,121 @@ START_TEST(portions_are_the_plan)
 }
 END_TEST
 
-/* What one device hands to another is in no portion. */
+/* A plan of each kind that hands something on from device to device, by the host. */
+static struct plan plan_that_crosses(int kind)
+{
+    struct settings settings = small(kind < 2   ? "scan,scan-exclusive"
+                                     : kind < 4 ? "scale,scale,scale"
+                                                : "stencil");
+    settings.order = kind == 1 ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = kind == 1 || kind == 3 ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.carry = kind < 2 ? CARRY_CALLBACK : CARRY_DEVICE;
+    settings.spread = kind == 2 || kind == 3 ? SPREAD_CHAIN : SPREAD_TILES;
+    settings.exchange = EXCHANGE_HOST;
+    settings.callbacks = kind == 2;
+    if (kind >= 4) {
+        settings.columns = 100;
+        settings.halo = 2;
+        settings.steps = 5;
+        settings.tiles = 12;
+        settings.elements = 100 * 12 * 8;
+        settings.hide = kind == 5 ? HIDE_NO : HIDE_YES;
+    }
+    return plan_of(&settings, 3);
+}
+enum { KINDS_THAT_CROSS = 6 };
+
+static uint32_t device_of(const struct plan *plan, const struct op *op)
+{
+    return plan_stream_home(plan, op->stream).device;
+}
+
+/* Returns true if an op of the device touches the range, as said, from op `first` to op `end`.
+ */
+static bool is_touched(const struct plan *plan, const struct range *range, uint32_t device,
+                       bool writes, uint32_t first, uint32_t end)
+{
+    struct access access[OP_ACCESS_MAX];
+    for (uint32_t i = first; i < end; i++) {
+        const int count = op_accesses(&plan->ops[i], access);
+        for (int k = 0; k < count && device_of(plan, &plan->ops[i]) == device; k++)
+            if (!access[k].writes == !writes && range_equal(&access[k].range, range))
+                return true;
+    }
+    return false;
+}
+
+/* Each crossing has a record of its sender's, and a wait of its receiver's that is behind it;
+ * its bytes are written before the one and read after the other. All else is the portions'. */
+START_TEST(what_crosses_is_listed)
+{
+    struct plan plan = plan_that_crosses(_i), portion;
+    struct crossings crossings;
+    struct error error = {0};
+    ck_assert_msg(crossings_find(&plan, &crossings, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_uint_gt(crossings.count, 3);
+    ck_assert_uint_gt(crossings.parcel_count, 3);
+    for (uint32_t i = 0; i < crossings.count; i++) {
+        const struct crossing *crossing = &crossings.all[i];
+        uint32_t wait = crossing->record;
+        ck_assert_int_eq(plan.ops[crossing->record].kind, OP_RECORD);
+        ck_assert_uint_eq(device_of(&plan, &plan.ops[crossing->record]), crossing->from);
+        ck_assert_uint_eq(crossings.flags[crossing->record], crossing->flag);
+        while (++wait < plan.op_count &&
+               (plan.ops[wait].kind != OP_WAIT || crossings.flags[wait] != crossing->flag ||
+                device_of(&plan, &plan.ops[wait]) != crossing->to))
+            continue;
+        ck_assert_uint_lt(wait, plan.op_count);
+        for (uint32_t k = 0; k < crossings.parcel_count; k++) {
+            const struct parcel *parcel = &crossings.parcels[k];
+            if (parcel->crossing != i)
+                continue;
+            ck_assert(
+                is_touched(&plan, &parcel->range, crossing->from, true, 0, crossing->record));
+            ck_assert(
+                is_touched(&plan, &parcel->range, crossing->to, false, wait, plan.op_count));
+        }
+    }
+    uint32_t all = 0;
+    for (uint32_t device = 0; device < 3; device++) {
+        ck_assert_msg(plan_portion(&plan, device, &crossings, &portion, &error) == STATUS_OK,
+                      "%s", error.text);
+        all += portion.op_count;
+        plan_free(&portion);
+    }
+    ck_assert_uint_eq(all, plan.op_count);
+    crossings_free(&crossings);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Where a device does not wait for what it reads, nothing can bring it. */
+START_TEST(what_nobody_waits_for_is_refused)
+{
+    struct plan plan = plan_that_crosses(_i);
+    struct crossings crossings;
+    struct error error = {0};
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < plan.op_count; i++) {
+        const struct op kept = plan.ops[i];
+        if (kept.kind != OP_WAIT)
+            continue;
+        plan.ops[i].kind = OP_SYNC;
+        if (crossings_find(&plan, &crossings, &error) == STATUS_OK)
+            crossings_free(&crossings);
+        else
+            waits++;
+        ck_assert_uint_eq(crossings.count, 0);
+        plan.ops[i] = kept;
+        error_clear(&error);
+    }
+    ck_assert_uint_gt(waits, 3);
+    plan_free(&plan);
+}
+END_TEST
+
+/* What one device hands to another is in no portion, unless it goes by the host and is listed.
+ */
 START_TEST(what_crosses_is_refused)
 {
     struct settings settings = small("scale,scale");
@@ -87,15 +202,18 @@ START_TEST(what_crosses_is_refused)
     settings.exchange = EXCHANGE_PEER;
     struct plan plan = plan_of(&settings, 2), portion;
     struct error error = {0};
-    ck_assert_int_eq(plan_portion(&plan, 0, &portion, &error), STATUS_USAGE);
+    ck_assert_int_eq(plan_portion(&plan, 0, NULL, &portion, &error), STATUS_USAGE);
     ck_assert_int_eq(portion.op_count, 0);
+    plan_free(&plan);
+    plan = plan_that_crosses(0);
+    ck_assert_int_eq(plan_portion(&plan, 0, NULL, &portion, &error), STATUS_USAGE);
     plan_free(&plan);
     settings = small("scale");
     settings.ways = 4;
     settings.cpu_share = 0.5;
     plan = plan_of(&settings, 2);
     error_clear(&error);
-    ck_assert_int_eq(plan_portion(&plan, 1, &portion, &error), STATUS_USAGE);
+    ck_assert_int_eq(plan_portion(&plan, 1, NULL, &portion, &error), STATUS_USAGE);
     plan_free(&plan);
 }
 END_TEST
@@ -112,7 +230,7 @@ static struct judgement judge_portion(struct settings *settings, int spoil)
     struct run_times times;
     struct judgement judgement, all;
     own.devices = 1;
-    ck_assert_int_eq(plan_portion(&plan, 1, &portion, &error), STATUS_OK);
+    ck_assert_int_eq(plan_portion(&plan, 1, NULL, &portion, &error), STATUS_OK);
     ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
     const struct workload workload = {.plan = &portion, .settings = &own, .arrays = &arrays};
     ck_assert_int_eq(backend_sim_ops.open("h200", &own, &backend, &error), STATUS_OK);
@@ -161,6 +279,8 @@ Suite *portion_suite(void)
     Suite *suite = suite_create("portion");
     TCase *tests = tcase_create("portion");
     tcase_add_test(tests, portions_are_the_plan);
+    tcase_add_loop_test(tests, what_crosses_is_listed, 0, KINDS_THAT_CROSS);
+    tcase_add_loop_test(tests, what_nobody_waits_for_is_refused, 0, KINDS_THAT_CROSS);
     tcase_add_test(tests, what_crosses_is_refused);
     tcase_add_test(tests, own_tiles_are_judged);
     suite_add_tcase(suite, tests);

@@ -437,6 +437,7 @@ int main(int argc, char *argv[])
     if (!process_begin())
         return status_exit_code(STATUS_FAILED); /* nobody could be told why */
     enum status status = ranks_begin(&argc, &argv, &error);
+    options_set_processes(ranks_count());
     if (status == STATUS_OK)
         status = options_parse(argc, argv, &options, &error);
     const bool parsed = status == STATUS_OK;

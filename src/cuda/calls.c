@@ -1,6 +1,7 @@
 /* calls.c - turns a plan's ops into the arguments of CUDA calls, before anything is timed. */
 #include "cuda/calls.h"
 
+#include "cuda/flags.h"
 #include "cuda/slots.h"
 #include "plan/rules.h"
 
@@ -281,6 +282,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
     case OP_WAIT:
     case OP_SYNC_EVENT:
         issued->event = run->events[op->event.event];
+        issued->flag = cuda_flag_at(run, op->event.flag);
         break;
     case OP_D2D:
         issued->copy.to = cuda_run_at(run, &op->d2d.to);

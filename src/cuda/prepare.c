@@ -2,6 +2,7 @@
 #include "cuda/prepare.h"
 
 #include "cuda/calls.h"
+#include "cuda/flags.h"
 #include "cuda/memory.h"
 #include "cuda/peers.h"
 #include "cuda/slots.h"
@@ -257,6 +258,8 @@ static enum status take_all(struct cuda_run *run, struct error *error)
     if (status == STATUS_OK)
         status = cuda_memory_register(run, error);
     if (status == STATUS_OK)
+        status = cuda_flags_take(run, error);
+    if (status == STATUS_OK)
         status = cuda_peers_enable(run->workload.plan, run->devices, error);
     if (status == STATUS_OK)
         status = create_streams(run, error);
@@ -334,6 +337,7 @@ void cuda_run_release(struct cuda_run *run)
     }
     free(run->contexts);
     free(run->streams);
+    cuda_flags_free(run);
     cuda_memory_unregister(run);
     cudaGetLastError();
     *run = (struct cuda_run){0};

@@ -92,7 +92,11 @@ struct cuda_issued {
             const struct kernel_tile *tiles;
             uint32_t tile_count;
         } kernel;
-        cudaEvent_t event;
+        struct {
+            cudaEvent_t event;
+            uint64_t flag; /* the device's address of what a record raises, too, or a wait
+                              awaits instead; 0: there is none */
+        };
         struct cuda_callback *callback;
         struct {
             void *at;
@@ -142,6 +146,8 @@ struct cuda_run {
     void **contexts; /* one per stream, from the kernel's context_create(); or NULL */
     struct cuda_callback *callbacks; /* one per callback op */
     struct cuda_listener *listener;
+    void *flags; /* the workload's, as the device sees them; NULL: there are none */
+    bool flags_registered;
     struct cpu_worker *worker;
     struct numa_seen seen; /* where the devices and the host's buffers are */
     cudaError_t entering;  /* the failure of a cudaSetDevice() between two ops; else 0 */

@@ -98,6 +98,9 @@ static const char *call_name(const struct cuda_issued *op)
         return op->ordered ? "cudaFreeAsync" : "cudaFree";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
+    if ((op->kind == OP_RECORD || op->kind == OP_WAIT) && op->flag > 0)
+        return op->kind == OP_WAIT ? "cuStreamWaitValue32"
+                                   : "cudaEventRecord or cuStreamWriteValue32";
     if (op->kind == OP_KERNEL)
         return op->kernel.call;
     if (op->batched)

@@ -4,6 +4,7 @@
 #define PIPELINE_CUDA_RUN_H
 
 #include "cuda/calls.h"
+#include "cuda/flags.h"
 #include "cuda/managed.h"
 #include "cuda/prepare.h"
 
@@ -48,9 +49,10 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
                                                         op->kernel.tile_count, op->stream);
         return (cudaError_t)op->kernel.launch(op->kernel.args, op->stream);
     case OP_RECORD:
-        return cudaEventRecord(op->event, op->stream);
+        return op->flag > 0 ? cuda_flag_raise(op) : cudaEventRecord(op->event, op->stream);
     case OP_WAIT:
-        return cudaStreamWaitEvent(op->stream, op->event, 0);
+        return op->flag > 0 ? cuda_flag_await(op)
+                            : cudaStreamWaitEvent(op->stream, op->event, 0);
     case OP_CALLBACK:
         return cudaLaunchHostFunc(op->stream, cuda_callback_main, op->callback);
     case OP_D2D:

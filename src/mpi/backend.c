@@ -6,6 +6,7 @@
 #include "core/mix.h"
 #include "kernels/kernel_code.h"
 #include "mpi/clocks.h"
+#include "mpi/courier.h"
 #include "mpi/gather.h"
 #include "mpi/ranks.h"
 #include "mpi/world.h"
@@ -23,6 +24,7 @@ struct backend {
     struct backend *whole;         /* simulated: all devices; else NULL */
     struct settings settings;      /* of the portion: one device */
     struct plan portion;
+    struct crossings crossings; /* of the whole plan */
     struct workload workload, part_workload, whole_workload;
     struct ranks_seen seen;
     bool prepared;
@@ -97,6 +99,8 @@ static enum status describe(struct backend *backend, const struct settings *sett
     if (status != STATUS_OK)
         return status;
     MPI_Bcast(machine, sizeof *machine, MPI_BYTE, 0, world.ranks);
+    /* No rank reaches into the memory of another one's device. */
+    machine->peer_bytes_per_s = machine->peer_joint_bytes_per_s = 0;
     if (backend->whole == NULL)
         machine->devices = settings->sharing == SHARING_NONE ? world.count : 1;
     return STATUS_OK;
@@ -119,12 +123,14 @@ static void release(struct backend *backend)
     backend->ops->release(backend->part);
     if (backend->whole != NULL)
         backend->ops->release(backend->whole);
+    courier_release();
+    crossings_free(&backend->crossings);
     plan_free(&backend->portion);
     backend->prepared = false;
 }
 
 /* Has all ranks begin at once. Where a rank has to make its run again, the others have begun
- * long ago. */
+ * long ago, and what they had for this rank has come. */
 static void begin(void *context)
 {
     struct backend *backend = context;
@@ -143,9 +149,15 @@ static bool gathers(const struct backend *backend)
 static enum status prepare(struct backend *backend, const struct workload *workload,
                            struct error *error)
 {
-    enum status status = plan_portion(workload->plan, world.number, &backend->portion, error);
+    enum status status = crossings_find(workload->plan, &backend->crossings, error);
     if (status != STATUS_OK)
         return status;
+    status = plan_portion(workload->plan, world.number, &backend->crossings, &backend->portion,
+                          error);
+    if (status != STATUS_OK) {
+        crossings_free(&backend->crossings);
+        return status;
+    }
     backend->prepared = true;
     backend->workload = backend->whole_workload = backend->part_workload = *workload;
     backend->whole_workload.arrays = NULL;
@@ -159,7 +171,8 @@ static enum status prepare(struct backend *backend, const struct workload *workl
         workload->arrays->dealt = workload->plan;
         workload->arrays->device = world.number;
     }
-    if (backend->whole != NULL)
+    status = courier_prepare(&backend->crossings, &backend->part_workload, error);
+    if (status == STATUS_OK && backend->whole != NULL)
         status = backend->ops->prepare(backend->whole, &backend->whole_workload, error);
     if (status == STATUS_OK && (backend->whole == NULL || workload->arrays != NULL))
         status = backend->ops->prepare(backend->part, &backend->part_workload, error);
@@ -175,9 +188,13 @@ static enum status simulate(struct backend *backend, struct timeline *timeline,
                             struct run_times *times, uint64_t *hash, struct error *error)
 {
     struct run_times unused;
-    enum status status = backend->ops->run(backend->whole, timeline, times, error);
+    enum status status = world_agree(courier_start(error), error);
+    if (status != STATUS_OK)
+        return status;
+    status = backend->ops->run(backend->whole, timeline, times, error);
     if (status == STATUS_OK && backend->workload.arrays != NULL)
         status = backend->ops->run(backend->part, NULL, &unused, error);
+    courier_end(status != STATUS_OK);
     *hash = 0;
     for (uint32_t i = 0; status == STATUS_OK && i < timeline->span_count; i++)
         *hash = mix_at(*hash ^ (uint64_t)timeline->spans[i].end_ns,
@@ -212,9 +229,13 @@ static enum status run_portion(struct backend *backend, struct timeline *part,
                                struct rank_run *run, struct error *error)
 {
     backend->begins = 0;
-    enum status status = backend->ops->run(backend->part, part, &run->times, error);
+    enum status status = world_agree(courier_start(error), error);
+    if (status != STATUS_OK)
+        return status;
+    status = backend->ops->run(backend->part, part, &run->times, error);
     if (backend->begins == 0)
         begin(backend);
+    courier_end(status != STATUS_OK);
     run->begins = backend->begins;
     if (status != STATUS_OK || part == NULL)
         return world_agree(status, error);

@@ -174,7 +174,8 @@ static enum status share_run(struct settings *settings, bool real, char name[NAM
 {
     if (check_run(settings, error) != STATUS_OK)
         return error->status;
-    if (settings->tiles > 0 && settings->tiles < world.count)
+    if (settings->spread == SPREAD_TILES && settings->tiles > 0 &&
+        settings->tiles < world.count)
         return error_set(error, STATUS_USAGE,
                          "--tiles=%" PRIu32 ": there are %" PRIu32
                          " ranks, and each needs a tile",
@@ -184,6 +185,8 @@ static enum status share_run(struct settings *settings, bool real, char name[NAM
         return error->status;
     settings->device = name;
     settings->devices = world.count;
+    if (settings->spread == SPREAD_CHAIN || settings_has_halo(settings))
+        settings->exchange = EXCHANGE_HOST; /* none reaches another's memory */
     return settings_check(settings, error);
 }
 

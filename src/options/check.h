@@ -30,6 +30,9 @@ enum status check_scatter(const struct judged *run);
 enum status check_copy(const struct judged *run);
 enum status check_alloc(const struct judged *run);
 
+/* Returns how many devices a run has: that of its --device, or of each process one. */
+uint32_t check_device_count(const struct settings *settings);
+
 /* Refuses for several devices what works on one alone, or is known of one alone; and for one
  * what needs several. */
 enum status check_devices(const struct judged *run);

@@ -4,6 +4,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static uint32_t process_count = 1;
+
+void options_set_processes(uint32_t count)
+{
+    process_count = count;
+}
+
+uint32_t check_device_count(const struct settings *settings)
+{
+    return process_count > 1 ? process_count : settings_devices(settings);
+}
+
+static bool is_one(const struct settings *settings)
+{
+    return check_device_count(settings) == 1;
+}
+
 /* Returns the first kernel behind the first device's that needs a second array, which that one
  * alone is sent; NULL: there is none. */
 static const struct kernel *late_reader(const struct settings *settings)
@@ -51,15 +68,10 @@ static enum status check_chain(const struct judged *run)
 enum status check_exchange(const struct judged *run)
 {
     const struct settings *settings = run->settings;
-    const bool halo = settings_has_halo(settings) && settings_devices(settings) > 1;
-    if (settings->exchange == EXCHANGE_AUTO || settings_by_link(settings) ||
-        (halo && settings->exchange == EXCHANGE_PEER))
+    const bool hands_on = settings->spread == SPREAD_CHAIN || settings_has_halo(settings);
+    if (settings->exchange == EXCHANGE_AUTO || (hands_on && !is_one(settings)))
         return STATUS_OK;
-    if (halo)
-        return check_refuse_pair(run, OPTION_EXCHANGE, "goes by the host, but", OPTION_KERNEL,
-                                 " copies its rows from device to device: allowed are auto and "
-                                 "peer");
-    if (settings_devices(settings) == 1)
+    if (is_one(settings))
         return check_refuse_pair(run, OPTION_EXCHANGE, "is about several devices, but",
                                  OPTION_DEVICE, " is one: allowed is auto, or sim:NAME*N");
     return check_refuse_pair(run, OPTION_EXCHANGE, "is about tiles that are handed on, but",
@@ -71,7 +83,7 @@ enum status check_devices(const struct judged *run)
     const struct settings *settings = run->settings;
     const uint32_t devices = settings_devices(settings);
     char rest[LABEL_MAX], label[LABEL_MAX];
-    if (devices == 1 && settings->spread == SPREAD_CHAIN)
+    if (is_one(settings) && settings->spread == SPREAD_CHAIN)
         return check_refuse_pair(run, OPTION_SPREAD,
                                  "gives each of several devices a part, but", OPTION_DEVICE,
                                  " is one: allowed are tiles, or sim:NAME*N");
@@ -112,18 +124,21 @@ enum status check_devices(const struct judged *run)
 const char *check_processes(const struct settings *settings, enum option_id *option)
 {
     static const char neighbours[] =
-        " hands on from tile to tile, and processes hand each other nothing yet: allowed are "
-        "other kernels";
+        " hands on from tile to tile, which processes of one device don't: allowed are other "
+        "kernels";
+    const bool shared = settings->sharing != SHARING_NONE;
     const struct {
         bool given;
         enum option_id option;
         const char *rest;
     } alone[] = {
-        {settings_has_halo(settings), OPTION_KERNEL, neighbours},
-        {kernel_chain_scans(settings->chain, settings->chain_length), OPTION_KERNEL,
+        {shared && settings_has_halo(settings), OPTION_KERNEL, neighbours},
+        {shared && kernel_chain_scans(settings->chain, settings->chain_length), OPTION_KERNEL,
          neighbours},
-        {settings->spread == SPREAD_CHAIN, OPTION_SPREAD,
-         " has devices hand tiles on, and processes don't yet: allowed is tiles"},
+        {shared && settings->spread == SPREAD_CHAIN, OPTION_SPREAD,
+         " has devices hand tiles on, and there is one: allowed is tiles"},
+        {!shared && settings->exchange == EXCHANGE_PEER, OPTION_EXCHANGE,
+         " copies into memory of another process: allowed are auto and host"},
         {settings->ways == 4, OPTION_WAYS,
          " has each process take all of the CPU: allowed are 1, 2 and 3"},
         {settings->pack, OPTION_PACK,

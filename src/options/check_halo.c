@@ -6,7 +6,9 @@
 /* Its streams are the plan's affair: reports say how many a device has. */
 enum status settle_halo(const struct judged *run, struct settings *settings)
 {
-    const uint32_t streams = settings_halo_streams(settings);
+    struct settings of_all = *settings;
+    of_all.devices = check_device_count(settings);
+    const uint32_t streams = settings_halo_streams(&of_all);
     char rest[LABEL_MAX];
     if (!settings_has_halo(settings))
         return STATUS_OK;

@@ -141,6 +141,10 @@ struct options {
     struct kept_text *storage; /* owned; options_free() */
 };
 
+/* Says how many processes share each run, each with a device of its own. Comes before
+ * options_parse(); 1 unless it was called. */
+void options_set_processes(uint32_t count);
+
 /* Reads the command line and the config files it names. Sets *options only on STATUS_OK; on
  * failure the error is STATUS_USAGE and names the option or file:line, the value and what is
  * allowed. Nothing is printed. Frees what it had taken. */

@@ -257,8 +257,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                          .help =
                              "how devices hand tiles on: by one copy from device to device; "
                              "or out into page-locked memory of the host and in from there; "
-                             "auto: as peers, where they can",
-                         .with = "Only --spread=chain uses it; stencil's way is peer."},
+                             "auto: as peers, where they can; between ranks by the host",
+                         .with = "Only --spread=chain and stencil use it."},
     [OPTION_HALO] = {"halo", 0, "N", TYPE_NUMBER, RUN_FIELD(halo, RUNS), .fallback = "1",
                      .least = 1, .most = 64, .of_halo = true,
                      .help = "stencil: how far an element's neighbours are, above, below, left "

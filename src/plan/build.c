@@ -288,10 +288,10 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
     plan.devices = settings_devices(settings);
     plan.sharing = settings->sharing;
     plan.by_link = settings_by_link(settings);
-    plan.by_host =
-        plan.by_link && (settings->exchange == EXCHANGE_HOST ||
-                         (settings->exchange == EXCHANGE_AUTO && !rule_peers_pay(machine)));
     plan.has_halo = settings_has_halo(settings);
+    plan.by_host = (plan.by_link && settings->exchange == EXCHANGE_AUTO)
+                       ? !rule_peers_pay(machine)
+                       : settings->exchange == EXCHANGE_HOST;
     plan.copy = settings->copy;
     plan.tile_width = settings->tile_width;
     plan.elements = settings->elements;

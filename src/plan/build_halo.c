@@ -5,7 +5,8 @@
  * other, and the next step the other way round. Around its own rows each buffer has room for
  * the neighbours' nearest rows, its halo. Before each step but the first a device needs its
  * halo from the neighbours as they are now: each sends its outermost rows, its edges, from
- * device to device. What lies outside the array is zero, and is set so once.
+ * device to device, or leaves them in the host's memory, from where the neighbours take them.
+ * What lies outside the array is zero, and is set so once.
  *
  * Hidden, a step begins with the edges, in an urgent stream, which also sends them; the rows in
  * between are worked on in another stream, beside the copies. Else a step is one launch, and
@@ -136,19 +137,56 @@ static enum status launch(const struct halo *halo, uint32_t stream, uint32_t dev
     return op.kernel.ranges != NULL ? build_append(builder, &op) : STATUS_NO_MEMORY;
 }
 
-/* Sends rows that a step has left to another device's halo. */
+/* Returns where in the host's memory a device leaves its edge for a neighbour, above or below.
+ * It has two places for that, which steps use in turn: the neighbour takes what one step left
+ * before it sends the next one's edge, for which the device has waited before it leaves the
+ * edge of the step after that. */
+static struct range exchange(const struct halo *halo, uint32_t device, uint32_t to,
+                             uint32_t step)
+{
+    const uint64_t bytes = halo->border * dtype_bytes(halo->builder->plan->chain[0]->in);
+    return (struct range){BUFFER_HOST_EXCHANGE,
+                          (device * 4 + (to > device) * 2 + step % 2) * bytes, bytes};
+}
+
+/* Sends rows that a step has left to another device's halo, or to the host's memory. */
 static enum status send(const struct halo *halo, uint32_t device, uint32_t to, uint32_t step,
                         struct rows rows)
 {
-    struct op op = op_in(OP_PEER, edge_stream(halo, device));
+    const bool by_host = halo->builder->plan->by_host;
+    struct op op = op_in(by_host ? OP_D2H : OP_PEER, edge_stream(halo, device));
+    if (by_host) {
+        op.copy.host = exchange(halo, device, to, step);
+        op.copy.device = range_of(halo, source(step + 1), device, rows);
+        return build_append(halo->builder, &op);
+    }
     op.peer.from = range_of(halo, source(step + 1), device, rows);
     op.peer.to = range_of(halo, source(step + 1), to, rows);
+    return build_append(halo->builder, &op);
+}
+
+/* Takes what the step before left in the host's memory for this device's halo. */
+static enum status take(const struct halo *halo, uint32_t device, uint32_t from, uint32_t step)
+{
+    struct op op = op_in(OP_H2D, edge_stream(halo, device));
+    op.copy.host = exchange(halo, from, device, step - 1);
+    op.copy.device = range_of(halo, source(step), device,
+                              from < device ? edge_below(halo, from) : edge_above(halo, from));
     return build_append(halo->builder, &op);
 }
 
 /* --- the parts of a step, for one device each --- */
 
 typedef enum status part(const struct halo *halo, uint32_t device, uint32_t step);
+
+/* Waits for what a neighbour sent in the step before, and takes it where it is the host's. */
+static enum status receive(const struct halo *halo, uint32_t device, uint32_t from,
+                           uint32_t step)
+{
+    enum status status = event_op(halo, OP_WAIT, edge_stream(halo, device), from, SENT);
+    return status == STATUS_OK && halo->builder->plan->by_host ? take(halo, device, from, step)
+                                                               : status;
+}
 
 /* The edges need the neighbours' edges and the inside as the step before left them, and the
  * inside needs the edges. */
@@ -157,9 +195,9 @@ static enum status write_waits(const struct halo *halo, uint32_t device, uint32_
     const uint32_t edges = edge_stream(halo, device);
     enum status status = STATUS_OK;
     if (step > 0 && has_above(device))
-        status = event_op(halo, OP_WAIT, edges, device - 1, SENT);
+        status = receive(halo, device, device - 1, step);
     if (status == STATUS_OK && step > 0 && has_below(halo, device))
-        status = event_op(halo, OP_WAIT, edges, device + 1, SENT);
+        status = receive(halo, device, device + 1, step);
     if (status == STATUS_OK && halo->hides)
         status = event_op(halo, OP_WAIT, edges, device, INSIDE);
     if (status == STATUS_OK && halo->hides && step > 0)
@@ -335,6 +373,8 @@ static void size_buffers(const struct halo *halo)
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * size;
     plan->buffer_bytes[BUFFER_HOST_OUT] = plan->elements * size;
     plan->buffer_bytes[source(0)] = plan->buffer_bytes[source(1)] = halo->devices * bytes;
+    if (plan->by_host)
+        plan->buffer_bytes[BUFFER_HOST_EXCHANGE] = halo->devices * 4 * halo->border * size;
 }
 
 enum status build_halo(struct builder *builder)

@@ -251,6 +251,8 @@ struct op {
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
+            uint32_t flag;  /* of a portion (plan/crossing.h): the crossing's flag, from 1, that
+                               a record raises and a wait awaits; 0: it is its device's alone */
         } event;
         struct {
             struct range result;      /* the host bytes that it reads */

@@ -171,6 +171,19 @@ uint32_t plan_batch_of(const struct plan *plan, uint32_t tile)
     return tile / tiles_of_batch(plan);
 }
 
+uint32_t plan_result_device(const struct plan *plan, uint32_t tile)
+{
+    if (plan->by_link)
+        return plan_devices(plan) - 1;
+    if (!plan->has_halo)
+        return plan_batch_device(plan, plan_batch_of(plan, tile));
+    uint32_t device = 0;
+    while (tile >=
+           plan_device_tiles(plan, device).first + plan_device_tiles(plan, device).count)
+        device++;
+    return device;
+}
+
 struct range plan_tile_part(const struct plan *plan, const struct range *range,
                             struct tiles tiles, uint32_t tile)
 {

@@ -41,8 +41,9 @@ struct plan {
     enum issue issue;      /* the host's way to issue the ops */
     enum alloc alloc;      /* where a tile's memory on the device comes from */
     bool by_link;          /* the devices have parts of the chain, not batches */
-    bool by_host;          /* then: tiles go from device to device through the host's memory */
     bool has_halo;         /* the devices have rows that follow one another, and halos */
+    bool by_host;          /* by links or with a halo: what a device hands another goes through
+                              the host's memory */
     bool has_peers;        /* plan_append() was given a copy to another device */
     bool packs; /* the host packs and unpacks tiles: copies know only its page-locked slots */
     uint64_t elements;
@@ -161,6 +162,9 @@ static inline struct tiles plan_device_tiles(const struct plan *plan, uint32_t d
     const uint64_t end = ((device + UINT64_C(1)) * tiles + devices - 1) / devices;
     return (struct tiles){(uint32_t)first, (uint32_t)(end - first)};
 }
+
+/* Returns the device that the result of a tile comes from. */
+uint32_t plan_result_device(const struct plan *plan, uint32_t tile);
 
 /* The place of a stream: its device, and its number among that one's streams. Devices have as
  * many streams each, one device's behind another's; what is in none of them is the host's. So

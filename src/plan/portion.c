@@ -10,8 +10,14 @@ struct cut {
     const struct plan *plan;
     struct plan *portion;
     uint32_t device;
-    uint32_t *recorder; /* by event, the device whose stream recorded it last */
+    const struct crossings *crossings; /* NULL: there are none */
+    uint32_t *recorder;                /* by event, the device whose stream recorded it last */
 };
+
+static uint32_t flag_of(const struct cut *cut, const struct op *op)
+{
+    return cut->crossings != NULL ? cut->crossings->flags[op->id] : 0;
+}
 
 /* Moves a range of a device buffer to where it lies in the device's own. Returns false where it
  * lies in another device's. */
@@ -52,12 +58,14 @@ static enum status move_op(const struct cut *cut, struct op *op, bool *own, stru
         return move_ranges(cut, &op->kernel.ranges, own, error);
     case OP_RECORD:
         cut->recorder[op->event.event] = cut->device;
+        op->event.flag = flag_of(cut, op);
         return STATUS_OK;
     case OP_WAIT:
-        *own = cut->recorder[op->event.event] == cut->device;
+        op->event.flag = flag_of(cut, op);
+        *own = op->event.flag > 0 || cut->recorder[op->event.event] == cut->device;
         return STATUS_OK;
     case OP_CALLBACK:
-        *own = !op_feeds(op);
+        *own = !op_feeds(op) || cut->crossings != NULL;
         return STATUS_OK;
     case OP_D2D:
         *own = move_range(cut, &op->d2d.from) && move_range(cut, &op->d2d.to);
@@ -110,7 +118,8 @@ static void *copied(const void *from, size_t offset, size_t bytes, bool *missing
     return copy != NULL ? memcpy(copy, (const char *)from + offset, bytes) : NULL;
 }
 
-enum status plan_portion(const struct plan *plan, uint32_t device, struct plan *portion,
+enum status plan_portion(const struct plan *plan, uint32_t device,
+                         const struct crossings *crossings, struct plan *portion,
                          struct error *error)
 {
     const uint32_t devices = plan_devices(plan), each = plan->streams / devices;
@@ -130,7 +139,7 @@ enum status plan_portion(const struct plan *plan, uint32_t device, struct plan *
     portion->places = copied(plan->places, 0, plan->tiles * sizeof plan->places[0], &missing);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++)
         portion->buffer_bytes[b] = plan->buffer_bytes[b] / devices;
-    struct cut cut = {plan, portion, device, NULL};
+    struct cut cut = {plan, portion, device, crossings, NULL};
     cut.recorder = malloc((plan->events + (size_t)1) * sizeof *cut.recorder);
     enum status status = STATUS_OK;
     if (missing || cut.recorder == NULL) {

@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "options/options.h"
 #include "plan/host_layout.h"
-#include "plan/portion.h"
+#include "plan/plan.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static inline void *arrays_at(const struct arrays *arrays, const struct range *r
 /* Returns true if this process has the result of a tile. */
 static inline bool arrays_have_tile(const struct arrays *arrays, uint32_t tile)
 {
-    return arrays->dealt == NULL || plan_portion_has_tile(arrays->dealt, tile, arrays->device);
+    return arrays->dealt == NULL || plan_result_device(arrays->dealt, tile) == arrays->device;
 }
 
 /* Writes the output, in the order of the tiles, to `stream` as array_file_write() does. */

@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "plan/timeline.h"
 #include "run/arrays.h"
+#include "run/flags.h"
 
 #include <stdbool.h>
 
@@ -37,6 +38,8 @@ struct workload {
      */
     void (*on_begin)(void *begins);
     void *begins;
+    struct flags
+        *flags; /* of a portion with crossings, for its streams; NULL: there are none */
 };
 
 /* The times of one run that are not in its timeline, in ns. */

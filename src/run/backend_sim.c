@@ -3,7 +3,11 @@
  * The simulator says when each op ends; the bytes follow in that order: copies copy, kernels
  * run their CPU twins on memory that stands for the device's. So a result is right only where
  * the timeline allows it to be: ops in the wrong order work on stale bytes, and of ops that
- * race and overlap, run/running.h says whose output is spoiled. */
+ * race and overlap, run/running.h says whose output is spoiled.
+ *
+ * A portion with crossings has no time of its own: when it goes on is up to other processes.
+ * Its bytes follow in the order of issue, in which no process waits for what another one does
+ * later. */
 #include "run/backend.h"
 
 #include "core/units.h"
@@ -301,6 +305,14 @@ static bool is_spoiled(struct backend *backend, const struct op *op)
     return running_end(&backend->running, op, end_ns);
 }
 
+static void do_crossing(struct flags *flags, const struct op *op)
+{
+    if (op->kind == OP_RECORD && op->event.flag > 0)
+        flags_raise(flags, op->event.flag);
+    if (op->kind == OP_WAIT && op->event.flag > 0)
+        flags_await(flags, op->event.flag);
+}
+
 static enum status do_op(void *context, const struct op *op, struct error *error)
 {
     struct backend *backend = context;
@@ -312,6 +324,8 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     }
     if (workload->arrays == NULL)
         return STATUS_OK;
+    if (workload->flags != NULL)
+        do_crossing(workload->flags, op);
     if (is_spoiled(backend, op))
         poison_output(backend, op);
     else if (op->kind == OP_H2D)
@@ -337,6 +351,16 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     return STATUS_OK;
 }
 
+/* Does the work of a portion with crossings, and takes no times. */
+static enum status do_portion(struct backend *backend, struct error *error)
+{
+    const struct plan *plan = backend->workload->plan;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
+        status = do_op(backend, &plan->ops[i], error);
+    return status;
+}
+
 static enum status sim_run(struct backend *backend, struct timeline *timeline,
                            struct run_times *times, struct error *error)
 {
@@ -354,6 +378,8 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     backend->running.count = 0;
     if (data)
         poison_device_memory(backend, backend->workload->plan);
+    if (backend->workload->flags != NULL)
+        return do_portion(backend, error);
     marks_begin("simulate");
     enum status status =
         simulator_run(&backend->machine, backend->machine.queues, backend->workload->plan,

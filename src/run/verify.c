@@ -34,6 +34,7 @@ struct workspace {
 struct piece {
     uint32_t tile;
     bool ends_tile;
+    bool passed; /* another process judges it: it counts for the scans' totals alone */
     uint64_t first, count; /* elements of the array */
     uint64_t tile_first;   /* the tile's first one */
     uint64_t right;        /* maps: elements that are right before the first wrong one */
@@ -207,6 +208,8 @@ static void piece_work(const struct verification *verification, struct piece *pi
         count = chunk_count(verification, piece->first + done, piece->count - done);
         struct oracle oracle =
             chunk_predict(verification, piece, piece->first + done, count, work);
+        if (piece->passed)
+            continue;
         if (verification->last->shape == KERNEL_REDUCE) {
             kernel_code(verification->last)->oracle_fold(&piece->sum, &oracle);
             continue;
@@ -222,8 +225,8 @@ static void piece_work(const struct verification *verification, struct piece *pi
     }
 }
 
-/* Cuts the next pieces, at most BATCH, off the tiles that this process has. Returns how many
- * there were. */
+/* Cuts the next pieces, at most BATCH, off the tiles that this process has, or off all where a
+ * scan's totals need those. Returns how many there were. */
 static int cutter_take(struct cutter *cutter, const struct verification *verification,
                        struct piece *pieces)
 {
@@ -231,7 +234,8 @@ static int cutter_take(struct cutter *cutter, const struct verification *verific
     int taken = 0;
     while (taken < BATCH && cutter->tile < plan->tiles) {
         uint64_t first, count;
-        if (!arrays_have_tile(verification->arrays, cutter->tile)) {
+        const bool passed = !arrays_have_tile(verification->arrays, cutter->tile);
+        if (passed && verification->totals == NULL) {
             cutter->tile++;
             continue;
         }
@@ -240,6 +244,7 @@ static int cutter_take(struct cutter *cutter, const struct verification *verific
         const bool ends_tile = left <= PIECE;
         pieces[taken++] = (struct piece){.tile = cutter->tile,
                                          .ends_tile = ends_tile,
+                                         .passed = passed,
                                          .tile_first = first,
                                          .first = first + cutter->done,
                                          .count = ends_tile ? left : PIECE};
@@ -329,6 +334,8 @@ static enum status batch_judge(const struct verification *verification,
     const bool reduces = verification->last->shape == KERNEL_REDUCE;
     enum status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (pieces[i].passed)
+            continue;
         if (!reduces) {
             status = piece_judge(verification->plan, &pieces[i], error);
             continue;

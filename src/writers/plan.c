@@ -37,7 +37,8 @@ static void print_streams(FILE *out, const struct plan *plan)
         fprintf(out, ", which have parts of the chain and hand tiles on %s",
                 plan->by_host ? "by the host" : "as peers");
     if (plan->has_halo && plan->devices > 1)
-        fputs(", which have rows that follow one another and hand each other halos", out);
+        fprintf(out, ", which have rows that follow one another and hand each other halos%s",
+                plan->by_host ? " by the host" : "");
     fputs("; priorities ", out);
     if (plan->priorities == NULL)
         fputs("none", out);

@@ -8,6 +8,7 @@
 # Without mpirun or pipeline-mpi it exits with 77.
 set -u
 build=$(realpath "${1:?the build folder}")
+home=$(realpath "$(dirname "$0")/../..")
 command -v mpirun >/dev/null 2>&1 && [ -x "$build/pipeline-mpi" ] || {
     echo "ranks: left out: it needs Open MPI's mpirun, and pipeline-mpi (make mpi)"
     exit 77
@@ -46,14 +47,18 @@ without_ranks() {
 }
 
 # --- the same as one process's --------------------------------------------------------------------
+# No rank reaches another one's memory: where that counts, nor does a device of the one process.
+sed 's/^\(peer_[a-z_]*bytes_per_s *=\).*/\1 0/' "$home/configs/machines/h200.ini" >apart.ini
+check "no machine without peers" grep -q '^peer_bytes_per_s *= 0$' apart.ini
 while read -r number arguments; do
     # shellcheck disable=SC2086 # several words
     set -- -q -n 1M --intensity=1 -t 13 --format=json --timeline=t.csv -o o.npy $arguments
     rm -rf many one
     mkdir many one
-    ranks "$number" -d sim:h200 "$@"
+    case $arguments in *chain* | *stencil*) machine=./apart.ini ;; *) machine=h200 ;; esac
+    ranks "$number" -d "sim:$machine" "$@"
     mv out t.csv o.npy many
-    "$build/pipeline" -d "sim:h200*$number" "$@" >one/out
+    "$build/pipeline" -d "sim:$machine*$number" "$@" >one/out
     mv t.csv o.npy one
     check "$number ranks, $arguments: exit code $code" [ "$code" -eq 0 ]
     check "$number ranks, $arguments: not verified" grep -q '"verified": true' many/out
@@ -74,6 +79,15 @@ done <<'END'
 4 -k transpose-fine --columns=1024 -t 16
 3 -k scale --share=slices -t 12
 4 -k sum --share=mps -w 1
+2 -k scan --carry=callback
+3 -k scan-exclusive,scan --carry=sync --order=breadth --layout=stage
+4 -k scan --carry=callback -s 3 --callbacks
+2 -k stencil -t 8 --exchange=host
+4 -k stencil -t 16 --halo=2 --steps=7 --hide=no --exchange=host
+3 -k scale,scale,scale --spread=chain --callbacks --exchange=host
+2 -k scale,wave,sum --spread=chain --order=breadth --layout=stage --exchange=host
+3 -k scan,scan-exclusive,scan --carry=callback --spread=chain --exchange=host -t 3
+4 -k scale,scale,scale,scale --spread=chain --exchange=host -t 2
 END
 ranks 4 -q -d sim:h200 -n 1M -t 13 -k scale
 check "no output: exit code $code" [ "$code" -eq 0 ]
@@ -115,9 +129,14 @@ done <<'END'
 4|each needs a tile|-d sim:h200 -t 3
 2|each rank has one device|-d sim:h200*2
 2|has 1 device|-d sim:c2050
-2|hands on from tile to tile|-d sim:h200 -k scan --carry=callback
-2|hands on from tile to tile|-d sim:h200 -k stencil
-2|--spread has|-d sim:h200*2 -k scale,scale --spread=chain
+2|leaves what a scan carries on one|-d sim:h200 -k scan
+2|hands on from tile to tile|-d sim:h200 -k scan --carry=callback --share=slices
+2|hands on from tile to tile|-d sim:h200 -k stencil --share=mps
+2|--spread=chain has|-d sim:h200 -k scale,scale --spread=chain --share=mps
+2|each rank has one device|-d sim:h200*2 -k scale,scale --spread=chain
+2|--exchange copies into memory|-d sim:h200 -k scale,scale --spread=chain --exchange=peer
+2|--exchange copies into memory|-d sim:h200 -k stencil --exchange=peer
+2|has fewer than there are devices|-d sim:h200 -k scale --spread=chain
 2|--ways has|-d sim:h200 -w 4
 2|--pack has|-d sim:h200 --pack
 2|--issue chooses|-d sim:h200 --issue=auto

@@ -1,0 +1,33 @@
+/* flags.c - see flags.h. */
+#include "run/flags.h"
+
+#include "run/arrays.h"
+
+#include <sched.h>
+
+enum status flags_take(struct flags *flags, uint32_t count, struct error *error)
+{
+    *flags = (struct flags){.count = count};
+    flags->words = host_map(count * sizeof *flags->words, false, &flags->bytes);
+    return flags->words != NULL
+               ? STATUS_OK
+               : error_set(error, STATUS_NO_MEMORY, "no memory for the flags of streams");
+}
+
+void flags_free(struct flags *flags)
+{
+    host_unmap(flags->words, flags->bytes);
+    *flags = (struct flags){0};
+}
+
+void flags_lower(struct flags *flags)
+{
+    for (uint32_t i = 0; i < flags->count; i++)
+        atomic_store_explicit(&flags->words[i], 0, memory_order_relaxed);
+}
+
+void flags_await(const struct flags *flags, uint32_t flag)
+{
+    while (!flags_is_raised(flags, flag))
+        sched_yield(); /* who raises it may have to share the core */
+}
