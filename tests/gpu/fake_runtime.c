@@ -12,9 +12,11 @@
  *   FAKE_LOSE=D:N       launch N on device D loses that device's context
  *   FAKE_TOLD=FILE      gets "CALLS NAME": how many calls there were, and the one that failed
  * What is left at the end, or a call for the wrong device, is said on standard error. */
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,7 +54,7 @@ static struct {
     uint32_t next_stream[DEVICES_MOST];
     long launches[DEVICES_MOST];
     struct block blocks[BLOCKS_MOST];
-    int streams, events;
+    int streams, events, pools;
     long calls, fails_at;
     const char *failed;
     int loses;
@@ -84,9 +86,9 @@ static void tell_end(void)
     int blocks = 0;
     for (int i = 0; i < BLOCKS_MOST; i++)
         blocks += at.blocks[i].start != NULL;
-    if (blocks + at.streams + at.events > 0)
-        fprintf(stderr, "fake: left: %d blocks, %d streams, %d events\n", blocks, at.streams,
-                at.events);
+    if (blocks + at.streams + at.events + at.pools > 0)
+        fprintf(stderr, "fake: left: %d blocks, %d streams, %d events, %d pools\n", blocks,
+                at.streams, at.events, at.pools);
     FILE *file = told != NULL ? fopen(told, "w") : NULL;
     if (file == NULL)
         return;
@@ -520,6 +522,60 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return enter("cudaEventDestroy");
 }
 
+/* A pool keeps nothing, and its memory comes and goes at once. */
+struct CUmemPoolHandle_st {
+    int device;
+};
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
+{
+    ENTER(enter_context("cudaMemPoolCreate"));
+    if (properties->location.id != at.current)
+        return wrong("cudaMemPoolCreate", "a pool of another device");
+    *pool = calloc(1, sizeof **pool);
+    if (*pool == NULL)
+        return keep(cudaErrorMemoryAllocation);
+    (*pool)->device = at.current;
+    at.pools++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    free(pool);
+    at.pools--;
+    return enter("cudaMemPoolDestroy");
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                                    void *value)
+{
+    (void)pool;
+    (void)attribute;
+    (void)value;
+    return enter("cudaMemPoolSetAttribute");
+}
+
+cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
+{
+    ENTER(check_stream("cudaMallocAsync", stream));
+    return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream)
+{
+    if (pool->device != at.current)
+        return wrong("cudaMallocFromPoolAsync", "a pool of another device");
+    return cudaMallocAsync(memory, bytes, stream);
+}
+
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
+{
+    ENTER(check_stream("cudaFreeAsync", stream));
+    return cudaFree(memory);
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     ENTER(check_stream("cudaEventRecord", stream));
@@ -557,6 +613,42 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     ENTER(check_stream("cudaStreamWaitEvent", stream));
     return event->recorded_ns != 0 ? cudaSuccess
                                    : wrong("cudaStreamWaitEvent", "nothing was recorded");
+}
+
+/* The driver's calls by which streams of several processes wait for one another. */
+static CUresult write_value(CUstream stream, CUdeviceptr where, cuuint32_t value,
+                            unsigned flags)
+{
+    (void)flags;
+    const cudaError_t result = check_stream("cuStreamWriteValue32", stream);
+    if (result == cudaSuccess)
+        __atomic_store_n((uint32_t *)(uintptr_t)where, value, __ATOMIC_RELEASE);
+    return (CUresult)result;
+}
+
+static CUresult wait_value(CUstream stream, CUdeviceptr where, cuuint32_t value, unsigned flags)
+{
+    (void)flags;
+    const cudaError_t result = check_stream("cuStreamWaitValue32", stream);
+    while (result == cudaSuccess &&
+           __atomic_load_n((uint32_t *)(uintptr_t)where, __ATOMIC_ACQUIRE) < value)
+        sched_yield();
+    return (CUresult)result;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
+                                             unsigned version, unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found)
+{
+    (void)version;
+    (void)flags;
+    ENTER(enter("cudaGetDriverEntryPointByVersion"));
+    *function = strcmp(name, "cuStreamWriteValue32") == 0  ? (void *)write_value
+                : strcmp(name, "cuStreamWaitValue32") == 0 ? (void *)wait_value
+                                                           : NULL;
+    *found =
+        *function != NULL ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
