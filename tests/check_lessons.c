@@ -114,6 +114,8 @@ static const struct claim {
     {"37-managed", "mapped", "copied", 1, 1.15},
     {"38-processes", "in-slices", "one-process", 3.3, 4},
     {"38-processes", "in-slices", "under-mps", 3.6, 4.4},
+    {"39-ranks", "tiles-of-ranks", "tiles-of-peers", 1.3, 1.6},
+    {"39-ranks", "halos-of-ranks", "halos-of-peers", 0.99, 1.01},
 };
 enum { CLAIM_COUNT = sizeof claims / sizeof claims[0] };
 
