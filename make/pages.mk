@@ -32,9 +32,10 @@ docs: $(O)/print-pages
 .PHONY: install uninstall check-install
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
 ROOT = $(DESTDIR)$(PREFIX)
-install: $(O)/pipeline $(O)/libpipeline.a $(RECORD) $(PAGES)
+INSTALLED_PROGRAMS := pipeline $(if $(MPICC),pipeline-mpi)
+install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(PAGES)
 	$(Q)install -d "$(ROOT)/bin"
-	$(Q)install -m 755 $(O)/pipeline "$(ROOT)/bin/pipeline"
+	$(Q)install -m 755 $(INSTALLED_PROGRAMS:%=$(O)/%) "$(ROOT)/bin"
 	$(Q)install -D -m 644 $(O)/libpipeline.a "$(ROOT)/lib/libpipeline.a"
 	$(if $(RECORD),$(Q)install -D -m 644 $(RECORD) "$(ROOT)/lib/pipeline/$(notdir $(RECORD))")
 	$(Q)install -D -m 644 src/lib/pipeline.h "$(ROOT)/include/pipeline.h"
@@ -44,7 +45,7 @@ install: $(O)/pipeline $(O)/libpipeline.a $(RECORD) $(PAGES)
 		install -D -m 644 $$file "$(ROOT)/share/pipeline/$$file" || exit 1; done
 
 uninstall:
-	$(Q)for file in bin/pipeline lib/libpipeline.a lib/pipeline include/pipeline.h $(PAGES:$(O)/%=%) share/pipeline; do \
+	$(Q)for file in bin/pipeline bin/pipeline-mpi lib/libpipeline.a lib/pipeline include/pipeline.h $(PAGES:$(O)/%=%) share/pipeline; do \
 		rm -rf "$(ROOT)/$$file" || exit 1; done
 
 # Installs into an empty folder and looks at everything there.

@@ -21,6 +21,7 @@ have() {
 
 expected() {
     echo bin/pipeline
+    [ ! -e "$root/bin/pipeline-mpi" ] || echo bin/pipeline-mpi # where there was mpicc
     echo include/pipeline.h
     echo lib/libpipeline.a
     [ ! -e "$root/lib/pipeline" ] || echo lib/pipeline/libpipeline-record.so # where it was built
@@ -39,13 +40,17 @@ $wanted
 found:
 $found"
 [ "$(find "$stage" -type f | wc -l)" = "$(echo "$found" | wc -l)" ] || fail "files beside $root"
-find "$root" -type f ! -name pipeline -perm /111 | grep . && fail "executable, and should not be"
+find "$root" -type f ! -name pipeline ! -name pipeline-mpi -perm /111 | grep . && fail "executable, and should not be"
 grep -rlE --exclude-dir=plots "@[a-z-]+@|$stage" "$root/share" && fail "a place was left, or this folder is in a file"
 
 version=$("$root/bin/pipeline" --version)
 [ "${version#pipeline }" != "$version" ] || fail "version: $version"
 "$root/bin/pipeline" --device=sim:h200 --no-data --dry-run \
     "$root/share/pipeline/configs/ways.ini" >/dev/null
+
+if [ -e "$root/bin/pipeline-mpi" ]; then
+    [ "$("$root/bin/pipeline-mpi" --version)" = "$version" ] || fail "pipeline-mpi --version"
+fi
 
 # The recorder is found from there, or said to be missing; either way nothing is run here.
 set +e
