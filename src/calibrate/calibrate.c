@@ -27,15 +27,6 @@ static const struct {
      "not measured: devices that can't reach each other's memory, or one alone"},
     {"peer_joint_bytes_per_s", "likewise"},
     {"peer_latency_ns", "likewise"},
-    {"prefetch_in_bytes_per_s", "not measured: as much slower than a copy as on an H200"},
-    {"prefetch_out_bytes_per_s", "likewise"},
-    {"prefetch_in_ns", "not measured: as on an H200"},
-    {"prefetch_out_ns", "likewise"},
-    {"prefetch_begin_ns", "likewise"},
-    {"fault_bytes_per_s", "not measured: as much slower than a copy as on an H200"},
-    {"fault_ns", "not measured: as on an H200"},
-    {"time_slice_ns", "not measured: as on an H200"},
-    {"context_switch_ns", "likewise"},
     {"sms", "the device's properties"},
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},
@@ -62,12 +53,20 @@ static void take_known(struct rig *rig)
         rig_known(rig, "devices", devices, "as many as copied at once");
 }
 
-/* Returns true for what is not measured: what rows are slowed down to, and the calls that take
- * memory in stream order. */
+/* Returns true for what is not measured: what rows are slowed down to, the calls that take
+ * memory in stream order, managed memory, and processes that share a device. */
 static bool is_taken(const struct machine_field *field)
 {
-    return strcmp(field->section, "rows") == 0 || strcmp(field->key, "issue_take_ns") == 0 ||
-           strcmp(field->key, "take_first_ns") == 0;
+    static const char *const keys[] = {
+        "issue_take_ns",     "take_first_ns",     "prefetch_in_bytes_per_s",
+        "prefetch_in_ns",    "prefetch_out_ns",   "prefetch_out_bytes_per_s",
+        "prefetch_begin_ns", "fault_ns",          "fault_bytes_per_s",
+        "time_slice_ns",     "context_switch_ns",
+    };
+    bool taken = strcmp(field->section, "rows") == 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        taken |= strcmp(field->key, keys[i]) == 0;
+    return taken;
 }
 
 /* Takes what is not measured from the machine file that stands for the device, or, where
@@ -79,13 +78,17 @@ static void take_the_rest(struct rig *rig)
     struct error none = {0};
     const bool found =
         reference_machine(NULL, rig->device, !measures, 0, &alike, &none) == STATUS_OK;
+    if (!found)
+        alike = *rig->device;
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        if (is_taken(field))
-            rig_known(rig, field->key,
-                      found ? machine_field_get(field, &alike) : field->otherwise,
-                      !measures ? "as simulated"
-                      : found   ? "not measured: of the machine file for this device"
-                                : "not measured: as in a file without it");
+        if (!is_taken(field))
+            continue;
+        if (!found)
+            machine_field_default(field, &alike);
+        rig_known(rig, field->key, machine_field_get(field, &alike),
+                  !measures ? "as simulated"
+                  : found   ? "not measured: of the machine file for this device"
+                            : "not measured: as in a file without it");
     }
 }
 
