@@ -177,8 +177,10 @@ $(OBJ)/bin/%:
 
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
+OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWER NONAME SPACED TAKEN TWINLESS \
+               INPUTS TYPES COST PAIR WIDE NONE))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
-            record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
+            $(OWN_KERNELS) record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
             pipeline-fake pipeline-mpi-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
@@ -197,7 +199,7 @@ MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipe
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
-	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests .; do [ ! -d $(O)/$$folder ] || \
+	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests/own tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14

@@ -76,7 +76,8 @@ uint32_t kernel_blocks(const struct kernel *kernel, uint64_t count, uint32_t res
 
 bool kernel_is_elementwise(const struct kernel *kernel)
 {
-    return kernel->shape == KERNEL_MAP && !kernel->gathers && kernel->unit == NULL;
+    return kernel->shape == KERNEL_MAP && !kernel->gathers && kernel->unit == NULL &&
+           kernel->file == NULL;
 }
 
 bool kernel_joins(const struct kernel *kernel, uint64_t count)

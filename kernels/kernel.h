@@ -115,6 +115,9 @@ struct kernel {
     void (*work)(uint64_t count, const struct kernel_params *params, double *bytes,
                  double *flops);
 
+    /* The library of a kernel of the user's (kernels/own.h), which launches on one tile at a
+     * time. NULL in all rows of the table. */
+    const char *file;
     /* The code of a kernel that is not in kernel_table: such a kernel brings it along. NULL in
      * all rows of the table. */
     const struct kernel_code *code;

@@ -11,5 +11,5 @@ static const struct kernel_launcher *const launchers[] = {
 
 const struct kernel_launcher *kernel_launcher(const struct kernel *kernel)
 {
-    return kernel->launcher != NULL ? kernel->launcher : launchers[kernel - kernel_table];
+    return kernel->code != NULL ? kernel->launcher : launchers[kernel - kernel_table];
 }

@@ -39,13 +39,14 @@ install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(PAGES)
 	$(Q)install -D -m 644 $(O)/libpipeline.a "$(ROOT)/lib/libpipeline.a"
 	$(if $(RECORD),$(Q)install -D -m 644 $(RECORD) "$(ROOT)/lib/pipeline/$(notdir $(RECORD))")
 	$(Q)install -D -m 644 src/lib/pipeline.h "$(ROOT)/include/pipeline.h"
+	$(Q)install -D -m 644 kernels/own_kernel.h "$(ROOT)/include/pipeline/kernel.h"
 	$(Q)for page in $(PAGES:$(O)/%=%); do \
 		install -D -m 644 $(O)/$$page "$(ROOT)/$$page" || exit 1; done
 	$(Q)for file in $(INSTALLED); do \
 		install -D -m 644 $$file "$(ROOT)/share/pipeline/$$file" || exit 1; done
 
 uninstall:
-	$(Q)for file in bin/pipeline bin/pipeline-mpi lib/libpipeline.a lib/pipeline include/pipeline.h $(PAGES:$(O)/%=%) share/pipeline; do \
+	$(Q)for file in bin/pipeline bin/pipeline-mpi lib/libpipeline.a lib/pipeline include/pipeline.h include/pipeline $(PAGES:$(O)/%=%) share/pipeline; do \
 		rm -rf "$(ROOT)/$$file" || exit 1; done
 
 # Installs into an empty folder and looks at everything there.

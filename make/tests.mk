@@ -45,6 +45,12 @@ $(OBJ)/bin/tests/record/libpipeline-record.so: tests/record/fake_library.c
 	$(call write,$(CC) -std=c17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -shared -fPIC -o $(NEW) $< -ldl)
 $(O)/check: | $(RECORD_TESTS)
 
+# Kernels of users' own, built as users build them.
+$(addprefix $(OBJ)/bin/,$(OWN_KERNELS)): $(OBJ)/bin/tests/own/%.so: tests/own/kernel.c kernels/own_kernel.h
+	$(say) CC $@
+	$(call write,$(CC) -std=c17 -I. $(WARNINGS) -O2 -DOWN=$* -DOWN_$* -shared -fPIC -o $(NEW) $< -lm)
+$(O)/check: | $(OWN_KERNELS:%=$(O)/%)
+
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.
 EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
@@ -167,7 +173,7 @@ $(OBJ)/bin/pipeline-mpi-fake: PROGRAM_LIBS = $(LIBS) $(MPI_LIBS)
 $(OBJ)/bin/pipeline-mpi-fake: $(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(FAKE_OBJECTS)) $(MPI_OBJECTS) $(OBJ)/bin/$(FAKE_DEVICES)
 
 .PHONY: check-fake-devices
-check-fake-devices: $(if $(NVCC),$(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
+check-fake-devices: $(if $(NVCC),$(OWN_KERNELS:%=$(O)/%) $(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
 	$(Q)$(if $(NVCC),tests/gpu/fake_devices.sh $(O),echo "check-fake-devices: left out: it needs CUDA's headers")
 
 .PHONY: gpu-binaries gpu-test

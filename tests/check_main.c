@@ -107,6 +107,7 @@ static const struct {
     {"latency", latency_suite},
     {"carry", carry_suite},
     {"alloc", alloc_suite},
+    {"own", own_suite},
     {"graph", graph_suite},
     {"managed", managed_suite},
     {"share", share_suite},

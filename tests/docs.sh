@@ -42,6 +42,10 @@ for page; do
     ln -s "$program" "$place/build/pipeline"
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
+    if grep -q 'mine\.so' "$page"; then # a library of the user's, whose source is the page's first C
+        awk '/^```c$/ { n++ } /^```/ { inside = /c$/; next } inside && n == 1' "$page" >"$place/mine.c"
+        "${CC:-cc}" -O2 -shared -fPIC -I"$source/kernels" -o "$place/mine.so" "$place/mine.c" -lm
+    fi
     commands "$page" >"$place.commands"
     while IFS= read -r command; do
         wanted=$(expr "$command" : '.*# .*exits with \([0-9]*\)' || true)

@@ -23,6 +23,7 @@ expected() {
     echo bin/pipeline
     [ ! -e "$root/bin/pipeline-mpi" ] || echo bin/pipeline-mpi # where there was mpicc
     echo include/pipeline.h
+    echo include/pipeline/kernel.h
     echo lib/libpipeline.a
     [ ! -e "$root/lib/pipeline" ] || echo lib/pipeline/libpipeline-record.so # where it was built
     echo share/bash-completion/completions/pipeline

@@ -13,6 +13,7 @@ Suite *reductions_suite(void);
 Suite *scan_suite(void);
 Suite *carry_suite(void);
 Suite *alloc_suite(void);
+Suite *own_suite(void);
 Suite *branches_suite(void);
 Suite *launches_suite(void);
 Suite *transpose_suite(void);

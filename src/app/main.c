@@ -16,6 +16,7 @@
 #include "calibrate/calibrate.h"
 #include "core/version.h"
 #include "kernels/kernel_code.h"
+#include "kernels/own.h"
 #include "mpi/ranks.h"
 #include "options/options.h"
 #include "plan/mistake.h"
@@ -438,8 +439,10 @@ int main(int argc, char *argv[])
         return status_exit_code(STATUS_FAILED); /* nobody could be told why */
     enum status status = ranks_begin(&argc, &argv, &error);
     options_set_processes(ranks_count());
+    options_open_kernels(kernel_own_open);
     if (status == STATUS_OK)
         status = options_parse(argc, argv, &options, &error);
+    options_open_kernels(NULL); /* a file that is read later opens none */
     const bool parsed = status == STATUS_OK;
     status = ranks_agree(status, &error);
     if (status == STATUS_OK)

@@ -238,11 +238,23 @@ static enum status describe_at(const struct cuda_devices *devices, uint32_t inde
     return error_set(error, why.status, "cuda:%d: %s", device->number, why.text);
 }
 
+/* Refuses a kernel of the user's that can't be launched, before its rates are measured. */
+static enum status refuse_unlaunched(const struct settings *settings, struct error *error)
+{
+    for (int i = 0; i < settings->chain_length; i++)
+        if (kernel_launcher(settings->chain[i]) == NULL)
+            return error_set(error, STATUS_USAGE,
+                             "kernel %s: its library has no launcher (launch), so it runs on "
+                             "simulated machines alone",
+                             settings->chain[i]->name);
+    return STATUS_OK;
+}
+
 enum status cuda_describe(const struct cuda_devices *devices, const struct settings *settings,
                           struct machine *machine, struct error *error)
 {
     struct machine all, one;
-    enum status status = STATUS_OK;
+    enum status status = refuse_unlaunched(settings, error);
     for (uint32_t i = 0; i < devices->count && status == STATUS_OK; i++) {
         status = describe_at(devices, i, settings, i == 0 ? &all : &one, error);
         if (status == STATUS_OK && i > 0)

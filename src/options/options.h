@@ -141,6 +141,11 @@ struct options {
     struct kept_text *storage; /* owned; options_free() */
 };
 
+/* Opens a kernel's library, as kernel_own_open() does (kernels/own.h). Comes before
+ * options_parse(); unless it was called, or with NULL, --kernel takes no library. */
+typedef const struct kernel *kernel_opener(const char *path, struct error *error);
+void options_open_kernels(kernel_opener *opener);
+
 /* Says how many processes share each run, each with a device of its own. Comes before
  * options_parse(); 1 unless it was called. */
 void options_set_processes(uint32_t count);

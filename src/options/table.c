@@ -84,9 +84,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
                            "With `pipeline record` it is the recording, which is else "
                            "PROGRAM.PID.jsonl in the current folder; with `pipeline lab` it "
                            "is the page, which is else lab.html there."},
-    [OPTION_KERNEL] = {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
-                       .fallback = "scale",
-                       .help = "the chain run on every tile: `pipeline list kernels`"},
+    [OPTION_KERNEL] =
+        {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
+         .fallback = "scale",
+         .help = "the chain run on every tile: `pipeline list kernels`; or ./FILE.so, a "
+                 "kernel of your own"},
     [OPTION_INTENSITY] = {"intensity", 0, "R|auto", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
                           .check = CHECK_LAUNCHES, .fallback = "auto", .least = 1,
                           .most = 65536, .automatic = true,

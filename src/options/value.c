@@ -135,6 +135,38 @@ static enum status refuse_chain(const struct assignment *given,
                      after->name, dtype_name(after->in));
 }
 
+static kernel_opener *open_kernel;
+
+void options_open_kernels(kernel_opener *opener)
+{
+    open_kernel = opener;
+}
+
+/* Returns true for the name of a file. */
+static bool is_library(const char *name)
+{
+    const size_t length = strlen(name), ending = strlen(".so");
+    return strchr(name, '/') != NULL ||
+           (length > ending && strcmp(name + length - ending, ".so") == 0);
+}
+
+static enum status find_kernel(const struct assignment *given, const char *name,
+                               const struct kernel **kernel, struct error *error)
+{
+    char label[LABEL_MAX];
+    struct error why = {0};
+    *kernel = kernel_find(name);
+    if (*kernel == NULL && !is_library(name))
+        return refuse_kernel(given, name, error);
+    if (*kernel == NULL && open_kernel == NULL)
+        return assignment_refuse(given, "names a library, which can't be opened here", error);
+    if (*kernel == NULL)
+        *kernel = open_kernel(name, &why);
+    return *kernel != NULL ? STATUS_OK
+                           : error_set(error, why.status, "%s: %.500s",
+                                       assignment_label(given, label), why.text);
+}
+
 /* Reads the names of kernels in `list`, which is cut up, into settings->chain. */
 static enum status chain_read(const struct assignment *given, char *list,
                               struct settings *settings, struct error *error)
@@ -144,9 +176,9 @@ static enum status chain_read(const struct assignment *given, char *list,
     for (char *name; (name = list_next(&list)) != NULL; length++) {
         if (length == CHAIN_MAX)
             return assignment_refuse(given, "names too many kernels", error);
-        chain[length] = kernel_find(name);
-        if (chain[length] == NULL)
-            return refuse_kernel(given, name, error);
+        const enum status status = find_kernel(given, name, &chain[length], error);
+        if (status != STATUS_OK)
+            return status;
     }
     int misfit = kernel_chain_misfit(chain, length);
     if (misfit > 0)
@@ -291,7 +323,9 @@ static const char *show_chain(const struct settings *settings, char text[OPTION_
 {
     text[0] = '\0';
     for (int i = 0; i < settings->chain_length; i++)
-        list_add(text, ",", "%s", settings->chain[i]->name);
+        list_add(text, ",", "%s",
+                 settings->chain[i]->file != NULL ? settings->chain[i]->file
+                                                  : settings->chain[i]->name);
     return text;
 }
 

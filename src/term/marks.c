@@ -105,8 +105,9 @@ void marks_issue_begin(const struct op *op, const struct kernel *kernel)
     event.colorType = NVTX_COLOR_ARGB;
     event.color = 0xFF000000 | op_rows[op->kind].color;
     event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-    event.message.registered =
-        kernel != NULL ? tool.kernels[kernel - kernel_table] : tool.stages[op->kind];
+    event.message.registered = kernel != NULL && kernel->file == NULL
+                                   ? tool.kernels[kernel - kernel_table]
+                                   : tool.stages[op->kind];
     if (op->tile >= 0) {
         event.payloadType = NVTX_PAYLOAD_TYPE_INT32;
         event.payload.iValue = op->tile;

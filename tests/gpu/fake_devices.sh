@@ -37,6 +37,7 @@ run() {
 # --- right results, and a span of each op -----------------------------------------------------------
 # By CUPTI's records, whose streams have the same numbers on all devices, and by events.
 while read -r arguments; do
+    arguments=$(echo "$arguments" | sed "s,OWN/,$build/tests/own/,g")
     for source in CUPTI=1 PIPELINE_NO_CUPTI=1; do
         # shellcheck disable=SC2086 # several words
         run $source FAKE_DEVICES=3 -- -q -d cuda:2,0,1 --intensity=1 -n 64k -t 13 --runs=1 --gantt=none \
@@ -69,6 +70,8 @@ done <<'END'
 --copy=2d --tile-width=8 -t 128 --pack
 --issue=auto --machine=h200
 --tiles=auto --streams=auto --machine=h200
+-k OWN/SOFT.so --callbacks
+-k scale,OWN/SOFT.so,sum --issue=batch --batch=2
 -k scan-exclusive --carry=callback
 -k scan-exclusive --carry=sync -w 2
 -t 3

@@ -111,6 +111,8 @@ static struct kernel_launcher with_context;
 
 const struct kernel_launcher *kernel_launcher(const struct kernel *kernel)
 {
+    if (kernel->code != NULL) /* it brings one along */
+        return kernel->launcher;
     const struct kernel_launcher *found = &launchers[kernel - kernel_table];
     if (!kernel->alone)
         return found;

@@ -1,0 +1,343 @@
+/* own.c - see own.h.
+ *
+ * The hooks of a kernel don't say whose they are, so each library has hooks of its own: they
+ * are written once and made for every place that there is. What a result must be is asked of
+ * the CPU twin: it has no bounds, so these come from the tolerance and, where the elements
+ * before have bounds, from what the twin makes of their ends. */
+#include "kernels/own.h"
+
+#include "kernels/kernel_code.h"
+#include "kernels/own_kernel.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACES = 8,
+    PART = 512, /* elements that a twin is asked about at once */
+    NAME_MAX_BYTES = 32,
+    CUDA_LAUNCH_FAILURE = 719, /* cudaErrorLaunchFailure */
+};
+
+static struct place {
+    char *path; /* NULL: nothing is here yet */
+    struct pipeline_kernel own;
+    struct kernel kernel;
+    struct kernel_code code;
+    struct kernel_launcher launcher;
+} places[PLACES];
+
+/* --- the hooks --- */
+
+static struct pipeline_work work_of(const struct kernel_args *args)
+{
+    return (struct pipeline_work){
+        .in = {args->in[0], args->in[1]},
+        .out = args->out,
+        .count = args->count,
+        .blocks = args->blocks,
+    };
+}
+
+static double load(enum dtype dtype, const void *from, size_t i)
+{
+    return dtype == DTYPE_F32   ? ((const float *)from)[i]
+           : dtype == DTYPE_I32 ? ((const int32_t *)from)[i]
+                                : ((const double *)from)[i];
+}
+
+static void store(enum dtype dtype, void *to, size_t i, double value)
+{
+    if (dtype == DTYPE_F32)
+        ((float *)to)[i] = (float)value;
+    else if (dtype == DTYPE_I32)
+        ((int32_t *)to)[i] = (int32_t)value;
+    else
+        ((double *)to)[i] = value;
+}
+
+/* Has the twin work on elements that are values plus `sign` times their bounds, rounded to the
+ * type. `out` has room for as many. */
+static void ask(const struct place *place, const struct oracle *oracle, size_t first,
+                size_t count, int sign, const void *second, double *out)
+{
+    double in[PART], result[PART];
+    for (size_t i = 0; i < count; i++)
+        store(place->kernel.in, in, i,
+              oracle->value[first + i] + sign * oracle->bound[first + i]);
+    const size_t size = dtype_bytes(place->kernel.in);
+    const struct pipeline_work work = {
+        .in = {in, second != NULL ? (const char *)second + first * size : NULL},
+        .out = result,
+        .count = count,
+        .blocks = 1,
+    };
+    place->own.host(&work);
+    const size_t results = place->own.reduces ? 1 : count;
+    for (size_t i = 0; i < results; i++)
+        out[i] = load(place->kernel.out, result, i);
+}
+
+static bool has_bounds(const struct oracle *oracle, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (oracle->bound[first + i] > 0)
+            return true;
+    return false;
+}
+
+static double farther(double bound, double value, double end)
+{
+    const double distance = fabs(end - value);
+    return distance > bound ? distance : bound;
+}
+
+static void map(const struct place *place, struct oracle *oracle, const void *second)
+{
+    double value[PART], low[PART], high[PART];
+    for (size_t first = 0, count; first < oracle->count; first += count) {
+        count = oracle->count - first < PART ? oracle->count - first : PART;
+        const bool bounds = has_bounds(oracle, first, count);
+        ask(place, oracle, first, count, 0, second, value);
+        if (bounds) {
+            ask(place, oracle, first, count, -1, second, low);
+            ask(place, oracle, first, count, 1, second, high);
+        }
+        for (size_t i = 0; i < count; i++) {
+            double bound = fabs(value[i]) * place->own.tolerance;
+            if (bounds)
+                bound += farther(farther(0, value[i], low[i]), value[i], high[i]);
+            oracle->value[first + i] = value[i];
+            oracle->bound[first + i] = isfinite(bound) ? bound : 0;
+        }
+    }
+}
+
+static void fold(const struct place *place, struct oracle_sum *sum, const struct oracle *oracle)
+{
+    for (size_t first = 0, count; first < oracle->count; first += count) {
+        double value;
+        count = oracle->count - first < PART ? oracle->count - first : PART;
+        ask(place, oracle, first, count, 0, NULL, &value);
+        sum->value += value;
+        sum->integer += (uint64_t)(int64_t)(place->kernel.out == DTYPE_I32 ? value : 0);
+        for (size_t i = 0; i < count; i++) {
+            sum->magnitude += fabs(oracle->value[first + i]);
+            sum->bound += oracle->bound[first + i];
+        }
+        sum->count += count;
+    }
+}
+
+static double result(const struct place *place, const struct oracle_sum *sum, double *bound)
+{
+    const uint32_t bits = (uint32_t)sum->integer;
+    *bound = 0;
+    if (place->kernel.out == DTYPE_I32)
+        return bits <= INT32_MAX ? (double)bits : (double)bits - 4294967296.0;
+    *bound = sum->bound + place->own.tolerance * (sum->magnitude + fabs(sum->value));
+    return sum->value;
+}
+
+static void cost(const struct place *place, uint64_t count, double *bytes, double *flops)
+{
+    *bytes = place->own.bytes * (double)count;
+    *flops = place->own.flops * (double)count;
+}
+
+static int load_nothing(void)
+{
+    return 0; /* the first run of a kernel loads it, before anything is timed */
+}
+
+/* The hooks of one place. */
+struct hooks {
+    int (*launch)(const struct kernel_args *args, void *stream);
+    void (*host)(const struct kernel_args *args);
+    void (*map)(struct oracle *oracle, const void *second, const struct kernel_params *params);
+    void (*fold)(struct oracle_sum *sum, const struct oracle *oracle);
+    double (*result)(const struct oracle_sum *sum, double *bound);
+    void (*work)(uint64_t count, const struct kernel_params *params, double *bytes,
+                 double *flops);
+};
+
+#define HOOKS(n)                                                                               \
+    static int launch_##n(const struct kernel_args *args, void *stream)                        \
+    {                                                                                          \
+        const struct pipeline_work work = work_of(args);                                       \
+        return places[n].own.launch(&work, stream);                                            \
+    }                                                                                          \
+    static void host_##n(const struct kernel_args *args)                                       \
+    {                                                                                          \
+        const struct pipeline_work work = work_of(args);                                       \
+        places[n].own.host(&work);                                                             \
+    }                                                                                          \
+    static void map_##n(struct oracle *oracle, const void *second,                             \
+                        const struct kernel_params *params)                                    \
+    {                                                                                          \
+        (void)params;                                                                          \
+        map(&places[n], oracle, second);                                                       \
+    }                                                                                          \
+    static void fold_##n(struct oracle_sum *sum, const struct oracle *oracle)                  \
+    {                                                                                          \
+        fold(&places[n], sum, oracle);                                                         \
+    }                                                                                          \
+    static double result_##n(const struct oracle_sum *sum, double *bound)                      \
+    {                                                                                          \
+        return result(&places[n], sum, bound);                                                 \
+    }                                                                                          \
+    static void work_##n(uint64_t count, const struct kernel_params *params, double *bytes,    \
+                         double *flops)                                                        \
+    {                                                                                          \
+        (void)params;                                                                          \
+        cost(&places[n], count, bytes, flops);                                                 \
+    }                                                                                          \
+    static const struct hooks hooks_##n = {launch_##n, host_##n,   map_##n,                    \
+                                           fold_##n,   result_##n, work_##n}
+HOOKS(0);
+HOOKS(1);
+HOOKS(2);
+HOOKS(3);
+HOOKS(4);
+HOOKS(5);
+HOOKS(6);
+HOOKS(7);
+
+static const struct hooks *const hooks[PLACES] = {
+    &hooks_0, &hooks_1, &hooks_2, &hooks_3, &hooks_4, &hooks_5, &hooks_6, &hooks_7,
+};
+
+/* --- opening --- */
+
+static enum status refuse(const char *path, const char *why, struct error *error)
+{
+    return error_set(error, STATUS_USAGE, "%.200s: %.300s", path, why);
+}
+
+static bool is_name(const char *name)
+{
+    const size_t length = name != NULL ? strnlen(name, NAME_MAX_BYTES) : 0;
+    if (length == 0 || length == NAME_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+            return false;
+    return true;
+}
+
+static enum status check(const char *path, const struct pipeline_kernel *own,
+                         struct error *error)
+{
+    if (own->version != PIPELINE_KERNEL_VERSION)
+        return error_set(error, STATUS_USAGE,
+                         "%.200s: it was built for version %u of pipeline/kernel.h, and this "
+                         "program has version %d: build it anew",
+                         path, own->version, PIPELINE_KERNEL_VERSION);
+    if (!is_name(own->name))
+        return refuse(path, "its name is not 1 to 31 letters, digits, - and _", error);
+    if (kernel_find(own->name) != NULL)
+        return refuse(path, "its name is that of a kernel of pipeline's: give it another",
+                      error);
+    if (own->inputs < 1 || own->inputs > KERNEL_INPUTS_MAX)
+        return refuse(path, "it reads neither 1 array nor 2 (inputs)", error);
+    if ((unsigned)own->in > PIPELINE_FLOAT64 || (unsigned)own->out > PIPELINE_FLOAT64)
+        return refuse(path, "its types are none of those of pipeline/kernel.h (in, out)",
+                      error);
+    if (own->reduces > 1 || (own->reduces == 1 && own->inputs != 1))
+        return refuse(path, "a reduction reads one array (reduces, inputs)", error);
+    if (!(own->flops >= 0 && own->flops < 1e9 && own->bytes >= 0 && own->bytes < 1e9))
+        return refuse(path, "its cost is negative, or no number (flops, bytes)", error);
+    if (!(own->tolerance >= 0 && own->tolerance < 1))
+        return refuse(path, "its tolerance is not from 0 to 1", error);
+    if (own->host == NULL)
+        return refuse(path, "it has no CPU twin (host), which results are compared with",
+                      error);
+    return STATUS_OK;
+}
+
+/* What is usual: some roundings of a float. Whole numbers are exact. */
+static double usual_tolerance(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 ? 16 * FLT_EPSILON : dtype == DTYPE_F64 ? 16 * DBL_EPSILON : 0;
+}
+
+static void fill(struct place *place, const struct hooks *own)
+{
+    static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_I32, DTYPE_F64};
+    const bool reduces = place->own.reduces == 1;
+    place->code = (struct kernel_code){
+        .host = own->host,
+        .oracle_map = reduces ? NULL : own->map,
+        .oracle_fold = reduces ? own->fold : NULL,
+        .oracle_result = reduces ? own->result : NULL,
+    };
+    place->launcher = (struct kernel_launcher){
+        .launch = own->launch, .preload = load_nothing, .call = "the launcher of your kernel"};
+    place->kernel = (struct kernel){
+        .name = place->own.name,
+        .summary = place->own.summary != NULL ? place->own.summary : "",
+        .file = place->path,
+        .shape = reduces ? KERNEL_REDUCE : KERNEL_MAP,
+        .fold = KERNEL_FOLD_SUM,
+        .inputs = (int)place->own.inputs,
+        .in = dtypes[place->own.in],
+        .out = dtypes[place->own.out],
+        .flops = place->own.flops,
+        .per_thread = 1,
+        .sweep = 1,
+        .work = place->own.bytes > 0 ? own->work : NULL,
+        .code = &place->code,
+        .launcher = place->own.launch != NULL ? &place->launcher : NULL,
+    };
+    if (place->own.tolerance == 0)
+        place->own.tolerance = usual_tolerance(place->kernel.out);
+}
+
+static enum status open_into(struct place *place, const struct hooks *own, const char *path,
+                             struct error *error)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return error_set(error, STATUS_USAGE, "%.200s can't be opened as a library: %.300s",
+                         path, dlerror());
+    const struct pipeline_kernel *found = dlsym(library, "pipeline_kernel");
+    enum status status = STATUS_OK;
+    if (found == NULL)
+        status = refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
+    if (status == STATUS_OK)
+        status = check(path, found, error);
+    if (status == STATUS_OK) {
+        place->path = strdup(path);
+        if (place->path == NULL)
+            status = error_set(error, STATUS_NO_MEMORY, "no memory for a kernel");
+    }
+    if (status != STATUS_OK) {
+        dlclose(library);
+        return status;
+    }
+    place->own = *found;
+    fill(place, own);
+    return STATUS_OK;
+}
+
+const struct kernel *kernel_own_open(const char *path, struct error *error)
+{
+    char here[PATH_MAX];
+    snprintf(here, sizeof here, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
+    for (int i = 0; i < PLACES; i++) {
+        if (places[i].path != NULL && strcmp(places[i].path, here) == 0)
+            return &places[i].kernel;
+        if (places[i].path == NULL)
+            return open_into(&places[i], hooks[i], here, error) == STATUS_OK ? &places[i].kernel
+                                                                             : NULL;
+    }
+    error_set(error, STATUS_USAGE, "%.200s is one library too many: allowed are %d", path,
+              PLACES);
+    return NULL;
+}

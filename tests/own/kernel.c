@@ -1,0 +1,71 @@
+/* kernel.c - libraries with a kernel each, right and wrong ones: OWN says which (make/tests.mk). */
+#include "kernels/own_kernel.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum {
+    SOFT,   /* a map */
+    AXPY,   /* of two arrays */
+    TOTAL,  /* a reduction of ints */
+    PLACE,  /* its results depend on the place in the tile, which they must not */
+    NEWER,  /* of a version that is not there yet */
+    NONAME, /* and those that say what can't be */
+    SPACED,
+    TAKEN,
+    TWINLESS,
+    INPUTS,
+    TYPES,
+    COST,
+    PAIR,
+    WIDE,
+};
+
+#ifndef OWN_NONE
+static void host(const struct pipeline_work *work)
+{
+    const float *in = work->in[0], *second = work->in[1];
+    const int32_t *ints = work->in[0];
+    float *out = work->out;
+    uint32_t sum = 0;
+    for (uint64_t i = 0; i < work->count; i++) {
+        if (OWN == TOTAL)
+            sum += (uint32_t)ints[i];
+        else if (OWN == AXPY)
+            out[i] = 3 * in[i] + second[i];
+        else if (OWN == PLACE)
+            out[i] = in[i] + (float)i;
+        else
+            out[i] = in[i] > 0 ? in[i] / 2 : expm1f(in[i]);
+    }
+    if (OWN == TOTAL)
+        *(int32_t *)work->out = (int32_t)sum;
+}
+
+/* The memory of a device is the host's on tests/gpu/fake_runtime.c, the only one that these are
+ * run on. */
+static int launch(const struct pipeline_work *work, void *stream)
+{
+    (void)stream;
+    host(work);
+    return 0;
+}
+
+const struct pipeline_kernel pipeline_kernel = {
+    .version = PIPELINE_KERNEL_VERSION + (OWN == NEWER),
+    .inputs = OWN == INPUTS ? 3 : OWN == AXPY || OWN == PAIR ? 2 : 1,
+    .name = OWN == NONAME ? NULL : OWN == SPACED ? "two words" : OWN == TAKEN ? "scale" : "mine",
+    .in = OWN == TOTAL ? PIPELINE_INT32 : PIPELINE_FLOAT32,
+    .out = OWN == TOTAL   ? PIPELINE_INT32
+           : OWN == TYPES ? (enum pipeline_type)7
+                          : PIPELINE_FLOAT32,
+    .reduces = OWN == TOTAL || OWN == PAIR,
+    .flops = OWN == COST ? -1 : 2,
+    .bytes = OWN == AXPY ? 12 : 0,
+    .tolerance = OWN == WIDE ? 2 : 0,
+    .launch = OWN == SOFT ? launch : NULL,
+    .host = OWN == TWINLESS ? NULL : host,
+};
+#else
+const int nothing = 0;
+#endif
