@@ -35,6 +35,11 @@ own_folder() {
     [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ]
 }
 
+# Returns true if something lies there that start() did not make.
+holds_more() {
+    [ -n "$(find "$folder" -mindepth 1 -maxdepth 1 ! -name pipe ! -name log ! -name ours)" ]
+}
+
 alive() {
     own_folder && [ -f "$mine" ] && kill -0 "$(cat "$mine")" 2>/dev/null &&
         grep -q nvidia-cuda-mps "/proc/$(cat "$mine")/comm" 2>/dev/null
@@ -51,6 +56,8 @@ start() {
     *) fail "CUDA_MPS_PIPE_DIRECTORY names $CUDA_MPS_PIPE_DIRECTORY, somebody else's daemon: unset it, or use that one" ;;
     esac
     [ ! -e "$folder" ] || own_folder || fail "$folder belongs to somebody else: name another folder"
+    [ ! -e "$folder" ] || ! holds_more || fail "$folder holds something else: name an empty folder, or a new one"
+    case $folder in *\'*) fail "$folder: the name has a quote, which the lines for a shell can't have" ;; esac
     mkdir -p -m 700 "$folder"
     mkdir -p "$pipe" "$folder/log"
     # The daemon keeps no pipe of this script's open, or whoever reads that would wait for it.
@@ -73,7 +80,8 @@ stop() {
         waited=$((waited + 1))
     done
     ! kill -0 "$pid" 2>/dev/null || fail "the daemon, process $pid, still runs after 10 s: programs may use it"
-    rm -rf "$folder"
+    rm -rf "$pipe" "$folder/log" "$mine"
+    rmdir "$folder" 2>/dev/null || true # somebody may have left something there
 }
 
 case $1 in
