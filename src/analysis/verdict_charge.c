@@ -234,7 +234,7 @@ static const struct remains {
 } remains[] = {
     {VERDICT_LONG_EXCHANGE, goes_another_way, false},
     {VERDICT_PACKING, goes_another_way, true},
-    {VERDICT_NARROW_ROWS, goes_another_way, true},
+    {VERDICT_NARROW_ROWS, goes_another_way, false}, /* the rows are the data's */
     {VERDICT_SMALL_TILES, goes_another_way, true},
     {VERDICT_MAPPED_MEMORY, goes_another_way, true},
     {VERDICT_ONE_COPY_ENGINE, goes_another_way, true},
