@@ -27,8 +27,8 @@ struct backend {
     struct crossings crossings; /* of the whole plan */
     struct workload workload, part_workload, whole_workload;
     struct ranks_seen seen;
-    bool prepared;
-    int begins; /* how often the timed part of the present run began */
+    bool prepared, compared; /* its input is known to be that of the others */
+    int begins;              /* how often the timed part of the present run began */
 };
 
 static const struct backend_ops *chosen; /* by ranks_backend() */
@@ -64,6 +64,16 @@ static enum status open_both(const char *argument, const struct settings *settin
     return status;
 }
 
+static void see_hosts(struct ranks_seen *seen)
+{
+    char own[RANK_HOST] = "", all[MACHINE_DEVICES_MAX][RANK_HOST];
+    world_host(own);
+    MPI_Allgather(own, RANK_HOST, MPI_BYTE, all, RANK_HOST, MPI_BYTE, world.ranks);
+    seen->count = world.count;
+    for (uint32_t rank = 0; rank < world.count; rank++)
+        memcpy(seen->places[rank].host, all[rank], RANK_HOST);
+}
+
 static void close_backend(struct backend *backend);
 
 static enum status open_backend(const char *argument, const struct settings *settings,
@@ -76,11 +86,13 @@ static enum status open_backend(const char *argument, const struct settings *set
     else
         status = open_both(argument, settings, backend, error);
     status = world_agree(status, error);
-    if (status == STATUS_OK)
-        *out = backend;
-    else
+    if (status != STATUS_OK) {
         close_backend(backend);
-    return status;
+        return status;
+    }
+    see_hosts(&backend->seen);
+    *out = backend;
+    return STATUS_OK;
 }
 
 /* Rank 0 describes its device for all: the plan, and what is said of it, follow from one
@@ -159,11 +171,14 @@ static enum status prepare(struct backend *backend, const struct workload *workl
         return status;
     }
     backend->prepared = true;
+    backend->compared = false;
     backend->workload = backend->whole_workload = backend->part_workload = *workload;
     backend->whole_workload.arrays = NULL;
     backend->whole_workload.on_tile = NULL;
     backend->part_workload.on_tile = NULL;
     backend->part_workload.plan = &backend->portion;
+    backend->settings = *workload->settings;
+    backend->settings.devices = 1;
     backend->part_workload.settings = &backend->settings;
     backend->part_workload.on_begin = begin;
     backend->part_workload.begins = backend;
@@ -181,6 +196,15 @@ static enum status prepare(struct backend *backend, const struct workload *workl
     return status;
 }
 
+/* Starts the courier in all ranks, or in none. */
+static enum status start_courier(struct error *error)
+{
+    const enum status status = world_agree(courier_start(error), error);
+    if (status != STATUS_OK)
+        courier_cancel();
+    return status;
+}
+
 /* --- a simulated run --- */
 
 /* Simulates all devices, and does this rank's portion for its bytes. */
@@ -188,7 +212,7 @@ static enum status simulate(struct backend *backend, struct timeline *timeline,
                             struct run_times *times, uint64_t *hash, struct error *error)
 {
     struct run_times unused;
-    enum status status = world_agree(courier_start(error), error);
+    enum status status = start_courier(error);
     if (status != STATUS_OK)
         return status;
     status = backend->ops->run(backend->whole, timeline, times, error);
@@ -229,7 +253,7 @@ static enum status run_portion(struct backend *backend, struct timeline *part,
                                struct rank_run *run, struct error *error)
 {
     backend->begins = 0;
-    enum status status = world_agree(courier_start(error), error);
+    enum status status = start_courier(error);
     if (status != STATUS_OK)
         return status;
     status = backend->ops->run(backend->part, part, &run->times, error);
@@ -261,6 +285,7 @@ static enum status run_portions(struct backend *backend, struct timeline *part,
         enum status status = run_portion(backend, part, &own, error);
         if (status != STATUS_OK)
             return status;
+        clocks_compare_again(&backend->seen);
         MPI_Allgather(&own, sizeof own, MPI_BYTE, runs, sizeof own, MPI_BYTE, world.ranks);
         again = false;
         for (uint32_t rank = 0; rank < world.count; rank++)
@@ -290,12 +315,49 @@ static enum status run_measured(struct backend *backend, struct timeline *timeli
     return status;
 }
 
+/* Mixes the words of the array that was read from a file. */
+static uint64_t input_hash(const struct plan *plan, const struct arrays *arrays)
+{
+    struct range rest = plan_whole(plan, BUFFER_HOST_IN0), piece;
+    uint64_t hash = rest.bytes;
+    while (host_layout_next(plan, &rest, &piece)) {
+        const char *bytes = arrays_at(arrays, &piece);
+        for (uint64_t at = 0, word = 0; at < piece.bytes; at += sizeof word, word = 0) {
+            const uint64_t left = piece.bytes - at;
+            memcpy(&word, bytes + at, left < sizeof word ? left : sizeof word);
+            hash = mix_at(hash, word);
+        }
+    }
+    return hash;
+}
+
+/* Refuses ranks that read unlike files of one name. */
+static enum status compare_inputs(struct backend *backend, struct error *error)
+{
+    const struct workload *workload = &backend->workload;
+    uint64_t own, all[MACHINE_DEVICES_MAX];
+    if (backend->compared || workload->arrays == NULL || workload->settings->input == NULL)
+        return STATUS_OK;
+    own = input_hash(workload->plan, workload->arrays);
+    MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, world.ranks);
+    for (uint32_t rank = 1; rank < world.count; rank++)
+        if (all[rank] != all[0]) {
+            world.failed = true;
+            return error_set(error, STATUS_FAILED,
+                             "rank %" PRIu32 " reads another --input=%.200s than rank 0", rank,
+                             workload->settings->input);
+        }
+    backend->compared = true;
+    return STATUS_OK;
+}
+
 static enum status run(struct backend *backend, struct timeline *timeline,
                        struct run_times *times, struct error *error)
 {
     enum status status;
     struct timeline own;
-    char host[RANK_HOST];
+    if (compare_inputs(backend, error) != STATUS_OK)
+        return error->status;
     timeline_init(&own);
     if (backend->whole != NULL)
         status = run_simulated(backend, timeline != NULL ? timeline : &own, times, error);
@@ -306,12 +368,6 @@ static enum status run(struct backend *backend, struct timeline *timeline,
         return status;
     if (backend->workload.arrays != NULL && gathers(backend))
         gather_output(backend->workload.plan, backend->workload.arrays);
-    world_host(host);
-    backend->seen.count = world.count;
-    for (uint32_t rank = 0; rank < world.count; rank++) {
-        memcpy(backend->seen.places[rank].host, host, RANK_HOST);
-        MPI_Bcast(backend->seen.places[rank].host, RANK_HOST, MPI_BYTE, (int)rank, world.ranks);
-    }
     if (timeline != NULL)
         timeline->ranks = backend->seen;
     return STATUS_OK;

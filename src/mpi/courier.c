@@ -12,8 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    PIECE_BYTES = 1 << 30, /* MPI counts by an int */
-    LOOKED_AT = 256,       /* crossings not sent, of which the first may come last */
+    LOOKED_AT = 256, /* crossings not sent, of which the first may come last */
 };
 
 /* A piece of a crossing's bytes. A crossing has at least one, which may be empty. */
@@ -35,8 +34,8 @@ static struct {
     uint32_t oldest; /* no crossing before it is to be sent */
     pthread_t thread;
     bool runs;
-    MPI_Comm ranks;
-} courier = {.ranks = MPI_COMM_NULL};
+    atomic_bool stops; /* nothing is to come any more */
+} courier;
 
 static bool is_own(const struct crossing *crossing)
 {
@@ -50,7 +49,7 @@ static void send_crossing(uint32_t number)
     const struct crossing *crossing = &courier.crossings->all[number];
     for (uint32_t i = courier.first[number]; i < courier.first[number + 1]; i++)
         MPI_Isend(courier.messages[i].data, courier.messages[i].bytes, MPI_BYTE,
-                  (int)crossing->to, (int)number, courier.ranks,
+                  (int)crossing->to, (int)number, world.courier,
                   &courier.requests[courier.under_way++]);
     courier.sent[number] = true;
     courier.to_send--;
@@ -98,7 +97,7 @@ static bool take(void)
     int there;
     MPI_Message message;
     MPI_Status from;
-    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, courier.ranks, &there, &message, &from);
+    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, world.courier, &there, &message, &from);
     if (!there)
         return false;
     const uint32_t number = (uint32_t)from.MPI_TAG;
@@ -114,7 +113,8 @@ static bool take(void)
 static void *carry(void *unused)
 {
     (void)unused;
-    while (courier.to_send > 0 || courier.to_come > 0 || courier.under_way > 0) {
+    while ((courier.to_send > 0 || courier.to_come > 0 || courier.under_way > 0) &&
+           !atomic_load(&courier.stops)) {
         const bool sent = send_raised(), came = take(), gone = let_go();
         if (!sent && !came && !gone)
             sched_yield(); /* ranks may have to share cores */
@@ -130,6 +130,7 @@ enum status courier_start(struct error *error)
     if (crossings == NULL || crossings->count == 0)
         return STATUS_OK;
     flags_lower(&courier.flags);
+    atomic_store(&courier.stops, false);
     courier.to_send = courier.to_come = courier.oldest = 0;
     for (uint32_t i = 0; i < crossings->count; i++) {
         courier.to_send += crossings->all[i].from == world.number;
@@ -154,11 +155,17 @@ void courier_end(bool failed)
     courier.runs = false;
 }
 
+void courier_cancel(void)
+{
+    atomic_store(&courier.stops, true);
+    courier_end(false);
+}
+
 /* --- messages --- */
 
 static uint32_t pieces_of(const struct range *range)
 {
-    return (uint32_t)((range->bytes + PIECE_BYTES - 1) / PIECE_BYTES);
+    return (uint32_t)((range->bytes + WORLD_PIECE - 1) / WORLD_PIECE);
 }
 
 /* Lays out each own crossing's messages behind those of the one before. Returns how many they
@@ -188,21 +195,12 @@ static void write_messages(const struct crossings *crossings, const struct array
             continue;
         char *at = arrays_at(arrays, &parcel->range);
         for (uint64_t rest = parcel->range.bytes, piece; rest > 0; rest -= piece, at += piece) {
-            piece = rest < PIECE_BYTES ? rest : PIECE_BYTES;
+            piece = rest < WORLD_PIECE ? rest : WORLD_PIECE;
             courier
                 .messages[courier.first[parcel->crossing] + courier.came[parcel->crossing]++] =
                 (struct message){at, (int)piece};
         }
     }
-}
-
-/* Connects all ranks, so that no run has to wait for that. All of them come here, or none. */
-static void meet(void)
-{
-    char out[MACHINE_DEVICES_MAX] = {0}, in[MACHINE_DEVICES_MAX];
-    if (courier.ranks == MPI_COMM_NULL)
-        MPI_Comm_dup(world.ranks, &courier.ranks);
-    MPI_Alltoall(out, 1, MPI_BYTE, in, 1, MPI_BYTE, courier.ranks);
 }
 
 static enum status take_memory(const struct crossings *crossings, struct error *error)
@@ -241,7 +239,6 @@ enum status courier_prepare(const struct crossings *crossings, struct workload *
     if (crossings->count == 0 || workload->arrays == NULL)
         return STATUS_OK;
     courier.crossings = crossings;
-    meet();
     status = check_tags(crossings, error);
     if (status == STATUS_OK)
         status = take_memory(crossings, error);

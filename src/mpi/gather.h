@@ -26,7 +26,7 @@ enum status gather_spans(const struct plan *plan, struct timeline *part,
                          struct timeline *timeline, struct error *error);
 
 /* Sets *times to those of all ranks' runs as one, from the first that began to the last that
- * ended. */
+ * ended: in rank 0, which alone knows the clocks. */
 void gather_times(const struct rank_run *runs, const struct ranks_seen *seen,
                   struct run_times *times);
 

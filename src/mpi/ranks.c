@@ -3,6 +3,7 @@
 
 #include "core/mix.h"
 #include "core/version.h"
+#include "mpi/gather.h"
 #include "mpi/settings.h"
 #include "mpi/watch.h"
 #include "mpi/world.h"
@@ -18,20 +19,20 @@ static enum status compare_versions(struct error *error)
 {
     struct {
         char version[56];
-        uint64_t bytes; /* of what ranks send each other as it is */
-    } own = {PIPELINE_VERSION, sizeof(struct machine)}, all[MACHINE_DEVICES_MAX];
+        uint64_t bytes; /* mixed from those of what ranks send each other as it is */
+    } own = {PIPELINE_VERSION, mix_at(mix_at(sizeof(struct machine), sizeof(struct rank_run)),
+                                      mix_at(sizeof(struct judgement), sizeof(struct error)))},
+      all[MACHINE_DEVICES_MAX];
     MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, world.ranks);
     for (uint32_t rank = 1; rank < world.count; rank++) {
         if (memcmp(&all[rank], &all[0], sizeof own) == 0)
             continue;
         world.failed = true;
-        return error_set(error, STATUS_USAGE,
-                         "rank %" PRIu32
-                         " is version %.55s of this program, and rank 0 %.55s%s",
-                         rank, all[rank].version, all[0].version,
-                         strcmp(all[rank].version, all[0].version) == 0
-                             ? ": another build, with another struct machine"
-                             : "");
+        return error_set(
+            error, STATUS_USAGE,
+            "rank %" PRIu32 " is version %.55s of this program, and rank 0 %.55s%s", rank,
+            all[rank].version, all[0].version,
+            strcmp(all[rank].version, all[0].version) == 0 ? ": another build" : "");
     }
     return STATUS_OK;
 }
@@ -77,14 +78,35 @@ enum status ranks_agree(enum status status, struct error *error)
     return world_agree(status, error);
 }
 
+/* Refuses ranks with different commands, of which some would wait for what others never do. */
+static enum status compare_commands(const struct options *options, struct error *error)
+{
+    int own = (int)options->command, all[MACHINE_DEVICES_MAX];
+    MPI_Allgather(&own, 1, MPI_INT, all, 1, MPI_INT, world.ranks);
+    for (uint32_t rank = 1; rank < world.count; rank++)
+        if (all[rank] != all[0]) {
+            world.failed = true;
+            return error_set(error, STATUS_USAGE,
+                             "rank %" PRIu32 " has another command than rank 0: all ranks take "
+                             "the same command line",
+                             rank);
+        }
+    return STATUS_OK;
+}
+
 enum status ranks_take(struct options *options, bool (*measures)(const char *device),
                        struct error *error)
 {
-    if (world.count == 1 || options->command == COMMAND_HELP ||
-        options->command == COMMAND_VERSION || options->command == COMMAND_LIST)
+    if (world.count == 1)
+        return STATUS_OK;
+    if (compare_commands(options, error) != STATUS_OK)
+        return error->status;
+    if (options->command == COMMAND_HELP || options->command == COMMAND_VERSION ||
+        options->command == COMMAND_LIST)
         return STATUS_OK;
     if (world.number > 0)
         options->quiet = true;
+    options->no_color = true; /* mpirun gives rank 0 a terminal even where a file is written */
     enum status status = ranks_compare_settings(options, measures, error);
     if (status == STATUS_OK)
         status = world_agree(ranks_name_devices(options, measures, error), error);
@@ -100,8 +122,12 @@ static uint64_t plan_hash(const struct plan *plan)
         struct access access[OP_ACCESS_MAX];
         const int count = op_accesses(op, access);
         hash = mix_at(hash ^ op->kind, op->stream + ((uint64_t)(uint32_t)op->tile << 32));
+        if (op->kind == OP_RECORD || op->kind == OP_WAIT)
+            hash = mix_at(hash, op->event.event);
         for (int k = 0; k < count; k++)
-            hash = mix_at(hash ^ access[k].range.offset, access[k].range.bytes);
+            hash =
+                mix_at(hash ^ access[k].range.offset ^ ((uint64_t)access[k].range.buffer << 56),
+                       access[k].range.bytes);
     }
     return hash;
 }
@@ -125,15 +151,19 @@ enum status ranks_compare_plans(const struct plan *plan, struct error *error)
 
 static enum status judge(enum status status, struct judgement *judgement, struct error *error)
 {
+    const int last = (int)world.count - 1;
     struct {
-        int grade, rank; /* 0: right; 1: as if it was not written; 2: wrong */
+        int grade; /* 0: right; 1: as if it was not written; 2: wrong */
+        int rank;  /* from behind: where rank 0 judges all tiles, the one whose they are counts
+                    */
     } own = {judgement->wrong.status == STATUS_OK ? 0 : 2 - judgement->unwritten,
-             (int)world.number},
+             last - (int)world.number},
       worst;
     status = world_agree(status, error);
     if (status != STATUS_OK)
         return status;
     MPI_Allreduce(&own, &worst, 1, MPI_2INT, MPI_MAXLOC, world.ranks);
+    worst.rank = last - worst.rank;
     MPI_Bcast(judgement, sizeof *judgement, MPI_BYTE, worst.rank, world.ranks);
     if (worst.grade > 0) {
         const struct error why = judgement->wrong;

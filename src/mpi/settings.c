@@ -16,7 +16,10 @@
 static void put_setting(void *out, const char *name, const char *value, enum value_kind kind)
 {
     (void)kind;
-    fprintf(out, "--%s=%s\n", name, value);
+    if (value != NULL)
+        fprintf(out, "--%s=%s\n", name, value);
+    else
+        fprintf(out, "no --%s\n", name);
 }
 
 /* Writes all that decides what a rank does, a line each. NULL: there is no memory. */
@@ -174,6 +177,8 @@ static enum status share_run(struct settings *settings, bool real, char name[NAM
 {
     if (check_run(settings, error) != STATUS_OK)
         return error->status;
+    if (!real && device_is_real(settings->device))
+        return STATUS_OK; /* this program has no such device, as whoever opens it says */
     if (settings->spread == SPREAD_TILES && settings->tiles > 0 &&
         settings->tiles < world.count)
         return error_set(error, STATUS_USAGE,

@@ -23,7 +23,7 @@ static pthread_t thread;
 static atomic_bool stops;
 static bool runs;
 
-/* Takes all signs that have come; *last[r] becomes `now_ns` for each rank r that sent one. */
+/* Takes all signs that have come; last_ns[r] becomes `now_ns` for each rank r that sent one. */
 static void hear(int64_t *last_ns, int64_t now_ns)
 {
     int there;
@@ -47,7 +47,8 @@ static void live(void)
         MPI_Send(&sign, 1, MPI_BYTE, 1, 0, world.watch);
 }
 
-/* Ends all ranks. Files that are not whole have no name, or lose it here. */
+/* Ends all ranks. Files that are not whole have no name; those of this rank that have one lose
+ * it here. */
 static void miss(uint32_t rank)
 {
     fprintf(stderr,

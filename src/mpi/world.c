@@ -3,21 +3,29 @@
 
 #include <inttypes.h>
 #include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 1 << 30 }; /* MPI counts by an int */
-
 struct world world = {.count = 1};
 
-/* Ranks of one host fill and check their arrays at once: each has its part of the cores, unless
- * the user says how many threads there are. */
-static void share_cores(int beside)
+/* Ranks of one host fill and check their arrays at once: those that may run on the same cores
+ * have an even part of them each, unless the user says how many threads there are. */
+static void share_cores(MPI_Comm host, int beside)
 {
-    const int cores = omp_get_num_procs() / beside;
-    if (getenv("OMP_NUM_THREADS") == NULL && beside > 1)
+    int alike = 0;
+    cpu_set_t own, other;
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        CPU_ZERO(&own);
+    for (int i = 0; i < beside; i++) {
+        other = own;
+        MPI_Bcast(&other, sizeof other, MPI_BYTE, i, host);
+        alike += CPU_EQUAL(&own, &other);
+    }
+    const int cores = omp_get_num_procs() / (alike > 0 ? alike : 1);
+    if (getenv("OMP_NUM_THREADS") == NULL && alike > 1)
         omp_set_num_threads(cores > 1 ? cores : 1);
 }
 
@@ -28,12 +36,13 @@ enum status world_join(int *argc, char ***argv, struct error *error)
     MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.ranks);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.watch);
+    MPI_Comm_dup(MPI_COMM_WORLD, &world.courier);
     MPI_Comm_size(world.ranks, &count);
     MPI_Comm_rank(world.ranks, &number);
     MPI_Comm_split_type(world.ranks, MPI_COMM_TYPE_SHARED, number, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &local);
     MPI_Comm_size(host, &beside);
-    share_cores(beside);
+    share_cores(host, beside);
     MPI_Comm_free(&host);
     world.count = (uint32_t)count;
     world.number = (uint32_t)number;
@@ -78,26 +87,25 @@ enum status world_agree(enum status status, struct error *error)
     return first_failure(all, error);
 }
 
-const char *world_host(char text[RANK_HOST])
+void world_host(char text[RANK_HOST])
 {
     if (gethostname(text, RANK_HOST) != 0)
         snprintf(text, RANK_HOST, "unknown");
     text[RANK_HOST - 1] = '\0';
-    return text;
 }
 
 void world_send(const void *data, uint64_t bytes, uint32_t to)
 {
     const char *at = data;
-    for (; bytes > 0; bytes -= bytes < PIECE_BYTES ? bytes : PIECE_BYTES, at += PIECE_BYTES)
-        MPI_Send(at, bytes < PIECE_BYTES ? (int)bytes : PIECE_BYTES, MPI_BYTE, (int)to, 0,
+    for (; bytes > 0; bytes -= bytes < WORLD_PIECE ? bytes : WORLD_PIECE, at += WORLD_PIECE)
+        MPI_Send(at, bytes < WORLD_PIECE ? (int)bytes : WORLD_PIECE, MPI_BYTE, (int)to, 0,
                  world.ranks);
 }
 
 void world_receive(void *data, uint64_t bytes, uint32_t from)
 {
     char *at = data;
-    for (; bytes > 0; bytes -= bytes < PIECE_BYTES ? bytes : PIECE_BYTES, at += PIECE_BYTES)
-        MPI_Recv(at, bytes < PIECE_BYTES ? (int)bytes : PIECE_BYTES, MPI_BYTE, (int)from, 0,
+    for (; bytes > 0; bytes -= bytes < WORLD_PIECE ? bytes : WORLD_PIECE, at += WORLD_PIECE)
+        MPI_Recv(at, bytes < WORLD_PIECE ? (int)bytes : WORLD_PIECE, MPI_BYTE, (int)from, 0,
                  world.ranks, MPI_STATUS_IGNORE);
 }

@@ -8,8 +8,10 @@
 #include <mpi.h>
 #include <stdint.h>
 
+enum { WORLD_PIECE = 1 << 30 }; /* bytes of a message at most: MPI counts by an int */
+
 struct world {
-    MPI_Comm ranks, watch;
+    MPI_Comm ranks, watch, courier;
     uint32_t count, number; /* how many ranks there are, and which this one is */
     uint32_t local;         /* its place among those of its host */
     bool failed;            /* all know of a failure, and none waits for another any more */
@@ -24,8 +26,8 @@ enum status world_join(int *argc, char ***argv, struct error *error);
 /* Does what ranks_agree() does. */
 enum status world_agree(enum status status, struct error *error);
 
-/* Returns this rank's host. */
-const char *world_host(char text[RANK_HOST]);
+/* Writes the name of this rank's host. */
+void world_host(char text[RANK_HOST]);
 
 /* Sends or receives bytes, in pieces that MPI can count. */
 void world_send(const void *data, uint64_t bytes, uint32_t to);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NOBODY = UINT32_MAX }; /* recorded an event: who waits for it waits for nothing */
+
 /* A portion in the making. */
 struct cut {
     const struct plan *plan;
@@ -62,7 +64,8 @@ static enum status move_op(const struct cut *cut, struct op *op, bool *own, stru
         return STATUS_OK;
     case OP_WAIT:
         op->event.flag = flag_of(cut, op);
-        *own = op->event.flag > 0 || cut->recorder[op->event.event] == cut->device;
+        *own = op->event.flag > 0 || cut->recorder[op->event.event] == cut->device ||
+               cut->recorder[op->event.event] == NOBODY;
         return STATUS_OK;
     case OP_CALLBACK:
         *own = !op_feeds(op) || cut->crossings != NULL;
@@ -145,7 +148,8 @@ enum status plan_portion(const struct plan *plan, uint32_t device,
     if (missing || cut.recorder == NULL) {
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a device's part of a plan");
     } else {
-        memset(cut.recorder, 0xFF, (plan->events + (size_t)1) * sizeof *cut.recorder);
+        for (uint32_t i = 0; i < plan->events; i++)
+            cut.recorder[i] = NOBODY;
         status = take_ops(&cut, error);
     }
     free(cut.recorder);

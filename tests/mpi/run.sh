@@ -82,6 +82,7 @@ done <<'END'
 2 -k scan --carry=callback
 3 -k scan-exclusive,scan --carry=sync --order=breadth --layout=stage
 4 -k scan --carry=callback -s 3 --callbacks
+2 -k scan --carry=callback -t 2048
 2 -k stencil -t 8 --exchange=host
 4 -k stencil -t 16 --halo=2 --steps=7 --hide=no --exchange=host
 3 -k scale,scale,scale --spread=chain --callbacks --exchange=host
@@ -169,6 +170,65 @@ refused 2 "rank 1: it has no --dry-run"
 ranks 2 -d sim:h200 -n 1k -t 4 -o no/such/folder.npy
 refused 2 "no/such/folder.npy"
 
+# Files of one name, and not the same: other bytes are another array.
+mkdir -p a b
+head -c 262144 /dev/zero >a/in.f32
+head -c 262144 /dev/zero | tr '\0' '\1' >b/in.f32
+timeout 60 mpirun -n 1 -wdir "$work/a" "$build/pipeline-mpi" -d sim:h200 -i in.f32 -t 16 : \
+    -n 1 -wdir "$work/b" "$build/pipeline-mpi" -d sim:h200 -i in.f32 -t 16 >out 2>err </dev/null
+code=$?
+refused 1 "rank 1 reads another --input=in.f32"
+timeout 60 mpirun -n 1 "$build/pipeline-mpi" -d sim:h200 -n 1M : -n 1 "$build/pipeline-mpi" --version >out 2>err </dev/null
+code=$?
+refused 2 "rank 1 has another command"
+# A rank without the memory that others have is told by its name, whatever they wait for meanwhile.
+cat >small.sh <<'END'
+#!/bin/sh
+ulimit -v "$1"
+shift
+exec "$@"
+END
+chmod +x small.sh
+for limit in 200000 225000 235000 260000 300000; do
+    timeout 30 mpirun -n 1 "$build/pipeline-mpi" -q -d sim:h200 -n 4M -t 16 -k scan --carry=callback : \
+        -n 1 ./small.sh $limit "$build/pipeline-mpi" -q -d sim:h200 -n 4M -t 16 -k scan --carry=callback >out 2>err </dev/null
+    code=$?
+    check "$limit KiB for rank 1: exit code $code" [ "$code" -ne 124 ]
+    check "$limit KiB for rank 1: exit code $code" [ "$code" -ne 139 ]
+done
+
+# --- the daemon of one's own ----------------------------------------------------------------------------
+# In the place of NVIDIA's stands one that does nothing.
+mkdir bin
+cp "$(command -v sleep)" bin/nvidia-cuda-mps-sleep
+cat >bin/nvidia-cuda-mps-control <<'END'
+#!/bin/sh
+if [ "${1:-}" = -d ]; then
+    nvidia-cuda-mps-sleep 60 >/dev/null 2>&1 &
+    echo $! >"$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
+else
+    kill "$(cat "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid")"
+fi
+END
+chmod +x bin/nvidia-cuda-mps-control
+mps() {
+    PATH="$work/bin:$PATH" "$home/scripts/mps.sh" "$@" >out 2>err
+}
+check "mps.sh: no daemon is stopped" eval '! mps stop daemon'
+check "mps.sh: starts" mps start daemon
+check "mps.sh: its lines are a shell's" eval 'eval "$(cat out)" && [ "$CUDA_MPS_PIPE_DIRECTORY" = "$work/daemon/pipe" ]'
+check "mps.sh: is there" mps status daemon
+check "mps.sh: starts twice" eval '! mps start daemon'
+touch daemon/mine
+check "mps.sh: stops" mps stop daemon
+check "mps.sh: took what it had not made" [ -f daemon/mine ]
+check "mps.sh: starts where something lies" eval '! mps start daemon && grep -q "holds something else" err'
+check "mps.sh: a name with a quote" eval "! mps start \"it's\""
+rm daemon/mine
+check "mps.sh: starts again" mps start daemon
+check "mps.sh: stops again" mps stop daemon
+check "mps.sh: left its folder" [ ! -e daemon ]
+
 # --- a rank that dies, and one that hangs -----------------------------------------------------------
 # The process of rank $1 below mpirun, once it has begun to share its run.
 rank_pid() {
@@ -181,6 +241,8 @@ while read -r signal rank said; do
     mpirun -n 3 "$build/pipeline-mpi" -q -d sim:h200 -n 4M --sweep=seed=1..1000 -t 512 --timeline=left.csv \
         >out 2>err </dev/null &
     mpirun=$!
+    (sleep 40 && kill -9 "$mpirun") 2>/dev/null & # a hang that does not end is a failure, too
+    guard=$!
     sleep 2
     pid=$(rank_pid "$rank")
     begin=$(date +%s)
@@ -188,6 +250,7 @@ while read -r signal rank said; do
     kill -s "$signal" $pid || failures=$((failures + 1))
     wait "$mpirun"
     code=$?
+    kill "$guard" 2>/dev/null
     took=$(($(date +%s) - begin))
     check "$signal to rank $rank: exit code $code" [ "$code" -ne 0 ]
     check "$signal to rank $rank: took $took s" [ "$took" -le 5 ]
