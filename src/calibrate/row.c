@@ -233,7 +233,7 @@ static void put_op(struct row_builder *builder, enum row_op step, uint32_t numbe
     case ROW_WAIT:
         return put(builder, &(struct op){.kind = step == ROW_RECORD ? OP_RECORD : OP_WAIT,
                                          .stream = stream,
-                                         .event = {builder->event}});
+                                         .event.event = builder->event});
     case ROW_CALLBACK:
         return put(builder, &(struct op){.kind = OP_CALLBACK, .stream = stream});
     case ROW_CPU:
@@ -259,9 +259,10 @@ static void put_op(struct row_builder *builder, enum row_op step, uint32_t numbe
 static void put_gate(struct row_builder *builder)
 {
     put_kernel(builder, 0, 1, GATE_ELEMENTS, 1);
-    put(builder, &(struct op){.kind = OP_RECORD, .event = {GATE_EVENT}});
+    put(builder, &(struct op){.kind = OP_RECORD, .event.event = GATE_EVENT});
     for (uint32_t stream = 1; stream < builder->plan->streams; stream++)
-        put(builder, &(struct op){.kind = OP_WAIT, .stream = stream, .event = {GATE_EVENT}});
+        put(builder,
+            &(struct op){.kind = OP_WAIT, .stream = stream, .event.event = GATE_EVENT});
 }
 
 /* Puts a step on each device. */
