@@ -1,14 +1,15 @@
 #!/bin/sh
-# ranks.sh BUILD devices|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
+# ranks.sh BUILD devices|crossing|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
 # beside another way, in turn and seven times over, and prints medians and the ratio of each pair of runs:
 #
 # - devices: over one process with as many devices;
+# - crossing: likewise, with scans, halos and chains, which ranks send one another and the process copies through its memory;
 # - share: in time slices over MPS, of whose daemon it starts one of its own.
 #
 # Every run verifies its results. Exits with 77 where something for it is missing, and with 1 where a run failed.
 set -eu
 build=${1:?the build folder}
-what=${2:?devices or share}
+what=${2:?devices, crossing or share}
 repeats=${REPEATS:-7}
 here=$(dirname "$0")
 out=$(mktemp -d)
@@ -21,6 +22,16 @@ small-in-turn: -k scale -n 1M -t 64 -w 1
 tiles-of-1MiB: -k scale -n 16M -t 64 -s 2
 heavy-kernels: -k scale --intensity 4000 -n 1M -t 16 -s 2
 copies-bind: -k sum -n 16M -t 64 -s 2
+"
+
+[ "$what" != crossing ] || settings="
+scan: -k scan --carry=callback -n 64M -t 32
+scan-in-turn: -k scan --carry=sync -n 16M -t 16
+thin-halos: -k stencil --columns=4k --steps=50 -n 16M -t 16 --exchange=host
+wide-halos: -k stencil --columns=512k --halo=4 --steps=50 -n 64M -t 16 --exchange=host
+halos-not-hidden: -k stencil --columns=512k --halo=4 --steps=50 -n 64M -t 16 --exchange=host --hide=no
+chain: -k scale,scale --spread=chain --intensity=1 -n 64M -t 32 --exchange=host
+heavy-chain: -k scale,scale --spread=chain -n 64M -t 32 --exchange=host
 "
 
 [ -x "$build/pipeline-mpi" ] && command -v mpirun >/dev/null 2>&1 || {
@@ -49,11 +60,13 @@ ranks() {
 }
 
 case $what in
-devices)
+devices | crossing)
     count=${3:-2}
     first=ranks second=process
     list=$(seq -s , 0 $((count - 1)))
-    one_first() { took "$1" ranks -d cuda $2; } # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # several words
+    one_first() { took "$1" ranks -d cuda $2; }
+    # shellcheck disable=SC2086
     one_second() { took "$1" "$build/pipeline" -q --gantt=none -d "cuda:$list" $2; }
     ;;
 share)
@@ -61,15 +74,17 @@ share)
     first=slices second=mps
     "$here/../scripts/mps.sh" start "$out.mps" >"$out/daemon" || exit $?
     pipe=$(sed -n "s/^export CUDA_MPS_PIPE_DIRECTORY='\(.*\)'$/\1/p" "$out/daemon")
+    # shellcheck disable=SC2086
     one_first() { took "$1" ranks -d cuda:0 --share=slices $2; }
     one_second() {
         export CUDA_MPS_PIPE_DIRECTORY="$pipe"
+        # shellcheck disable=SC2086
         took "$1" ranks -d cuda:0 --share=mps $2
         unset CUDA_MPS_PIPE_DIRECTORY
     }
     ;;
 *)
-    echo "usage: $0 BUILD devices|share [N]" >&2
+    echo "usage: $0 BUILD devices|crossing|share [N]" >&2
     exit 2
     ;;
 esac
@@ -86,7 +101,7 @@ while [ $round -lt "$repeats" ]; do
     round=$((round + 1))
 done
 
-printf '%-14s %10s %10s %8s %8s %8s\n' settings "$first" "$second" ratio least most
+printf '%-17s %10s %10s %8s %8s %8s\n' settings "$first" "$second" ratio least most
 while IFS=: read -r name options; do
     paste "$out/$name.1" "$out/$name.2" | awk -v name="$name" '
         function median(list, n,   i, j, t) {
@@ -97,6 +112,6 @@ while IFS=: read -r name options; do
         { a[NR] = $1; b[NR] = $2; r[NR] = $1 / $2 }
         END {
             m = median(r, NR)
-            printf "%-14s %7.3f ms %7.3f ms %8.3f %8.3f %8.3f\n", name, median(a, NR), median(b, NR), m, r[1], r[NR]
+            printf "%-17s %7.3f ms %7.3f ms %8.3f %8.3f %8.3f\n", name, median(a, NR), median(b, NR), m, r[1], r[NR]
         }'
 done <"$out/settings"
