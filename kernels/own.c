@@ -15,14 +15,12 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     PLACES = 8,
     PART = 512, /* elements that a twin is asked about at once */
     NAME_MAX_BYTES = 32,
-    CUDA_LAUNCH_FAILURE = 719, /* cudaErrorLaunchFailure */
 };
 
 static struct place {
@@ -261,7 +259,9 @@ static enum status check(const char *path, const struct pipeline_kernel *own,
     return STATUS_OK;
 }
 
-/* What is usual: some roundings of a float. Whole numbers are exact. */
+/* Returns the tolerance where none is given: some roundings of a float; whole numbers are
+ * exact.
+ */
 static double usual_tolerance(enum dtype dtype)
 {
     return dtype == DTYPE_F32 ? 16 * FLT_EPSILON : dtype == DTYPE_F64 ? 16 * DBL_EPSILON : 0;

@@ -49,7 +49,7 @@ struct pipeline_kernel {
     void (*host)(const struct pipeline_work *work);
 };
 
-/* What a library defines. */
+/* A library defines this, and pipeline looks for nothing else in it. */
 extern const struct pipeline_kernel pipeline_kernel;
 
 #ifdef __cplusplus

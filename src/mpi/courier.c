@@ -56,7 +56,7 @@ static void send_crossing(uint32_t number)
 }
 
 /* Sends what streams have raised flags for. Streams overtake one another, but none waits for a
- * crossing that comes later in the plan: so it does to look at the oldest ones. */
+ * crossing that comes later in the plan: so it is enough to look at the oldest ones. */
 static bool send_raised(void)
 {
     const struct crossings *crossings = courier.crossings;

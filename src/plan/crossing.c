@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known while the ops are gone through in their order. A crossing is named by its
+/* This is known while the ops are gone through in their order. A crossing is named by its
  * number and 1; 0 is none. */
 struct search {
     const struct plan *plan;

@@ -24,7 +24,7 @@ void flags_free(struct flags *flags);
 /* Lowers all of them. Nobody may look at them meanwhile. */
 void flags_lower(struct flags *flags);
 
-/* What was written before a flag is raised is seen by who sees it raised. */
+/* Whoever sees a flag raised also sees what was written before it was. */
 static inline void flags_raise(struct flags *flags, uint32_t flag)
 {
     atomic_store_explicit(&flags->words[flag - 1], 1, memory_order_release);
