@@ -1,15 +1,16 @@
 #!/bin/sh
-# ranks.sh BUILD devices|crossing|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
+# ranks.sh BUILD devices|large|crossing|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
 # beside another way, in turn and seven times over, and prints medians and the ratio of each pair of runs:
 #
 # - devices: over one process with as many devices;
+# - large: likewise, with the work that a GPU is taken for;
 # - crossing: likewise, with scans, halos and chains, which ranks send one another and the process copies through its memory;
 # - share: in time slices over MPS, of whose daemon it starts one of its own.
 #
 # Every run verifies its results. Exits with 77 where something for it is missing, and with 1 where a run failed.
 set -eu
 build=${1:?the build folder}
-what=${2:?devices, crossing or share}
+what=${2:?devices, large, crossing or share}
 repeats=${REPEATS:-7}
 here=$(dirname "$0")
 out=$(mktemp -d)
@@ -24,12 +25,17 @@ heavy-kernels: -k scale --intensity 4000 -n 1M -t 16 -s 2
 copies-bind: -k sum -n 16M -t 64 -s 2
 "
 
+[ "$what" != large ] || settings="
+scale: -k scale -n 512M -t 128 -s 4
+sum: -k sum -n 512M -t 128 -s 4
+stage-callbacks: -k scale -n 512M -t 128 --layout=stage --callbacks
+"
 [ "$what" != crossing ] || settings="
 scan: -k scan --carry=callback -n 64M -t 32
 scan-in-turn: -k scan --carry=sync -n 16M -t 16
 thin-halos: -k stencil --columns=4k --steps=50 -n 16M -t 16 --exchange=host
-wide-halos: -k stencil --columns=512k --halo=4 --steps=50 -n 64M -t 16 --exchange=host
-halos-not-hidden: -k stencil --columns=512k --halo=4 --steps=50 -n 64M -t 16 --exchange=host --hide=no
+wide-halos: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchange=host
+halos-not-hidden: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchange=host --hide=no
 chain: -k scale,scale --spread=chain --intensity=1 -n 64M -t 32 --exchange=host
 heavy-chain: -k scale,scale --spread=chain -n 64M -t 32 --exchange=host
 "
@@ -60,7 +66,7 @@ ranks() {
 }
 
 case $what in
-devices | crossing)
+devices | large | crossing)
     count=${3:-2}
     first=ranks second=process
     list=$(seq -s , 0 $((count - 1)))
@@ -84,7 +90,7 @@ share)
     }
     ;;
 *)
-    echo "usage: $0 BUILD devices|crossing|share [N]" >&2
+    echo "usage: $0 BUILD devices|large|crossing|share [N]" >&2
     exit 2
     ;;
 esac
