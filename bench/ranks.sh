@@ -1,16 +1,17 @@
 #!/bin/sh
-# ranks.sh BUILD devices|large|crossing|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
+# ranks.sh BUILD devices|large|crossing|messages|share [N] - on GPUs: what N ranks of BUILD/pipeline-mpi take (2, or 4 that share one device)
 # beside another way, in turn and seven times over, and prints medians and the ratio of each pair of runs:
 #
 # - devices: over one process with as many devices;
 # - large: likewise, with the work that a GPU is taken for;
-# - crossing: likewise, with scans, halos and chains, which ranks send one another and the process copies through its memory;
+# - crossing: likewise, with scans, halos and chains, which ranks hand one another and the process copies through its memory;
+# - messages: that, by messages over memory that the ranks of one host have in common;
 # - share: in time slices over MPS, of whose daemon it starts one of its own.
 #
 # Every run verifies its results. Exits with 77 where something for it is missing, and with 1 where a run failed.
 set -eu
 build=${1:?the build folder}
-what=${2:?devices, large, crossing or share}
+what=${2:?devices, large, crossing, messages or share}
 repeats=${REPEATS:-7}
 here=$(dirname "$0")
 out=$(mktemp -d)
@@ -30,7 +31,7 @@ scale: -k scale -n 512M -t 128 -s 4
 sum: -k sum -n 512M -t 128 -s 4
 stage-callbacks: -k scale -n 512M -t 128 --layout=stage --callbacks
 "
-[ "$what" != crossing ] || settings="
+case $what in crossing | messages) settings="
 scan: -k scan --carry=callback -n 64M -t 32
 scan-in-turn: -k scan --carry=sync -n 16M -t 16
 thin-halos: -k stencil --columns=4k --steps=50 -n 16M -t 16 --exchange=host
@@ -38,7 +39,7 @@ wide-halos: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchang
 halos-not-hidden: -k stencil --columns=128k --halo=4 --steps=10 -n 16M -t 16 --exchange=host --hide=no
 chain: -k scale,scale --spread=chain --intensity=1 -n 64M -t 32 --exchange=host
 heavy-chain: -k scale,scale --spread=chain -n 64M -t 32 --exchange=host
-"
+" ;; esac
 
 [ -x "$build/pipeline-mpi" ] && command -v mpirun >/dev/null 2>&1 || {
     echo "$0: there is no mpirun, or no $build/pipeline-mpi" >&2
@@ -75,6 +76,18 @@ devices | large | crossing)
     # shellcheck disable=SC2086
     one_second() { took "$1" "$build/pipeline" -q --gantt=none -d "cuda:$list" $2; }
     ;;
+messages)
+    count=${3:-2}
+    first=messages second=common
+    one_first() {
+        export PIPELINE_NO_COMMON=1
+        # shellcheck disable=SC2086
+        took "$1" ranks -d cuda $2
+        unset PIPELINE_NO_COMMON
+    }
+    # shellcheck disable=SC2086
+    one_second() { took "$1" ranks -d cuda $2; }
+    ;;
 share)
     count=${3:-4}
     first=slices second=mps
@@ -90,7 +103,7 @@ share)
     }
     ;;
 *)
-    echo "usage: $0 BUILD devices|large|crossing|share [N]" >&2
+    echo "usage: $0 BUILD devices|large|crossing|messages|share [N]" >&2
     exit 2
     ;;
 esac

@@ -210,7 +210,8 @@ enum status job_prepare(struct job *job, const struct run_report *report, struct
     enum status status = STATUS_OK;
     marks_begin("prepare");
     if (!job->settings.no_data) {
-        status = arrays_create(&job->arrays, &job->plan, &job->settings, error);
+        status =
+            ranks_agree(arrays_create(&job->arrays, &job->plan, &job->settings, error), error);
         job->workload.arrays = &job->arrays;
     }
     if (status == STATUS_OK)

@@ -6,6 +6,7 @@
 #include "core/mix.h"
 #include "kernels/kernel_code.h"
 #include "mpi/clocks.h"
+#include "mpi/common.h"
 #include "mpi/courier.h"
 #include "mpi/gather.h"
 #include "mpi/ranks.h"
@@ -161,6 +162,8 @@ static bool gathers(const struct backend *backend)
 static enum status prepare(struct backend *backend, const struct workload *workload,
                            struct error *error)
 {
+    if (workload->arrays != NULL)
+        common_take(workload->arrays, &backend->seen);
     enum status status = crossings_find(workload->plan, &backend->crossings, error);
     if (status != STATUS_OK)
         return status;

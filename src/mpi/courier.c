@@ -1,6 +1,7 @@
 /* courier.c - see courier.h. */
 #include "mpi/courier.h"
 
+#include "mpi/common.h"
 #include "mpi/world.h"
 #include "run/arrays.h"
 #include "run/flags.h"
@@ -168,14 +169,22 @@ static uint32_t pieces_of(const struct range *range)
     return (uint32_t)((range->bytes + WORLD_PIECE - 1) / WORLD_PIECE);
 }
 
+/* Returns true if a parcel's bytes need no message: they lie before both ranks. */
+static bool is_there(const struct crossings *crossings, const struct parcel *parcel)
+{
+    const struct crossing *crossing = &crossings->all[parcel->crossing];
+    return common_with(crossing->from) && common_with(crossing->to);
+}
+
 /* Lays out each own crossing's messages behind those of the one before. Returns how many they
  * are. */
 static uint32_t lay_out(const struct crossings *crossings)
 {
     uint32_t all = 0;
     for (uint32_t i = 0; i < crossings->parcel_count; i++)
-        courier.first[crossings->parcels[i].crossing] +=
-            pieces_of(&crossings->parcels[i].range);
+        if (!is_there(crossings, &crossings->parcels[i]))
+            courier.first[crossings->parcels[i].crossing] +=
+                pieces_of(&crossings->parcels[i].range);
     for (uint32_t i = 0; i <= crossings->count; i++) {
         uint32_t own = courier.first[i] > 0 ? courier.first[i] : 1;
         if (i == crossings->count || !is_own(&crossings->all[i]))
@@ -191,7 +200,7 @@ static void write_messages(const struct crossings *crossings, const struct array
 {
     for (uint32_t i = 0; i < crossings->parcel_count; i++) {
         const struct parcel *parcel = &crossings->parcels[i];
-        if (!is_own(&crossings->all[parcel->crossing]))
+        if (!is_own(&crossings->all[parcel->crossing]) || is_there(crossings, parcel))
             continue;
         char *at = arrays_at(arrays, &parcel->range);
         for (uint64_t rest = parcel->range.bytes, piece; rest > 0; rest -= piece, at += piece) {

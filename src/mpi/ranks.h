@@ -10,6 +10,7 @@
  * - ranks: what the program calls; settings: what ranks must have in common, and their devices;
  * - backend: the device of a rank as that of all; gather: results and times brought to rank 0;
  *   courier: what crosses from rank to rank in a run;
+ * - common: memory that the ranks of one host have in common, for that;
  * - clocks: how far the hosts' clocks are apart; watch: whether all ranks are alive;
  * - world: who the ranks are, and agreeing. */
 #ifndef PIPELINE_MPI_RANKS_H

@@ -13,7 +13,7 @@ struct world world = {.count = 1};
 
 /* Ranks of one host fill and check their arrays at once: those that may run on the same cores
  * have an even part of them each, unless the user says how many threads there are. */
-static void share_cores(MPI_Comm host, int beside)
+static void share_cores(int beside)
 {
     int alike = 0;
     cpu_set_t own, other;
@@ -21,7 +21,7 @@ static void share_cores(MPI_Comm host, int beside)
         CPU_ZERO(&own);
     for (int i = 0; i < beside; i++) {
         other = own;
-        MPI_Bcast(&other, sizeof other, MPI_BYTE, i, host);
+        MPI_Bcast(&other, sizeof other, MPI_BYTE, i, world.host);
         alike += CPU_EQUAL(&own, &other);
     }
     const int cores = omp_get_num_procs() / (alike > 0 ? alike : 1);
@@ -32,18 +32,16 @@ static void share_cores(MPI_Comm host, int beside)
 enum status world_join(int *argc, char ***argv, struct error *error)
 {
     int threads, count, number, local, beside;
-    MPI_Comm host;
     MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.ranks);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.watch);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.courier);
     MPI_Comm_size(world.ranks, &count);
     MPI_Comm_rank(world.ranks, &number);
-    MPI_Comm_split_type(world.ranks, MPI_COMM_TYPE_SHARED, number, MPI_INFO_NULL, &host);
-    MPI_Comm_rank(host, &local);
-    MPI_Comm_size(host, &beside);
-    share_cores(host, beside);
-    MPI_Comm_free(&host);
+    MPI_Comm_split_type(world.ranks, MPI_COMM_TYPE_SHARED, number, MPI_INFO_NULL, &world.host);
+    MPI_Comm_rank(world.host, &local);
+    MPI_Comm_size(world.host, &beside);
+    share_cores(beside);
     world.count = (uint32_t)count;
     world.number = (uint32_t)number;
     world.local = (uint32_t)local;

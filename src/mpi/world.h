@@ -12,6 +12,7 @@ enum { WORLD_PIECE = 1 << 30 }; /* bytes of a message at most: MPI counts by an 
 
 struct world {
     MPI_Comm ranks, watch, courier;
+    MPI_Comm host;          /* the ranks of this one's host */
     uint32_t count, number; /* how many ranks there are, and which this one is */
     uint32_t local;         /* its place among those of its host */
     bool failed;            /* all know of a failure, and none waits for another any more */

@@ -15,6 +15,7 @@ enum { RANK_HOST = 64 };
 struct rank_place {
     char host[RANK_HOST];
     int64_t offset_ns, error_ns;
+    bool common; /* what it hands on, or is handed, lies before all ranks of its host */
 };
 
 /* What was seen of a run's ranks. All zero: the run had one process. */

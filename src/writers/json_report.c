@@ -256,6 +256,7 @@ static void put_ranks(struct json *json, const struct ranks_seen *ranks)
             json_put_integer(json, place->offset_ns);
         if (is_known(json_key(json, "clock_error_ns"), ranks->clocks))
             json_put_integer(json, place->error_ns);
+        json_put_bool(json_key(json, "common_memory"), place->common);
         json_close(json, '}');
     }
     json_close(json, ']');
