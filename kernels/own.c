@@ -14,8 +14,11 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PLACES = 8,
@@ -31,7 +34,83 @@ static struct place {
     struct kernel_launcher launcher;
 } places[PLACES];
 
+/* --- crashes --- */
+
+/* What the thread is in: a library's path, and which part of it. NULL: no library's code. */
+static _Thread_local struct {
+    const char *path, *part;
+} inside;
+
+static void enter(const char *path, const char *part)
+{
+    inside.part = part;
+    inside.path = path;
+}
+
+static void leave(void)
+{
+    inside.path = NULL;
+}
+
+/* Adds a text to one of `size` bytes, as signal handlers may. */
+static void add(char *text, size_t size, const char *more)
+{
+    const size_t length = strlen(text), room = size - length - 1;
+    const size_t added = strlen(more) < room ? strlen(more) : room;
+    memcpy(text + length, more, added);
+    text[length + added] = '\0';
+}
+
+/* Says whose code it was that crashed, and lets the signal do what it does. Other threads,
+ * which may crash at once, wait for that. */
+static void crashed(int number)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    char text[PATH_MAX + 256] = "pipeline: ";
+    const char *what = sigdescr_np(number);
+    while (atomic_flag_test_and_set(&told))
+        pause();
+    if (inside.path != NULL) {
+        add(text, sizeof text, inside.path);
+        add(text, sizeof text, ": ");
+        add(text, sizeof text, inside.part);
+        add(text, sizeof text, " crashed: ");
+        add(text, sizeof text, what != NULL ? what : "a signal");
+        add(text, sizeof text, ". That is the library's own code\n");
+        if (write(STDERR_FILENO, text, strlen(text)) < 0)
+            inside.path = NULL; /* nobody is left to tell */
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static bool watched;
+    const struct sigaction action = {.sa_handler = crashed};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
+        sigaction(signals[i], &action, NULL);
+    watched = true;
+}
+
 /* --- the hooks --- */
+
+static void call_twin(const struct place *place, const struct pipeline_work *work)
+{
+    enter(place->path, "the CPU twin of your kernel");
+    place->own.host(work);
+    leave();
+}
+
+static int call_launcher(const struct place *place, const struct pipeline_work *work,
+                         void *stream)
+{
+    enter(place->path, "the launcher of your kernel");
+    const int code = place->own.launch(work, stream);
+    leave();
+    return code;
+}
 
 static struct pipeline_work work_of(const struct kernel_args *args)
 {
@@ -76,7 +155,7 @@ static void ask(const struct place *place, const struct oracle *oracle, size_t f
         .count = count,
         .blocks = 1,
     };
-    place->own.host(&work);
+    call_twin(place, &work);
     const size_t results = place->own.reduces ? 1 : count;
     for (size_t i = 0; i < results; i++)
         out[i] = load(place->kernel.out, result, i);
@@ -169,12 +248,12 @@ struct hooks {
     static int launch_##n(const struct kernel_args *args, void *stream)                        \
     {                                                                                          \
         const struct pipeline_work work = work_of(args);                                       \
-        return places[n].own.launch(&work, stream);                                            \
+        return call_launcher(&places[n], &work, stream);                                       \
     }                                                                                          \
     static void host_##n(const struct kernel_args *args)                                       \
     {                                                                                          \
         const struct pipeline_work work = work_of(args);                                       \
-        places[n].own.host(&work);                                                             \
+        call_twin(&places[n], &work);                                                          \
     }                                                                                          \
     static void map_##n(struct oracle *oracle, const void *second,                             \
                         const struct kernel_params *params)                                    \
@@ -302,7 +381,10 @@ static void fill(struct place *place, const struct hooks *own)
 static enum status open_into(struct place *place, const struct hooks *own, const char *path,
                              struct error *error)
 {
+    watch_crashes();
+    enter(path, "code that runs when it is opened");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    leave();
     if (library == NULL)
         return error_set(error, STATUS_USAGE, "%.200s can't be opened as a library: %.300s",
                          path, dlerror());

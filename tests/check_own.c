@@ -95,6 +95,16 @@ START_TEST(others_are_refused)
 }
 END_TEST
 
+/* Whose code it was that crashed is said, and with which signal. */
+START_TEST(crashes_are_told)
+{
+    ck_assert_int_ne(program_run("-q -d sim:h200 -n 1M -k " OWN "CRASH.so"), 0);
+    assert_has(program_err, "pipeline: " OWN "CRASH.so: the CPU twin of your kernel crashed: "
+                            "Segmentation fault. That is the library's own code\n");
+    ck_assert_str_eq(program_out, "");
+}
+END_TEST
+
 /* What a file was written for is told from it, and opens no library: nothing that came from
  * elsewhere is run because somebody looks at it. */
 START_TEST(files_open_none)
@@ -118,6 +128,7 @@ Suite *own_suite(void)
     tcase_add_test(tests, reports_name_it);
     tcase_add_test(tests, places_are_told);
     tcase_add_loop_test(tests, others_are_refused, 0, sizeof refused / sizeof refused[0]);
+    tcase_add_test(tests, crashes_are_told);
     tcase_add_test(tests, files_open_none);
     suite_add_tcase(suite, tests);
     return suite;

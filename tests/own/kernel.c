@@ -19,6 +19,7 @@ enum {
     COST,
     PAIR,
     WIDE,
+    CRASH, /* its twin writes where nothing is */
 };
 
 #ifndef OWN_NONE
@@ -27,7 +28,10 @@ static void host(const struct pipeline_work *work)
     const float *in = work->in[0], *second = work->in[1];
     const int32_t *ints = work->in[0];
     float *out = work->out;
+    static float *volatile nowhere;
     uint32_t sum = 0;
+    if (OWN == CRASH)
+        *nowhere = in[0];
     for (uint64_t i = 0; i < work->count; i++) {
         if (OWN == TOTAL)
             sum += (uint32_t)ints[i];
