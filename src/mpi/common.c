@@ -8,6 +8,7 @@
 
 #include "mpi/world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,10 +32,12 @@ static bool lies_before[MACHINE_DEVICES_MAX];
 static int make_file(uint64_t bytes, struct offer *offer)
 {
     const int file = memfd_create("pipeline-ranks", MFD_CLOEXEC);
+    int failed = EINTR;
     if (file < 0)
         return -1;
-    if (getrandom(&offer->sign, sizeof offer->sign, 0) != sizeof offer->sign ||
-        posix_fallocate(file, 0, (off_t)bytes) != 0 ||
+    while (failed == EINTR)
+        failed = posix_fallocate(file, 0, (off_t)bytes);
+    if (failed != 0 || getrandom(&offer->sign, sizeof offer->sign, 0) != sizeof offer->sign ||
         pwrite(file, &offer->sign, sizeof offer->sign, 0) != sizeof offer->sign) {
         close(file);
         return -1;
@@ -48,7 +51,7 @@ static int open_file(const struct offer *offer)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%" PRId64, offer->process, offer->file);
-    return offer->file < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    return offer->file < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 /* Maps it; returns NULL unless it is the one that was offered. */
@@ -100,19 +103,27 @@ static void see_host(bool taken, struct ranks_seen *seen)
 void common_take(struct arrays *arrays, struct ranks_seen *seen)
 {
     static const enum buffer handed[] = {BUFFER_HOST_CARRY, BUFFER_HOST_EXCHANGE};
+    enum { COUNT = sizeof handed / sizeof handed[0] };
     const bool wanted = getenv("PIPELINE_NO_COMMON") == NULL;
+    void *memory[COUNT] = {NULL};
     bool any = false, all = true;
-    for (size_t i = 0; i < sizeof handed / sizeof handed[0] && all; i++) {
+    for (int i = 0; i < COUNT && all; i++) {
         const enum buffer b = handed[i];
         if (arrays->host[b] == NULL)
             continue;
-        void *memory = map_common(arrays->mapped[b], wanted);
+        /* Its pages are given back first, so that no host needs room for both. */
+        madvise(arrays->host[b], arrays->mapped[b], MADV_DONTNEED);
+        memory[i] = map_common(arrays->mapped[b], wanted);
         any = true;
-        all = memory != NULL;
-        if (memory != NULL) {
-            host_unmap(arrays->host[b], arrays->mapped[b]);
-            arrays->host[b] = memory;
-        }
+        all = memory[i] != NULL;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        const enum buffer b = handed[i];
+        if (memory[i] == NULL)
+            continue;
+        host_unmap(all ? arrays->host[b] : memory[i], arrays->mapped[b]);
+        if (all)
+            arrays->host[b] = memory[i];
     }
     see_host(any && all, seen);
 }
