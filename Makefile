@@ -178,7 +178,7 @@ $(OBJ)/bin/%:
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
 OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWER NONAME SPACED TAKEN TWINLESS \
-               INPUTS TYPES COST PAIR WIDE CRASH NONE))
+               INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             $(OWN_KERNELS) record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,6 +85,17 @@ static void crashed(int number)
     raise(number);
 }
 
+/* A library that ends the program must not look like a run that went well. */
+static void ended(void)
+{
+    static const char text[] = "pipeline: the library of your kernel ended the program\n";
+    if (inside.path == NULL)
+        return;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        inside.path = NULL; /* nobody is left to tell */
+    _exit(1);
+}
+
 static void watch_crashes(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -91,7 +103,8 @@ static void watch_crashes(void)
     const struct sigaction action = {.sa_handler = crashed};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
         sigaction(signals[i], &action, NULL);
-    watched = true;
+    if (!watched && atexit(ended) == 0)
+        watched = true;
 }
 
 /* --- the hooks --- */
@@ -392,8 +405,11 @@ static enum status open_into(struct place *place, const struct hooks *own, const
     enum status status = STATUS_OK;
     if (found == NULL)
         status = refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        enter(path, "what it calls pipeline_kernel is none: reading it");
         status = check(path, found, error);
+        leave();
+    }
     if (status == STATUS_OK) {
         place->path = strdup(path);
         if (place->path == NULL)

@@ -102,6 +102,12 @@ START_TEST(crashes_are_told)
     assert_has(program_err, "pipeline: " OWN "CRASH.so: the CPU twin of your kernel crashed: "
                             "Segmentation fault. That is the library's own code\n");
     ck_assert_str_eq(program_out, "");
+    ck_assert_int_ne(program_run("-q -d sim:h200 -n 1M -k " OWN "GARBLED.so"), 0);
+    assert_has(program_err,
+               "GARBLED.so: what it calls pipeline_kernel is none: reading it crashed");
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "EXIT.so"), 1);
+    assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
+    ck_assert_str_eq(program_out, "");
 }
 END_TEST
 

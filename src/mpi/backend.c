@@ -96,6 +96,17 @@ static enum status open_backend(const char *argument, const struct settings *set
     return STATUS_OK;
 }
 
+/* What the host's memory gives all devices at once was not measured, for each rank knows its
+ * own device alone: it is taken to bound none of their links, so that no limit is above what a
+ * run may take. */
+static void bound_host(struct machine *machine)
+{
+    const double unbounded = 1e15;
+    machine->host_h2d_bytes_per_s = unbounded;
+    machine->host_d2h_bytes_per_s = unbounded;
+    machine->host_joint_bytes_per_s = unbounded;
+}
+
 /* Rank 0 describes its device for all: the plan, and what is said of it, follow from one
  * machine. The others' devices are taken to be like it. */
 static enum status describe(struct backend *backend, const struct settings *settings,
@@ -114,8 +125,10 @@ static enum status describe(struct backend *backend, const struct settings *sett
     MPI_Bcast(machine, sizeof *machine, MPI_BYTE, 0, world.ranks);
     /* No rank reaches into the memory of another one's device. */
     machine->peer_bytes_per_s = machine->peer_joint_bytes_per_s = 0;
-    if (backend->whole == NULL)
+    if (backend->whole == NULL) {
         machine->devices = settings->sharing == SHARING_NONE ? world.count : 1;
+        bound_host(machine);
+    }
     return STATUS_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 enum {
     SOFT,   /* a map */
@@ -20,6 +21,8 @@ enum {
     PAIR,
     WIDE,
     CRASH, /* its twin writes where nothing is */
+    EXIT,  /* or ends the program */
+    GARBLED,
 };
 
 #ifndef OWN_NONE
@@ -30,6 +33,8 @@ static void host(const struct pipeline_work *work)
     float *out = work->out;
     static float *volatile nowhere;
     uint32_t sum = 0;
+    if (OWN == EXIT)
+        exit(0);
     if (OWN == CRASH)
         *nowhere = in[0];
     for (uint64_t i = 0; i < work->count; i++) {
@@ -58,7 +63,7 @@ static int launch(const struct pipeline_work *work, void *stream)
 const struct pipeline_kernel pipeline_kernel = {
     .version = PIPELINE_KERNEL_VERSION + (OWN == NEWER),
     .inputs = OWN == INPUTS ? 3 : OWN == AXPY || OWN == PAIR ? 2 : 1,
-    .name = OWN == NONAME ? NULL : OWN == SPACED ? "two words" : OWN == TAKEN ? "scale" : "mine",
+    .name = OWN == GARBLED ? (const char *)8 : OWN == NONAME ? NULL : OWN == SPACED ? "two words" : OWN == TAKEN ? "scale" : "mine",
     .in = OWN == TOTAL ? PIPELINE_INT32 : PIPELINE_FLOAT32,
     .out = OWN == TOTAL   ? PIPELINE_INT32
            : OWN == TYPES ? (enum pipeline_type)7
