@@ -110,7 +110,7 @@ ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/
            $(MPI_ROOMS) $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
            src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts
+GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
@@ -124,6 +124,8 @@ HEADERS := $(wildcard src/*/*.h src/lab/page/*.h kernels/*.h bench/*.h)
 MACHINES := $(sort $(wildcard configs/machines/*.ini))
 LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
+# What `pipeline kernel new` writes.
+OWN_TEXTS := configs/kernels/mine.cu kernels/own_kernel.h
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/*.html plots/page.css plots/page.js))
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
@@ -164,6 +166,7 @@ $(O)/generated/machine_texts.c: $(MACHINES)
 $(O)/generated/lesson_texts.c: $(LESSONS)
 $(O)/generated/config_texts.c: $(CONFIGS)
 $(O)/generated/plot_texts.c: $(PLOTS)
+$(O)/generated/own_texts.c: $(OWN_TEXTS)
 $(O)/generated/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
 	$(call write,scripts/embed.sh $*_texts $(filter-out scripts/embed.sh,$^) >$(NEW))
@@ -178,9 +181,12 @@ $(OBJ)/bin/%:
 FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
 OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWER NONAME SPACED TAKEN TWINLESS \
-               INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE))
+               INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE WILD MEDDLER LAZY BLIND BLINDSUM BLINDPLACE STRAY ODD \
+               FAILING))
+OWN_LAUNCHERS := $(addprefix tests/own/launch-,$(addsuffix .so,RIGHT BLIND LEGACY APART WAITS ALLOCATES NOTHING BEHIND \
+                 SHORT UNEVEN BOASTER))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
-            $(OWN_KERNELS) record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
+            $(OWN_KERNELS) $(OWN_LAUNCHERS) tests/own/new.so record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
             pipeline-fake pipeline-mpi-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE

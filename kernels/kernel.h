@@ -118,6 +118,8 @@ struct kernel {
     /* The library of a kernel of the user's (kernels/own.h), which launches on one tile at a
      * time. NULL in all rows of the table. */
     const char *file;
+    /* Then: by how much of its size a right result may differ from another right one. */
+    double tolerance;
     /* The code of a kernel that is not in kernel_table: such a kernel brings it along. NULL in
      * all rows of the table. */
     const struct kernel_code *code;

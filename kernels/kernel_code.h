@@ -61,6 +61,16 @@ struct oracle_sum {
     uint64_t count;   /* elements */
 };
 
+/* Adds the fold of the elements behind those of `sum`. */
+static inline void oracle_sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
+{
+    sum->value += part->value;
+    sum->magnitude += part->magnitude;
+    sum->bound += part->bound;
+    sum->integer += part->integer;
+    sum->count += part->count;
+}
+
 /* A wrong element that a kernel's own check has found. */
 struct kernel_fault {
     uint64_t element;    /* its index in the array */
@@ -72,7 +82,8 @@ enum kernel_verdict { KERNEL_RIGHT, KERNEL_WRONG, KERNEL_NO_MEMORY };
 
 struct kernel_code {
     /* The CPU twin: does the same work on host memory with OpenMP. Its result does not depend
-     * on the number of threads. */
+     * on the number of threads. NULL: a kernel of the user's that has none, and then no oracle
+     * either (kernel_lacks_twin()). */
     void (*host)(const struct kernel_args *args);
     /* Returns NULL, or in words that stay valid why the twin can't be used on this machine: a
      * library that it calls can't be opened. A kernel without this hook can always be used. */
@@ -136,6 +147,13 @@ const struct kernel_code *kernel_code(const struct kernel *kernel);
 
 /* Returns the launcher of a kernel, or NULL where the program was built without CUDA. */
 const struct kernel_launcher *kernel_launcher(const struct kernel *kernel);
+
+/* Returns true for a kernel that only its launcher knows: no CPU can do its work, and what is
+ * right can't be said but by what it does itself. */
+static inline bool kernel_lacks_twin(const struct kernel *kernel)
+{
+    return kernel_code(kernel)->host == NULL;
+}
 
 /* Returns NULL, or why the kernel can't be used on this machine; see host_missing. */
 const char *kernel_missing(const struct kernel *kernel);

@@ -345,9 +345,8 @@ static enum status check(const char *path, const struct pipeline_kernel *own,
         return refuse(path, "its cost is negative, or no number (flops, bytes)", error);
     if (!(own->tolerance >= 0 && own->tolerance < 1))
         return refuse(path, "its tolerance is not from 0 to 1", error);
-    if (own->host == NULL)
-        return refuse(path, "it has no CPU twin (host), which results are compared with",
-                      error);
+    if (own->host == NULL && own->launch == NULL)
+        return refuse(path, "it has neither a launcher nor a CPU twin (launch, host)", error);
     return STATUS_OK;
 }
 
@@ -363,12 +362,14 @@ static void fill(struct place *place, const struct hooks *own)
 {
     static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_I32, DTYPE_F64};
     const bool reduces = place->own.reduces == 1;
-    place->code = (struct kernel_code){
-        .host = own->host,
-        .oracle_map = reduces ? NULL : own->map,
-        .oracle_fold = reduces ? own->fold : NULL,
-        .oracle_result = reduces ? own->result : NULL,
-    };
+    place->code = (struct kernel_code){0};
+    if (place->own.host != NULL)
+        place->code = (struct kernel_code){
+            .host = own->host,
+            .oracle_map = reduces ? NULL : own->map,
+            .oracle_fold = reduces ? own->fold : NULL,
+            .oracle_result = reduces ? own->result : NULL,
+        };
     place->launcher = (struct kernel_launcher){
         .launch = own->launch, .preload = load_nothing, .call = "the launcher of your kernel"};
     place->kernel = (struct kernel){
@@ -389,6 +390,7 @@ static void fill(struct place *place, const struct hooks *own)
     };
     if (place->own.tolerance == 0)
         place->own.tolerance = usual_tolerance(place->kernel.out);
+    place->kernel.tolerance = place->own.tolerance;
 }
 
 static enum status open_into(struct place *place, const struct hooks *own, const char *path,

@@ -45,7 +45,8 @@ struct pipeline_kernel {
      * Returns the cudaError_t of the launch. NULL: it runs on simulated machines alone. */
     int (*launch)(const struct pipeline_work *work, void *stream);
     /* Does the same work on the CPU, in one thread. Called from many threads. Results are
-     * compared with it, and simulated machines and `--ways=4` run it. */
+     * compared with it, and simulated machines and `--ways=4` run it. NULL: the GPU's results
+     * are compared with those of one launch on the whole array. */
     void (*host)(const struct pipeline_work *work);
 };
 

@@ -49,6 +49,16 @@ $(O)/check: | $(RECORD_TESTS)
 $(addprefix $(OBJ)/bin/,$(OWN_KERNELS)): $(OBJ)/bin/tests/own/%.so: tests/own/kernel.c kernels/own_kernel.h
 	$(say) CC $@
 	$(call write,$(CC) -std=c17 -I. $(WARNINGS) -O2 -DOWN=$* -DOWN_$* -shared -fPIC -o $(NEW) $< -lm)
+# Those that nvcc builds, for a GPU: what `pipeline kernel new` writes, and launchers right and wrong.
+OWN_NVCC = $(call write,$(NVCC) -O3 $(GENCODE) -I. -I$(OBJ)/own -shared -Xcompiler -fPIC -Xcompiler -Wall $(1) -o $(NEW) $<)
+$(OBJ)/own/pipeline/kernel.h: kernels/own_kernel.h
+	$(Q)mkdir -p $(@D) && cp $< $@
+$(OBJ)/bin/tests/own/new.so: configs/kernels/mine.cu $(OBJ)/own/pipeline/kernel.h
+	$(say) NVCC $@
+	$(call OWN_NVCC)
+$(addprefix $(OBJ)/bin/,$(OWN_LAUNCHERS)): $(OBJ)/bin/tests/own/launch-%.so: tests/own/launcher.cu kernels/own_kernel.h
+	$(say) NVCC $@
+	$(call OWN_NVCC,-DOWN=$*)
 $(O)/check: | $(OWN_KERNELS:%=$(O)/%)
 
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
@@ -173,11 +183,11 @@ $(OBJ)/bin/pipeline-mpi-fake: PROGRAM_LIBS = $(LIBS) $(MPI_LIBS)
 $(OBJ)/bin/pipeline-mpi-fake: $(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(FAKE_OBJECTS)) $(MPI_OBJECTS) $(OBJ)/bin/$(FAKE_DEVICES)
 
 .PHONY: check-fake-devices
-check-fake-devices: $(if $(NVCC),$(OWN_KERNELS:%=$(O)/%) $(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
+check-fake-devices: $(if $(NVCC),$(O)/tests/own/new.so $(OWN_KERNELS:%=$(O)/%) $(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
 	$(Q)$(if $(NVCC),tests/gpu/fake_devices.sh $(O),echo "check-fake-devices: left out: it needs CUDA's headers")
 
 .PHONY: gpu-binaries gpu-test
-gpu-binaries: $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAKE_DRIVERS) $(FAKE_DRIVER_CHECK)
+gpu-binaries: $(O)/tests/own/new.so $(OWN_LAUNCHERS:%=$(O)/%) $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAKE_DRIVERS) $(FAKE_DRIVER_CHECK)
 gpu-test:
 ifeq ($(NVCC),)
 	@echo "gpu-test: no nvcc, so nothing was built for a GPU"; exit 77

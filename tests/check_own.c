@@ -71,7 +71,9 @@ static const struct {
     {OWN "NONAME.so", "its name is not"},
     {OWN "SPACED.so", "its name is not"},
     {OWN "TAKEN.so", "its name is that of a kernel of pipeline's"},
-    {OWN "TWINLESS.so", "it has no CPU twin"},
+    {OWN "TWINLESS.so", "it has neither a launcher nor a CPU twin"},
+    {OWN "BLIND.so", "mine has no CPU twin, and simulated machines run that: with --no-data"},
+    {OWN "BLIND.so --no-data -w 4", "no CPU can do its share"},
     {OWN "INPUTS.so", "it reads neither 1 array nor 2"},
     {OWN "TYPES.so", "its types"},
     {OWN "COST.so", "its cost"},
@@ -111,6 +113,97 @@ START_TEST(crashes_are_told)
 }
 END_TEST
 
+/* A kernel that only its launcher knows has times on a simulated machine. */
+START_TEST(launchers_have_times)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M --gantt=none --no-data -k " OWN "BLIND.so"), 0);
+    assert_has(program_out, "mine");
+}
+END_TEST
+
+/* --- pipeline kernel --- */
+
+static const struct {
+    const char *library;
+    int exit_code;
+    const char *words;
+} checked[] = {
+    {"SOFT", 0,
+     "SOFT.so: mine, float32 -> float32, tried on sim:h200|ok         twin      102 trials|"
+     "not tried  launcher  that takes a CUDA device|ok         run       -n 1 -t 1\n|"
+     "--issue=graph\n|--kernel=@,scale,@\n|All 25 are right"},
+    {"AXPY", 0, "All 25 are right"},
+    {"TOTAL", 0, "int32 -> int32, one value per tile|All 22 are right"},
+    {"PLACE", 1,
+     "WRONG      twin      with 513 elements, 1 block: gives 511.556183 for element 512, "
+     "where the twin, in pieces of 512 elements, gives -0.443806291\n|not tried  run "},
+    {"WILD", 1, "with 1 element, 1 block: writes outside its output: 0 bytes behind it"},
+    {"MEDDLER", 1, "with 1 element, 1 block: writes into input 0, at element 0"},
+    {"LAZY", 1, "with 257 elements, 1 block: does not write element 256"},
+    {"CRASH", 1, "CRASH.so: the CPU twin of your kernel crashed: Segmentation fault"},
+    {"EXIT", 1, "the library of your kernel ended the program"},
+    {"NEWER", 2, ""},
+    {"BLIND", 77, ""},
+};
+START_TEST(checks_tell)
+{
+    char line[512];
+    snprintf(line, sizeof line, "kernel check " OWN "%s.so -d sim:h200", checked[_i].library);
+    ck_assert_msg(program_run(line) == checked[_i].exit_code, "%s: %s", line, program_err);
+    assert_shown(program_out, checked[_i].words);
+    if (checked[_i].exit_code == 1)
+        assert_has(program_err, "1 of 1 tries went wrong\n");
+}
+END_TEST
+
+static const struct {
+    const char *words, *error;
+} wrong_words[] = {
+    {"kernel", "allowed are `pipeline kernel new FILE.cu`"},
+    {"kernel chek x.so", "kernel chek: allowed are"},
+    {"kernel new", "needs the name of a file to write"},
+    {"kernel check", "needs the name of a library"},
+    {"kernel new x.cu y.cu", "y.cu is one word too many"},
+    {"kernel check x.so twin y", "y is one word too many"},
+    {"kernel check x.so all", "has no part all: allowed are twin, launcher, cost"},
+    {"kernel check x.so", "can't be opened as a library"},
+    {"kernel check " OWN "AXPY.so launcher", "there is no launcher"},
+    {"kernel check " OWN "SOFT.so cost -d sim:h200", "sim:h200 is a simulated machine"},
+    {"kernel new x.c", "and then .cu"},
+    {"kernel new scale.cu", "scale is a kernel of pipeline's"},
+    {"kernel new none/x.cu", "none/pipeline can't be made"},
+    {"kernel new x.cu -t 4", "--tiles=4 is not for `pipeline kernel`"},
+};
+START_TEST(words_are_refused)
+{
+    ck_assert_msg(program_run(wrong_words[_i].words) == 2, "%s", wrong_words[_i].words);
+    assert_has(program_err, wrong_words[_i].error);
+    ck_assert_str_eq(program_out, "");
+}
+END_TEST
+
+/* The source that is written names the kernel as its file, and is built and run as it says. */
+START_TEST(new_sources_work)
+{
+    ck_assert_int_eq(program_run("kernel new halved.cu"), 0);
+    assert_has(program_out, "    gcc -O2 -shared -fPIC -x c -o halved.so halved.cu -lm\n");
+    ck_assert_int_eq(
+        system("cc -O2 -Wall -Wextra -Werror -shared -fPIC -x c -o halved.so halved.cu -lm"),
+        0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k ./halved.so --format=json"), 0);
+    assert_has(program_out, "\"verified\": true");
+    ck_assert_int_eq(program_run("kernel new halved.cu"), 2);
+    assert_has(program_err, "halved.cu is there already");
+    ck_assert_int_eq(program_run("kernel new other.cu -q"), 0); /* the same header will do */
+    ck_assert_str_eq(program_out, "");
+    ck_assert_int_eq(system("echo >pipeline/kernel.h"), 0);
+    ck_assert_int_eq(program_run("kernel new third.cu"), 2);
+    assert_has(program_err, "pipeline/kernel.h is there already");
+    ck_assert_int_eq(system("rm -r pipeline halved.* other.cu && test ! -e third.cu"), 0);
+}
+END_TEST
+
 /* What a file was written for is told from it, and opens no library: nothing that came from
  * elsewhere is run because somebody looks at it. */
 START_TEST(files_open_none)
@@ -135,6 +228,11 @@ Suite *own_suite(void)
     tcase_add_test(tests, places_are_told);
     tcase_add_loop_test(tests, others_are_refused, 0, sizeof refused / sizeof refused[0]);
     tcase_add_test(tests, crashes_are_told);
+    tcase_add_test(tests, launchers_have_times);
+    tcase_add_loop_test(tests, checks_tell, 0, sizeof checked / sizeof checked[0]);
+    tcase_add_loop_test(tests, words_are_refused, 0,
+                        sizeof wrong_words / sizeof wrong_words[0]);
+    tcase_add_test(tests, new_sources_work);
     tcase_add_test(tests, files_open_none);
     suite_add_tcase(suite, tests);
     return suite;

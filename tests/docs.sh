@@ -42,9 +42,10 @@ for page; do
     ln -s "$program" "$place/build/pipeline"
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
-    if grep -q 'mine\.so' "$page"; then # a library of the user's, whose source is the page's first C
-        awk '/^```c$/ { n++ } /^```/ { inside = /c$/; next } inside && n == 1' "$page" >"$place/mine.c"
-        "${CC:-cc}" -O2 -shared -fPIC -I"$source/kernels" -o "$place/mine.so" "$place/mine.c" -lm
+    if grep -q 'mine\.so' "$page"; then # what `pipeline kernel new` writes, built
+        mkdir -p "$work/include/pipeline"
+        ln -sf "$source/kernels/own_kernel.h" "$work/include/pipeline/kernel.h"
+        "${CC:-cc}" -O2 -shared -fPIC -I"$work/include" -x c -o "$place/mine.so" "$source/configs/kernels/mine.cu" -lm
     fi
     commands "$page" >"$place.commands"
     while IFS= read -r command; do

@@ -5,6 +5,7 @@
 #include "analysis/limit.h"
 #include "app/backends.h"
 #include "app/choice.h"
+#include "app/untiled.h"
 #include "core/units.h"
 #include "mpi/ranks.h"
 #include "plan/build.h"
@@ -209,9 +210,11 @@ enum status job_prepare(struct job *job, const struct run_report *report, struct
     };
     enum status status = STATUS_OK;
     marks_begin("prepare");
-    if (!job->settings.no_data) {
+    status = untiled_run(job, error);
+    if (status == STATUS_OK && !job->settings.no_data) {
         status =
             ranks_agree(arrays_create(&job->arrays, &job->plan, &job->settings, error), error);
+        job->arrays.untiled = job->untiled.host[BUFFER_HOST_OUT];
         job->workload.arrays = &job->arrays;
     }
     if (status == STATUS_OK)
@@ -429,5 +432,6 @@ void job_end(struct job *job)
         job->ops->close(job->backend);
     }
     arrays_free(&job->arrays);
+    arrays_free(&job->untiled);
     plan_free(&job->plan);
 }

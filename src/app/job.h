@@ -26,6 +26,7 @@ struct job {
     const struct machine *file, *calibrated;
     struct plan plan;
     struct arrays arrays;
+    struct arrays untiled; /* its output alone: app/untiled.h */
     struct workload workload;
     struct tile_fold fold;
     struct error wrong; /* a wrong result that was made on purpose: settings.mistake */

@@ -9,9 +9,11 @@
 #include "app/list.h"
 #include "app/measured.h"
 #include "app/outputs.h"
+#include "app/own.h"
 #include "app/process.h"
 #include "app/process_check.h"
 #include "app/record.h"
+#include "app/untiled.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
@@ -74,6 +76,8 @@ static enum status prepare_each(const struct options *options, struct job *jobs,
         if (status == STATUS_OK)
             status = job_count_elements(&jobs[i], &why);
         bool real = backends_measure(settings->device);
+        if (status == STATUS_OK)
+            status = untiled_check(settings, real, &why);
         if (status == STATUS_OK && real)
             status = settings_check_profile(settings, options, &why);
         if (status == STATUS_OK && real)
@@ -409,6 +413,8 @@ static enum status execute(const struct options *options, struct record_end *end
         return record_command(options, end, error);
     case COMMAND_LAB:
         return lab_command(options, error);
+    case COMMAND_KERNEL:
+        return own_command(options, error);
     }
     return STATUS_OK;
 }

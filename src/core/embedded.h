@@ -15,6 +15,7 @@ extern const struct embedded machine_texts[];
 extern const struct embedded lesson_texts[];
 extern const struct embedded config_texts[]; /* of configs/ itself and configs/history/ */
 extern const struct embedded plot_texts[];
+extern const struct embedded own_texts[]; /* what `pipeline kernel new` writes */
 extern const struct embedded lab_texts[]; /* of the lab page; none where it was not built */
 
 /* Returns the text called `name` in `list`, or NULL. */

@@ -9,11 +9,13 @@
  * - describe: the devices as a machine, from probe, which measures with events and knows the
  *   copies' rates, rates, the kernels', probe_host, all devices' copies at once, and
  *   probe_peers, those from device to device;
+ * - trial: a launcher on its own;
  * - device: starting and describing devices, and settings that CUDA takes only once;
  * - cupti: the library that records; check: errors of CUDA calls. */
 #include "cuda/describe.h"
 #include "cuda/memory.h"
 #include "cuda/trace.h"
+#include "cuda/trial.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,6 +62,14 @@ static enum status cuda_check_hook(struct backend *backend, const struct plan *p
 {
     (void)backend;
     return cuda_run_check(plan, error);
+}
+
+static enum status cuda_try_hook(struct backend *backend, const struct kernel *kernel,
+                                 const struct trial_work *work, char *image, uint64_t bytes,
+                                 struct error *error)
+{
+    const enum status status = cuda_devices_select(&backend->devices, 0, error);
+    return status == STATUS_OK ? cuda_trial(kernel, work, image, bytes, error) : status;
 }
 
 static void cuda_release(struct backend *backend)
@@ -139,6 +149,7 @@ const struct backend_ops backend_cuda_ops = {
     .open = cuda_open,
     .describe = cuda_describe_hook,
     .check = cuda_check_hook,
+    .try_work = cuda_try_hook,
     .prepare = cuda_prepare,
     .run = cuda_run_hook,
     .release = cuda_release,

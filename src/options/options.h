@@ -24,6 +24,7 @@ enum command {
     COMMAND_VIEW,
     COMMAND_RECORD,
     COMMAND_LAB,
+    COMMAND_KERNEL,
     COMMAND_LESSON,
     COMMAND_HELP,
     COMMAND_VERSION,
@@ -123,7 +124,9 @@ struct options {
     enum model model;    /* predictions asked for */
     const char **words;  /* COMMAND_VIEW: the traces to show, at least one, or those of `before`
                             and `after`; COMMAND_BENCH: what to measure, none for all;
-                            COMMAND_RECORD: the program and its arguments, ended by NULL */
+                            COMMAND_RECORD: the program and its arguments, ended by NULL;
+                            COMMAND_KERNEL: "new" and a file, or "check", a library and,
+                            maybe, the part to try */
     int word_count;
     const char *output; /* COMMAND_RECORD: the recording; NULL: a file of the program's name.
                            COMMAND_LAB: the page; NULL: lab.html */

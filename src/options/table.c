@@ -43,6 +43,10 @@ const struct command_row command_rows[] = {
     {"lab", COMMAND_LAB, "lab [-o FILE]",
      "write a page with the simulator in it, for any browser: lab.html",
      "writes a page of which nothing depends on options"},
+    {"kernel", COMMAND_KERNEL, "kernel new FILE.cu | kernel check LIBRARY [PART]",
+     "write the source of a kernel of your own, or try one that was built: "
+     "`--kernel=./FILE.so`",
+     "writes or tries a kernel of yours"},
     {"lesson", COMMAND_LESSON, "lesson N|NAME [options]",
      "a lesson, by its number or its name: `pipeline list lessons`", NULL},
     {"help", COMMAND_HELP, "help [OPTION|COMMAND|CAUSE]",
@@ -58,6 +62,7 @@ enum {
     VIEW = 1u << COMMAND_VIEW,
     RECORD = 1u << COMMAND_RECORD,
     LAB = 1u << COMMAND_LAB,
+    KERNEL = 1u << COMMAND_KERNEL,
     RUNS = 1u << COMMAND_RUN | 1u << COMMAND_LESSON | 1u << COMMAND_COMPARE,
     ALL_COMMANDS = ~0,
 };
@@ -224,7 +229,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                         .with = "missing-wait needs --layout=stage, lazy-loading makes one run "
                                 "without a warm-up, and most others need several streams."},
     [OPTION_DEVICE] = {"device", 'd', device_values, TYPE_DEVICE,
-                       RUN_FIELD(device, RUNS | CALIBRATE | VIEW), .fallback = "auto",
+                       RUN_FIELD(device, RUNS | CALIBRATE | VIEW | KERNEL), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
                                "sim alone means; sim:FILE.ini reads a machine file; *N: N "
                                "such devices of one host, which share its memory; cuda:0,1 "

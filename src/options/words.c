@@ -142,6 +142,38 @@ static enum status take_program(struct command_line *line, struct options *optio
     return status == STATUS_OK ? take_words(line, options, error) : status;
 }
 
+/* pipeline kernel new FILE, pipeline kernel check LIBRARY [PART] */
+static enum status take_kernel(struct command_line *line, struct options *options,
+                               struct error *error)
+{
+    static const char *const parts[] = {"twin", "launcher", "cost"};
+    char shown[SHOWN_MAX];
+    const int count = line->word_count;
+    const bool makes = count > 0 && strcmp(line->words[0], "new") == 0;
+    if (!makes && (count == 0 || strcmp(line->words[0], "check") != 0))
+        return error_set(error, STATUS_USAGE,
+                         "kernel%s%s: allowed are `pipeline kernel new FILE.cu` and `pipeline "
+                         "kernel check LIBRARY`",
+                         count > 0 ? " " : "",
+                         count > 0 ? text_shown(line->words[0], shown) : "");
+    if (count == 1)
+        return error_set(error, STATUS_USAGE, "kernel %s needs the name of a %s",
+                         line->words[0], makes ? "file to write" : "library");
+    if (count > (makes ? 2 : 3))
+        return error_set(error, STATUS_USAGE, "kernel %s: %s is one word too many",
+                         line->words[0], text_shown(line->words[makes ? 2 : 3], shown));
+    bool known = count < 3;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        known |= count == 3 && strcmp(line->words[2], parts[i]) == 0;
+    if (!known)
+        return error_set(error, STATUS_USAGE,
+                         "kernel check has no part %s: allowed are twin, launcher, cost",
+                         text_shown(line->words[2], shown));
+    enum status status = take_words(line, options, error);
+    line->word_count = 0;
+    return status == STATUS_OK ? runs_build(line, options, error) : status;
+}
+
 /* pipeline bench [NAME ...]: its words are no config files. */
 static enum status take_bench(struct command_line *line, struct options *options,
                               struct error *error)
@@ -168,6 +200,8 @@ enum status words_take(struct command_line *line, struct options *options, struc
         static const struct drafts none;
         return outputs_check(line, &none, options, error);
     }
+    case COMMAND_KERNEL:
+        return take_kernel(line, options, error);
     case COMMAND_BENCH:
         return take_bench(line, options, error);
     default:

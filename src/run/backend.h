@@ -1,7 +1,8 @@
 /* backend.h - what runs a plan: a real device or the simulator.
  *
  * The order of calls: configure, open, describe, then for each plan prepare, run (as often as
- * wanted), release; close. Every hook is required, but in a backend that is missing.
+ * wanted), release; close. Every hook is required, unless it says otherwise, but in a backend
+ * that is missing.
  *
  * A backend is added by a row of plan/devices.def and a file that defines its struct
  * backend_ops. */
@@ -15,6 +16,7 @@
 #include "plan/timeline.h"
 #include "run/arrays.h"
 #include "run/flags.h"
+#include "run/trial.h"
 
 #include <stdbool.h>
 
@@ -74,6 +76,12 @@ struct backend_ops {
     /* Refuses a plan that the device can't run, of all that is known before it is prepared: how
      * it is issued. A plan without ops asks about that alone. */
     enum status (*check)(struct backend *backend, const struct plan *plan, struct error *error);
+
+    /* Does a kernel's work without a plan, by its launcher (run/trial.h). NULL: the device has
+     * no use for launchers. */
+    enum status (*try_work)(struct backend *backend, const struct kernel *kernel,
+                            const struct trial_work *work, char *image, uint64_t bytes,
+                            struct error *error);
 
     /* Takes device memory, page-locks the host arrays, creates streams and events, preloads
      * kernels: everything that should not be in the timed run. Refuses a plan with ops that it

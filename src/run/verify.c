@@ -66,12 +66,9 @@ static const void *elements_at(const struct arrays *arrays, enum buffer buffer,
     return arrays_at(arrays, &(struct range){buffer, first * size, count * size});
 }
 
-/* Loads elements [first, first + count) of a host buffer as doubles, which hold all values.
- * They lie in one piece: in one tile, or one row of it, where tiles lie apart. */
-static void elements_load(const struct arrays *arrays, enum buffer buffer, enum dtype dtype,
-                          uint64_t first, size_t count, double *to)
+/* Loads `count` values as doubles, which hold all values. */
+static void values_load(const void *data, enum dtype dtype, size_t count, double *to)
 {
-    const void *data = elements_at(arrays, buffer, dtype, first, count);
     switch (dtype) {
     case DTYPE_F32:
         for (size_t i = 0; i < count; i++)
@@ -87,6 +84,14 @@ static void elements_load(const struct arrays *arrays, enum buffer buffer, enum 
     case DTYPE_COUNT:
         return;
     }
+}
+
+/* Loads elements [first, first + count) of a host buffer as doubles. They lie in one piece: in
+ * one tile, or one row of it, where tiles lie apart. */
+static void elements_load(const struct arrays *arrays, enum buffer buffer, enum dtype dtype,
+                          uint64_t first, size_t count, double *to)
+{
+    values_load(elements_at(arrays, buffer, dtype, first, count), dtype, count, to);
 }
 
 /* Loads the elements that the first kernel, one that gathers, moves to places [first, first +
@@ -107,10 +112,7 @@ static void elements_gather(const struct verification *verification, uint32_t ti
     }
 }
 
-/* Returns true if `actual`, of type `dtype`, can be the result where the exact one is `value`,
- * give or take `bound`: 0 for integers, infinite where nothing is claimed. A result beyond the
- * largest float may have become an infinity. */
-static bool is_right(enum dtype dtype, double value, double bound, double actual)
+bool verify_is_right(enum dtype dtype, double value, double bound, double actual)
 {
     const double largest = dtype == DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
     if (isinf(bound))
@@ -139,6 +141,29 @@ static void chunk_scan(const struct oracle *oracle, bool exclusive, uint32_t *to
     }
 }
 
+/* Returns by how much of its size a value may differ where the chain's kernels have no twins.
+ */
+static double chain_tolerance(const struct plan *plan)
+{
+    double tolerance = 0;
+    for (int link = 0; link < plan->chain_length; link++)
+        tolerance += plan->chain[link]->tolerance;
+    return tolerance;
+}
+
+/* Returns what an untiled launch has made of elements [first, first + count). */
+static struct oracle chunk_untiled(const struct verification *verification, uint64_t first,
+                                   size_t count, struct workspace *work)
+{
+    const enum dtype dtype = verification->last->out;
+    const char *untiled = verification->arrays->untiled;
+    const double tolerance = chain_tolerance(verification->plan);
+    values_load(untiled + first * dtype_bytes(dtype), dtype, count, work->value);
+    for (size_t i = 0; i < count; i++)
+        work->bound[i] = isfinite(work->value[i]) ? fabs(work->value[i]) * tolerance : 0;
+    return (struct oracle){work->value, work->bound, count, first};
+}
+
 /* Returns the oracle of elements [first, first + count), which lie in `piece`, after the
  * chain's maps and scans. */
 static struct oracle chunk_predict(const struct verification *verification,
@@ -148,6 +173,8 @@ static struct oracle chunk_predict(const struct verification *verification,
     const struct plan *plan = verification->plan;
     const struct arrays *arrays = verification->arrays;
     struct oracle oracle = {work->value, work->bound, count, first - piece->tile_first};
+    if (arrays->untiled != NULL)
+        return chunk_untiled(verification, first, count, work);
     if (plan->chain[0]->gathers)
         elements_gather(verification, piece->tile, first, count, work->value);
     else
@@ -179,8 +206,9 @@ static size_t chunk_compare(const struct verification *verification,
     elements_load(verification->arrays, BUFFER_HOST_OUT, verification->last->out, first,
                   oracle->count, work->actual);
     size_t right = 0;
-    while (right < oracle->count && is_right(verification->last->out, oracle->value[right],
-                                             oracle->bound[right], work->actual[right]))
+    while (right < oracle->count &&
+           verify_is_right(verification->last->out, oracle->value[right], oracle->bound[right],
+                           work->actual[right]))
         right++;
     return right;
 }
@@ -310,20 +338,11 @@ static enum status tile_judge(const struct verification *verification, uint32_t 
     double bound = 0, actual = NAN;
     const double value = kernel_code(last)->oracle_result(sum, &bound);
     elements_load(verification->arrays, BUFFER_HOST_OUT, last->out, tile, 1, &actual);
-    if (is_right(last->out, value, bound, actual))
+    if (verify_is_right(last->out, value, bound, actual))
         return STATUS_OK;
     char text[EXPECTATION_TEXT];
     return error_set(error, STATUS_FAILED, "wrong result: tile %" PRIu32 ": %s", tile,
                      expectation(value, bound, actual, text));
-}
-
-static void sum_add(struct oracle_sum *sum, const struct oracle_sum *part)
-{
-    sum->value += part->value;
-    sum->magnitude += part->magnitude;
-    sum->bound += part->bound;
-    sum->integer += part->integer;
-    sum->count += part->count;
 }
 
 /* Judges a batch in order. `sum` carries the fold of a reduction's unfinished tile. */
@@ -340,7 +359,7 @@ static enum status batch_judge(const struct verification *verification,
             status = piece_judge(verification->plan, &pieces[i], error);
             continue;
         }
-        sum_add(sum, &pieces[i].sum);
+        oracle_sum_add(sum, &pieces[i].sum);
         if (!pieces[i].ends_tile)
             continue;
         status = tile_judge(verification, pieces[i].tile, sum, error);
@@ -375,6 +394,32 @@ static enum status check_whole(const struct verification *verification, struct e
     return STATUS_OK;
 }
 
+/* Compares the sum of a reduction's tiles with that of an untiled launch, which has been
+ * rounded in another order: how much that is follows from the sizes of what is added. */
+static void judge_untiled_sum(const struct verification *verification, struct error *wrong)
+{
+    const struct plan *plan = verification->plan;
+    const enum dtype in = plan->chain[0]->in, out = verification->last->out;
+    double right, sum = 0, sizes = 0, value;
+    values_load(verification->arrays->untiled, out, 1, &right);
+    for (uint32_t tile = 0; tile < plan->tiles; tile++) {
+        elements_load(verification->arrays, BUFFER_HOST_OUT, out, tile, 1, &value);
+        sum += value;
+        sizes += fabs(value);
+    }
+    for (uint64_t i = 0; i < plan->elements; i++) {
+        elements_load(verification->arrays, BUFFER_HOST_IN0, in, i, 1, &value);
+        sizes += fabs(value);
+    }
+    if (out == DTYPE_I32)
+        sum = signed_of((uint32_t)(int64_t)fmod(sum, 4294967296.0));
+    const double bound = chain_tolerance(plan) * (sizes + fabs(right));
+    char text[EXPECTATION_TEXT];
+    if (!verify_is_right(out, right, bound, sum))
+        error_set(wrong, STATUS_FAILED, "wrong result: the sum of all tiles: %s",
+                  expectation(right, bound, sum, text));
+}
+
 /* Judges the values of the output. */
 static enum status judge_values(const struct plan *plan, const struct arrays *arrays,
                                 struct error *wrong, struct error *error)
@@ -383,6 +428,10 @@ static enum status judge_values(const struct plan *plan, const struct arrays *ar
     uint32_t totals[CHAIN_MAX] = {0};
     const struct verification verification = {plan, arrays, plan_last_kernel(plan),
                                               scans ? totals : NULL};
+    if (arrays->untiled != NULL && verification.last->shape == KERNEL_REDUCE) {
+        judge_untiled_sum(&verification, wrong);
+        return STATUS_OK;
+    }
     if (kernel_code(verification.last)->check != NULL) /* who has all tiles judges them */
         return arrays->dealt == NULL ? check_whole(&verification, wrong, error) : STATUS_OK;
     struct workspace *works = calloc((size_t)omp_get_max_threads(), sizeof *works);

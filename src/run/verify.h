@@ -44,6 +44,11 @@ enum status verify_run(const struct plan *plan, struct arrays *arrays,
                        judgement_agree *agree, struct judgement *judgement,
                        struct error *error);
 
+/* Returns true if `actual`, of type `dtype`, can be the result where the exact one is `value`,
+ * give or take `bound`: 0 for integers, infinite where nothing is claimed. A result beyond the
+ * largest float may have become an infinity. */
+bool verify_is_right(enum dtype dtype, double value, double bound, double actual);
+
 /* Does as verify_judge(), but a wrong result is a failure: STATUS_FAILED names the first wrong
  * tile and element (lowest index), what it should be (with the bound) and what it is. */
 enum status verify_output(const struct plan *plan, const struct arrays *arrays,

@@ -88,6 +88,38 @@ done <<'END'
 -k stencil --columns=64 -t 16 --halo=3 --steps=7 --hide=no
 END
 
+# --- kernels of users' own: launchers on their own, and those that have no twin -----------------------
+# library|exit code|words. There are no graphs on the runtime that stands for CUDA's.
+while IFS='|' read -r library wanted words; do
+    run FAKE_DEVICES=1 -- kernel check "$build/tests/own/$library.so"
+    [ "$code" -eq "$wanted" ] || fault "kernel check $library: exit code $code, not $wanted"
+    cat err >>out
+    grep -qF -e "$words" out || fault "kernel check $library: not '$words'"
+done <<'END'
+SOFT|1|ok         launcher  204 trials
+SOFT|1|: 1 of 26 tries went wrong
+BLIND|1|: 1 of 23 tries went wrong
+BLIND|1|not tried  twin      it has none
+BLINDSUM|1|: 1 of 21 tries went wrong
+BLINDSUM|1|ok         run       -n 1009 -t 1009 --streams=8
+BLINDPLACE|1|for element 512, where it itself, in pieces of 512 elements, gives
+STRAY|1|WRONG      launcher  with 1 element: writes outside its output: 8 bytes behind it
+ODD|1|WRONG      launcher  with 33 elements: gives
+FAILING|1|with 1 element: returns an error (cudaErrorFake
+AXPY|0|tried on sim:h200
+END
+for library in BLIND BLINDSUM scale,BLIND,scale; do
+    run FAKE_DEVICES=2 -- -q -d cuda:1 -n 64k -t 13 --intensity=1 --runs=2 --gantt=none --format=json \
+        -k "$(echo $library | sed "s,BLIND[A-Z]*,$build/tests/own/&.so,")"
+    { [ "$code" -eq 0 ] && grep -q '"verified": true' out; } || fault "$library: exit code $code"
+done
+run FAKE_DEVICES=1 -- -q -d cuda:0 -n 64k -t 13 --runs=1 -k "$build/tests/own/BLINDPLACE.so"
+{ [ "$code" -eq 1 ] && grep -q 'wrong result: tile 1, element 0' err; } || fault "BLINDPLACE: exit code $code"
+run FAKE_DEVICES=1 -- -q -d cuda:0 -n 64k -w 4 --runs=1 -k "$build/tests/own/BLIND.so"
+{ [ "$code" -eq 2 ] && grep -q 'no CPU can do its share' err; } || fault "BLIND -w 4: exit code $code"
+run FAKE_DEVICES=1 -- -q -d cuda:0 -n 64k -t 13 --runs=1 -k "$build/tests/own/BLIND.so,sum"
+{ [ "$code" -eq 2 ] && grep -q 'or run it without sum' err; } || fault "BLIND,sum: exit code $code"
+
 # Whom a tile goes to, and by which way: as peers, unless they can't be.
 for peers in 0 1; do
     run FAKE_DEVICES=3 FAKE_PEERS=$peers -- -q -d cuda:2,0,1 --spread=chain -k scale,scale,scale -n 64k -t 13 --intensity=1 \

@@ -49,6 +49,7 @@ if [ -x "${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}" ]; then
 else
     note emit "left out: there is no nvcc"
 fi
+part "own kernels" "$here/own.sh" "$build"
 if [ ! -e "$build/tests/failing/libcuda.so.1" ]; then
     note "failing calls" "left out: there are no thunks for this processor"
 elif [ "${FAILING:-60}" -gt 0 ]; then

@@ -23,7 +23,21 @@ enum {
     CRASH, /* its twin writes where nothing is */
     EXIT,  /* or ends the program */
     GARBLED,
+    /* Twins that write behind their output, or into their input, or not all. */
+    WILD,
+    MEDDLER,
+    LAZY,
+    /* Launchers without a twin; and one whose results depend on the place in the tile. */
+    BLIND,
+    BLINDSUM,
+    BLINDPLACE,
+    /* Launchers that write behind their output, or something else than their twins, or fail. */
+    STRAY,
+    ODD,
+    FAILING,
 };
+
+#define SUMS (OWN == TOTAL || OWN == BLINDSUM)
 
 #ifndef OWN_NONE
 static void host(const struct pipeline_work *work)
@@ -37,18 +51,23 @@ static void host(const struct pipeline_work *work)
         exit(0);
     if (OWN == CRASH)
         *nowhere = in[0];
-    for (uint64_t i = 0; i < work->count; i++) {
-        if (OWN == TOTAL)
+    const uint64_t count = work->count - (OWN == LAZY && work->count == 257);
+    for (uint64_t i = 0; i < count; i++) {
+        if (SUMS)
             sum += (uint32_t)ints[i];
         else if (OWN == AXPY)
             out[i] = 3 * in[i] + second[i];
-        else if (OWN == PLACE)
+        else if (OWN == PLACE || OWN == BLINDPLACE)
             out[i] = in[i] + (float)i;
         else
             out[i] = in[i] > 0 ? in[i] / 2 : expm1f(in[i]);
     }
-    if (OWN == TOTAL)
+    if (SUMS)
         *(int32_t *)work->out = (int32_t)sum;
+    if (OWN == WILD)
+        out[work->count] = 1;
+    if (OWN == MEDDLER)
+        *(float *)work->in[0] = 2;
 }
 
 /* The memory of a device is the host's on tests/gpu/fake_runtime.c, the only one that these are
@@ -57,23 +76,27 @@ static int launch(const struct pipeline_work *work, void *stream)
 {
     (void)stream;
     host(work);
-    return 0;
+    if (OWN == STRAY)
+        ((float *)work->out)[work->count + 2] = 1;
+    if (OWN == ODD && work->count == 33)
+        ((float *)work->out)[32] += 1;
+    return OWN == FAILING ? 9 : 0; /* cudaErrorInvalidConfiguration */
 }
 
 const struct pipeline_kernel pipeline_kernel = {
     .version = PIPELINE_KERNEL_VERSION + (OWN == NEWER),
     .inputs = OWN == INPUTS ? 3 : OWN == AXPY || OWN == PAIR ? 2 : 1,
     .name = OWN == GARBLED ? (const char *)8 : OWN == NONAME ? NULL : OWN == SPACED ? "two words" : OWN == TAKEN ? "scale" : "mine",
-    .in = OWN == TOTAL ? PIPELINE_INT32 : PIPELINE_FLOAT32,
-    .out = OWN == TOTAL   ? PIPELINE_INT32
+    .in = SUMS ? PIPELINE_INT32 : PIPELINE_FLOAT32,
+    .out = SUMS           ? PIPELINE_INT32
            : OWN == TYPES ? (enum pipeline_type)7
                           : PIPELINE_FLOAT32,
-    .reduces = OWN == TOTAL || OWN == PAIR,
+    .reduces = SUMS || OWN == PAIR,
     .flops = OWN == COST ? -1 : 2,
     .bytes = OWN == AXPY ? 12 : 0,
     .tolerance = OWN == WIDE ? 2 : 0,
-    .launch = OWN == SOFT ? launch : NULL,
-    .host = OWN == TWINLESS ? NULL : host,
+    .launch = OWN == SOFT || OWN >= BLIND ? launch : NULL,
+    .host = OWN == TWINLESS || (OWN >= BLIND && OWN <= BLINDPLACE) ? NULL : host,
 };
 #else
 const int nothing = 0;

@@ -1,0 +1,392 @@
+/* own_check.c - `pipeline kernel check`: a kernel of the user's, tried on its own and in runs
+ * of every kind.
+ *
+ * Each try is a process of its own, so that what crashes, hangs or spoils a device ends that
+ * one alone. A part can be named; this process then makes it, where a debugger can look on. */
+#include "app/own.h"
+
+#include "app/backends.h"
+#include "kernels/kernel_code.h"
+#include "kernels/own.h"
+#include "run/trial.h"
+#include "term/child.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SECONDS = 60, /* that one try may take */
+    WORDS_MAX = 24,
+    LINE = 512,
+    OUTPUT_MAX = 1 << 20,
+};
+
+/* By how much faster a kernel's claimed bytes may move than those of a plain map before the
+ * claim is refused: rates of two kernels that only move bytes are at most some per cent apart.
+ */
+#define FASTEST 1.25
+
+/* What is to be tried. */
+struct tried {
+    const struct options *options;
+    const struct kernel *kernel;
+    const char *library, *device;
+    bool real;
+    int right, wrong;
+};
+
+/* --- parts that this process makes itself --- */
+
+static enum status try_twin(const struct kernel *kernel, struct error *error)
+{
+    int alone, at_once;
+    struct error why = {0};
+    if (trial_kernel(kernel, 1, trial_on_host, NULL, &alone, error) != STATUS_OK)
+        return error->status;
+    if (trial_threads(kernel, &at_once, &why) != STATUS_OK)
+        return error_set(error, why.status, "called from many threads at once, %.400s",
+                         why.text);
+    printf("%d trials, and %d from many threads at once\n", alone, at_once);
+    return STATUS_OK;
+}
+
+/* A device that was opened, with what tries launchers on it. */
+struct opened {
+    const struct backend_ops *ops;
+    struct backend *backend;
+    struct settings settings;
+    struct machine machine;
+};
+
+static enum status open_device(struct opened *opened, const char *device,
+                               const struct kernel *kernel, struct error *error)
+{
+    const char *argument;
+    enum status status = settings_set_defaults(&opened->settings, error);
+    opened->settings.device = device;
+    opened->settings.chain[0] = kernel;
+    opened->settings.chain_length = 1;
+    if (status == STATUS_OK)
+        status = backend_select(backends, device, &opened->ops, &argument, error);
+    if (status == STATUS_OK)
+        status = opened->ops->open(argument, &opened->settings, &opened->backend, error);
+    return status == STATUS_OK ? opened->ops->describe(opened->backend, &opened->settings,
+                                                       &opened->machine, error)
+                               : status;
+}
+
+static enum status run_trial(void *context, const struct kernel *kernel,
+                             const struct trial_work *work, char *image, uint64_t bytes,
+                             struct error *error)
+{
+    struct opened *opened = context;
+    return opened->ops->try_work(opened->backend, kernel, work, image, bytes, error);
+}
+
+static enum status try_launcher(const struct kernel *kernel, struct opened *opened,
+                                struct error *error)
+{
+    int trials;
+    const enum status status = trial_kernel(kernel, machine_resident_blocks(&opened->machine),
+                                            run_trial, opened, &trials, error);
+    if (status == STATUS_OK)
+        printf("%d trials\n", trials);
+    return status;
+}
+
+/* Returns the ns that an element takes in the device's memory, as the backend has measured it.
+ */
+static double element_ns(const struct opened *opened, const struct kernel *kernel)
+{
+    const struct machine_kernel *row = machine_kernel_find(&opened->machine, kernel->name);
+    return row == NULL || row->bytes_per_s <= 0
+               ? 0
+               : 1e9 * kernel_bytes_per_element(kernel) / row->bytes_per_s;
+}
+
+/* Compares the bytes that the kernel says it moves with those that a plain map can move. */
+static enum status try_cost(const struct kernel *kernel, struct opened *opened,
+                            struct error *error)
+{
+    const struct kernel *plain = kernel_find("scale");
+    const struct kernel_params params = {.intensity = 1, .columns = 1, .stride = 1};
+    double bytes, flops, plain_bytes, plain_flops;
+    const double ns = element_ns(opened, kernel);
+    opened->settings.chain[0] = plain;
+    opened->settings.intensity = 1;
+    const enum status status =
+        opened->ops->describe(opened->backend, &opened->settings, &opened->machine, error);
+    if (status != STATUS_OK)
+        return status;
+    const double plain_ns = element_ns(opened, plain);
+    if (ns <= 0 || plain_ns <= 0)
+        return error_set(error, STATUS_NO_DEVICE, "no rate could be measured");
+    kernel_work(kernel, &params, 1, &bytes, &flops);
+    kernel_work(plain, &params, 1, &plain_bytes, &plain_flops);
+    const double rate = bytes / ns, most = plain_bytes / plain_ns;
+    if (rate > FASTEST * most)
+        return error_set(
+            error, STATUS_FAILED,
+            "an element takes %.3g ns, and with %g bytes of it as .bytes says, that "
+            "were %.0f GB/s, where %s moves %.0f: fewer are moved",
+            ns, bytes, rate, plain->name, most);
+    printf("an element takes %.3g ns: %.0f GB/s of the memory, where %s moves %.0f; %.3g "
+           "Gflop/s\n",
+           ns, rate, plain->name, most, flops / ns);
+    return STATUS_OK;
+}
+
+static enum status try_part(const char *part, const char *device, const struct kernel *kernel,
+                            struct error *error)
+{
+    if (strcmp(part, "twin") == 0)
+        return kernel_lacks_twin(kernel) ? error_set(error, STATUS_USAGE, "there is no twin")
+                                         : try_twin(kernel, error);
+    struct opened opened = {0};
+    enum status status = STATUS_OK;
+    if (kernel_launcher(kernel) == NULL)
+        return error_set(error, STATUS_USAGE, "there is no launcher");
+    status = open_device(&opened, device, kernel, error);
+    if (status == STATUS_OK && opened.ops->try_work == NULL)
+        status = error_set(
+            error, STATUS_USAGE,
+            "launchers are tried on a CUDA device, and %s is a simulated machine", device);
+    if (status == STATUS_OK)
+        status = strcmp(part, "cost") == 0 ? try_cost(kernel, &opened, error)
+                                           : try_launcher(kernel, &opened, error);
+    if (opened.backend != NULL)
+        opened.ops->close(opened.backend);
+    return status;
+}
+
+/* --- tries that are processes --- */
+
+/* Returns the last line of what a child wrote to its standard error, cut up, without the
+ * program's name. */
+static const char *last_line(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == '\n')
+        text[--length] = '\0';
+    const char *line = strrchr(text, '\n');
+    line = line != NULL ? line + 1 : text;
+    return strncmp(line, "pipeline: ", 10) == 0 ? line + 10 : line;
+}
+
+/* Says why a child's end is none as it should be: NULL if it is. */
+static const char *fault_of(enum child_end end, struct child *child, char text[LINE])
+{
+    if (end == CHILD_EXITED && child->code == 0)
+        return NULL;
+    const char *line = last_line(child->errors);
+    if (end == CHILD_LATE)
+        snprintf(text, LINE, "it had not ended after %d s", SECONDS);
+    else if (end == CHILD_EXITED || (end == CHILD_SIGNALLED && line[0] != '\0'))
+        snprintf(text, LINE, "%s", line[0] != '\0' ? line : "it failed, and said nothing");
+    else if (end == CHILD_SIGNALLED)
+        snprintf(text, LINE, "it was ended by signal %d (%s)", child->code,
+                 strsignal(child->code));
+    else
+        snprintf(text, LINE, "it could not be run");
+    return text;
+}
+
+static void say_untried(const char *kind, const char *why)
+{
+    printf("not tried  %-9s %s\n", kind, why);
+    fflush(stdout);
+}
+
+/* Runs this program with `words`, ended by NULL, and prints a line about it: "ok" with what it
+ * printed, where that is one line, else with `what`; or what was wrong. */
+static enum child_end try_words(struct tried *tried, const char *kind, const char *what,
+                                char *words[])
+{
+    struct child child = {.arguments = words, .output_max = OUTPUT_MAX, .seconds = SECONDS};
+    char text[LINE];
+    const enum child_end end = child_run(&child);
+    const char *fault = fault_of(end, &child, text);
+    if (end == CHILD_EXITED && child.code == status_exit_code(STATUS_NO_DEVICE)) {
+        say_untried(kind, fault);
+        free(child.output);
+        return end;
+    }
+    if (fault == NULL)
+        printf("ok         %-9s %.*s\n", kind,
+               what != NULL ? (int)strlen(what) : (int)strcspn(child.output, "\n"),
+               what != NULL ? what : child.output);
+    else
+        printf("WRONG      %-9s %s%s%s\n", kind, what != NULL ? what : "",
+               what != NULL && what[0] != '\0' ? ": " : "", fault);
+    fflush(stdout);
+    *(fault == NULL ? &tried->right : &tried->wrong) += 1;
+    free(child.output);
+    return end;
+}
+
+static void try_named_part(struct tried *tried, char *part)
+{
+    char device[LINE];
+    snprintf(device, sizeof device, "--device=%s", tried->device);
+    char *words[] = {"/proc/self/exe",       "kernel", "check", device,
+                     (char *)tried->library, part,     NULL};
+    try_words(tried, part, NULL, words);
+}
+
+/* The runs: every way, order, layout, memory and way to issue. @ is the library, in a chain; a
+ * run that names none has it alone. */
+static const struct sample {
+    const char *options;
+    unsigned asks; /* of what the kernel must be */
+} samples[] = {
+#define MAP        1u
+#define TWIN       2u
+#define FROM_FLOAT 4u
+#define TO_FLOAT   8u
+    {"-n 100003 -t 13", 0},
+    {"-n 100003 -t 13 --streams=1", 0},
+    {"-n 100003 -t 1", 0},
+    {"-n 1 -t 1", 0},
+    {"-n 1009 -t 1009 --streams=8", 0},
+    {"-n 100003 -t 13 --ways=1", 0},
+    {"-n 100003 -t 13 --ways=2", 0},
+    {"-n 100003 -t 13 --ways=4 --cpu-share=0.3", TWIN},
+    {"-n 100003 -t 13 --order=breadth", 0},
+    {"-n 100003 -t 13 --layout=stage", 0},
+    {"-n 100003 -t 13 --order=breadth --layout=stage --callbacks", 0},
+    {"-n 100003 -t 13 --priorities=-1,0", 0},
+    {"-n 100003 -t 13 --issue=graph", 0},
+    {"-n 100003 -t 13 --issue=batch --batch=3", 0},
+    {"-n 100003 -t 13 --pack", 0},
+    {"-n 100003 -t 13 --memory=mapped", 0},
+    {"-n 100003 -t 13 --memory=pageable", 0},
+    {"-n 100003 -t 13 --memory=registered", 0},
+    {"-n 100003 -t 13 --alloc=async", 0},
+    {"-n 100003 -t 13 --scatter", 0},
+    {"-n 64k -t 128 --copy=2d --tile-width=16", 0},
+    {"-n 100003 -t 13 --kernel=scale,@", FROM_FLOAT},
+    {"-n 100003 -t 13 --kernel=@,sum --order=breadth", MAP | TWIN | TO_FLOAT},
+    {"-n 100003 -t 13 --kernel=@,scale,@", MAP | FROM_FLOAT | TO_FLOAT},
+};
+
+/* Makes the words of a run, for which `text` has room. */
+static void make_words(const struct tried *tried, const char *options, char *text, size_t size,
+                       char *words[WORDS_MAX])
+{
+    const char *library = tried->library;
+    int count = 0;
+    FILE *out = fmemopen(text, size, "w");
+    fprintf(out, "--device=%s", tried->device);
+    if (strchr(options, '@') == NULL)
+        fprintf(out, "%c--kernel=%s", 0, library);
+    fputc(0, out);
+    for (; *options != '\0'; options++) {
+        if (*options == '@')
+            fputs(library, out);
+        else
+            fputc(*options == ' ' ? 0 : *options, out);
+    }
+    fputc(0, out);
+    fputc(0, out);
+    fclose(out);
+    words[count++] = "/proc/self/exe";
+    words[count++] = "--quiet";
+    words[count++] = "--gantt=none";
+    words[count++] = "--runs=1";
+    for (char *word = text; *word != '\0' && count < WORDS_MAX - 1; word += strlen(word) + 1)
+        words[count++] = word;
+    words[count] = NULL;
+}
+
+static unsigned nature(const struct kernel *kernel)
+{
+    return (kernel->shape == KERNEL_MAP ? MAP : 0) | (kernel_lacks_twin(kernel) ? 0 : TWIN) |
+           (kernel->in == DTYPE_F32 ? FROM_FLOAT : 0) |
+           (kernel->out == DTYPE_F32 ? TO_FLOAT : 0);
+}
+
+static enum status try_runs(struct tried *tried, struct error *error)
+{
+    const size_t size = 3 * strlen(tried->library) + strlen(tried->device) + LINE;
+    char *text = malloc(size);
+    enum child_end end = CHILD_EXITED;
+    if (text == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        char *words[WORDS_MAX];
+        /* What does not end once would take its minute each time. */
+        if ((samples[i].asks & ~nature(tried->kernel)) != 0 || end == CHILD_LATE)
+            continue;
+        make_words(tried, samples[i].options, text, size, words);
+        end = try_words(tried, "run", samples[i].options, words);
+    }
+    free(text);
+    return STATUS_OK;
+}
+
+/* --- all of it --- */
+
+static enum status try_all(struct tried *tried, struct error *error)
+{
+    const struct kernel *kernel = tried->kernel;
+    const bool launches = kernel_launcher(kernel) != NULL;
+    const char *untried = !launches ? "it has none" : "that takes a CUDA device";
+    printf("%s: %s, %s -> %s%s, tried on %s\n", tried->library, kernel->name,
+           dtype_name(kernel->in), dtype_name(kernel->out),
+           kernel->shape == KERNEL_REDUCE ? ", one value per tile" : "", tried->device);
+    fflush(stdout);
+    if (kernel_lacks_twin(kernel))
+        say_untried("twin", "it has none");
+    else
+        try_named_part(tried, "twin");
+    if (!tried->real) {
+        say_untried("launcher", untried);
+        say_untried("cost", untried);
+    }
+    if (tried->real && tried->wrong == 0)
+        try_named_part(tried, "launcher");
+    const bool sound = tried->wrong == 0; /* a wrong cost makes no run wrong */
+    if (tried->real && sound)
+        try_named_part(tried, "cost");
+    if (sound && try_runs(tried, error) != STATUS_OK)
+        return error->status;
+    if (!sound)
+        say_untried("run", "that builds on what is wrong");
+    if (tried->wrong > 0)
+        return error_set(error, STATUS_FAILED, "%s: %d of %d tries went wrong", tried->library,
+                         tried->wrong, tried->wrong + tried->right);
+    printf("All %d are right. A run is `pipeline --kernel=%s` with those options; @ is the "
+           "library.\n",
+           tried->right, tried->library);
+    return STATUS_OK;
+}
+
+enum status own_check(const struct options *options, struct error *error)
+{
+    const char *library = options->words[1], *part = options->words[2];
+    struct tried tried = {.options = options, .device = options->runs[0].device};
+    char here[LINE];
+    snprintf(here, sizeof here, "%s%.400s", strchr(library, '/') == NULL ? "./" : "", library);
+    tried.library = here;
+    tried.kernel = kernel_own_open(library, error);
+    if (tried.kernel == NULL)
+        return error->status;
+    tried.real = backends_measure(tried.device) && kernel_launcher(tried.kernel) != NULL;
+    if (part != NULL) {
+        struct error why = {0};
+        const enum status status = try_part(part, tried.device, tried.kernel, &why);
+        return status == STATUS_OK ? status : error_set(error, status, "%s", why.text);
+    }
+    if (!tried.real && kernel_lacks_twin(tried.kernel))
+        return error_set(
+            error, STATUS_NO_DEVICE,
+            "%s has no CPU twin, so that it takes a CUDA device to try it: name one "
+            "by --device",
+            here);
+    if (!tried.real && backends_measure(tried.device))
+        tried.device = "sim:h200";
+    else if (strcmp(tried.device, "auto") == 0)
+        tried.device = tried.real ? "cuda:0" : "sim:h200";
+    return try_all(&tried, error);
+}
