@@ -393,10 +393,25 @@ static void fill(struct place *place, const struct hooks *own)
     place->kernel.tolerance = place->own.tolerance;
 }
 
-static enum status open_into(struct place *place, const struct hooks *own, const char *path,
-                             struct error *error)
+/* Takes a kernel into a place that is free. */
+static enum status take(struct place *place, const char *path,
+                        const struct pipeline_kernel *found, struct error *error)
 {
-    watch_crashes();
+    enter(path, "what it calls pipeline_kernel is none: reading it");
+    const enum status status = check(path, found, error);
+    leave();
+    if (status != STATUS_OK)
+        return status;
+    place->path = strdup(path);
+    if (place->path == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a kernel");
+    place->own = *found;
+    fill(place, hooks[place - places]);
+    return STATUS_OK;
+}
+
+static enum status open_into(struct place *place, const char *path, struct error *error)
+{
     enter(path, "code that runs when it is opened");
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     leave();
@@ -404,40 +419,45 @@ static enum status open_into(struct place *place, const struct hooks *own, const
         return error_set(error, STATUS_USAGE, "%.200s can't be opened as a library: %.300s",
                          path, dlerror());
     const struct pipeline_kernel *found = dlsym(library, "pipeline_kernel");
-    enum status status = STATUS_OK;
-    if (found == NULL)
-        status = refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
-    if (status == STATUS_OK) {
-        enter(path, "what it calls pipeline_kernel is none: reading it");
-        status = check(path, found, error);
-        leave();
-    }
-    if (status == STATUS_OK) {
-        place->path = strdup(path);
-        if (place->path == NULL)
-            status = error_set(error, STATUS_NO_MEMORY, "no memory for a kernel");
-    }
-    if (status != STATUS_OK) {
+    const enum status status =
+        found != NULL
+            ? take(place, path, found, error)
+            : refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
+    if (status != STATUS_OK)
         dlclose(library);
-        return status;
-    }
-    place->own = *found;
-    fill(place, own);
-    return STATUS_OK;
+    return status;
 }
 
-const struct kernel *kernel_own_open(const char *path, struct error *error)
+/* Returns the place of the path's kernel. One that is not known yet is `own` or, where that is
+ * NULL, the library's. NULL: it can't be taken. */
+static struct place *place_of(const char *path, const struct pipeline_kernel *own,
+                              struct error *error)
 {
     char here[PATH_MAX];
     snprintf(here, sizeof here, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
-    for (int i = 0; i < PLACES; i++) {
-        if (places[i].path != NULL && strcmp(places[i].path, here) == 0)
-            return &places[i].kernel;
-        if (places[i].path == NULL)
-            return open_into(&places[i], hooks[i], here, error) == STATUS_OK ? &places[i].kernel
-                                                                             : NULL;
+    watch_crashes();
+    for (struct place *place = places; place < places + PLACES; place++) {
+        if (place->path != NULL && strcmp(place->path, here) == 0)
+            return place;
+        if (place->path != NULL)
+            continue;
+        const enum status status =
+            own != NULL ? take(place, here, own, error) : open_into(place, here, error);
+        return status == STATUS_OK ? place : NULL;
     }
     error_set(error, STATUS_USAGE, "%.200s is one library too many: allowed are %d", path,
               PLACES);
     return NULL;
+}
+
+const struct kernel *kernel_own_open(const char *path, struct error *error)
+{
+    const struct place *place = place_of(path, NULL, error);
+    return place != NULL ? &place->kernel : NULL;
+}
+
+enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
+                           struct error *error)
+{
+    return place_of(path, own, error) != NULL ? STATUS_OK : error->status;
 }

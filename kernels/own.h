@@ -5,9 +5,18 @@
 #include "core/status.h"
 #include "kernels/kernel.h"
 
+struct pipeline_kernel;
+
 /* Opens the library `path` and returns its kernel, which stays for as long as the process. A
  * path without a slash is one in the present folder. NULL, and a STATUS_USAGE error that begins
  * with the path, where it is no such library. Not for several threads at once. */
 const struct kernel *kernel_own_open(const char *path, struct error *error);
+
+/* Makes a kernel that is part of the program known under `path`, by which kernel_own_open()
+ * then finds it without a library; all else is as with one. A path that is known keeps the
+ * kernel that it has. The names in `own` stay for as long as the process. STATUS_USAGE, as
+ * above, where `own` is no such kernel, or is one too many. */
+enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
+                           struct error *error);
 
 #endif

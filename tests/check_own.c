@@ -1,6 +1,9 @@
 /* check_own.c - kernels of users' own, from libraries: alone and in chains, under every way,
  * and what no such library is. */
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
+#include "kernels/own.h"
+#include "kernels/own_kernel.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -218,6 +221,47 @@ START_TEST(files_open_none)
 }
 END_TEST
 
+static void negate(const struct pipeline_work *work)
+{
+    const float *in = work->in[0];
+    float *out = work->out;
+    for (uint64_t i = 0; i < work->count; i++)
+        out[i] = -in[i];
+}
+
+/* A kernel of the program's is opened by its path as a library's is, and refused as one is. */
+START_TEST(programs_may_add_some)
+{
+    struct pipeline_kernel own = {
+        .version = PIPELINE_KERNEL_VERSION, .inputs = 1, .name = "minus", .host = negate};
+    const float in = 3;
+    float out = 0;
+    const struct kernel_args args = {.in = {&in}, .out = &out, .count = 1, .blocks = 1};
+    struct error error = {0};
+    char path[32];
+    ck_assert_int_eq(kernel_own_add("minus.so", &own, &error), STATUS_OK);
+    const struct kernel *kernel = kernel_own_open("./minus.so", &error);
+    ck_assert_ptr_nonnull(kernel);
+    ck_assert_str_eq(kernel->name, "minus");
+    kernel_code(kernel)->host(&args);
+    ck_assert(out == -3);
+    own.name = "scale";
+    ck_assert_int_eq(kernel_own_add("minus.so", &own, &error), STATUS_OK); /* it is known */
+    ck_assert_ptr_eq(kernel_own_open("minus.so", &error), kernel);
+    ck_assert_str_eq(kernel->name, "minus");
+    ck_assert_int_eq(kernel_own_add("a/scale.so", &own, &error), STATUS_USAGE);
+    assert_has(error.text, "a/scale.so: its name is that of a kernel of pipeline's");
+    own.name = "minus";
+    error = (struct error){0};
+    int added = 0;
+    do
+        snprintf(path, sizeof path, "a/%d.so", added++);
+    while (kernel_own_add(path, &own, &error) == STATUS_OK);
+    ck_assert_int_eq(added, 8);
+    assert_has(error.text, "a/7.so is one library too many: allowed are 8");
+}
+END_TEST
+
 Suite *own_suite(void)
 {
     Suite *suite = suite_create("own");
@@ -234,6 +278,7 @@ Suite *own_suite(void)
                         sizeof wrong_words / sizeof wrong_words[0]);
     tcase_add_test(tests, new_sources_work);
     tcase_add_test(tests, files_open_none);
+    tcase_add_test(tests, programs_may_add_some);
     suite_add_tcase(suite, tests);
     return suite;
 }
