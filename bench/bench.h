@@ -104,12 +104,14 @@ enum status bench_transposes(struct bench *bench, struct error *error);
 enum status bench_strides(struct bench *bench, struct error *error);
 
 enum status bench_small_tiles_sim(struct bench *bench, struct error *error);
+enum status bench_own_sim(struct bench *bench, struct error *error);
 
 /* These measure the first CUDA device, but make no CUDA call of their own. */
 enum status bench_small_tiles(struct bench *bench, struct error *error);
 enum status bench_scattered_tiles(struct bench *bench, struct error *error);
 enum status bench_tune_device(struct bench *bench, struct error *error);
 enum status bench_verdicts_device(struct bench *bench, struct error *error);
+enum status bench_own(struct bench *bench, struct error *error);
 
 /* The groups that need CUDA; bench_none.c stands in their place in a program without it.
  * bench_cuda_context() creates a context, as small as can be, and returns 0, or EXIT_FAILURE

@@ -1,7 +1,9 @@
 /* bench_none.c - stands in the place of the benchmarks that need CUDA in a program that was
- * built without it. There is no device then, so only bench_cuda_context() is ever called. */
+ * built without it. There is no device then, so only bench_cuda_context() is ever called; and
+ * the launchers of users' kernels, where the device is a fake. */
 #include "bench/bench.h"
 #include "bench/bench_contest.h"
+#include "bench/bench_own.h"
 
 #include <stdlib.h>
 
@@ -72,3 +74,16 @@ uint64_t peer_scratch_bytes(uint64_t count)
     (void)count;
     return 0;
 }
+
+/* The memory of a device is the host's on tests/gpu/fake_runtime.c, the only one that these are
+ * run on. */
+#define OWN_ON_CPU(name)                                                                       \
+    int name##_launch(const struct pipeline_work *work, void *stream)                          \
+    {                                                                                          \
+        (void)stream;                                                                          \
+        name##_host(work);                                                                     \
+        return 0;                                                                              \
+    }
+OWN_ON_CPU(own_light)
+OWN_ON_CPU(own_heavy)
+OWN_ON_CPU(own_sum)

@@ -100,6 +100,31 @@ START_TEST(test_small_tiles)
 }
 END_TEST
 
+/* Each of the users' kernels has what was chosen for it held against the best of a grid. */
+START_TEST(test_own)
+{
+    static const char *const names[] = {"own-light", "own-heavy", "own-sum"};
+    char *text = bench("--format=json own-sim");
+    json_t *root = json_loads(text, 0, NULL);
+    const json_t *results = json_object_get(root, "results");
+    ck_assert_uint_eq(json_array_size(results), 3 * 5);
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        const char *name = json_string_value(json_object_get(result, "name"));
+        const bool goal = strstr(name, ": auto over the best of the grid") != NULL;
+        ck_assert_int_eq(strncmp(name, names[i / 5], strlen(names[i / 5])), 0);
+        ck_assert_double_gt(json_number_value(json_object_get(result, "median")), 0);
+        ck_assert(json_is_true(json_object_get(result, "met")) == goal);
+    }
+    json_decref(root);
+    free(text);
+    text = bench("own-sim");
+    ck_assert_ptr_nonnull(strstr(text, "auto chooses by the device's file\n"));
+    ck_assert_ptr_nonnull(strstr(text, "  own-sum: best, -t "));
+    free(text);
+}
+END_TEST
+
 START_TEST(test_small_tiles_are_drawn)
 {
     if (!plot_have_gnuplot())
@@ -190,6 +215,8 @@ START_TEST(test_without_a_gpu)
     code = system(PIPELINE_PROGRAM " bench --quick small-tiles >out 2>err");
     ck_assert_int_eq(WEXITSTATUS(code), 77);
     code = system(PIPELINE_PROGRAM " bench --quick scattered-tiles >out 2>err");
+    ck_assert_int_eq(WEXITSTATUS(code), 77);
+    code = system(PIPELINE_PROGRAM " bench --quick own >out 2>err");
     ck_assert_int_eq(WEXITSTATUS(code), 77);
 }
 END_TEST
@@ -282,6 +309,7 @@ Suite *bench_suite(void)
     tcase_add_loop_test(tcase, test_tables_of_kernels, 0, 5);
     tcase_add_test(tcase, test_strides_are_drawn);
     tcase_add_test(tcase, test_small_tiles);
+    tcase_add_test(tcase, test_own);
     tcase_add_test(tcase, test_small_tiles_are_drawn);
     tcase_add_test(tcase, test_without_a_gpu);
     tcase_add_test(tcase, test_no_folder_is_a_command);
