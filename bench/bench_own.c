@@ -259,10 +259,11 @@ static enum status open_auto(struct choosing *choosing, struct error *error)
     struct bench_run *run = &choosing->finals[AUTO];
     struct machine machine = *choosing->reference;
     char text[384];
-    arguments_of(choosing, "-t auto -s auto --issue=auto", text);
+    arguments_of(choosing, "-t auto -s auto --order=auto --layout=auto --issue=auto", text);
     enum status status = describe(run, text, error);
     if (status != STATUS_OK)
         return status;
+    reference_learn(&machine, &run->machine);
     reference_restrict(&machine, &run->machine, run->ops, run->backend);
     status = tune_settings(&run->settings, &machine, &choosing->tuned, error);
     return status == STATUS_OK ? bench_run_prepare(run, error) : status;

@@ -186,13 +186,26 @@ const struct kernel *chain_unit_kernel(const struct kernel *const chain[], int l
     return NULL;
 }
 
+/* Returns true for a kernel whose results can't take the place of its input: they are of
+ * another size. */
+static bool leaves_another_size(const struct kernel *kernel)
+{
+    return kernel->shape == KERNEL_MAP && dtype_bytes(kernel->in) != dtype_bytes(kernel->out);
+}
+
 int kernel_chain_misfit(const struct kernel *const chain[], int length)
 {
+    const bool ends_in_reduction = length > 1 && chain[length - 1]->shape == KERNEL_REDUCE;
     const bool first_reads_on = chain[0]->launch_per_repeat || chain[0]->gathers;
     for (int i = 1; i < length; i++)
         if (chain[i - 1]->shape == KERNEL_REDUCE || chain[i - 1]->out != chain[i]->in ||
             chain[i - 1]->alone || chain[i]->alone || chain[i]->launch_per_repeat ||
             chain[i]->gathers || (first_reads_on && chain[i]->shape == KERNEL_REDUCE))
+            return i;
+    if (ends_in_reduction && leaves_another_size(chain[0]))
+        return length - 1;
+    for (int i = 1; i < length; i++) /* they work in place */
+        if (leaves_another_size(chain[i]))
             return i;
     return -1;
 }

@@ -44,10 +44,27 @@ START_TEST(issue_auto_is_taken)
 }
 END_TEST
 
+/* So are order and layout, of which the latter does not count as given then. */
+START_TEST(order_and_layout_are_taken)
+{
+    struct options options = parse_right(LINE("--order=auto", "--layout=auto"));
+    ck_assert_int_eq(options.runs[0].order, ORDER_AUTO);
+    ck_assert_int_eq(options.runs[0].layout, LAYOUT_AUTO);
+    ck_assert(settings_are_open(&options.runs[0]));
+    ck_assert(!options.runs[0].layout_given);
+    options_free(&options);
+    options = parse_right(LINE("--sweep=order=depth,auto", "--layout=stage", "--machine=h200"));
+    ck_assert(!settings_are_open(&options.runs[0]) && settings_are_open(&options.runs[1]));
+    ck_assert(options.runs[1].layout_given);
+    options_free(&options);
+}
+END_TEST
+
 TCase *options_auto_tcase(void)
 {
     TCase *tcase = tcase_create("auto");
     tcase_add_test(tcase, auto_and_models_are_taken);
     tcase_add_test(tcase, issue_auto_is_taken);
+    tcase_add_test(tcase, order_and_layout_are_taken);
     return tcase;
 }

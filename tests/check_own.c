@@ -31,6 +31,7 @@ static const char *const right[] = {
     "-k " OWN "TOTAL.so",
     "-k " OWN "TOTAL.so -w 4 --cpu-share=0.5",
     "-k scan," OWN "TOTAL.so",
+    "-k " OWN "DOUBLES.so",
     "-k scale," OWN "SOFT.so,sum",
     "-k " OWN "AXPY.so," OWN "SOFT.so,scale," OWN "AXPY.so",
     "-k wave," OWN "SOFT.so -d sim:h200*2 --spread=chain",
@@ -88,6 +89,8 @@ static const struct {
     {TESTS_FOLDER "/check_own.c", "can't be opened as a library"},
     {"scale," OWN "TOTAL.so", "leaves float32, mine takes int32"},
     {OWN "TOTAL.so,scale", "leaves one value per tile"},
+    {OWN "DOUBLES.so,sum-double", "work in place, and mine makes float64 of float32"},
+    {"scale," OWN "DOUBLES.so", "work in place, and mine makes float64 of float32"},
     {OWN "SOFT.so --emit=-", "the kernel mine can't be written"},
 };
 START_TEST(others_are_refused)

@@ -2,6 +2,7 @@
 #include "report/tune.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 #include "tune_cases.h"
 
 #include <stdlib.h>
@@ -342,6 +343,37 @@ START_TEST(test_every_run_has_its_own)
 }
 END_TEST
 
+/* The order and the layout that are chosen are those of the fastest of the four, and the report
+ * has what the usual ones take. */
+START_TEST(test_orders_and_layouts)
+{
+    static const char *const work[] = {"-n 16M -k sum", "-n 4M --intensity=1",
+                                       "-n 16M -w 2 -s 3 -t 7", "-n 1M -t 200 -s 2"};
+    static const char *const ways[] = {"--order=depth", "--order=breadth",
+                                       "--order=depth --layout=stage",
+                                       "--order=breadth --layout=stage"};
+    char line[256];
+    double least = 0, usual = 0;
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof line, "-q -d sim:h200 --no-data --format=json %s %s", work[_i],
+                 ways[i]);
+        ck_assert_int_eq(program_run(line), 0);
+        const double time = strtod(strstr(program_out, "\"time_ms\": ") + 11, NULL);
+        least = i == 0 || time < least ? time : least;
+        usual = i == 0 ? time : usual;
+    }
+    snprintf(line, sizeof line,
+             "-q -d sim:h200 --no-data --format=json %s --order=auto --layout=auto", work[_i]);
+    ck_assert_int_eq(program_run(line), 0);
+    const double time = strtod(strstr(program_out, "\"time_ms\": ") + 11, NULL);
+    ck_assert_double_le(time, least * 1.0011);
+    const char *told = strstr(program_out, "\"usual_ms\": ");
+    ck_assert_msg(told != NULL || time == usual, "%s", line);
+    if (told != NULL)
+        ck_assert_double_eq_tol(strtod(told + 12, NULL), usual, 1e-9);
+}
+END_TEST
+
 START_TEST(test_other_commands_choose)
 {
     ck_assert_int_eq(tune_program("compare --no-data --device=sim:h200 --machine=h100 -n 16M "
@@ -397,6 +429,7 @@ TCase *tune_issue_program_case(void)
     tcase_add_test(tcase, test_report_has_the_way);
     tcase_add_test(tcase, test_chosen_ways_are_verified);
     tcase_add_test(tcase, test_every_run_has_its_own);
+    tcase_add_loop_test(tcase, test_orders_and_layouts, 0, 4);
     tcase_add_test(tcase, test_other_commands_choose);
     tcase_add_test(tcase, test_what_is_refused_by_name);
     return tcase;

@@ -1,9 +1,12 @@
 /* choice.c - settings that are left to the simulator, and the note that says what it chose. */
 #include "app/choice.h"
 
+#include "app/beside.h"
 #include "core/units.h"
+#include "mpi/ranks.h"
 #include "report/reference.h"
 #include "report/tune.h"
+#include "term/marks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -50,19 +53,42 @@ static void note_tuned(const struct job *job, const struct settings *asked,
         add_chosen_number(chosen, "tiles", tuned->tiles);
     if (asked->streams == 0)
         add_chosen_number(chosen, "streams", tuned->streams);
+    if (asked->order == ORDER_AUTO)
+        add_chosen(chosen, "order", order_names[job->settings.order]);
     if (asked->issue == ISSUE_AUTO) {
         add_chosen(chosen, "issue", issue_names[job->settings.issue]);
         if (job->settings.memory != asked->memory)
             add_chosen(chosen, "memory", memory_names[job->settings.memory]);
-        if (job->settings.layout != asked->layout)
-            add_chosen(chosen, "layout", layout_names[job->settings.layout]);
         if (job->settings.pack)
             add_chosen(chosen, "pack", "yes");
     }
+    if (job->settings.layout != asked->layout)
+        add_chosen(chosen, "layout", layout_names[job->settings.layout]);
     note_print(job->options->quiet, "%s, chosen of %" PRIu32 " in %s by simulating %s", chosen,
                tuned->candidates, units_time(tuned->took_ns, took), job->reference.name);
     if (asked->issue == ISSUE_AUTO)
         note_ways(job, tuned);
+}
+
+/* Keeps what the run would be if what was left open had been left out. */
+static enum status set_usual(struct job *job, const struct settings *asked, struct error *error)
+{
+    struct settings usual;
+    const enum status status = settings_set_defaults(&usual, error);
+    if (status != STATUS_OK)
+        return status;
+    job->usual = *asked;
+    if (asked->tiles == 0)
+        job->usual.tiles = settings_tiles_near(asked, usual.tiles);
+    if (asked->streams == 0)
+        job->usual.streams = usual.streams;
+    if (asked->order == ORDER_AUTO)
+        job->usual.order = usual.order;
+    if (asked->layout == LAYOUT_AUTO)
+        job->usual.layout = usual.layout;
+    if (asked->issue == ISSUE_AUTO)
+        job->usual.issue = usual.issue;
+    return STATUS_OK;
 }
 
 enum status choice_make(struct job *job, struct error *error)
@@ -72,9 +98,42 @@ enum status choice_make(struct job *job, struct error *error)
     const struct settings asked = job->settings;
     struct machine machine = job->reference;
     struct tuned tuned;
+    reference_learn(&machine, &job->machine);
     reference_restrict(&machine, &job->machine, job->ops, job->backend);
     enum status status = tune_settings(&job->settings, &machine, &tuned, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         note_tuned(job, &asked, &tuned);
+        status = set_usual(job, &asked, error);
+    }
     return status;
+}
+
+/* Returns true if the choice is what a run without any would have had. */
+static bool is_usual(const struct settings *chosen, const struct settings *usual)
+{
+    return chosen->tiles == usual->tiles && chosen->streams == usual->streams &&
+           chosen->order == usual->order && chosen->layout == usual->layout &&
+           chosen->issue == usual->issue && chosen->memory == usual->memory &&
+           chosen->pack == usual->pack && chosen->batch == usual->batch;
+}
+
+enum status choice_weigh(struct job *job, struct run_report *report, struct error *error)
+{
+    struct error why = {0};
+    struct beside beside = {.settings = job->usual, .runs = job->settings.runs};
+    if (job->usual.tiles == 0 || is_usual(&job->settings, &job->usual) ||
+        job->settings.profile || ranks_count() > 1)
+        return STATUS_OK;
+    beside.settings.no_data |= !job->ops->measures;
+    marks_begin("run with the usual settings");
+    const enum status status = beside_run(job, &beside, &why);
+    marks_end();
+    arrays_free(&beside.arrays);
+    if (status == STATUS_FAILED) /* what can't be run otherwise can't be weighed */
+        return error_set(error, status, "with the usual settings: %.400s", why.text);
+    if (status == STATUS_OK) {
+        report->usual = &job->usual;
+        report->usual_ns = beside.median_ns;
+    }
+    return STATUS_OK;
 }

@@ -199,7 +199,7 @@ enum status job_plan(struct job *job, struct run_report *report, struct error *e
 
 /* --- the backend runs it --- */
 
-enum status job_prepare(struct job *job, const struct run_report *report, struct error *error)
+enum status job_prepare(struct job *job, struct run_report *report, struct error *error)
 {
     job->workload = (struct workload){
         .plan = &job->plan,
@@ -211,6 +211,8 @@ enum status job_prepare(struct job *job, const struct run_report *report, struct
     enum status status = STATUS_OK;
     marks_begin("prepare");
     status = untiled_run(job, error);
+    if (status == STATUS_OK)
+        status = choice_weigh(job, report, error);
     if (status == STATUS_OK && !job->settings.no_data) {
         status =
             ranks_agree(arrays_create(&job->arrays, &job->plan, &job->settings, error), error);

@@ -19,6 +19,9 @@ struct job {
     struct machine machine;
     struct machine model; /* the reference with the device's own rates: fixes are tried on it */
     bool model_known;
+    struct settings
+        usual; /* where settings were chosen, what they would else be; 0 tiles: none were
+                */
     struct settings asked;    /* the settings before the plan changed any: fixes begin there */
     struct machine reference; /* stands for the device, where it is simulated beside it */
     /* compare --calibrate: the machine file, and the reference: the same with what calls cost
@@ -48,8 +51,9 @@ enum status job_open(struct job *job, struct error *error);
  * asked for them. */
 enum status job_plan(struct job *job, struct run_report *report, struct error *error);
 
-/* Takes memory on the host and on the device. */
-enum status job_prepare(struct job *job, const struct run_report *report, struct error *error);
+/* Takes memory on the host and on the device. Where settings were chosen, `report` gets what
+ * those that are usual take, which are run first. */
+enum status job_prepare(struct job *job, struct run_report *report, struct error *error);
 
 /* Runs the plan as often as asked for and verifies every element each time. `report` gets the
  * times and the timeline; with --profile a real device, after its warm-up, makes the one run

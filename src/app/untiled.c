@@ -1,11 +1,11 @@
 /* untiled.c - see untiled.h. */
 #include "app/untiled.h"
 
+#include "app/beside.h"
 #include "kernels/kernel_code.h"
 #include "mpi/ranks.h"
-#include "plan/build.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 /* Returns the first kernel of the chain that has no twin, or NULL. */
 static const struct kernel *blind_kernel(const struct settings *settings)
@@ -75,44 +75,21 @@ static enum status whole_settings(const struct job *job, struct settings *whole,
     return STATUS_OK;
 }
 
-/* Runs the plan of one tile, whose output must have been written. */
-static enum status run_whole(struct job *job, const struct workload *workload,
-                             struct error *error)
-{
-    struct run_times times;
-    enum status status = job->ops->prepare(job->backend, workload, error);
-    arrays_poison(workload->arrays);
-    if (status == STATUS_OK)
-        status = job->ops->run(job->backend, NULL, &times, error);
-    job->ops->release(job->backend);
-    return status;
-}
-
 enum status untiled_run(struct job *job, struct error *error)
 {
-    struct settings whole;
-    struct plan plan = {0};
+    struct beside beside = {.runs = 1, .untold = true};
     struct error why = {0};
     const struct kernel *blind = blind_kernel(&job->settings);
     if (blind == NULL || job->settings.no_data)
         return STATUS_OK;
-    enum status status = whole_settings(job, &whole, &why);
+    enum status status = whole_settings(job, &beside.settings, &why);
     if (status == STATUS_OK)
-        status = plan_build(&whole, &job->machine, &plan, &why);
-    if (status == STATUS_OK)
-        status = arrays_create(&job->untiled, &plan, &whole, &why);
-    const struct workload workload = {
-        .plan = &plan, .settings = &whole, .arrays = &job->untiled};
-    if (status == STATUS_OK)
-        status = run_whole(job, &workload, &why);
-    plan_free(&plan);
-    for (int i = 0; i < BUFFER_FIRST_DEVICE; i++) {
-        if (i == BUFFER_HOST_OUT)
-            continue;
-        host_unmap(job->untiled.host[i], job->untiled.mapped[i]);
-        job->untiled.host[i] = NULL;
-        job->untiled.mapped[i] = 0;
-    }
+        status = beside_run(job, &beside, &why);
+    job->untiled.host[BUFFER_HOST_OUT] = beside.arrays.host[BUFFER_HOST_OUT];
+    job->untiled.mapped[BUFFER_HOST_OUT] = beside.arrays.mapped[BUFFER_HOST_OUT];
+    beside.arrays.host[BUFFER_HOST_OUT] = NULL;
+    beside.arrays.mapped[BUFFER_HOST_OUT] = 0;
+    arrays_free(&beside.arrays);
     return status == STATUS_OK
                ? status
                : error_set(error, status,

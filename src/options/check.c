@@ -314,7 +314,8 @@ enum status draft_finish(struct draft *draft, struct error *error)
     const struct judged run = {&draft->settings, draft->origins, error};
     enum status status = STATUS_OK;
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
-    draft->settings.layout_given = draft->origins[OPTION_LAYOUT].source != SOURCE_DEFAULT;
+    draft->settings.layout_given = draft->origins[OPTION_LAYOUT].source != SOURCE_DEFAULT &&
+                                   draft->settings.layout != LAYOUT_AUTO;
     draft->settings.memory_given = draft->origins[OPTION_MEMORY].source != SOURCE_DEFAULT;
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++) {
         if (checks[option_rows[i].check].settle != NULL)

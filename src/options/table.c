@@ -142,14 +142,15 @@ const struct option_row option_rows[OPTION_COUNT] = {
          .with = "--ways=1 uses one stream. A report's concurrency is the mean number "
                  "of copies, kernels and CPU tiles at work at once: kernels side "
                  "by side count each."},
-    [OPTION_ORDER] = {"order", 0, "depth|breadth", TYPE_CHOICE, RUN_FIELD(order, RUNS),
-                      .fallback = "depth", .choices = order_names,
-                      .help = "issue all stages of a tile, then the next tile; or one stage of "
-                              "every tile of a wave, then the next stage"},
-    [OPTION_LAYOUT] = {"layout", 0, "tile|stage", TYPE_CHOICE, RUN_FIELD(layout, RUNS),
+    [OPTION_ORDER] =
+        {"order", 0, "depth|breadth|auto", TYPE_CHOICE, RUN_FIELD(order, RUNS),
+         .fallback = "depth", .choices = order_names,
+         .help = "issue all stages of a tile, then the next tile; or one stage of "
+                 "every tile of a wave, then the next stage; auto: the simulator chooses"},
+    [OPTION_LAYOUT] = {"layout", 0, "tile|stage|auto", TYPE_CHOICE, RUN_FIELD(layout, RUNS),
                        .fallback = "tile", .choices = layout_names,
                        .help = "all stages of a tile in one stream; or one stream per stage, "
-                               "joined by events",
+                               "joined by events; auto: the simulator chooses",
                        .with = "--mistake=missing-wait needs stage."},
     [OPTION_WAYS] = {"ways", 'w', "1|2|3|4", TYPE_NUMBER, RUN_FIELD(ways, RUNS),
                      .check = CHECK_WAYS, .fallback = "3", .least = 1, .most = 4,

@@ -130,6 +130,14 @@ static enum status refuse_chain(const struct assignment *given,
                          "%s: %s can't follow %s: maps before a reduction work in place, and "
                          "%s moves elements",
                          label, after->name, chain[0]->name, chain[0]->name);
+    if (before->out == after->in)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first, and maps before a "
+                         "reduction, work in place, and %s makes %s of %s",
+                         label, after->name, before->name,
+                         after->shape == KERNEL_MAP ? after->name : chain[0]->name,
+                         dtype_name(after->shape == KERNEL_MAP ? after->out : chain[0]->out),
+                         dtype_name(after->shape == KERNEL_MAP ? after->in : chain[0]->in));
     return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
                      label, after->name, before->name, before->name, dtype_name(before->out),
                      after->name, dtype_name(after->in));

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const order_names[] = {"depth", "breadth", NULL};
-const char *const layout_names[] = {"tile", "stage", NULL};
+const char *const order_names[] = {"depth", "breadth", "auto", NULL};
+const char *const layout_names[] = {"tile", "stage", "auto", NULL};
 const char *const memory_names[] = {"pinned", "pageable", "registered",
                                     "mapped", "managed",  NULL};
 const char *const alloc_names[] = {"once", "loop", "async", "pool", NULL};
@@ -22,7 +22,8 @@ const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
 
 bool settings_are_open(const struct settings *settings)
 {
-    return settings->tiles == 0 || settings->streams == 0 || settings->issue == ISSUE_AUTO;
+    return settings->tiles == 0 || settings->streams == 0 || settings->order == ORDER_AUTO ||
+           settings->layout == LAYOUT_AUTO || settings->issue == ISSUE_AUTO;
 }
 
 uint32_t settings_intensity(const struct settings *settings)

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum order { ORDER_DEPTH, ORDER_BREADTH };
-enum layout { LAYOUT_TILE, LAYOUT_STAGE };
+/* The auto values stand until the simulator has chosen. */
+enum order { ORDER_DEPTH, ORDER_BREADTH, ORDER_AUTO };
+enum layout { LAYOUT_TILE, LAYOUT_STAGE, LAYOUT_AUTO };
 /* What each of several devices does: its share of the tiles, which are dealt in turn, or of the
  * chain, of which each has some kernels and hands tiles on to the next. */
 enum spread { SPREAD_TILES, SPREAD_CHAIN };
@@ -78,7 +79,8 @@ struct settings {
     uint64_t seed;
 };
 
-/* Returns true where tiles, streams or issue are auto: no plan can be built yet. */
+/* Returns true where tiles, streams, order, layout or issue are auto: no plan can be built yet.
+ */
 bool settings_are_open(const struct settings *settings);
 
 /* Returns how many devices the run has. */

@@ -102,6 +102,17 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     reference_adapt_host(machine, device);
 }
 
+void reference_learn(struct machine *machine, const struct machine *device)
+{
+    for (int i = 0; i < device->kernel_count; i++) {
+        const struct machine_kernel *measured = &device->kernels[i];
+        if (kernel_find(measured->name) == NULL &&
+            machine_kernel_find(machine, measured->name) == NULL &&
+            machine->kernel_count < MACHINE_KERNELS_MAX)
+            machine->kernels[machine->kernel_count++] = *measured;
+    }
+}
+
 /* Returns true if the device can run plans that are issued so. */
 static bool can_issue(const struct backend_ops *ops, struct backend *backend, enum issue issue)
 {

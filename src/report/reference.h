@@ -28,6 +28,10 @@ void reference_adapt(struct machine *machine, const struct machine *device);
  */
 void reference_adapt_host(struct machine *machine, const struct machine *device);
 
+/* Gives `machine`, which stands for the device, what was measured there of kernels that it does
+ * not know: a user's own. Their rates in choices are then no guess. */
+void reference_learn(struct machine *machine, const struct machine *device);
+
 /* Takes from `machine`, which stands for the device, what the opened device has not got: the
  * memory beyond its own, and ways to issue that its backend refuses. Choices are made on what
  * is left. */

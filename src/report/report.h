@@ -36,7 +36,10 @@ struct run_report {
     int64_t issue_ns;                  /* median host time spent issuing */
     double speedup; /* against the median of the first run of the same work on the same device;
                        NAN where there is none, or the result is wrong */
-    int64_t predicted_ns; /* the simulated time, for --model=sim; else 0 */
+    const struct settings *usual; /* where settings were chosen, those without a choice; NULL:
+                                     no others, or they can't be run */
+    int64_t usual_ns;             /* the median time with those, on the same device */
+    int64_t predicted_ns;         /* the simulated time, for --model=sim; else 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     struct analysis analysis; /* of that timeline */

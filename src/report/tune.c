@@ -220,14 +220,53 @@ static int64_t host_now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/* Chooses all but order and layout. A layout that is left open is one of the ways, where these
+ * are open, too. */
+static enum status choose_rest(struct settings *settings, const struct machine *machine,
+                               struct tuned *tuned, struct error *error)
+{
+    if (settings->issue == ISSUE_AUTO)
+        return choose_way(settings, machine, tuned, error);
+    return tune_tiles(settings, machine, 1, tuned, error);
+}
+
 enum status tune_settings(struct settings *settings, const struct machine *machine,
                           struct tuned *tuned, struct error *error)
 {
-    int64_t began_ns = host_now_ns();
-    enum status status = settings->issue == ISSUE_AUTO
-                             ? choose_way(settings, machine, tuned, error)
-                             : tune_tiles(settings, machine, 1, tuned, error);
-    if (status == STATUS_OK)
-        tuned->took_ns = host_now_ns() - began_ns;
-    return status;
+    const int64_t began_ns = host_now_ns();
+    const struct settings asked = *settings;
+    const bool orders = asked.order == ORDER_AUTO;
+    const bool layouts = asked.layout == LAYOUT_AUTO && asked.issue != ISSUE_AUTO;
+    struct error first = {0};
+    uint32_t candidates = 0;
+    bool found = false;
+    for (int i = 0; i < (orders ? 2 : 1) * (layouts ? 2 : 1); i++) {
+        struct settings tried = asked;
+        struct tuned trial;
+        struct error why = {0};
+        if (orders)
+            tried.order = i % 2 == 0 ? ORDER_DEPTH : ORDER_BREADTH;
+        if (asked.layout == LAYOUT_AUTO)
+            tried.layout = i / (orders ? 2 : 1) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
+        enum status status = settings_check(&tried, &why);
+        if (status == STATUS_OK)
+            status = choose_rest(&tried, machine, &trial, &why);
+        if (status == STATUS_NO_MEMORY)
+            return error_pass(error, &why);
+        if (status != STATUS_OK) {
+            first = first.status == STATUS_OK ? why : first;
+            continue;
+        }
+        candidates += trial.candidates;
+        if (found && trial.time_ns + tuned->time_ns / TIES >= tuned->time_ns)
+            continue;
+        found = true;
+        *settings = tried;
+        *tuned = trial;
+    }
+    if (!found)
+        return error_pass(error, &first);
+    tuned->candidates = candidates;
+    tuned->took_ns = host_now_ns() - began_ns;
+    return STATUS_OK;
 }

@@ -1,5 +1,5 @@
-/* tune.h - --tiles=auto, --streams=auto and --issue=auto: the simulator tries what there is to
- * choose from. */
+/* tune.h - --tiles, --streams, --order, --layout and --issue=auto: the simulator tries what
+ * there is to choose from. */
 #ifndef PIPELINE_REPORT_TUNE_H
 #define PIPELINE_REPORT_TUNE_H
 
@@ -47,10 +47,11 @@ struct tuned {
 };
 
 /* Chooses settings->tiles (up to 1024) and settings->streams (up to 32), each only where it is
- * 0 (auto), and settings->issue where it is ISSUE_AUTO, by simulating plans of `settings` on
- * `machine` without data. Among settings whose times are within a thousandth it takes the
- * first of the ways above, then the one with the fewest streams and then the fewest tiles;
- * settings that do not fit the device's memory are never taken.
+ * 0 (auto), and order, layout and issue where these are auto, by simulating plans of `settings`
+ * on `machine` without data. Among settings whose times are within a thousandth it takes depth
+ * before breadth and tile before stage, the first of the ways above, then the one with the
+ * fewest streams and then the fewest tiles; settings that do not fit the device's memory are
+ * never taken.
  *
  * With the issue it sets memory, layout and pack; memory only to mapped, layout only to stages,
  * and each only where it was not given. A way is left out that settings_check() refuses, of

@@ -300,6 +300,8 @@ static void put_times(struct json *json, const struct run_report *run)
         json_put_ms(json, run->analysis.time_ns);
     if (is_known(json_key(json, "issue_ms"), own))
         json_put_ms(json, run->issue_ns);
+    if (run->usual != NULL)
+        json_put_ms(json_key(json, "usual_ms"), run->usual_ns);
     bool limited = own || run->verdicts.limit_known;
     if (is_known(json_key(json, "limit_ms"), limited))
         json_put_ms(json, run->limit.ns);

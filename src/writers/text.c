@@ -234,6 +234,23 @@ static void fact_work(const struct run_report *run, char text[FACT_TEXT])
              units_bytes(bytes_out(settings), out), from, to);
 }
 
+/* Writes what the choice of settings has brought; nothing where there was none. */
+static void fact_choice(const struct run_report *run, char text[FACT_TEXT])
+{
+    const struct settings *usual = run->usual;
+    char time[UNITS_TEXT];
+    text[0] = '\0';
+    if (usual == NULL)
+        return;
+    snprintf(text, FACT_TEXT,
+             "without the choice (%" PRIu32 " tiles, %" PRIu32
+             " streams, %s, %s, by %s): %s, %.2f "
+             "times as long",
+             usual->tiles, usual->streams, order_names[usual->order],
+             layout_names[usual->layout], issue_names[usual->issue],
+             units_time(run->usual_ns, time), (double)run->usual_ns / (double)run->median_ns);
+}
+
 /* Writes which devices are near another NUMA node than the buffers; nothing where none is known
  * to be. */
 static void fact_numa(const struct run_report *run, char text[FACT_TEXT])
@@ -345,6 +362,7 @@ void write_text(FILE *out, const struct report *report, const struct writer_styl
     print_fact(out, report, style->width, writer_origin);
     print_fact(out, report, style->width, fact_work);
     print_fact(out, report, style->width, fact_conditions);
+    print_fact(out, report, style->width, fact_choice);
     print_fact(out, report, style->width, fact_numa);
     print_fact(out, report, style->width, fact_ranks);
     if (report->sweep == NULL)

@@ -35,6 +35,7 @@ enum {
     STRAY,
     ODD,
     FAILING,
+    DOUBLES, /* its results are of another type */
 };
 
 #define SUMS (OWN == TOTAL || OWN == BLINDSUM)
@@ -55,6 +56,8 @@ static void host(const struct pipeline_work *work)
     for (uint64_t i = 0; i < count; i++) {
         if (SUMS)
             sum += (uint32_t)ints[i];
+        else if (OWN == DOUBLES)
+            ((double *)out)[i] = 0.1 * in[i];
         else if (OWN == AXPY)
             out[i] = 3 * in[i] + second[i];
         else if (OWN == PLACE || OWN == BLINDPLACE)
@@ -90,12 +93,13 @@ const struct pipeline_kernel pipeline_kernel = {
     .in = SUMS ? PIPELINE_INT32 : PIPELINE_FLOAT32,
     .out = SUMS           ? PIPELINE_INT32
            : OWN == TYPES ? (enum pipeline_type)7
+           : OWN == DOUBLES ? PIPELINE_FLOAT64
                           : PIPELINE_FLOAT32,
     .reduces = SUMS || OWN == PAIR,
     .flops = OWN == COST ? -1 : 2,
     .bytes = OWN == AXPY ? 12 : 0,
     .tolerance = OWN == WIDE ? 2 : 0,
-    .launch = OWN == SOFT || OWN >= BLIND ? launch : NULL,
+    .launch = OWN == SOFT || (OWN >= BLIND && OWN <= FAILING) ? launch : NULL,
     .host = OWN == TWINLESS || (OWN >= BLIND && OWN <= BLINDPLACE) ? NULL : host,
 };
 #else
