@@ -185,8 +185,10 @@ OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWE
                FAILING DOUBLES))
 OWN_LAUNCHERS := $(addprefix tests/own/launch-,$(addsuffix .so,RIGHT BLIND LEGACY APART WAITS ALLOCATES NOTHING BEHIND \
                  SHORT UNEVEN BOASTER))
+EMIT_KERNELS := $(addprefix tests/emit/,$(addsuffix .so,half halfoff axpy total totaloff ints intsoff count countoff \
+                twice squares place lost edges edgeoff fails blind newer none clash clash2 retyped widened))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
-            $(OWN_KERNELS) $(OWN_LAUNCHERS) tests/own/new.so record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
+            $(OWN_KERNELS) $(OWN_LAUNCHERS) $(EMIT_KERNELS) tests/own/new.so record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \
             pipeline-fake pipeline-mpi-fake tests/fake/libcupti.so $(FUZZERS:%=fuzz-%)
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(OBJ)/bin/% FORCE
@@ -205,7 +207,7 @@ MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipe
 .PHONY: clean format help
 clean:
 	$(Q)[ -z "$(wildcard $(O)/obj-*)" ] || rm -rf $(O)/obj-* $(MADE:%=$(O)/%)
-	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests/own tests .; do [ ! -d $(O)/$$folder ] || \
+	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests/own tests/emit tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
 CLANG_FORMAT ?= clang-format-14

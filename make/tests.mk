@@ -61,6 +61,12 @@ $(addprefix $(OBJ)/bin/,$(OWN_LAUNCHERS)): $(OBJ)/bin/tests/own/launch-%.so: tes
 	$(call OWN_NVCC,-DOWN=$*)
 $(O)/check: | $(OWN_KERNELS:%=$(O)/%)
 
+# And those that programs of --emit open where they are compiled for the CPU.
+$(addprefix $(OBJ)/bin/,$(EMIT_KERNELS)): $(OBJ)/bin/tests/emit/%.so: tests/emit/own.cu kernels/own_kernel.h
+	$(say) CXX $@
+	$(call write,$(CXX) -std=c++17 -I. -Wall -Wextra -O2 -DOWN_$* -shared -fPIC -o $(NEW) -x c++ $<)
+$(O)/check: | $(EMIT_KERNELS:%=$(O)/%)
+
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.
 EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \

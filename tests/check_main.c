@@ -70,6 +70,7 @@ static const struct {
     {"inputs", inputs_suite},
     {"dry_run", dry_run_suite},
     {"emit", emit_suite},
+    {"emit_own", emit_own_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

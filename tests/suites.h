@@ -85,6 +85,7 @@ Suite *escapes_suite(void);
 Suite *inputs_suite(void);
 Suite *dry_run_suite(void);
 Suite *emit_suite(void);
+Suite *emit_own_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
 Suite *environment_suite(void);

@@ -66,6 +66,15 @@ static bool is_cuda_source(const char *path)
     return end != NULL && strcmp(end, ".cu") == 0;
 }
 
+/* Returns true if a kernel of the chain is in a library, which the program opens. */
+static bool has_own_kernel(const struct plan *plan)
+{
+    for (int i = 0; i < plan->chain_length; i++)
+        if (plan->chain[i]->file != NULL)
+            return true;
+    return false;
+}
+
 enum status outputs_write_program(const struct options *options, struct outputs *outputs,
                                   const struct plan *plan, const struct settings *settings,
                                   struct error *error)
@@ -76,8 +85,9 @@ enum status outputs_write_program(const struct options *options, struct outputs 
         return status;
     status = output_file_commit(&outputs->program, error);
     if (status == STATUS_OK)
-        note_print(options->quiet, "%.200s: nvcc %s-O3 compiles it", options->emit,
-                   is_cuda_source(options->emit) ? "" : "-x cu ");
+        note_print(options->quiet, "%.200s: nvcc %s-O3%s compiles it", options->emit,
+                   is_cuda_source(options->emit) ? "" : "-x cu ",
+                   has_own_kernel(plan) ? " -ldl" : "");
     return status;
 }
 

@@ -352,7 +352,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
                  "and run nothing; - is standard output",
          .with = "A file takes the program of one run. --ways=4, --pack, "
                  "--scatter, --copy and several devices can't be written, and of mistakes and "
-                 "kernels only some: the error lists those."},
+                 "kernels only some: the error lists those. One of your own is opened by its "
+                 "path, from the folder that the program is run in."},
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,

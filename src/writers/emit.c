@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 512 };
+enum { TEXT = 512, WORDS = 40 /* of the chain in a line, about */ };
 
 /* --- what is refused --- */
 
@@ -22,6 +22,8 @@ static enum status check_kernels(const struct emit_program *program, struct erro
     char names[EMIT_KERNELS_TEXT];
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+        if (plan->chain[i]->file != NULL)
+            continue;
         if (kernel == NULL)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s can't be written as a program: allowed "
@@ -38,7 +40,7 @@ static enum status check_kernels(const struct emit_program *program, struct erro
                              "--emit: the kernel %s can't take a batch of such tiles at once",
                              plan->chain[i]->name);
     }
-    return STATUS_OK;
+    return emit_own_check_types(program, error);
 }
 
 /* Mistakes that are made by memory, waits, streams and calls in the loop. */
@@ -92,12 +94,19 @@ static enum status check_plan(const struct emit_program *program, struct error *
 /* --- the head --- */
 
 /* Returns the kernels of the chain, in words. */
-static const char *chain_words(const struct plan *plan, char text[TEXT / 2])
+static const char *chain_words(const struct plan *plan, char text[TEXT])
 {
-    int length = 0;
-    for (int i = 0; i < plan->chain_length; i++)
-        length += snprintf(text + length, (size_t)(TEXT / 2 - length), "%s%s",
-                           i > 0 ? ", then " : "", plan->chain[i]->name);
+    int length = 0, column = 0;
+    for (int i = 0; i < plan->chain_length; i++) {
+        const bool full = column + strlen(plan->chain[i]->name) > WORDS;
+        const int more = snprintf(text + length, (size_t)(TEXT - length), "%s%s",
+                                  i == 0 ? ""
+                                  : full ? ", then\n// "
+                                         : ", then ",
+                                  plan->chain[i]->name);
+        length += more;
+        column = full ? (int)strlen(plan->chain[i]->name) : column + more;
+    }
     return text;
 }
 
@@ -119,13 +128,13 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
-    char chain[TEXT], how[TEXT];
+    char chain[2 * TEXT], how[TEXT];
     snprintf(how, sizeof how, "%s-first, %s.",
              settings->order == ORDER_BREADTH ? "Breadth" : "Depth",
              emit_streams_by_stage(program) ? "a stream for each stage"
              : emit_deals_streams(program)  ? "tiles dealt to streams"
                                             : "in one stream");
-    char words[TEXT / 2];
+    char words[TEXT];
     const int length =
         snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
@@ -133,21 +142,27 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
             how);
     if (settings->mistake != MISTAKE_NONE)
         fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
-    fprintf(out, "// By pipeline " PIPELINE_VERSION
-                 ". To compile and run: nvcc -O3 -o tiles THIS.cu && ./tiles\n");
+    fprintf(out,
+            "// By pipeline " PIPELINE_VERSION
+            ". To compile and run: nvcc -O3 -o tiles THIS.cu%s && ./tiles\n",
+            emit_has_own(program) ? " -ldl" : "");
     if (emit_has(program, OP_CALLBACK))
         fprintf(out, "#include <atomic>\n");
     fprintf(out,
-            "%s#include <chrono>\n"
+            "%s%s#include <chrono>\n"
             "#include <cmath>\n"
             "#include <cstdio>\n"
             "#include <cstdlib>\n"
-            "%s"
+            "%s",
+            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
+            strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
+            program->sleep_ns > 0 ? "#include <thread>\n" : "");
+    if (emit_has_own(program))
+        emit_own_includes(out);
+    fprintf(out,
             "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
             "    printf(\"line %%d: %%s\\n\", __LINE__, cudaGetErrorString(error)); exit(1); } "
-            "while (0)\n",
-            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
-            program->sleep_ns > 0 ? "#include <thread>\n" : "");
+            "while (0)\n");
 }
 
 /* --- constants --- */
@@ -185,7 +200,8 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     } numbers[] = {{"STREAMS", program->streams},
                    {"SLOTS", program->slots},
                    {"WAVE", program->loops[program->loop_count - 1].wave},
-                   {"BATCH", plan->batch}};
+                   {"BATCH", plan->batch},
+                   {"PART", EMIT_PART}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (emit_has_word(body, numbers[i].name))
             length += snprintf(text + length, sizeof text - (size_t)length, ", %s = %" PRIu32,
@@ -207,12 +223,13 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
 static void put_constants(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
-    const struct kernel *last = emit_reduction(program);
     put_sizes(out, program, body);
-    fprintf(out, "const int THREADS = %d, BLOCKS = %" PRIu32, KERNEL_THREADS,
-            program->blocks[last != NULL ? plan->chain_length - 1 : 0]);
-    if (!emit_has_one_grid(program))
-        fprintf(out, ", MAP_BLOCKS = %" PRIu32, program->blocks[0]);
+    fprintf(out, "const int ");
+    if (emit_has_ours(program))
+        fprintf(out, "THREADS = %d, ", KERNEL_THREADS);
+    fprintf(out, "BLOCKS = %" PRIu32, emit_blocks(program));
+    if (emit_has_word(body, "MAP_BLOCKS"))
+        fprintf(out, ", MAP_BLOCKS = %" PRIu32, program->blocks[emit_map_link(program)]);
     if (repeats(plan))
         fprintf(out, ", INTENSITY = %" PRIu32, plan->params.intensity);
     fprintf(out, ", RUNS = %" PRIu32 ";\n", program->settings->runs + 1);
@@ -249,16 +266,19 @@ static void put_variables(FILE *out, const struct emit_program *program)
     }
     emit_put(out, 0, program->even ? "tiles are rows" : "", "%s%s*d_all;", text, before);
     if (reduction != NULL)
+        fprintf(out, "static %s *out%s; // a value for each tile\n", result,
+                emit_uses(program, BUFFER_DEVICE_OUT) ? ", *d_out" : "");
+    if (reduction != NULL && reduction->file == NULL)
         fprintf(
             out,
-            "static %s *out%s; // a value for each tile\n"
             "static struct scratch { // of a slot: how many blocks have ended, and what each "
             "found\n"
             "    unsigned ended;\n"
             "    %s part[BLOCKS];\n"
             "} *d_found;\n",
-            result, emit_uses(program, BUFFER_DEVICE_OUT) ? ", *d_out" : "",
             emit_kernel_find(reduction)->part);
+    if (emit_has_own(program))
+        emit_own_variables(out, program);
     if (emit_deals_streams(program))
         fprintf(out,
                 "static cudaStream_t stream[STREAMS]; // a stream's calls keep their order, "
@@ -325,9 +345,11 @@ static void put_batch_copies(FILE *out, const struct emit_program *program)
 /* Refuses chains whose maps have grids of several sizes. */
 static enum status check_grids(const struct emit_program *program, struct error *error)
 {
-    const int maps = program->plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
+    const struct plan *plan = program->plan;
+    const int maps = plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
     for (int i = 1; i < maps; i++) {
-        if (program->blocks[i] != program->blocks[0])
+        if (plan->chain[i]->file == NULL &&
+            program->blocks[i] != program->blocks[emit_map_link(program)])
             return refuse(error, "a chain of maps with grids of several sizes");
     }
     return STATUS_OK;
@@ -338,6 +360,8 @@ static bool put_body(FILE *out, const struct emit_program *program)
 {
     put_variables(out, program);
     emit_kernels(out, program);
+    if (emit_has_own(program))
+        emit_own_functions(out, program);
     put_batch_copies(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);

@@ -33,6 +33,28 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
                  bytes, way, stream);
 }
 
+/* Writes a launch by the launcher of the user's library. */
+static void put_own_launch(FILE *out, int indent, const struct emit_program *program,
+                           uint32_t link, const char *count, const char *stream)
+{
+    const struct kernel *kernel = program->plan->chain[link];
+    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    const bool each = emit_in_batches(program);
+    char name[EMIT_NAME], blocks[EMIT_NAME], work[EMIT_NAME] = "work";
+    char in[EMIT_TEXT], in2[EMIT_TEXT] = "NULL", to[EMIT_TEXT];
+    emit_address(program, emit_kernel_input(program, link), each, in);
+    emit_address(program, emit_kernel_output(program, link), each, to);
+    if (kernel->inputs == 2)
+        emit_address(program, mapped ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1, each, in2);
+    if (program->plan->chain_length > 1)
+        snprintf(work, sizeof work, "work_%" PRIu32, link + 1);
+    emit_put(out, indent, NULL, "const pipeline_work %s = {{%s, %s}, %s, %s, %s};", work, in,
+             in2, to, count, emit_blocks_name(program, link, blocks));
+    emit_put(out, indent, stream == NULL ? "the mistake: no stream is named" : NULL,
+             "CHECK((cudaError_t)%s->launch(&%s, %s));",
+             emit_own_name(program, (int)link, name), work, stream == NULL ? "NULL" : stream);
+}
+
 static void put_launch(FILE *out, int indent, const struct emit_program *program,
                        uint32_t stage, const char *stream)
 {
@@ -52,6 +74,15 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     if (repeats)
         emit_put(out, indent, NULL, "for (int repeat = 0; repeat < INTENSITY; repeat++) {");
     const int inner = indent + (each || repeats ? 4 : 0);
+    const char *count = !program->even                      ? "count"
+                        : emit_in_batches(program) && !each ? "tiles * TILE"
+                                                            : "TILE";
+    if (kernel->file != NULL) {
+        put_own_launch(out, inner, program, link, count, legacy ? NULL : stream);
+        if (each)
+            emit_put(out, indent, NULL, "}");
+        return;
+    }
     emit_address(program, emit_kernel_input(program, link), each, in);
     emit_address(program, emit_kernel_output(program, link), each, to);
     if (kernel->inputs == 2)
@@ -62,10 +93,7 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     emit_put(out, inner, legacy ? "the mistake: no stream is named" : NULL,
              "%s<<<%s, THREADS%s%s>>>(%s%s%s, %s%s, %s%s);", emit_function_name(kernel, name),
              emit_blocks_name(program, link, blocks), legacy ? "" : ", 0, ",
-             legacy ? "" : stream, in, in2[0] != '\0' ? ", " : "", in2, to, found,
-             !program->even                      ? "count"
-             : emit_in_batches(program) && !each ? "tiles * TILE"
-                                                 : "TILE",
+             legacy ? "" : stream, in, in2[0] != '\0' ? ", " : "", in2, to, found, count,
              repeats ? ", repeat == 0" : "");
     emit_put(out, inner, NULL, "CHECK(cudaGetLastError());");
     if (each || repeats)

@@ -115,6 +115,27 @@ static double sum_double_error(const struct kernel_params *params, double before
     "        *out = " result ";\n"                                                             \
     "}\n"
 
+/* How far a result may be off where x is any number, and off by `before` itself, as
+ * kernels/scale.cu and kernels/wave.cu show it. */
+#define SCALE_OFF                                                                              \
+    "static double scale_off(double x, double before) { // rounding, and what x is off by\n"   \
+    "    return before + fmin(5e-7 * INTENSITY, 0.03) * (fabs(x) + before + 1);\n"             \
+    "}\n"
+#define WAVE_OFF                                                                               \
+    "static double wave_off(double x, double y, double before) { // the same for wave\n"       \
+    "    double v = 0, off = 0;\n"                                                             \
+    "    for (int repeat = 0; repeat < INTENSITY; repeat++) {\n"                               \
+    "        const double u = x + 0.25 * v, s = u * u + y * y;\n"                              \
+    "        const double u_off = (before + 0.25 * off) * (1 + 6e-8) + 6e-8 * fabs(u);\n"      \
+    "        const double s_off = u_off * (2 * fabs(u) + u_off) * (1 + 1.2e-7) + 1.2e-7 * "    \
+    "s;\n"                                                                                     \
+    "        off = fmin(0.336 * (fmin(s_off, 1) + 6e-7) + 4.8e-7, 0.2234); // its slope, its " \
+    "width\n"                                                                                  \
+    "        v = sin(cos(sin(fabs(cos(s)))));\n"                                               \
+    "    }\n"                                                                                  \
+    "    return off;\n"                                                                        \
+    "}\n"
+
 static const struct emit_kernel rows[] = {
     {"scale",
      "static __global__ void scale(const float *in, float *out, size_t count) {\n" EACH_ELEMENT
@@ -129,7 +150,7 @@ static const struct emit_kernel rows[] = {
      "    static const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR);\n"
      "    return a * x + b;\n"
      "}\n",
-     scale_error, false},
+     scale_error, false, "scale_off"},
     {"wave",
      WAVE_ONCE "static __global__ void wave(const float *x, const float *y, float *out, size_t "
                "count) {\n" EACH_ELEMENT " {\n"
@@ -138,7 +159,7 @@ static const struct emit_kernel rows[] = {
                "        out[i] = v;\n"
                "    }\n"
                "}\n",
-     NULL, WAVE_CPU("wave"), wave_error, false},
+     NULL, WAVE_CPU("wave"), wave_error, false, "wave_off"},
     {"wave-launches",
      WAVE_ONCE
      "// One repeat: what the launch before has left in `out` goes in again.\n"
@@ -147,24 +168,24 @@ static const struct emit_kernel rows[] = {
      "                                     bool first) {\n" EACH_ELEMENT "\n"
      "        out[i] = wave_once(x[i] + (first ? 0 : 0.25f * out[i]), y[i]);\n"
      "}\n",
-     NULL, WAVE_CPU("wave_launches"), wave_error, false},
+     NULL, WAVE_CPU("wave_launches"), wave_error, false, "wave_off"},
     {"uniform", BRANCHES("uniform", "i / 32 % 2 != 0"), NULL,
-     BRANCHES_CPU("uniform", "i / 32 % 2 != 0"), scale_error, true},
+     BRANCHES_CPU("uniform", "i / 32 % 2 != 0"), scale_error, true, "scale_off"},
     {"divergent", BRANCHES("divergent", "i % 2 != 0"), NULL,
-     BRANCHES_CPU("divergent", "i % 2 != 0"), scale_error, true},
+     BRANCHES_CPU("divergent", "i % 2 != 0"), scale_error, true, "scale_off"},
     {"sum", REDUCTION("sum", "float", "float", "double", "in[i]", "mine"), "double", NULL,
-     sum_error, false},
+     sum_error, false, NULL},
     {"sum-int", REDUCTION("sum_int", "unsigned", "unsigned", "unsigned", "in[i]", "mine"),
-     "unsigned", NULL, NULL, false},
+     "unsigned", NULL, NULL, false, NULL},
     {"sum-double", REDUCTION("sum_double", "double", "double", "double", "in[i]", "mine"),
-     "double", NULL, sum_double_error, false},
+     "double", NULL, sum_double_error, false, NULL},
     {"all",
      REDUCTION("all", "unsigned", "unsigned", "unsigned long long", "in[i] == 0", "mine == 0"),
-     "unsigned long long", NULL, NULL, false},
+     "unsigned long long", NULL, NULL, false, NULL},
     {"finite",
      REDUCTION("finite", "float", "unsigned", "unsigned long long", "!isfinite(in[i])",
                "mine == 0"),
-     "unsigned long long", NULL, NULL, false},
+     "unsigned long long", NULL, NULL, false, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -189,7 +210,7 @@ const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT])
 
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME])
 {
-    snprintf(text, EMIT_NAME, "%s", kernel->name);
+    snprintf(text, EMIT_NAME, "%s%s", kernel->file != NULL ? "own_" : "", kernel->name);
     for (char *at = text; *at != '\0'; at++)
         *at = *at == '-' ? '_' : *at;
     return text;
@@ -232,11 +253,27 @@ void emit_kernels(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
-        if (stood_before(plan, i))
+        if (kernel == NULL || stood_before(plan, i))
             continue;
         fprintf(out, "%s\n", kernel->source);
         if (kernel->cpu != NULL && !is_scale(plan))
             fprintf(out, "%s\n", kernel->cpu);
+    }
+}
+
+void emit_bounds(FILE *out, const struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    static const char *const sources[][2] = {{"scale_off", SCALE_OFF}, {"wave_off", WAVE_OFF}};
+    for (size_t k = 0; k < sizeof sources / sizeof *sources; k++) {
+        bool asked = false;
+        for (int i = 0; i < plan->chain_length; i++) {
+            const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+            asked |= kernel != NULL && kernel->bound != NULL &&
+                     strcmp(kernel->bound, sources[k][0]) == 0;
+        }
+        if (asked)
+            fprintf(out, "%s\n", sources[k][1]);
     }
 }
 

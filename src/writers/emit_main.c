@@ -75,14 +75,14 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
     }
 }
 
-/* Writes two allocations of page-locked memory on a line. */
+/* Writes two allocations of page-locked memory, on a line if that has room. */
 static void put_two_arrays(FILE *out, const struct emit_program *program)
 {
     const char *type = input_type(program);
     fprintf(out,
-            "    CHECK(cudaMallocHost(&in, N * sizeof(%s))); "
+            "    CHECK(cudaMallocHost(&in, N * sizeof(%s)));%s"
             "CHECK(cudaMallocHost(&out, N * sizeof(%s)));\n",
-            type, type);
+            type, strlen(type) > strlen("double") ? "\n    " : " ", type);
 }
 
 static void put_host_arrays(FILE *out, const struct emit_program *program)
@@ -153,7 +153,7 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     }
     if (before[0] != ' ' || before[1] == '\0')
         fprintf(out, "\n");
-    if (values) {
+    if (values && emit_reduction(program)->file == NULL) {
         const char *slots = program->slots == 1          ? ""
                             : emit_shares_slots(program) ? emit_slots_name(program)
                             : program->plan->batch > 1   ? "BATCHES"
@@ -305,8 +305,8 @@ static void put_data(FILE *out, const struct emit_program *program)
     emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++) in%s = %s;",
              emit_element(program), value);
     if (emit_inputs(program) == 2)
-        emit_put(out, 4, NULL, "for (size_t i = 0; i < N; i++) in2%s = i %% 89 * 0.01f;",
-                 emit_element(program));
+        emit_put(out, 4, NULL, "for (size_t i = 0; i < N; i++) in2%s = i %% 89%s;",
+                 emit_element(program), whole ? "" : " * 0.01f");
 }
 
 /* --- the repeats --- */
@@ -407,6 +407,8 @@ void emit_main(FILE *out, const struct emit_program *program)
                  "std::chrono::nanoseconds(1) / 1e6;\n"
                  "}\n\n"
                  "int main() {\n");
+    if (emit_has_own(program))
+        emit_own_opening(out, program);
     put_host_arrays(out, program);
     put_device_memory(out, program);
     put_bare_memory(out, program);
@@ -415,7 +417,10 @@ void emit_main(FILE *out, const struct emit_program *program)
     if (program->plan->issue == ISSUE_GRAPH)
         fprintf(out, "    const cudaGraphExec_t graph = capture_tiles();\n");
     put_runs(out, program);
-    emit_check(out, program);
+    if (emit_has_own(program))
+        emit_own_check(out, program);
+    else
+        emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))
         fprintf(out, "    wrong += back != RUNS * %s;\n",
                 program->plan->batch > 1 ? "BATCHES" : "TILES");

@@ -111,22 +111,31 @@ const char *emit_stage_words(const struct emit_program *program, uint32_t stage)
     return stage == program->stage_count - 1 ? "copy out" : "kernel";
 }
 
-bool emit_has_one_grid(const struct emit_program *program)
+uint32_t emit_map_link(const struct emit_program *program)
 {
-    for (int i = 1; i < program->plan->chain_length; i++) {
-        if (program->blocks[i] != program->blocks[0])
-            return false;
+    const struct plan *plan = program->plan;
+    for (int i = 0; i < plan->chain_length; i++) {
+        if (plan->chain[i]->file == NULL && plan->chain[i]->shape == KERNEL_MAP)
+            return (uint32_t)i;
     }
-    return true;
+    return 0;
+}
+
+uint32_t emit_blocks(const struct emit_program *program)
+{
+    return program->blocks[emit_reduction(program) != NULL ? program->plan->chain_length - 1
+                                                           : (int)emit_map_link(program)];
 }
 
 const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
                              char text[EMIT_NAME])
 {
-    const struct kernel *last = emit_reduction(program);
-    if (emit_has_one_grid(program) || program->plan->chain[link] == last)
+    const uint32_t blocks = program->blocks[link];
+    if (blocks == emit_blocks(program))
         return "BLOCKS"; /* a reduction's own code knows it by this name */
-    snprintf(text, EMIT_NAME, "MAP_BLOCKS");
+    if (emit_reduction(program) != NULL && blocks == program->blocks[emit_map_link(program)])
+        return "MAP_BLOCKS";
+    snprintf(text, EMIT_NAME, "%" PRIu32, blocks); /* of a kernel of the user's */
     return text;
 }
 

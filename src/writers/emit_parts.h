@@ -3,6 +3,7 @@
  *   emit_loops.c    finds the loops in a plan
  *   emit_prove.c    proves that they give its ops
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
+ *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
  *   emit_calls.c    the calls as text, and why each is there
@@ -97,7 +98,7 @@ enum { EMIT_COLUMNS = 100 }; /* of a line, at most */
 void emit_put(FILE *out, int indent, const char *comment, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Returns true if the code of `text`, without its comments, has that word. */
+/* Returns true if the code of `text`, without its comments and strings, has that word. */
 bool emit_has_word(const char *text, const char *word);
 
 /* --- emit_kernels.c --- */
@@ -112,6 +113,9 @@ struct emit_kernel {
      */
     double (*error)(const struct kernel_params *params, double before);
     bool by_place; /* the result depends on the element's place in its tile */
+    /* Maps: the function of the program that is `error` of one element, where the elements come
+     * from a kernel of the user's, which may leave any. */
+    const char *bound;
 };
 
 /* Returns NULL for a kernel that can't be written. */
@@ -121,7 +125,7 @@ const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 enum { EMIT_KERNELS_TEXT = 512 };
 const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT]);
 
-/* Returns the name of a kernel as a function's. */
+/* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */
 enum { EMIT_NAME = 64 };
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
 
@@ -132,10 +136,34 @@ const char *emit_element(const struct emit_program *program);
 const char *emit_type(enum dtype dtype);
 const struct kernel *emit_reduction(const struct emit_program *program);
 
-/* Write the kernels of the chain, and the check of the result in main(), which counts in
- * `wrong`. */
+/* Write the kernels of the chain; the functions that its rows name as .bound; and, of a chain
+ * of pipeline's kernels, the check of the result in main(), which counts in `wrong`. */
 void emit_kernels(FILE *out, const struct emit_program *program);
+void emit_bounds(FILE *out, const struct emit_program *program);
 void emit_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_own.c --- */
+
+/* Elements that a CPU twin gets at once in the check. Hardly a tile has so many. */
+enum { EMIT_PART = 509 };
+
+/* Return true if a kernel of the chain is the user's own, and if one is pipeline's. */
+bool emit_has_own(const struct emit_program *program);
+bool emit_has_ours(const struct emit_program *program);
+
+/* Refuses maps of the user's that leave another type than they take: STATUS_USAGE. */
+enum status emit_own_check_types(const struct emit_program *program, struct error *error);
+
+/* Returns the program's variable for a link's library. */
+const char *emit_own_name(const struct emit_program *program, int link, char text[EMIT_NAME]);
+
+/* Write the headers that the libraries need, the variables for them, the functions that open
+ * and ask them, their opening in main(), and the check of a chain with such kernels. */
+void emit_own_includes(FILE *out);
+void emit_own_variables(FILE *out, const struct emit_program *program);
+void emit_own_functions(FILE *out, const struct emit_program *program);
+void emit_own_opening(FILE *out, const struct emit_program *program);
+void emit_own_check(FILE *out, const struct emit_program *program);
 
 /* --- emit_names.c --- */
 
@@ -174,10 +202,15 @@ const char *emit_stage_words(const struct emit_program *program, uint32_t stage)
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT]);
 
-/* Returns true if all kernels of the chain have as many blocks. */
-bool emit_has_one_grid(const struct emit_program *program);
+/* Returns the link whose blocks the program's MAP_BLOCKS are: the first of pipeline's maps, or
+ * the first link where there is none. */
+uint32_t emit_map_link(const struct emit_program *program);
 
-/* Returns the name of the constant that is the blocks of a kernel's launches. */
+/* Returns the blocks that the program calls BLOCKS. */
+uint32_t emit_blocks(const struct emit_program *program);
+
+/* Returns the blocks of a kernel's launches: the name of a constant or, of a kernel of the
+ * user's, perhaps a number. */
 const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
                              char text[EMIT_NAME]);
 

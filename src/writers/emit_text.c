@@ -7,15 +7,15 @@
 
 enum { LINE = 1024, DEPTH = 32, INDENT = 4 };
 
-/* Returns the column behind the innermost parenthesis that is open at `length`; where there is
- * none, a further indent. */
+/* Returns the column behind the innermost parenthesis or brace that is open at `length`; where
+ * there is none, a further indent. */
 static int open_column(const char *text, size_t length)
 {
     int open[DEPTH] = {INDENT}, depth = 0;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == '(' && depth < DEPTH - 1)
+        if ((text[i] == '(' || text[i] == '{') && depth < DEPTH - 1)
             open[++depth] = (int)i + 1;
-        else if (text[i] == ')' && depth > 0)
+        else if ((text[i] == ')' || text[i] == '}') && depth > 0)
             depth--;
     }
     return open[depth];
@@ -67,6 +67,15 @@ void emit_put(FILE *out, int indent, const char *comment, const char *format, ..
     }
 }
 
+/* Returns the quote that ends the string which begins at `text`. */
+static const char *string_end(const char *text)
+{
+    const char *at = text + 1;
+    while (*at != '"' && at[0] != '\0' && at[1] != '\0')
+        at += *at == '\\' ? 2 : 1;
+    return at;
+}
+
 bool emit_has_word(const char *text, const char *word)
 {
     const size_t length = strlen(word);
@@ -74,6 +83,8 @@ bool emit_has_word(const char *text, const char *word)
     for (const char *at = text; *at != '\0'; at++) {
         if (at[0] == '/' && at[1] == '/') /* a comment */
             at += strcspn(at, "\n") - 1;
+        else if (*at == '"')
+            at = string_end(at);
         else if (!inside && strncmp(at, word, length) == 0 &&
                  !isalnum((unsigned char)at[length]) && at[length] != '_')
             return true;

@@ -6,7 +6,8 @@
 #
 #     tests/gpu/emit.sh PROGRAM [ELEMENTS]
 #
-# All are compiled first, JOBS at once (one for each processor), and then run in turn.
+# All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
+# libraries of tests/emit/own.cu, whose kernels some of them launch.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles, but of 30 and 31 tiles.
 # NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
@@ -27,8 +28,14 @@ if [ "${1:-}" = --make ]; then
     options=$(sed -n "$2p" settings.txt)
     # shellcheck disable=SC2086 # a word for each option
     "$program" -q --device=cuda -n "$(elements "$wanted" $options)" $options --emit="$2.cu" >"$2.said" 2>&1 </dev/null &&
-        "$compiler" -O3 -arch=native -Xcompiler -Wall,-Wextra -o "tiles-$2" "$2.cu" >>"$2.said" 2>&1
+        "$compiler" -O3 -arch=native -Xcompiler -Wall,-Wextra -o "tiles-$2" "$2.cu" -ldl >>"$2.said" 2>&1
     exit 0
+fi
+
+# Compiles the library $2.so, here.
+if [ "${1:-}" = --library ]; then
+    "$compiler" -O3 -shared -Xcompiler -fPIC -arch=native -I "$root" -DOWN_"$2" -o "$2.so" "$root/tests/emit/own.cu"
+    exit
 fi
 
 program=$(realpath "${1:?the program}")
@@ -37,14 +44,16 @@ compiler=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 script=$(realpath "$0")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export program wanted compiler
-cp "$(dirname "$script")/../emit/settings.txt" "$folder"
+root=$(realpath "$(dirname "$script")/../..")
+export program wanted compiler root
+cp "$root/tests/emit/settings.txt" "$root/kernels/own_kernel.h" "$folder"
 cd "$folder" || exit 1
 
 [ -x "$compiler" ] || exit 77
 "$program" -q --dry-run --device=cuda -n 64k -t 2 >/dev/null 2>&1
 [ $? -eq 77 ] && exit 77
 
+grep -o '\./[a-z0-9]*\.so' settings.txt | sort -u | sed 's,\./,,; s,\.so,,' | xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --library || exit 1
 seq "$(wc -l <settings.txt)" | PIPELINE_NO_RATES=1 xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --make
 
 # one LINE OPTIONS...: prints a line about the settings; fails unless all went well.

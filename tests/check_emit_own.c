@@ -1,0 +1,254 @@
+/* check_emit_own.c - programs of --emit with kernels of users' own: they load the libraries,
+ * call their launchers, hold the results against their twins, and say what is wrong with a
+ * library.
+ *
+ * The libraries are those of tests/emit/own.cu, compiled for the CPU as the programs are. */
+#include "fixtures.h"
+#include "suites.h"
+#include "test_emit.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void enter(void)
+{
+    test_folder_enter();
+    emit_libraries();
+}
+
+/* Alone and in chains with others, of every type, with two inputs, in batches, as a graph. */
+START_TEST(calls_are_the_plan)
+{
+    static const char *const some[] = {
+        "-t 31 -s 4 -k ./half.so",
+        "-t 16 -s 3 -k scale,./axpy.so,wave,./total.so --layout=stage --order=breadth",
+        "-t 20 -s 2 -k ./ints.so,./count.so --issue=batch --batch=8",
+        "-t 16 -s 4 -k ./twice.so,./squares.so --issue=graph",
+        "-t 16 -s 4 -k ./half.so --mistake=legacy-stream",
+        "-t 16 -s 4 -k ./edges.so --memory=mapped",
+        "-t 16 -s 4 -k ./clash.so,uniform,./clash2.so --ways=2"};
+    emit_check_program(some[_i]);
+}
+END_TEST
+
+/* What a launcher, or a graph of them, leaves wrong is counted: a value in each tile. */
+START_TEST(wrong_results_are_told)
+{
+    static const struct {
+        const char *options;
+        int wrong;
+    } cases[] = {
+        {"-t 16 -s 4 -k ./halfoff.so", 16},
+        {"-t 16 -s 4 -k ./half.so,./halfoff.so --order=breadth", 16},
+        {"-t 16 -s 4 -k ./halfoff.so,scale,./half.so --intensity=3", 16},
+        {"-t 16 -s 4 -k ./lost.so --issue=graph", 16},
+        {"-t 16 -s 4 -k ./intsoff.so", 16},
+        {"-t 31 -s 4 -k ./totaloff.so", 31},
+        {"-t 16 -s 4 -k ./half.so,./totaloff.so", 16},
+        {"-t 16 -s 4 -k ./intsoff.so,./count.so", 16},
+        {"-t 16 -s 4 -k ./ints.so,./countoff.so --issue=batch --batch=4", 16},
+        {"-t 16 -s 4 -k ./intsoff.so,sum-int", 16},
+    };
+    char words[32];
+    emit_write(cases[_i].options);
+    ck_assert_int_eq(emit_run_on_cpu(cases[_i].options), 1);
+    snprintf(words, sizeof words, "%%; %d wrong\n", cases[_i].wrong);
+    char *said = test_file_text("said");
+    assert_has(said, words);
+    free(said);
+}
+END_TEST
+
+/* A finite result where there has to be none, and one that depends on the tiles. */
+START_TEST(hidden_mistakes_are_told)
+{
+    static const char *const cases[] = {"-t 16 -s 4 -k ./edgeoff.so",
+                                        "-t 16 -s 4 -k ./place.so"};
+    emit_write(cases[_i]);
+    ck_assert_int_eq(emit_run_on_cpu(cases[_i]), 1);
+    char *said = test_file_text("said");
+    ck_assert_ptr_nonnull(strstr(said, " wrong"));
+    ck_assert_ptr_null(strstr(said, " 0 wrong"));
+    free(said);
+}
+END_TEST
+
+/* The library is another one by the time that the program runs: one line says why it won't do.
+ */
+START_TEST(libraries_are_looked_at)
+{
+    static const char *const cases[][2] = {
+        {"rm half.so", "cannot open shared object file"},
+        {"echo no library >half.so", "half.so"},
+        {"cp none.so half.so", "it defines no pipeline_kernel"},
+        {"cp newer.so half.so", "it has another version of the header"},
+        {"cp blind.so half.so", "it has no launcher"},
+        {"cp retyped.so half.so", "its arrays are not those of the plan"},
+        {"cp axpy.so half.so", "its arrays are not those of the plan"},
+        {"cp total.so half.so", "its arrays are not those of the plan"},
+        {"cp fails.so half.so", "invalid value"}, /* what the launcher returns */
+    };
+    emit_write("-t 4 -k ./half.so");
+    ck_assert_int_eq(system(cases[_i][0]), 0);
+    ck_assert_int_eq(emit_run_on_cpu("-t 4 -k ./half.so"), 1);
+    char *said = test_file_text("said");
+    assert_has(said, cases[_i][1]);
+    ck_assert_ptr_eq(strchr(said, '\n') + 1, strchr(said, '\0'));
+    free(said);
+}
+END_TEST
+
+/* A library may have any name that a file can have. */
+START_TEST(paths_are_any)
+{
+    static const char *const paths[] = {
+        "a\"b\\\\c*/d//e.so",
+        "?\?/?\?'x\ny\tz%s%n.so",
+        "STREAMS BATCHES // \xc3\xa4\xff\x01"
+        "1.so",
+        "a/very/long/path/that/goes/on/and/on/for/more/than/a/line/of/the/program/and/one/more/"
+        "and/then/another/one/of/them/so/that/there/are/three/half.so",
+    };
+    char path[512], *text;
+    snprintf(path, sizeof path, "./%s", paths[_i]);
+    /* Folders on the way, then the library itself. */
+    for (char *at = strchr(path + 2, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (access(path, F_OK) != 0)
+            ck_assert_int_eq(mkdir(path, 0700), 0);
+        *at = '/';
+    }
+    ck_assert_int_eq(rename("half.so", path), 0);
+    ck_assert_int_eq(setenv("OWN", path, 1), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1600 -t 16 -k \"$OWN\" --emit=tiles.cu"),
+                     0);
+    text = test_file_text("tiles.cu");
+    emit_check_lines(text);
+    ck_assert_ptr_null(strstr(text, "?\?")); /* a trigraph begins so */
+    for (const char *at = text; *at != '\0'; at++)
+        ck_assert(*at == '\n' || (*at >= ' ' && *at <= '~'));
+    free(text);
+    ck_assert_int_eq(emit_run_on_cpu(path), 0);
+}
+END_TEST
+
+START_TEST(others_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"-k ./half.so,scale --ways=4 --cpu-share=0.5", "--ways=4"},
+        {"-k ./half.so --scatter", "--scatter"},
+        {"-k ./half.so --alloc=async", "--alloc"},
+        {"-k scan,./count.so", "the kernel scan can't"},
+        {"-k ./widened.so",
+         "the kernel half, which makes float64 of float32, can't be written"},
+    };
+    char line[OPTIONS_TEXT];
+    snprintf(line, sizeof line, "-d sim:h200 %s --emit=tiles.cu", cases[_i][0]);
+    ck_assert_int_eq(program_run(line), 2);
+    ck_assert_str_eq(program_out, "");
+    assert_has(program_err, cases[_i][1]);
+    ck_assert_ptr_eq(strchr(program_err, '\n') + 1, strchr(program_err, '\0'));
+}
+END_TEST
+
+START_TEST(a_simple_program_is_short)
+{
+    ck_assert_int_eq(program_run("-d sim:h200 -k ./half.so --emit=-"), 0);
+    int lines = 0;
+    emit_check_lines(program_out);
+    for (const char *at = program_out; *at != '\0'; at++)
+        lines += *at == '\n';
+    ck_assert_int_le(lines, 93);
+    assert_shown(program_out, "#include \"pipeline/kernel.h\"|load_own(\"./half.so\", 1,|"
+                              "{{d_in[slot], NULL}, d_out[slot], TILE, BLOCKS};|"
+                              "own_half->launch(&work, stream[slot])|own_half->host(&work)");
+    ck_assert_ptr_null(strstr(program_out, "THREADS"));
+}
+END_TEST
+
+/* A launcher is told as many blocks as the plan has, whatever those of the chain's others are.
+ */
+START_TEST(grids_are_those_of_the_plan)
+{
+    ck_assert_int_eq(program_run("-d sim:h200 -n 1600000 -t 16 -k scale,./half.so,./total.so "
+                                 "--dry-run --format=json"),
+                     0);
+    char *plan = test_file_text("out");
+    int blocks[3] = {0};
+    for (int link = 0; link < 3; link++) {
+        char mark[48];
+        snprintf(mark, sizeof mark, "\"id\":%d,\"kind\":\"kernel\"", 1 + link);
+        const char *op = strstr(plan, mark);
+        ck_assert_ptr_nonnull(op);
+        ck_assert_int_eq(sscanf(strstr(op, "\"blocks\":"), "\"blocks\":%d", &blocks[link]), 1);
+    }
+    free(plan);
+    ck_assert_int_ne(blocks[0], blocks[1]);
+    ck_assert_int_eq(blocks[1], blocks[2]);
+    ck_assert_int_eq(program_run("-d sim:h200 -n 1600000 -t 16 -k scale,./half.so,./total.so "
+                                 "--emit=-"),
+                     0);
+    char words[256];
+    snprintf(words, sizeof words,
+             " BLOCKS = %d, MAP_BLOCKS = %d, |scale<<<MAP_BLOCKS, |"
+             "{{d_in[slot], NULL}, d_in[slot], TILE, BLOCKS};|d_out + slot, TILE, BLOCKS};",
+             blocks[2], blocks[0]);
+    assert_shown(program_out, words);
+    ck_assert_int_eq(program_run("-d sim:h200 -n 1600000 -t 16 -k scale,./half.so --emit=-"),
+                     0);
+    snprintf(words, sizeof words, " BLOCKS = %d, |d_out[slot], TILE, %d};", blocks[0],
+             blocks[1]);
+    assert_shown(program_out, words);
+}
+END_TEST
+
+/* --- nvcc --- */
+
+/* The command that the program's head gives compiles it, with the header beside it under either
+ * of its names. */
+START_TEST(the_command_compiles_it)
+{
+    char command[256] = "";
+    char *text;
+    if (_i == 1)
+        ck_assert_int_eq(system("mkdir pipeline && mv own_kernel.h pipeline/kernel.h"), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -k scale,./half.so,./total.so --emit=THIS.cu"),
+                     0);
+    text = test_file_text("THIS.cu");
+    const char *begin = strstr(text, "run: nvcc"), *end = strstr(text, " && ./tiles\n");
+    ck_assert(begin != NULL && end != NULL && end > begin);
+    snprintf(command, sizeof command, "%.*s -Xcompiler -Wall,-Wextra >err 2>&1",
+             (int)(end - begin - 5), begin + 5);
+    free(text);
+    const int status = system(command);
+    text = test_file_text("err");
+    ck_assert_msg(status == 0 && text[0] == '\0', "%s: %.2000s", command, text);
+    ck_assert_int_eq(access("tiles", X_OK), 0);
+    free(text);
+}
+END_TEST
+
+Suite *emit_own_suite(void)
+{
+    Suite *suite = suite_create("emit_own");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 120);
+    tcase_add_checked_fixture(all, enter, test_folder_leave);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    tcase_add_loop_test(all, wrong_results_are_told, 0, 10);
+    tcase_add_loop_test(all, hidden_mistakes_are_told, 0, 2);
+    tcase_add_loop_test(all, libraries_are_looked_at, 0, 9);
+    tcase_add_loop_test(all, paths_are_any, 0, 4);
+    tcase_add_loop_test(all, others_are_refused, 0, 5);
+    tcase_add_test(all, a_simple_program_is_short);
+    tcase_add_test(all, grids_are_those_of_the_plan);
+    if (system("nvcc --version >/dev/null 2>&1") == 0)
+        tcase_add_loop_test(all, the_command_compiles_it, 0, 2);
+    suite_add_tcase(suite, all);
+    return suite;
+}

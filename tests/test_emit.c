@@ -1,0 +1,244 @@
+/* test_emit.c - see test_emit.h. */
+#include "test_emit.h"
+
+#include "fixtures.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define SETTINGS_FILE TESTS_FOLDER "/emit/settings.txt"
+#define LIBRARIES     BUILD_FOLDER "/tests/emit/"
+#define HEADER        TESTS_FOLDER "/../kernels/own_kernel.h"
+#define COMPILE                                                                                \
+    "c++ -std=c++17 -O1 -w -ffp-contract=off -I " TESTS_FOLDER                                 \
+    "/emit -include cuda_runtime.h -o tiles tiles.cpp 2>err"
+
+enum { LINES_MAX = 1 << 16, CALL_TEXT = 48 };
+
+char emit_settings[SETTINGS_MAX][OPTIONS_TEXT];
+
+int emit_read_settings(void)
+{
+    FILE *file = fopen(SETTINGS_FILE, "r");
+    int count = 0;
+    while (file != NULL && count < SETTINGS_MAX &&
+           fgets(emit_settings[count], OPTIONS_TEXT, file) != NULL) {
+        emit_settings[count][strcspn(emit_settings[count], "\n")] = '\0';
+        count++;
+    }
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
+/* Returns how many elements to take for `options`: a multiple of the tiles, but of 30 and 31
+ * tiles, which are to be of two sizes. */
+static int elements_for(const char *options)
+{
+    enum { EACH = 100, UNEVEN = 4099 };
+    const int tiles = atoi(strstr(options, "-t ") + 3);
+    return tiles == 30 || tiles == 31 ? UNEVEN : EACH * tiles;
+}
+
+void emit_check_lines(const char *text)
+{
+    enum { COLUMNS = 100 };
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        const size_t length = strcspn(at, "\n");
+        ck_assert_msg(length <= COLUMNS && (length == 0 || at[length - 1] != ' '), "%.*s",
+                      (int)length, at);
+    }
+}
+
+void emit_write(const char *options)
+{
+    char common[2 * OPTIONS_TEXT], line[3 * OPTIONS_TEXT];
+    const char *intensity = strstr(options, "--intensity") != NULL ? "" : " --intensity=5";
+    snprintf(common, sizeof common, "-q -d sim:h200 --runs=1 -n %d %s%s", elements_for(options),
+             options, intensity);
+    snprintf(line, sizeof line, "%s --emit=tiles.cu", common);
+    ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
+    ck_assert_str_eq(program_out, "");
+    char *text = test_file_text("tiles.cu");
+    emit_check_lines(text);
+    free(text);
+    snprintf(line, sizeof line, "%s --dry-run --format=json", common);
+    ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
+}
+
+/* --- the program on the CPU --- */
+
+/* Returns the place of the parenthesis that closes the one at `open`. */
+static const char *closing(const char *open)
+{
+    int depth = 0;
+    for (; *open != '\0'; open++) {
+        depth += *open == '(' ? 1 : *open == ')' ? -1 : 0;
+        if (depth == 0)
+            return open;
+    }
+    ck_abort_msg("a parenthesis is never closed");
+    return NULL;
+}
+
+/* Writes "name<<<grid, threads, 0, stream>>>(arguments)" as a call of launch(). */
+static void write_launches(const char *text, FILE *out)
+{
+    const char *mark;
+    while ((mark = strstr(text, "<<<")) != NULL) {
+        const char *name = mark, *grid = mark + 3, *end = strstr(grid, ">>>(");
+        ck_assert_ptr_nonnull(end);
+        while (isalnum((unsigned char)name[-1]) || name[-1] == '_')
+            name--;
+        const char *open = end + 3, *close = closing(open);
+        fprintf(out, "%.*slaunch(%.*s, [=] { %.*s%.*s; })", (int)(name - text), text,
+                (int)(end - grid), grid, (int)(mark - name), name, (int)(close + 1 - open),
+                open);
+        text = close + 1;
+    }
+    fputs(text, out);
+}
+
+int emit_run_on_cpu(const char *options)
+{
+    char *text = test_file_text("tiles.cu");
+    FILE *out = fopen("tiles.cpp", "w");
+    write_launches(text, out);
+    fclose(out);
+    if (system(COMPILE) != 0) {
+        char *why = test_file_text("err");
+        ck_abort_msg("%s: %.2000s", options, why);
+    }
+    free(text);
+    const int status = system("./tiles >said");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* --- its calls --- */
+
+static char calls[LINES_MAX][CALL_TEXT];
+static int call_count;
+
+static void read_calls(void)
+{
+    FILE *file = fopen("calls.txt", "r");
+    ck_assert_ptr_nonnull(file);
+    for (call_count = 0;
+         call_count < LINES_MAX && fgets(calls[call_count], CALL_TEXT, file) != NULL;
+         call_count++)
+        calls[call_count][strcspn(calls[call_count], "\n")] = '\0';
+    fclose(file);
+}
+
+/* Returns the place behind the `nth` call `name`. */
+static int behind(const char *name, int nth)
+{
+    for (int i = 0; i < call_count; i++) {
+        if (strcmp(calls[i], name) == 0 && --nth == 0)
+            return i + 1;
+    }
+    ck_abort_msg("no call %s", name);
+    return 0;
+}
+
+/* Finds the calls of one run: those between the third and the fourth look at the clock; or
+ * those of the capture, without what takes the other streams into it and back. */
+static void find_run(size_t streams, int *first, int *end)
+{
+    bool graph = false;
+    for (int i = 0; i < call_count; i++)
+        graph |= strcmp(calls[i], "capture") == 0;
+    const int others = (int)streams - 1;
+    *first = graph ? behind("capture", 1) : behind("synchronize", 3);
+    *end = (graph ? behind("captured", 1) : behind("synchronize", 4)) - 1;
+    if (graph && others > 0) {
+        *first += 1 + others;
+        *end -= 2 * others;
+    }
+}
+
+/* Returns the number of the plan's legacy default stream, or of none. */
+static int legacy_stream(const json_t *plan)
+{
+    const json_t *streams = json_object_get(plan, "streams"), *stream;
+    size_t i;
+    json_array_foreach(streams, i, stream)
+    {
+        if (strcmp(json_string_value(json_object_get(stream, "kind")), "legacy") == 0)
+            return (int)i;
+    }
+    return (int)json_array_size(streams);
+}
+
+/* Writes the call that an op is. `recorded`: per event, the place of its record. Streams are
+ * numbered as they are made, which the legacy default stream is not. */
+static void expected_call(const json_t *op, int legacy, int place, int first, int *recorded,
+                          char text[CALL_TEXT])
+{
+    const char *kind = json_string_value(json_object_get(op, "kind"));
+    const int number = (int)json_integer_value(json_object_get(op, "stream"));
+    const int stream = number > legacy ? number - 1 : number;
+    const int event = (int)json_integer_value(json_object_get(op, "event"));
+    if (strcmp(kind, "alloc") == 0)
+        snprintf(text, CALL_TEXT, "alloc %lld",
+                 (long long)json_integer_value(json_object_get(op, "bytes")));
+    else if (number == legacy)
+        snprintf(text, CALL_TEXT, "%s in the legacy default stream", kind);
+    else if (strcmp(kind, "h2d") == 0 || strcmp(kind, "d2h") == 0 ||
+             strcmp(kind, "memset") == 0)
+        snprintf(text, CALL_TEXT, "%s %d %lld", kind, stream,
+                 (long long)json_integer_value(json_object_get(op, "bytes")));
+    else if (strcmp(kind, "wait") == 0)
+        snprintf(text, CALL_TEXT, "wait %d %d", stream, first + recorded[event]);
+    else
+        snprintf(text, CALL_TEXT, "%s %d", kind, stream);
+    if (strcmp(kind, "record") == 0)
+        recorded[event] = place;
+}
+
+/* Holds the calls against the plan that the latest run of the program printed. */
+static void check_calls(const char *options, const char *plan_text)
+{
+    json_t *root = json_loads(plan_text, 0, NULL), *op;
+    ck_assert_ptr_nonnull(root);
+    const json_t *plan = json_array_get(json_object_get(root, "plans"), 0);
+    const json_t *ops = json_object_get(plan, "ops");
+    int *recorded = calloc(json_array_size(ops) + 1, sizeof *recorded), first, end;
+    size_t i;
+    read_calls();
+    find_run(json_array_size(json_object_get(plan, "streams")), &first, &end);
+    ck_assert_msg((size_t)(end - first) == json_array_size(ops), "%s: %d calls for %zu ops",
+                  options, end - first, json_array_size(ops));
+    json_array_foreach(ops, i, op)
+    {
+        char text[CALL_TEXT];
+        expected_call(op, legacy_stream(plan), (int)i, first, recorded, text);
+        ck_assert_msg(strcmp(calls[first + (int)i], text) == 0, "%s: op %zu is %s, not %s",
+                      options, i, text, calls[first + (int)i]);
+    }
+    free(recorded);
+    json_decref(root);
+}
+
+void emit_check_program(const char *options)
+{
+    emit_write(options);
+    char *plan = test_file_text("out");
+    ck_assert_msg(emit_run_on_cpu(options) == 0, "%s: the result is wrong", options);
+    check_calls(options, plan);
+    free(plan);
+}
+
+/* --- kernels of users' own --- */
+
+void emit_libraries(void)
+{
+    ck_assert_int_eq(system("cp -- " LIBRARIES "*.so " HEADER " ."), 0);
+}

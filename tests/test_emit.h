@@ -1,0 +1,30 @@
+/* test_emit.h - programs of --emit, as tests write, compile and run them in their own folder.
+ */
+#ifndef PIPELINE_TESTS_TEST_EMIT_H
+#define PIPELINE_TESTS_TEST_EMIT_H
+
+enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 96 };
+
+/* The lines of tests/emit/settings.txt. */
+extern char emit_settings[SETTINGS_MAX][OPTIONS_TEXT];
+
+/* Reads them and returns how many there are. */
+int emit_read_settings(void);
+
+/* No line is too long for a slide, and none ends in a blank. */
+void emit_check_lines(const char *text);
+
+/* Emits the plan of `options` into tiles.cu, and has the program print that plan. */
+void emit_write(const char *options);
+
+/* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
+ * exit code; what it says is in the file `said`, and its calls are in calls.txt. */
+int emit_run_on_cpu(const char *options);
+
+/* Does all of that for `options`, and holds the calls against the plan. */
+void emit_check_program(const char *options);
+
+/* Copies the libraries of tests/emit/own.cu into the folder, and the header of such kernels. */
+void emit_libraries(void);
+
+#endif
