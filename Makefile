@@ -186,7 +186,7 @@ OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWE
 OWN_LAUNCHERS := $(addprefix tests/own/launch-,$(addsuffix .so,RIGHT BLIND LEGACY APART WAITS ALLOCATES NOTHING BEHIND \
                  SHORT UNEVEN BOASTER))
 EMIT_KERNELS := $(addprefix tests/emit/,$(addsuffix .so,half halfoff axpy total totaloff ints intsoff count countoff \
-                twice squares place lost edges edgeoff fails blind newer none clash clash2 retyped widened))
+                twice squares place lost edges edgeoff fails blind newer none clash clash2 retyped widened steep))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \
             $(OWN_KERNELS) $(OWN_LAUNCHERS) $(EMIT_KERNELS) tests/own/new.so record-guest tests/record/libpipeline-record.so record-player record-judge $(RECORD_FAKES) \
             tests/failing/libcuda.so.1 tests/stub/libcuda.so.1 failing-driver-check \

@@ -31,6 +31,7 @@ START_TEST(calls_are_the_plan)
         "-t 16 -s 4 -k ./twice.so,./squares.so --issue=graph",
         "-t 16 -s 4 -k ./half.so --mistake=legacy-stream",
         "-t 16 -s 4 -k ./edges.so --memory=mapped",
+        "-t 16 -s 4 -k scale,./steep.so --intensity=500",
         "-t 16 -s 4 -k ./clash.so,uniform,./clash2.so --ways=2"};
     emit_check_program(some[_i]);
 }
@@ -239,7 +240,7 @@ Suite *emit_own_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 8);
     tcase_add_loop_test(all, wrong_results_are_told, 0, 10);
     tcase_add_loop_test(all, hidden_mistakes_are_told, 0, 2);
     tcase_add_loop_test(all, libraries_are_looked_at, 0, 9);
