@@ -90,6 +90,7 @@ static const struct {
     {"scale," OWN "TOTAL.so", "leaves float32, mine takes int32"},
     {OWN "TOTAL.so,scale", "leaves one value per tile"},
     {OWN "DOUBLES.so,sum-double", "work in place, and mine makes float64 of float32"},
+    {OWN "BLIND.so --no-data --emit=-", "mine has no CPU twin, which the program compares"},
     {"scale," OWN "DOUBLES.so", "work in place, and mine makes float64 of float32"},
 };
 START_TEST(others_are_refused)

@@ -191,7 +191,7 @@ START_TEST(test_manual_says_what_the_table_says)
         "Default: the driver's.",
         "Default: generated.",
         "--cpu-share=F|auto\n",
-        "Allowed: depth, breadth.",
+        "Allowed: depth, breadth, auto.",
         ("pipeline " PIPELINE_VERSION),
         "2009-02-13",
         "-d auto|sim:NAME[*N]|cuda[:I[,J...]], --device=auto|sim:NAME[*N]|cuda[:I[,J...]]\n",

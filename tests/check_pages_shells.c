@@ -72,7 +72,7 @@ static const struct {
     {"pipeline --timeline=sub/", "", "--timeline=sub/.csv"},
     {"pipeline --timeline=tr", "--timeline=trace.csv|--timeline=tr.json", ""},
     {"pipeline --sweep=st", "--sweep=streams", "--sweep=tiles"},
-    {"pipeline --sweep=", "--sweep=order=depth,breadth|--sweep=callbacks=no,yes",
+    {"pipeline --sweep=", "--sweep=order=depth,breadth,auto|--sweep=callbacks=no,yes",
      "--sweep=kernel|--sweep=input|--sweep=format"},
     {"pipeline --sweep=mem", "--sweep=memory=pinned,pageable,registered,mapped,managed", ""},
     {"pipeline --sweep=streams=1..8 --sw", "--sweep", ""},

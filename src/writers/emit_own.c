@@ -1,5 +1,6 @@
 /* emit_own.c - kernels of users' own in a program: it opens their libraries, calls their
  * launchers, and holds the results against their CPU twins, as kernels/own.c does. */
+#include "kernels/kernel_code.h"
 #include "writers/emit_parts.h"
 
 #include <ctype.h>
@@ -37,6 +38,12 @@ enum status emit_own_check_types(const struct emit_program *program, struct erro
                              "--emit: the kernel %s, which makes %s of %s, can't be written as "
                              "a program: allowed are maps that keep the type",
                              kernel->name, dtype_name(kernel->out), dtype_name(kernel->in));
+        if (kernel_lacks_twin(kernel))
+            return error_set(
+                error, STATUS_USAGE,
+                "--emit: the kernel %s has no CPU twin, which the program compares "
+                "its results with",
+                kernel->name);
     }
     return STATUS_OK;
 }
