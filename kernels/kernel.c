@@ -3,6 +3,7 @@
 
 #include "core/nearest.h"
 
+#include <ctype.h>
 #include <string.h>
 
 size_t dtype_bytes(enum dtype dtype)
@@ -31,6 +32,16 @@ const struct kernel *kernel_find(const char *name)
         if (strcmp(kernel->name, name) == 0)
             return kernel;
     return NULL;
+}
+
+bool kernel_is_name(const char *name)
+{
+    enum { NAME_MAX_BYTES = 32 };
+    const size_t length = strnlen(name, NAME_MAX_BYTES);
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+            return false;
+    return length > 0 && length < NAME_MAX_BYTES;
 }
 
 const char *kernel_nearest(const char *name)

@@ -9,7 +9,6 @@
 #include "kernels/kernel_code.h"
 #include "kernels/own_kernel.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <float.h>
 #include <limits.h>
@@ -24,7 +23,6 @@
 enum {
     PLACES = 8,
     PART = 512, /* elements that a twin is asked about at once */
-    NAME_MAX_BYTES = 32,
 };
 
 static struct place {
@@ -310,17 +308,6 @@ static enum status refuse(const char *path, const char *why, struct error *error
     return error_set(error, STATUS_USAGE, "%.200s: %.300s", path, why);
 }
 
-static bool is_name(const char *name)
-{
-    const size_t length = name != NULL ? strnlen(name, NAME_MAX_BYTES) : 0;
-    if (length == 0 || length == NAME_MAX_BYTES)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
-            return false;
-    return true;
-}
-
 static enum status check(const char *path, const struct pipeline_kernel *own,
                          struct error *error)
 {
@@ -329,7 +316,7 @@ static enum status check(const char *path, const struct pipeline_kernel *own,
                          "%.200s: it was built for version %u of pipeline/kernel.h, and this "
                          "program has version %d: build it anew",
                          path, own->version, PIPELINE_KERNEL_VERSION);
-    if (!is_name(own->name))
+    if (own->name == NULL || !kernel_is_name(own->name))
         return refuse(path, "its name is not 1 to 31 letters, digits, - and _", error);
     if (kernel_find(own->name) != NULL)
         return refuse(path, "its name is that of a kernel of pipeline's: give it another",

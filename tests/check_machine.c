@@ -70,7 +70,18 @@ START_TEST(test_bad_machine_files)
     assert_refused("[kernels]", "[kernel]", "[kernel]");
     assert_refused("sms = 132", "what", "neither [section] nor key = value");
     assert_refused("sms = 132", "[kernel nonesuch]\nbytes_per_s = 1", "no such kernel");
+    assert_refused("sms = 132", "[kernel mine]\nbytes_per_s = 1", "has a section [own NAME]");
     assert_refused("sms = 132", "[kernel scale]\nspeed = 1", "speed is no key");
+    assert_refused("sms = 132", "[own scale]\nbytes_per_s = 1e9",
+                   "its section is [kernel scale]");
+    assert_refused("sms = 132", "[own two words]\nbytes_per_s = 1e9",
+                   "[own two words]: a name is");
+    assert_refused("sms = 132", "[own a/b]\nbytes_per_s = 1e9", "letters, digits, - and _");
+    assert_refused("sms = 132", "[own x123456789012345678901234567890123]\nbytes_per_s = 1e9",
+                   "1 to 31 letters");
+    assert_refused("sms = 132", "[own]\nbytes_per_s = 1e9", "bytes_per_s is no key of [own]");
+    assert_refused("sms = 132", "[own mine]\nspeed = 1", "speed is no key of [own mine]");
+    assert_refused("sms = 132", "[own mine]\nfixed_ns = -1", "fixed_ns=-1");
     assert_refused("sms = 132", "[kernel scale]\nflops_per_s = 1e-9", "flops_per_s=1e-9");
     assert_refused("sms = 132", "sm\033s = 132", "sm\\x1bs is no key of [kernels]");
     assert_refused("summary = ", "summary = \033[31m", "summary=\\x1b[31m");
@@ -370,6 +381,35 @@ START_TEST(test_measured_kernels_win)
 }
 END_TEST
 
+/* A kernel of a user's own has a section, too, in which its bytes tell all of its time. */
+START_TEST(test_own_kernels)
+{
+    char text[TEXT_MAX];
+    struct machine machine;
+    struct error error = {0};
+    const struct kernel_params once = {.intensity = 1};
+    const struct kernel mine = {.name = "my-kernel_2",
+                                .file = "./mine.so",
+                                .inputs = 1,
+                                .flops = 1e6, /* as many take longer at any rate */
+                                .per_thread = 1,
+                                .sweep = 1};
+    h200_with("[host]", "[own my-kernel_2]\nfixed_ns = 4321\nflops_per_s = 2e9\n[host]", text);
+    ck_assert_msg(machine_parse(&machine, text, "mine.ini", &error) == STATUS_OK, "%s",
+                  error.text);
+    struct machine_kernel *row =
+        (struct machine_kernel *)machine_kernel_find(&machine, "my-kernel_2");
+    ck_assert_ptr_nonnull(row);
+    ck_assert_int_eq(machine_kernel_cost(&machine, &mine, &once, 100).fixed_ns, 4321);
+    ck_assert_double_eq_tol(machine_kernel_ns(&machine, &mine, &once, 100), 5e7, 1e-3);
+    row->bytes_per_s = 1e9;
+    ck_assert_double_eq_tol(machine_kernel_ns(&machine, &mine, &once, 100), 800, 1e-6);
+    ck_assert_double_eq(machine_kernel_cost(&machine, &mine, &once, 100).arithmetic_ns, 0);
+    ck_assert_str_eq(machine_kernel_section("my-kernel_2"), "own");
+    ck_assert_str_eq(machine_kernel_section("scale"), "kernel");
+}
+END_TEST
+
 Suite *machine_suite(void)
 {
     Suite *suite = suite_create("machine");
@@ -377,6 +417,7 @@ Suite *machine_suite(void)
     tcase_add_test(tests, test_h200_loads);
     tcase_add_test(tests, test_bad_machine_files);
     tcase_add_test(tests, test_spellings);
+    tcase_add_test(tests, test_own_kernels);
     tcase_add_test(tests, test_formats);
     tcase_add_test(tests, test_older_files);
     tcase_add_test(tests, test_shortest_file);

@@ -31,7 +31,7 @@ const struct figure *calibration_figure(const struct calibration *calibration,
 void figure_name(const char *kernel, const char *key, char name[FIGURE_NAME])
 {
     if (kernel != NULL)
-        snprintf(name, FIGURE_NAME, "[kernel %s] %s", kernel, key);
+        snprintf(name, FIGURE_NAME, "[%s %s] %s", machine_kernel_section(kernel), kernel, key);
     else
         snprintf(name, FIGURE_NAME, "%s", key);
 }
@@ -107,11 +107,14 @@ static void put_figure(FILE *out, const struct calibration *calibration,
     put_comment(out, fprintf(out, "%s = %s", field->key, number), COMMENT_COLUMN, comment);
 }
 
-static void put_kernels(FILE *out, const struct calibration *calibration)
+/* Puts the kernels' sections of that kind. */
+static void put_kernels(FILE *out, const struct calibration *calibration, const char *kind)
 {
     for (int i = 0; i < calibration->machine.kernel_count; i++) {
         const struct machine_kernel *row = &calibration->machine.kernels[i];
-        fprintf(out, "\n[kernel %s]\n", row->name);
+        if (strcmp(machine_kernel_section(row->name), kind) != 0)
+            continue;
+        fprintf(out, "\n[%s %s]\n", kind, row->name);
         for (const struct machine_field *field = machine_kernel_fields; field->key != NULL;
              field++) {
             const struct figure *figure =
@@ -192,7 +195,8 @@ void calibration_write(FILE *out, const struct calibration *calibration)
         section = field->section;
         put_figure(out, calibration, field, &calibration->machine, figure);
     }
-    put_kernels(out, calibration);
+    put_kernels(out, calibration, "kernel");
+    put_kernels(out, calibration, "own");
     put_outcomes(out, calibration);
 }
 

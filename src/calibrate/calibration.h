@@ -12,7 +12,8 @@ enum { FIGURES_MAX = MACHINE_FIELDS_MAX + 8 * MACHINE_KERNELS_MAX, FIGURE_TEXT =
 /* Where a figure of the machine comes from. */
 struct figure {
     const char *key;    /* in a machine file */
-    const char *kernel; /* the NAME of [kernel NAME]; NULL: the machine's own figure */
+    const char *kernel; /* the NAME of [kernel NAME] or [own NAME]; NULL: the machine's own
+                           figure */
     double value;
     double spread;         /* of a figure that was timed: half the range of its passes, in its
                               own unit; negative: it was not timed */
@@ -55,7 +56,7 @@ struct calibration {
 const struct figure *calibration_figure(const struct calibration *calibration,
                                         const char *kernel, const char *key);
 
-/* Writes a figure's name: "KEY", or "[kernel NAME] KEY". */
+/* Writes a figure's name: "KEY", "[kernel NAME] KEY" or "[own NAME] KEY". */
 void figure_name(const char *kernel, const char *key, char name[FIGURE_NAME]);
 
 /* Writes the machine file: a comment beside each figure says how it was found and how much its

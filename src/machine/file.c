@@ -85,33 +85,58 @@ static enum status word_set(const struct machine_reader *reader,
                     words);
 }
 
-/* Finds the row for a [kernel NAME] section, and makes it at its first key. */
-static enum status kernel_row(const struct machine_reader *reader, const char *name,
-                              struct machine_kernel **row)
+/* Refuses a name that no section of that kind may have. Kernels of users' own have sections of
+ * another kind, so that a misspelt [kernel NAME] is found out. */
+static enum status name_check(const struct machine_reader *reader, const char *kind,
+                              const char *name)
 {
+    const int line = reader->ini.line;
+    const bool known = kernel_find(name) != NULL;
+    if (strcmp(kind, "own") != 0)
+        return known ? STATUS_OK
+                     : complain(reader, line,
+                                "[kernel %s]: there is no such kernel (one of your own has a "
+                                "section [own NAME])",
+                                name);
+    if (known)
+        return complain(reader, line,
+                        "[own %s]: this is no kernel of your own: its section is [kernel %s]",
+                        name, name);
+    if (!kernel_is_name(name))
+        return complain(reader, line, "[own %s]: a name is 1 to 31 letters, digits, - and _",
+                        name);
+    return STATUS_OK;
+}
+
+/* Finds the row for a [kernel NAME] or [own NAME] section, and makes it at its first key. */
+static enum status kernel_row(const struct machine_reader *reader, const char *kind,
+                              const char *name, struct machine_kernel **row)
+{
+    const enum status status = name_check(reader, kind, name);
+    if (status != STATUS_OK)
+        return status;
     struct machine *machine = reader->machine;
     *row = (struct machine_kernel *)machine_kernel_find(machine, name);
     if (*row != NULL)
         return STATUS_OK;
-    if (kernel_find(name) == NULL)
-        return complain(reader, reader->ini.line, "[kernel %s]: there is no such kernel", name);
     if (machine->kernel_count == MACHINE_KERNELS_MAX)
-        return complain(reader, reader->ini.line, "[kernel %s]: too many kernels", name);
+        return complain(reader, reader->ini.line, "[%s %s]: too many kernels", kind, name);
     *row = &machine->kernels[machine->kernel_count++];
     snprintf((*row)->name, sizeof(*row)->name, "%s", name);
     return STATUS_OK;
 }
 
-static enum status kernel_key(const struct machine_reader *reader, const char *name)
+static enum status kernel_key(const struct machine_reader *reader, const char *kind,
+                              const char *name)
 {
     const struct ini_text *ini = &reader->ini;
     struct machine_kernel *row;
-    enum status status = kernel_row(reader, name, &row);
+    enum status status = kernel_row(reader, kind, name, &row);
     if (status != STATUS_OK)
         return status;
     const struct machine_field *field = machine_field_find(machine_kernel_fields, ini->key);
     if (field == NULL)
-        return complain(reader, ini->line, "%s is no key of [kernel %s]", ini->key, name);
+        return complain(reader, ini->line, "%s is no key of [%s %s]", ini->key, kind, name);
     return number_set(reader, field, row, ini->value);
 }
 
@@ -124,7 +149,9 @@ static enum status machine_key(struct machine_reader *reader)
 {
     const struct ini_text *ini = &reader->ini;
     if (strncmp(ini->section, "kernel ", 7) == 0)
-        return kernel_key(reader, ini->section + 7);
+        return kernel_key(reader, "kernel", ini->section + 7);
+    if (strncmp(ini->section, "own ", 4) == 0)
+        return kernel_key(reader, "own", ini->section + 4);
     if (is_format_key(ini)) /* format_check() has seen to it */
         return STATUS_OK;
     const struct machine_field *field = machine_field_find(machine_fields, ini->key);

@@ -21,6 +21,11 @@ const struct machine_kernel *machine_kernel_find(const struct machine *machine,
     return NULL;
 }
 
+const char *machine_kernel_section(const char *kernel)
+{
+    return kernel_find(kernel) != NULL ? "kernel" : "own";
+}
+
 /* Returns the row of the kernel, or of the one whose rates it has, or NULL. */
 static const struct machine_kernel *row_of(const struct machine *machine,
                                            const struct kernel *kernel)
@@ -46,6 +51,8 @@ struct kernel_cost machine_kernel_cost(const struct machine *machine,
         row = &unknown;
     double bytes, flops;
     kernel_work(kernel, params, count, &bytes, &flops);
+    if (kernel->file != NULL && row->bytes_per_s > 0)
+        flops = 0; /* the rate of its bytes was made of the whole time */
     return (struct kernel_cost){
         .memory_ns = 1e9 * bytes / rate_or(row->bytes_per_s, machine->memory_bytes_per_s),
         .arithmetic_ns = 1e9 * flops / rate_or(row->flops_per_s, machine->flops_per_s),

@@ -19,7 +19,9 @@ enum {
 };
 
 /* A kernel's measured speeds. 0 stands for what was not measured: then the machine's own
- * figures hold. The rates are those of a launch that fills the GPU. */
+ * figures hold. The rates are those of a launch that fills the GPU. One measurement gives both
+ * rates of a kernel of a user's own, which can't be made heavier: its bytes then tell all of
+ * its time, and its arithmetic takes none beside them. */
 struct machine_kernel {
     char name[MACHINE_TEXT];
     int64_t fixed_ns;   /* a launch's time beside its work */
@@ -179,6 +181,10 @@ uint32_t machine_resident_blocks(const struct machine *machine);
 /* Returns the row with `kernel`'s measured speeds, or NULL. */
 const struct machine_kernel *machine_kernel_find(const struct machine *machine,
                                                  const char *kernel);
+
+/* Returns the kind of section that machine files have for a kernel of that name: "kernel" for
+ * one of the table, else "own". */
+const char *machine_kernel_section(const char *kernel);
 
 /* A launch's two sides of the roofline: the times in ns that its work takes at the full rate of
  * the device's memory and of its arithmetic, in the mean of a tile's launches of that kernel;

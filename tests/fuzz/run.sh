@@ -22,6 +22,7 @@ plain_machines() {
                 printf '[kernel %s]\nbytes_per_s=1e12\nflops_per_s=1e13\n' $kernel
                 printf 'cpu_bytes_per_s=5e10\ncpu_flops_per_s=1e11\n'
             done
+            printf '[own mine]\nbytes_per_s=1e12\nfixed_ns=2000\nmemory_fill=0.5\n'
         } >"$build/machines/${machine##*/}"
     done
     echo "$build/machines"
