@@ -95,6 +95,7 @@ static const struct {
     {"calibrate_devices", calibrate_devices_suite},
     {"calibrate_held", calibrate_held_suite},
     {"calibrate_noise", calibrate_noise_suite},
+    {"calibrate_own", calibrate_own_suite},
     {"calibrate_cli", calibrate_cli_suite},
     {"reductions", reductions_suite},
     {"bench", bench_suite},

@@ -74,6 +74,7 @@ Suite *calibrate_file_suite(void);
 Suite *calibrate_devices_suite(void);
 Suite *calibrate_held_suite(void);
 Suite *calibrate_noise_suite(void);
+Suite *calibrate_own_suite(void);
 Suite *calibrate_cli_suite(void);
 Suite *tile_fold_suite(void);
 Suite *backend_suite(void);

@@ -2,6 +2,7 @@
 #include "calibrate/calibrate.h"
 
 #include "calibrate/rig.h"
+#include "kernels/kernel_code.h"
 #include "machine/fields.h"
 #include "plan/device.h"
 #include "report/reference.h"
@@ -223,6 +224,13 @@ static void begin_calibration(const struct backend_ops *ops, const struct machin
     memcpy(machine->architecture, device->architecture, sizeof device->architecture);
 }
 
+/* Returns the kernel of the user's own that the settings name, or NULL. */
+static const struct kernel *own_kernel(const struct settings *settings)
+{
+    const bool named = settings->chain_length > 0 && settings->chain[0]->file != NULL;
+    return named ? settings->chain[0] : NULL;
+}
+
 /* Calibrates all of the device, or with a `file` only what the host decides. */
 static enum status calibrate_part(const struct backend_ops *ops, struct backend *backend,
                                   const struct settings *settings, const struct machine *file,
@@ -231,6 +239,13 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
     struct machine device;
     struct error why = {0};
     int64_t begin = clock_now_ns();
+    const struct kernel *own = file == NULL ? own_kernel(settings) : NULL;
+    if (own != NULL && !ops->measures && kernel_lacks_twin(own))
+        return error_set(
+            error, STATUS_USAGE,
+            "%s has no CPU twin, and simulated machines run that: calibrate a real "
+            "device with it",
+            own->name);
     enum status status = ops->describe(backend, settings, &device, error);
     if (status != STATUS_OK)
         return status;
@@ -242,6 +257,7 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
                       .settings = *settings,
                       .calibration = found,
                       .device = &device,
+                      .own = own,
                       .calls_only = file != NULL,
                       .error = &why};
     rig.settings.no_data = settings->no_data || !ops->measures;

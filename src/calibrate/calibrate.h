@@ -12,14 +12,16 @@
 #include "options/options.h"
 #include "run/backend.h"
 
-/* Measures the opened device; `settings` are those it was opened with; with their no_data no
- * host arrays are made, which a real device needs. Keeps an H200 busy for some 22 s by its own
- * machine file, two thirds more where a figure does not hold, and takes 768 MiB of its memory
- * and 512 MiB of the host's. Where `settings` have several devices, the figures are of the
- * first, which plans of one device are on, but for what the host gives all of them at once:
- * that takes 256 MiB of each one's memory, and as much of the host's for each. STATUS_FAILED
- * when a measurement fails, or its figures are impossible, do not hold or contradict each
- * other; nothing is guessed in their place. *calibration is set only on STATUS_OK. */
+/* Measures the opened device; `settings` are those it was opened with; a kernel of the user's
+ * own that begins their chain is measured with those of the table, and STATUS_USAGE is that it
+ * has no twin and the device is simulated; with their no_data no host arrays are made, which a
+ * real device needs. Keeps an H200 busy for some 22 s by its own machine file, two thirds more
+ * where a figure does not hold, and takes 768 MiB of its memory and 512 MiB of the host's.
+ * Where `settings` have several devices, the figures are of the first, which plans of one
+ * device are on, but for what the host gives all of them at once: that takes 256 MiB of each
+ * one's memory, and as much of the host's for each. STATUS_FAILED when a measurement fails, or
+ * its figures are impossible, do not hold or contradict each other; nothing is guessed in their
+ * place. *calibration is set only on STATUS_OK. */
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
                       const struct settings *settings, struct calibration *calibration,
                       struct error *error);

@@ -1,6 +1,7 @@
 /* cpu.c - how fast the CPU works and packs, while copies go both ways, as they do in runs. */
 #include "calibrate/rig.h"
 #include "kernels/kernel_code.h"
+#include "machine/fields.h"
 #include "plan/rules.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint
                             .count = count,
                             .bytes = count == TILES ? LARGE_BYTES : BESIDE_BYTES,
                             .kernel = kernel,
-                            .elements = bytes / dtype_bytes(kernel->in),
+                            .elements = rig_elements(kernel, bytes),
                             .intensity = intensity,
                             .apart = true};
     enum status status = rig_traced(rig, &row, draw_tiles, timing);
@@ -101,6 +102,25 @@ static enum status measure_team(struct rig *rig)
     return STATUS_OK;
 }
 
+/* Sets the rates of the twin of a kernel of the user's own: one measurement tells both, and
+ * work takes as long as either says. One that is too low for a machine file is left to the
+ * other. */
+static enum status take_own(struct rig *rig, const struct kernel *kernel, struct measured light)
+{
+    const struct kernel_params once = {.intensity = 1};
+    const double least = machine_field_find(machine_kernel_fields, "cpu_bytes_per_s")->least;
+    const double s = 1e-9 * fmax(1, light.ns - (double)rig->calibration->machine.cpu_team_ns);
+    double bytes, flops;
+    kernel_work(kernel, &once, light.elements, &bytes, &flops);
+    if (bytes / s >= least || flops / s < least)
+        rig_found_kernel(rig, kernel, "cpu_bytes_per_s", bytes / s, light,
+                         "tiles of 16 MiB on the CPU beside copies both ways, of less if that "
+                         "were long");
+    if (flops / s >= least)
+        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops / s, light, "of the same tiles");
+    return STATUS_OK;
+}
+
 static enum status measure_tiles(struct rig *rig, const struct kernel *kernel)
 {
     struct measured light, heavy;
@@ -116,6 +136,8 @@ static enum status measure_tiles(struct rig *rig, const struct kernel *kernel)
     if (status != STATUS_OK)
         return status;
     double elements = (double)light.elements;
+    if (kernel->file != NULL)
+        return take_own(rig, kernel, light);
     if (kernel->repeats) {
         double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
         double flops_per_s = 1e9 * flops / fmax(1, heavy.ns - team_ns);
@@ -144,13 +166,14 @@ static const struct kernel *same_twin(const struct kernel *kernel)
 }
 
 /* Measures the CPU twin of a kernel, or takes its figures where it is another's, too. Scans
- * have none that the CPU could help with: each tile needs the sum of those before it. */
+ * have none that the CPU could help with: each tile needs the sum of those before it. A kernel
+ * of the user's own may have none at all. */
 static enum status find_twin(struct rig *rig, const struct kernel *kernel)
 {
-    const struct kernel *twin = same_twin(kernel);
     char how[FIGURE_TEXT];
-    if (kernel->shape == KERNEL_SCAN)
+    if (kernel->shape == KERNEL_SCAN || kernel_lacks_twin(kernel))
         return STATUS_OK;
+    const struct kernel *twin = kernel->file != NULL ? kernel : same_twin(kernel);
     if (twin == kernel)
         return measure_tiles(rig, kernel);
     const struct machine_kernel *row =
@@ -164,8 +187,9 @@ enum status calibrate_cpu(struct rig *rig)
 {
     if (measure_team(rig) != STATUS_OK)
         return rig->error->status;
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (rig_measures(kernel) && find_twin(rig, kernel) != STATUS_OK)
+    for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
+         kernel = rig_next_kernel(rig, kernel)) {
+        if (find_twin(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
     const struct machine_kernel *scale =

@@ -1,10 +1,15 @@
 /* kernels.c - what launches cost, and what the GPU's rates are for each kernel.
  *
- * All launches are timed in traces: a span is a launch's own time, without the gap before it
+ * Launches are timed in traces: a span is a launch's own time, without the gap before it
  * and without what the host takes, so that a few launches tell as much as a long row. Kernels
  * whose rates are another's (`rates_of`) are left to that one's section. So is the matrix
- * product: a library has its code, whose rate depends on the matrices' shapes. */
+ * product: a library has its code, whose rate depends on the matrices' shapes.
+ *
+ * The launcher of a kernel of the user's own may do more than launch one kernel, such as clear
+ * its output, so that a trace would not be this plan's. Its launches are timed in plain rows: a
+ * step of these is a launch and the gap before it. */
 #include "calibrate/rig.h"
+#include "machine/fields.h"
 #include "plan/rules.h"
 
 #include <math.h>
@@ -18,11 +23,34 @@ enum {
                                       rate; a little less where that makes whole sweeps */
     HEAVY_FLOPS = 4000,            /* for each element, where arithmetic is to decide */
     SWEEPS = 2,                    /* so much work that the start of a sweep counts little */
+    OWN_LEAST = 64 << 10,          /* elements of a kernel of the user's own, however heavy */
+    OWN_SWEEPS = 64,               /* of it on a few blocks: longer than the host's call */
 };
 
 bool rig_measures(const struct kernel *kernel)
 {
     return kernel->rates_of == NULL && kernel->work == NULL;
+}
+
+const struct kernel *rig_next_kernel(const struct rig *rig, const struct kernel *kernel)
+{
+    if (kernel != NULL && kernel == rig->own)
+        return NULL;
+    kernel = kernel != NULL ? kernel + 1 : kernel_table;
+    while (kernel->name != NULL && !rig_measures(kernel))
+        kernel++;
+    return kernel->name != NULL ? kernel : rig->own;
+}
+
+uint64_t rig_elements(const struct kernel *kernel, uint64_t bytes)
+{
+    const double flops_most = 5e10;
+    const size_t in = dtype_bytes(kernel->in), out = dtype_bytes(kernel->out);
+    const uint64_t elements = bytes / (kernel->shape == KERNEL_MAP && out > in ? out : in);
+    if (kernel->file == NULL || kernel->flops * (double)elements <= flops_most)
+        return elements;
+    const double fewer = fmax(OWN_LEAST, flops_most / kernel->flops);
+    return (uint64_t)fmin(fewer, (double)elements) & ~(uint64_t)1; /* some take half of them */
 }
 
 int rig_draw_launches(const struct row *row, const struct timeline *timeline, int64_t *times)
@@ -60,7 +88,7 @@ static struct row sweeps_of(const struct kernel *kernel, uint32_t blocks, uint32
 /* Returns launches of as many whole sweeps as fill the arrays, for a kernel's memory. */
 static struct row sweeps_over(const struct kernel *kernel, uint32_t blocks)
 {
-    uint64_t elements = LIGHT_BYTES / dtype_bytes(kernel->in);
+    uint64_t elements = rig_elements(kernel, LIGHT_BYTES);
     uint64_t sweeps = elements / ((uint64_t)blocks * KERNEL_THREADS * kernel->sweep);
     struct row row = sweeps_of(kernel, blocks, sweeps > 0 ? (uint32_t)sweeps : 1, 1);
     row.count = LIGHT_LAUNCHES;
@@ -116,6 +144,23 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     timed[HEAVY].row = alone(sweeps_of(kernel, resident, SWEEPS, heavy(kernel)));
     /* There are fewer blocks than SMs: else two might share one. */
     timed[SINGLE].row = alone(sweeps_of(kernel, sms - sms / 4, SWEEPS, heavy(kernel)));
+    if (kernel->file == NULL)
+        return;
+    /* FEW has many more sweeps, and tells what these take. */
+    const uint64_t eighth = timed[FEW].row.elements / timed[TINY].row.elements / 8;
+    const uint32_t sweeps = eighth > OWN_SWEEPS ? OWN_SWEEPS
+                            : eighth > 1        ? (uint32_t)eighth
+                                                : 1;
+    timed[TINY].row = sweeps_of(kernel, few_blocks(sms), sweeps, 1);
+}
+
+enum status rig_launch(struct rig *rig, const struct row *row, struct measured *launch)
+{
+    if (row_kernel(row)->file == NULL)
+        return rig_traced(rig, row, rig_draw_launches, launch);
+    const enum status status = rig_step(rig, row, launch, NULL);
+    launch->ns = fmax(1, launch->ns - (double)rig->calibration->machine.kernel_gap_ns);
+    return status;
 }
 
 /* Returns the time of a launch by the figures in `row`. */
@@ -205,6 +250,20 @@ static void fit(const struct rig *rig, const struct kernel *kernel,
     }
 }
 
+/* Sets the arithmetic's rate of a kernel of the user's own, of which one measurement tells
+ * both. No machine file holds rates of next to nothing. */
+static void take_arithmetic(struct rig *rig, const struct kernel *kernel,
+                            const struct machine_kernel *row, struct measured light)
+{
+    const struct kernel_params once = {.intensity = 1};
+    double bytes, flops;
+    kernel_work(kernel, &once, 1 << 20, &bytes, &flops);
+    const double rate = row->bytes_per_s * flops / bytes;
+    if (rate >= machine_field_find(machine_kernel_fields, "flops_per_s")->least)
+        rig_found_kernel(rig, kernel, "flops_per_s", rate, light,
+                         "of the same launches as bytes_per_s");
+}
+
 static void take_figures(struct rig *rig, const struct kernel *kernel,
                          const struct timed timed[LAUNCHES], const struct machine_kernel *row)
 {
@@ -223,6 +282,8 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
     if (!grows)
         rig_found_kernel(rig, kernel, "idle_memory_share", row->idle_memory_share,
                          timed[FEW].step, "as bytes_per_s, with a few blocks");
+    if (kernel->file != NULL)
+        take_arithmetic(rig, kernel, row, timed[LIGHT].step);
     if (!kernel->repeats)
         return;
     snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
@@ -316,7 +377,7 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
     for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
         if (i == FEW && kernel->whole_grid)
             continue;
-        enum status status = rig_traced(rig, &timed[i].row, rig_draw_launches, &timed[i].step);
+        enum status status = rig_launch(rig, &timed[i].row, &timed[i].step);
         if (status != STATUS_OK)
             return status;
     }
@@ -365,8 +426,9 @@ enum status calibrate_kernels(struct rig *rig)
     if (measure_kernel(rig, scale) != STATUS_OK)
         return rig->error->status;
     take_from_scale(rig);
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (kernel != scale && rig_measures(kernel) && measure_kernel(rig, kernel) != STATUS_OK)
+    for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
+         kernel = rig_next_kernel(rig, kernel)) {
+        if (kernel != scale && measure_kernel(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
     return measure_leftover(rig);

@@ -7,7 +7,13 @@
 
 /* Launches whose blocks make several sweeps each, as nearly all in a run do, and that differ by
  * whole ones: what a launch takes beside them, its beginning above all, drops out. */
-enum { LAUNCHES = 2, LARGE_BYTES = 32 << 20, SMALL_LAUNCHES = 32, SMALL_ELEMENTS = 1024 };
+enum {
+    LAUNCHES = 2,
+    OWN_LAUNCHES = 4, /* of which one is to compare with */
+    LARGE_BYTES = 32 << 20,
+    SMALL_LAUNCHES = 32,
+    SMALL_ELEMENTS = 1024,
+};
 
 /* Returns launches on `elements`, with as many blocks as a run gives them. */
 static struct row launches_on(const struct rig *rig, const struct kernel *kernel,
@@ -42,16 +48,18 @@ static double link_ns(const struct rig *rig, const struct row *row)
 /* Measures the share of the link's rates that a kernel gets. */
 static enum status measure_share(struct rig *rig, const struct kernel *kernel)
 {
-    const uint64_t elements = LARGE_BYTES / dtype_bytes(kernel->in);
-    const struct row large = launches_on(rig, kernel, elements, LAUNCHES),
-                     half = launches_on(rig, kernel, elements / 2, LAUNCHES);
+    const double least = 0.001; /* in a machine file: a kernel of the user's may be slower */
+    const uint64_t elements = rig_elements(kernel, LARGE_BYTES);
+    const uint32_t count = kernel->file == NULL ? LAUNCHES : OWN_LAUNCHES;
+    const struct row large = launches_on(rig, kernel, elements, count),
+                     half = launches_on(rig, kernel, elements / 2, count);
     struct measured much, less;
-    if (rig_traced(rig, &large, rig_draw_launches, &much) != STATUS_OK ||
-        rig_traced(rig, &half, rig_draw_launches, &less) != STATUS_OK)
+    if (rig_launch(rig, &large, &much) != STATUS_OK ||
+        rig_launch(rig, &half, &less) != STATUS_OK)
         return rig->error->status;
     double link = link_ns(rig, &large) - link_ns(rig, &half);
-    rig_found_kernel(rig, kernel, "mapped_share", fmin(1, link / fmax(1, much.ns - less.ns)),
-                     much,
+    rig_found_kernel(rig, kernel, "mapped_share",
+                     fmax(least, fmin(1, link / fmax(1, much.ns - less.ns))), much,
                      "launches on 32 MiB of mapped memory less such on 16, against their bytes "
                      "at the link's rates");
     return STATUS_OK;
@@ -79,8 +87,9 @@ static enum status measure_latency(struct rig *rig)
 
 enum status calibrate_mapped(struct rig *rig)
 {
-    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
-        if (rig_measures(kernel) && measure_share(rig, kernel) != STATUS_OK)
+    for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
+         kernel = rig_next_kernel(rig, kernel)) {
+        if (measure_share(rig, kernel) != STATUS_OK)
             return rig->error->status;
     }
     return measure_latency(rig);

@@ -54,6 +54,7 @@ struct rig {
     struct settings settings;
     struct calibration *calibration;
     const struct machine *device; /* as the backend describes it: its SMs and blocks */
+    const struct kernel *own;     /* of the user's, measured with those of the table; NULL */
     struct arrays arrays;         /* large host arrays, for rows that copy or use the CPU */
     struct arrays small;          /* small ones, for rows that use none but must have some */
     const struct kernel *arrays_for, *small_for; /* the kernels whose inputs they hold */
@@ -123,8 +124,20 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
 /* Takes the kernels' own times from a row's timeline. */
 rig_draw rig_draw_launches;
 
-/* Returns true if the kernel gets a section of its own. */
+/* Sets the time of one of the row's launches, which is all that its steps are; of a kernel of
+ * the user's own without a trace, and with the gap between two of them known. */
+enum status rig_launch(struct rig *rig, const struct row *row, struct measured *launch);
+
+/* Returns true if a kernel of the table gets a section. */
 bool rig_measures(const struct kernel *kernel);
+
+/* Walks over all kernels that get one: returns the first of the table with NULL and then the
+ * next, at last the user's own; NULL behind that. */
+const struct kernel *rig_next_kernel(const struct rig *rig, const struct kernel *kernel);
+
+/* Returns the elements of which an array of the kernel's has `bytes`, but fewer where so many
+ * elements of a kernel of the user's own would take long. */
+uint64_t rig_elements(const struct kernel *kernel, uint64_t bytes);
 
 /* Sets a figure that was not timed. */
 void rig_known(struct rig *rig, const char *key, double value, const char *how);

@@ -170,13 +170,13 @@ static void put_cpu(struct row_builder *builder)
 {
     const struct kernel *kernel = builder->plan->chain[0];
     uint64_t count = builder->row->elements, bytes = count * dtype_bytes(kernel->in);
-    uint64_t at = next_part(&builder->cpu_offset, bytes, ROW_ARRAY_BYTES);
+    uint64_t out = (kernel->shape == KERNEL_REDUCE ? 1 : count) * dtype_bytes(kernel->out);
+    uint64_t at = next_part(&builder->cpu_offset, bytes > out ? bytes : out, ROW_ARRAY_BYTES);
     struct op op = {.kind = OP_CPU,
                     .stream = builder->plan->streams,
                     .cpu = {.count = count, .ranges = take_ranges(builder)}};
     if (op.cpu.ranges == NULL)
         return;
-    uint64_t out = kernel->shape == KERNEL_REDUCE ? dtype_bytes(kernel->out) : bytes;
     op.cpu.ranges->in[0] = (struct range){BUFFER_HOST_IN0, at, bytes};
     if (kernel->inputs == 2)
         op.cpu.ranges->in[1] = (struct range){BUFFER_HOST_IN1, at, bytes};

@@ -234,6 +234,30 @@ static enum status check_command(const struct command_line *line, const struct o
     return STATUS_OK;
 }
 
+/* Refuses kernels that `pipeline calibrate` would not heed: it measures those of the table in
+ * any case, and beside them one of the user's own. */
+static enum status check_calibrated(const struct command_line *line, enum command command,
+                                    struct error *error)
+{
+    const struct settings *settings = &line->trial.settings;
+    char label[LABEL_MAX];
+    if (command != COMMAND_CALIBRATE ||
+        line->trial.origins[OPTION_KERNEL].source == SOURCE_DEFAULT)
+        return STATUS_OK;
+    setting_label(settings, line->trial.origins, OPTION_KERNEL, label);
+    if (settings->chain_length > 1)
+        return error_set(error, STATUS_USAGE,
+                         "%s: `pipeline calibrate` measures one kernel of your own: allowed is "
+                         "./FILE.so",
+                         label);
+    if (settings->chain[0]->file == NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%s: `pipeline calibrate` measures all kernels of `pipeline list "
+                         "kernels` in any case: allowed is one of your own, ./FILE.so",
+                         label);
+    return STATUS_OK;
+}
+
 /* The words behind `pipeline help` are names, also where they begin with dashes. */
 static enum status parse_help(int argc, char *const argv[], struct command_line *line,
                               struct options *options, struct error *error)
@@ -258,6 +282,8 @@ static enum status parse(int argc, char *const argv[], struct command_line *line
         return status;
     take_command(line, options);
     status = check_command(line, options, error);
+    if (status == STATUS_OK)
+        status = check_calibrated(line, options->command, error);
     if (status == STATUS_OK && options->dry_run && options->format == FORMAT_CSV)
         status = error_set(error, STATUS_USAGE,
                            "--dry-run --format=csv: a plan is no table of runs: allowed with "

@@ -24,8 +24,8 @@ const struct command_row command_rows[] = {
      "the main job; `run` may be left out", NULL},
     {"list", COMMAND_LIST, "list [kernels|machines|devices|mistakes|verdicts|lessons]",
      "what there is to choose from", "prints what there is to choose from"},
-    {"calibrate", COMMAND_CALIBRATE, "calibrate [--device=cuda:0]",
-     "measure this GPU; print a machine file",
+    {"calibrate", COMMAND_CALIBRATE, "calibrate [--device=cuda:0] [--kernel=./FILE.so]",
+     "measure this GPU, and a kernel of your own; print a machine file",
      "runs plans of its own and prints a machine file"},
     {"bench", COMMAND_BENCH, "bench [--quick] [NAME ...]",
      "kernels and pipelines against their peers and limits",
@@ -90,10 +90,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
                            "PROGRAM.PID.jsonl in the current folder; with `pipeline lab` it "
                            "is the page, which is else lab.html there."},
     [OPTION_KERNEL] =
-        {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS),
+        {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS | CALIBRATE),
          .fallback = "scale",
          .help = "the chain run on every tile: `pipeline list kernels`; or ./FILE.so, a "
-                 "kernel of your own"},
+                 "kernel of your own",
+         .with = "`pipeline calibrate` takes one of your own, and measures it, too."},
     [OPTION_INTENSITY] = {"intensity", 0, "R|auto", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
                           .check = CHECK_LAUNCHES, .fallback = "auto", .least = 1,
                           .most = 65536, .automatic = true,
