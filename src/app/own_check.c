@@ -143,18 +143,20 @@ static enum status try_part(const char *part, const char *device, const struct k
     if (strcmp(part, "twin") == 0)
         return kernel_lacks_twin(kernel) ? error_set(error, STATUS_USAGE, "there is no twin")
                                          : try_twin(kernel, error);
+    const bool costs = strcmp(part, "cost") == 0;
     struct opened opened = {0};
     enum status status = STATUS_OK;
     if (kernel_launcher(kernel) == NULL)
         return error_set(error, STATUS_USAGE, "there is no launcher");
-    status = open_device(&opened, device, kernel, error);
+    /* A device is described by measuring a kernel: one that is not tried yet may spoil it. */
+    status = open_device(&opened, device, costs ? kernel : kernel_find("scale"), error);
     if (status == STATUS_OK && opened.ops->try_work == NULL)
         status = error_set(
             error, STATUS_USAGE,
             "launchers are tried on a CUDA device, and %s is a simulated machine", device);
     if (status == STATUS_OK)
-        status = strcmp(part, "cost") == 0 ? try_cost(kernel, &opened, error)
-                                           : try_launcher(kernel, &opened, error);
+        status =
+            costs ? try_cost(kernel, &opened, error) : try_launcher(kernel, &opened, error);
     if (opened.backend != NULL)
         opened.ops->close(opened.backend);
     return status;
