@@ -580,7 +580,7 @@ function mendOf({ fix, command, predicted }, base) {
 
 /* A fix and the numbers that the run chose by itself: its prediction is with these, and no others. */
 function withChosen(fix, run, base) {
-    const chosen = (run.settings ?? []).filter(([name]) => ['tiles', 'streams'].includes(name) && base?.settings[name] === 'auto' &&
+    const chosen = (run.settings ?? []).filter(([name]) => ['tiles', 'streams', 'order', 'layout'].includes(name) && base?.settings[name] === 'auto' &&
         !fix.command?.includes(`--${name}=`));
     return fix.command ? { ...fix, command: [fix.command, ...chosen.map((setting) => `--${setting.join('=')}`)].join(' ') } : fix;
 }
