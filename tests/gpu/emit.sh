@@ -9,7 +9,7 @@
 # All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles, but of 30 and 31 tiles.
-# NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
+# SETTINGS is another file of settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
 set -u
 
@@ -45,8 +45,10 @@ script=$(realpath "$0")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 root=$(realpath "$(dirname "$script")/../..")
+settings=$(realpath "${SETTINGS:-$root/tests/emit/settings.txt}")
 export program wanted compiler root
-cp "$root/tests/emit/settings.txt" "$root/kernels/own_kernel.h" "$folder"
+cp "$settings" "$folder/settings.txt"
+cp "$root/kernels/own_kernel.h" "$folder"
 cd "$folder" || exit 1
 
 [ -x "$compiler" ] || exit 77
