@@ -181,8 +181,7 @@ enum {
     STREAMS = sizeof grid_streams / sizeof grid_streams[0],
     FORMS = sizeof grid_forms / sizeof grid_forms[0],
     GRID = TILES * STREAMS * FORMS,
-    QUICK_STEP =
-        27,      /* shares no divisor with the grid: few settings, with all kinds of forms */
+    STEP = 27,   /* shares no divisor with the grid: few settings, with all kinds of forms */
     BEST = 8,    /* settings of the grid that run again */
     AUTO = BEST, /* behind these */
     DEFAULT,
@@ -251,7 +250,7 @@ static enum status run_grid(struct choosing *choosing, struct error *error)
     for (int place = 0; place < GRID; place++)
         choosing->times_ns[place] = INFINITY;
     for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = run_setting(choosing, i * QUICK_STEP % GRID, error);
+        status = run_setting(choosing, i * STEP % GRID, error);
     while (status == STATUS_OK && choosing->best_count < BEST) {
         int best = -1;
         for (int place = 0; place < GRID; place++) {
@@ -343,8 +342,9 @@ static void print_choice(const struct choosing *choosing)
             best = i;
     }
     print_times(choosing, "default", DEFAULT);
-    snprintf(text, sizeof text, "auto, %u tiles in %u, %s", choosing->tuned.tiles,
-             choosing->tuned.streams, tuned_way_names[choosing->tuned.way]);
+    snprintf(text, sizeof text, "auto, %u tiles in %u, %s, %s", choosing->tuned.tiles,
+             choosing->tuned.streams, order_names[choosing->finals[AUTO].settings.order],
+             tuned_way_names[choosing->tuned.way]);
     print_times(choosing, text, AUTO);
     name_setting(choosing->best[best], setting);
     snprintf(text, sizeof text, "best, %s", setting);

@@ -133,9 +133,8 @@ extern const struct kernel kernel_table[];
 /* Returns the row called `name`, or NULL. */
 const struct kernel *kernel_find(const char *name);
 
-/* Returns true for a name that a kernel of a user's own may have: 1 to 31 letters, digits, -
- * and
- * _. One of the table may still have it. */
+/* Returns true for a name that a kernel of a user's own may have: 1 to 31 letters, digits, "-"
+ * and "_". One of the table may still have it. */
 bool kernel_is_name(const char *name);
 
 /* Returns the name in the table nearest to `name` by edit distance, or NULL if none is near. */

@@ -377,6 +377,8 @@ static void fill(struct place *place, const struct hooks *own)
     };
     if (place->own.tolerance == 0)
         place->own.tolerance = usual_tolerance(place->kernel.out);
+    if (place->kernel.out == DTYPE_I32)
+        place->own.tolerance = 0; /* whole numbers are exact */
     place->kernel.tolerance = place->own.tolerance;
 }
 

@@ -138,9 +138,10 @@ static const struct {
     {"SOFT", 0,
      "SOFT.so: mine, float32 -> float32, tried on sim:h200|ok         twin      102 trials|"
      "not tried  launcher  that takes a CUDA device|ok         run       -n 1 -t 1\n|"
-     "--issue=graph\n|--kernel=@,scale,@\n|All 25 are right"},
-    {"AXPY", 0, "All 25 are right"},
-    {"TOTAL", 0, "int32 -> int32, one value per tile|All 22 are right"},
+     "--issue=graph\n|--kernel=@,scale,@\n|All 26 are right"},
+    {"AXPY", 0, "All 26 are right"},
+    {"DOUBLES", 0, "float32 -> float64|ok         twin      51 trials|All 23 are right"},
+    {"TOTAL", 0, "int32 -> int32, one value per tile|All 23 are right"},
     {"PLACE", 1,
      "WRONG      twin      with 513 elements, 1 block: gives 511.556183 for element 512, "
      "where the twin, in pieces of 512 elements, gives -0.443806291\n|not tried  run "},

@@ -42,6 +42,13 @@ for page; do
     ln -s "$program" "$place/build/pipeline"
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
+    if grep -q '#include "pipeline/kernel.h"' "$page"; then # the page's first C is a library
+        mkdir -p "$work/include/pipeline"
+        ln -sf "$source/kernels/own_kernel.h" "$work/include/pipeline/kernel.h"
+        awk '/^```c$/ { n++ } /^```/ { inside = /c$/; next } inside && n == 1' "$page" >"$work/first.c"
+        "${CC:-cc}" -O2 -shared -fPIC -I"$work/include" -o "$work/first.so" "$work/first.c" -lm
+        "$program" -q -d sim:h200 --gantt=none -n 1M --kernel="$work/first.so" >/dev/null
+    fi
     if grep -q 'mine\.so' "$page"; then # what `pipeline kernel new` writes, built
         mkdir -p "$work/include/pipeline"
         ln -sf "$source/kernels/own_kernel.h" "$work/include/pipeline/kernel.h"

@@ -40,7 +40,8 @@ static enum status run_repeats(struct job *job, struct beside *beside, const str
                                struct error *error)
 {
     const bool real = job->ops->measures;
-    const uint32_t warmup = real ? job->settings.warmup : 0, runs = real ? beside->runs : 1;
+    const uint32_t warmup = real && !beside->untold ? job->settings.warmup : 0;
+    const uint32_t runs = real ? beside->runs : 1;
     int64_t *times_ns = calloc(runs, sizeof *times_ns), unheard;
     enum status status = times_ns != NULL
                              ? STATUS_OK
@@ -69,7 +70,8 @@ enum status beside_run(struct job *job, struct beside *beside, struct error *err
     }
     if (status == STATUS_OK) {
         status = job->ops->prepare(job->backend, &workload, error);
-        if (status == STATUS_OK)
+        beside->ran = status == STATUS_OK;
+        if (beside->ran)
             status = run_repeats(job, beside, &plan, error);
         job->ops->release(job->backend);
     }

@@ -8,8 +8,9 @@ struct beside {
     /* The caller sets these. */
     struct settings settings;
     uint32_t runs;
-    bool untold; /* what is right is not known: results are not judged */
+    bool untold; /* what is right is not known: results are not judged, and nothing warms up */
     /* beside_run() sets these. */
+    bool ran;             /* the device could do it: an error came after that */
     struct arrays arrays; /* the host arrays, with the last output. Owned by the caller, also
                              after an error; none with settings.no_data */
     int64_t median_ns;

@@ -121,15 +121,15 @@ enum status choice_weigh(struct job *job, struct run_report *report, struct erro
 {
     struct error why = {0};
     struct beside beside = {.settings = job->usual, .runs = job->settings.runs};
-    if (job->usual.tiles == 0 || is_usual(&job->settings, &job->usual) ||
-        job->settings.profile || ranks_count() > 1)
+    if (job->usual.tiles == 0 || is_usual(&job->asked, &job->usual) || job->settings.profile ||
+        job->settings.mistake != MISTAKE_NONE || ranks_count() > 1)
         return STATUS_OK;
     beside.settings.no_data |= !job->ops->measures;
     marks_begin("run with the usual settings");
     const enum status status = beside_run(job, &beside, &why);
     marks_end();
     arrays_free(&beside.arrays);
-    if (status == STATUS_FAILED) /* what can't be run otherwise can't be weighed */
+    if (status == STATUS_FAILED && beside.ran) /* what can't be run can't be weighed */
         return error_set(error, status, "with the usual settings: %.400s", why.text);
     if (status == STATUS_OK) {
         report->usual = &job->usual;

@@ -12,8 +12,8 @@ enum status choice_make(struct job *job, struct error *error);
 
 /* Runs the settings that would be usual in place of those that were chosen, on the same device,
  * as often as the job's own, and gives the report their median time. Does nothing where nothing
- * was chosen, the choice is what is usual, those settings can't be run, or the run is for a
- * profiler or for ranks. STATUS_FAILED: they went wrong. */
+ * was chosen, the choice is what is usual, those settings can't be run, or the run shows a
+ * mistake or is for a profiler or for ranks. STATUS_FAILED: they went wrong. */
 enum status choice_weigh(struct job *job, struct run_report *report, struct error *error);
 
 #endif

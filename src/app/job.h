@@ -19,10 +19,8 @@ struct job {
     struct machine machine;
     struct machine model; /* the reference with the device's own rates: fixes are tried on it */
     bool model_known;
-    struct settings
-        usual; /* where settings were chosen, what they would else be; 0 tiles: none were
-                */
-    struct settings asked;    /* the settings before the plan changed any: fixes begin there */
+    struct settings usual; /* what chosen settings would else be; 0 tiles: none were chosen */
+    struct settings asked; /* the settings before the plan changed any: fixes begin there */
     struct machine reference; /* stands for the device, where it is simulated beside it */
     /* compare --calibrate: the machine file, and the reference: the same with what calls cost
      * the device's host as measured. Else NULL. */
@@ -46,7 +44,7 @@ enum status job_count_elements(struct job *job, struct error *error);
 /* Opens the device that the settings name and describes it as a machine. */
 enum status job_open(struct job *job, struct error *error);
 
-/* Builds the plan, and chooses tiles and streams where they were left to the simulator.
+/* Builds the plan, and chooses what settings were left to the simulator.
  * `report` gets the plan's hazards; a plan that has any is refused unless settings.mistake
  * asked for them. */
 enum status job_plan(struct job *job, struct run_report *report, struct error *error);
@@ -72,8 +70,8 @@ enum status job_compare(struct job *job, struct run_report *report, struct error
 enum status job_write_output(struct job *job, const struct run_report *report,
                              struct output_file *file, struct error *error);
 
-/* Gives everything back but job->settings, which the report refers to. Safe after any stage,
- * also one that failed. */
+/* Gives everything back but job->settings and job->usual, which the report refers to. Safe
+ * after any stage, also one that failed. */
 void job_end(struct job *job);
 
 #endif

@@ -5,7 +5,6 @@
 #include "kernels/kernel.h"
 #include "term/output_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,22 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 32 }; /* as pipeline/kernel.h has it */
+enum { NAME_BYTES = 64 };
 
 /* Takes the kernel's name from that of its file: what is before the ending. */
 static enum status take_name(const char *path, char name[NAME_BYTES], struct error *error)
 {
     const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
     const size_t length = strlen(file);
-    bool right = length > 3 && length - 3 < NAME_BYTES && strcmp(file + length - 3, ".cu") == 0;
-    for (size_t i = 0; right && i < length - 3; i++)
-        right = isalnum((unsigned char)file[i]) || file[i] == '-' || file[i] == '_';
-    if (!right)
+    const bool ends = length > 3 && strcmp(file + length - 3, ".cu") == 0;
+    snprintf(name, NAME_BYTES, "%.*s", ends ? (int)(length - 3) : 0, file);
+    if (!kernel_is_name(name) || strlen(name) + 3 != length)
         return error_set(error, STATUS_USAGE,
                          "kernel new %.200s: the file gives the kernel its name: allowed are 1 "
                          "to 31 letters, digits, - and _, and then .cu",
                          path);
-    snprintf(name, NAME_BYTES, "%.*s", (int)(length - 3), file);
     if (kernel_find(name) != NULL)
         return error_set(error, STATUS_USAGE,
                          "kernel new %.200s: %s is a kernel of pipeline's: give yours another "

@@ -29,7 +29,6 @@ enum {
 
 /* What is to be tried. */
 struct tried {
-    const struct options *options;
     const struct kernel *kernel;
     const char *library, *device;
     bool real;
@@ -189,8 +188,10 @@ static const char *fault_of(enum child_end end, struct child *child, char text[L
     else if (end == CHILD_SIGNALLED)
         snprintf(text, LINE, "it was ended by signal %d (%s)", child->code,
                  strsignal(child->code));
+    else if (end == CHILD_FLOODED)
+        snprintf(text, LINE, "it printed more than a MiB");
     else
-        snprintf(text, LINE, "it could not be run");
+        snprintf(text, LINE, "it could not be run: %s", strerror(child->code));
     return text;
 }
 
@@ -227,14 +228,26 @@ static enum child_end try_words(struct tried *tried, const char *kind, const cha
     return end;
 }
 
-static void try_named_part(struct tried *tried, char *part)
+/* Returns false where there is nothing to try it on. */
+static bool try_named_part(struct tried *tried, char *part)
 {
     char device[LINE];
     snprintf(device, sizeof device, "--device=%s", tried->device);
     char *words[] = {"/proc/self/exe",       "kernel", "check", device,
                      (char *)tried->library, part,     NULL};
+    const int told = tried->right + tried->wrong;
     try_words(tried, part, NULL, words);
+    return tried->right + tried->wrong > told;
 }
+
+/* What a kernel must be for some runs. */
+enum {
+    MAP = 1,
+    TWIN = 2,
+    FROM_FLOAT = 4,
+    TO_FLOAT = 8,
+    IN_PLACE = 16, /* its results can take the place of its input, which they do in chains */
+};
 
 /* The runs: every way, order, layout, memory and way to issue. @ is the library, in a chain; a
  * run that names none has it alone. */
@@ -242,10 +255,6 @@ static const struct sample {
     const char *options;
     unsigned asks; /* of what the kernel must be */
 } samples[] = {
-#define MAP        1u
-#define TWIN       2u
-#define FROM_FLOAT 4u
-#define TO_FLOAT   8u
     {"-n 100003 -t 13", 0},
     {"-n 100003 -t 13 --streams=1", 0},
     {"-n 100003 -t 1", 0},
@@ -264,12 +273,13 @@ static const struct sample {
     {"-n 100003 -t 13 --memory=mapped", 0},
     {"-n 100003 -t 13 --memory=pageable", 0},
     {"-n 100003 -t 13 --memory=registered", 0},
+    {"-n 100003 -t 13 --memory=managed", 0},
     {"-n 100003 -t 13 --alloc=async", 0},
     {"-n 100003 -t 13 --scatter", 0},
     {"-n 64k -t 128 --copy=2d --tile-width=16", 0},
-    {"-n 100003 -t 13 --kernel=scale,@", FROM_FLOAT},
-    {"-n 100003 -t 13 --kernel=@,sum --order=breadth", MAP | TWIN | TO_FLOAT},
-    {"-n 100003 -t 13 --kernel=@,scale,@", MAP | FROM_FLOAT | TO_FLOAT},
+    {"-n 100003 -t 13 --kernel=scale,@", FROM_FLOAT | IN_PLACE},
+    {"-n 100003 -t 13 --kernel=@,sum --order=breadth", MAP | TWIN | TO_FLOAT | IN_PLACE},
+    {"-n 100003 -t 13 --kernel=@,scale,@", MAP | FROM_FLOAT | TO_FLOAT | IN_PLACE},
 };
 
 /* Makes the words of a run, for which `text` has room. */
@@ -279,6 +289,9 @@ static void make_words(const struct tried *tried, const char *options, char *tex
     const char *library = tried->library;
     int count = 0;
     FILE *out = fmemopen(text, size, "w");
+    words[0] = NULL;
+    if (out == NULL)
+        return;
     fprintf(out, "--device=%s", tried->device);
     if (strchr(options, '@') == NULL)
         fprintf(out, "%c--kernel=%s", 0, library);
@@ -303,9 +316,11 @@ static void make_words(const struct tried *tried, const char *options, char *tex
 
 static unsigned nature(const struct kernel *kernel)
 {
-    return (kernel->shape == KERNEL_MAP ? MAP : 0) | (kernel_lacks_twin(kernel) ? 0 : TWIN) |
+    const bool reduces = kernel->shape == KERNEL_REDUCE;
+    const bool in_place = reduces || dtype_bytes(kernel->in) == dtype_bytes(kernel->out);
+    return (reduces ? 0 : MAP) | (kernel_lacks_twin(kernel) ? 0 : TWIN) |
            (kernel->in == DTYPE_F32 ? FROM_FLOAT : 0) |
-           (kernel->out == DTYPE_F32 ? TO_FLOAT : 0);
+           (kernel->out == DTYPE_F32 ? TO_FLOAT : 0) | (in_place ? IN_PLACE : 0);
 }
 
 static enum status try_runs(struct tried *tried, struct error *error)
@@ -321,7 +336,13 @@ static enum status try_runs(struct tried *tried, struct error *error)
         if ((samples[i].asks & ~nature(tried->kernel)) != 0 || end == CHILD_LATE)
             continue;
         make_words(tried, samples[i].options, text, size, words);
+        if (words[0] == NULL) {
+            free(text);
+            return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+        }
         end = try_words(tried, "run", samples[i].options, words);
+        if (end == CHILD_LATE)
+            say_untried("run", "the others: what does not end once would not end there");
     }
     free(text);
     return STATUS_OK;
@@ -346,8 +367,9 @@ static enum status try_all(struct tried *tried, struct error *error)
         say_untried("launcher", untried);
         say_untried("cost", untried);
     }
-    if (tried->real && tried->wrong == 0)
-        try_named_part(tried, "launcher");
+    if (tried->real && tried->wrong == 0 && !try_named_part(tried, "launcher"))
+        return error_set(error, STATUS_NO_DEVICE, "%s: there is no %s to try it on",
+                         tried->library, tried->device);
     const bool sound = tried->wrong == 0; /* a wrong cost makes no run wrong */
     if (tried->real && sound)
         try_named_part(tried, "cost");
@@ -367,25 +389,20 @@ static enum status try_all(struct tried *tried, struct error *error)
 enum status own_check(const struct options *options, struct error *error)
 {
     const char *library = options->words[1], *part = options->words[2];
-    struct tried tried = {.options = options, .device = options->runs[0].device};
-    char here[LINE];
-    snprintf(here, sizeof here, "%s%.400s", strchr(library, '/') == NULL ? "./" : "", library);
-    tried.library = here;
+    struct tried tried = {.device = options->runs[0].device};
     tried.kernel = kernel_own_open(library, error);
     if (tried.kernel == NULL)
         return error->status;
+    tried.library = tried.kernel->file;
     tried.real = backends_measure(tried.device) && kernel_launcher(tried.kernel) != NULL;
-    if (part != NULL) {
-        struct error why = {0};
-        const enum status status = try_part(part, tried.device, tried.kernel, &why);
-        return status == STATUS_OK ? status : error_set(error, status, "%s", why.text);
-    }
+    if (part != NULL)
+        return try_part(part, tried.device, tried.kernel, error);
     if (!tried.real && kernel_lacks_twin(tried.kernel))
         return error_set(
             error, STATUS_NO_DEVICE,
             "%s has no CPU twin, so that it takes a CUDA device to try it: name one "
             "by --device",
-            here);
+            tried.library);
     if (!tried.real && backends_measure(tried.device))
         tried.device = "sim:h200";
     else if (strcmp(tried.device, "auto") == 0)

@@ -4,6 +4,7 @@
 #include "app/beside.h"
 #include "kernels/kernel_code.h"
 #include "mpi/ranks.h"
+#include "plan/mistake.h"
 
 #include <string.h>
 
@@ -36,6 +37,12 @@ enum status untiled_check(const struct settings *settings, bool real, struct err
                          "%s has no CPU twin, and is compared with a launch of one process on "
                          "the whole array: run it without ranks",
                          blind->name);
+    if (mistake_rows[settings->mistake].loads_lazily)
+        return error_set(
+            error, STATUS_USAGE,
+            "--mistake=%s: %s has no CPU twin, and the launch that it is compared with "
+            "loads it before the run",
+            mistake_name(settings->mistake), blind->name);
     for (int i = 0; i < settings->chain_length; i++) {
         const struct kernel *kernel = settings->chain[i];
         if (kernel->gathers || kernel->place_period > 0)

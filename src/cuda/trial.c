@@ -96,7 +96,8 @@ static enum status rig_run(struct rig *rig, const struct kernel *kernel,
             STATUS_OK ||
         CUDA_CHECK(cudaMalloc((void **)&rig->memory, bytes), error) != STATUS_OK ||
         CUDA_CHECK(cudaMemcpy(rig->memory, image, bytes, cudaMemcpyHostToDevice), error) !=
-            STATUS_OK)
+            STATUS_OK ||
+        CUDA_CHECK(cudaDeviceSynchronize(), error) != STATUS_OK) /* a copy may return early */
         return error->status;
     const struct kernel_args args = {
         .in = {rig->memory + work->in[0],

@@ -86,18 +86,23 @@ void reference_adapt_host(struct machine *machine, const struct machine *device)
     }
 }
 
+/* Gives the row of a kernel, or a new one, the rates that were measured. */
+static void adapt_kernel(struct machine *machine, const struct machine_kernel *measured)
+{
+    struct machine_kernel *row = find_or_add(machine, measured->name);
+    if (row == NULL)
+        return;
+    adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
+    adapt_rate(&row->flops_per_s, measured->flops_per_s);
+}
+
 void reference_adapt(struct machine *machine, const struct machine *device)
 {
     adapt_rate(&machine->h2d_bytes_per_s, device->h2d_bytes_per_s);
     adapt_rate(&machine->d2h_bytes_per_s, device->d2h_bytes_per_s);
     adapt_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
     for (int i = 0; i < device->kernel_count; i++) {
-        const struct machine_kernel *measured = &device->kernels[i];
-        struct machine_kernel *row = find_or_add(machine, measured->name);
-        if (row == NULL)
-            continue;
-        adapt_rate(&row->bytes_per_s, measured->bytes_per_s);
-        adapt_rate(&row->flops_per_s, measured->flops_per_s);
+        adapt_kernel(machine, &device->kernels[i]);
     }
     reference_adapt_host(machine, device);
 }
@@ -105,11 +110,8 @@ void reference_adapt(struct machine *machine, const struct machine *device)
 void reference_learn(struct machine *machine, const struct machine *device)
 {
     for (int i = 0; i < device->kernel_count; i++) {
-        const struct machine_kernel *measured = &device->kernels[i];
-        if (kernel_find(measured->name) == NULL &&
-            machine_kernel_find(machine, measured->name) == NULL &&
-            machine->kernel_count < MACHINE_KERNELS_MAX)
-            machine->kernels[machine->kernel_count++] = *measured;
+        if (kernel_find(device->kernels[i].name) == NULL)
+            adapt_kernel(machine, &device->kernels[i]);
     }
 }
 

@@ -28,8 +28,8 @@ void reference_adapt(struct machine *machine, const struct machine *device);
  */
 void reference_adapt_host(struct machine *machine, const struct machine *device);
 
-/* Gives `machine`, which stands for the device, what was measured there of kernels that it does
- * not know: a user's own. Their rates in choices are then no guess. */
+/* Gives `machine`, which stands for the device, the rates that were measured there of users'
+ * own kernels, so that they are no guess in choices. */
 void reference_learn(struct machine *machine, const struct machine *device);
 
 /* Takes from `machine`, which stands for the device, what the opened device has not got: the

@@ -36,7 +36,6 @@ struct trials {
     void *in[KERNEL_INPUTS_MAX]; /* MOST elements each */
     double *value, *bound;       /* maps: of each element; reductions: of each piece */
     bool by_twin;                /* that is the twin's */
-    int done;
 };
 
 /* How one trial is made. */
@@ -166,12 +165,12 @@ static enum status check_value(const struct trials *trials, const struct trial *
         return error_set(error, STATUS_FAILED, "%s: does not write element %" PRIu64,
                          how(trial, text), i);
     return error_set(
-        error, STATUS_FAILED, "%s: gives %.9g for %s%" PRIu64 "%s, where %s gives %.9g",
-        how(trial, text), actual, reduces(trials->kernel) ? "the sum of " : "element ",
+        error, STATUS_FAILED,
+        "%s: gives %.9g for %s %" PRIu64 "%s, where %s, in pieces of %d elements, "
+        "gives %.9g",
+        how(trial, text), actual, reduces(trials->kernel) ? "the sum of" : "element",
         reduces(trials->kernel) ? trial->count : i, reduces(trials->kernel) ? " elements" : "",
-        trials->by_twin ? "the twin, in pieces of 512 elements,"
-                        : "it itself, in pieces of 512 elements,",
-        value);
+        trials->by_twin ? "the twin" : "it itself", PIECE, value);
 }
 
 /* --- what is right --- */
@@ -186,7 +185,6 @@ static enum status work(struct trials *trials, const struct trial *trial, struct
     if (status == STATUS_OK && trials->run(trials->context, trials->kernel, &image->work,
                                            image->after, image->bytes, &why) != STATUS_OK)
         status = error_set(error, why.status, "%s: %s", how(trial, text), why.text);
-    trials->done++;
     return status == STATUS_OK ? check_guards(trials, trial, image, error) : status;
 }
 
@@ -226,7 +224,7 @@ static enum status ask_itself(struct trials *trials, uint64_t first, uint64_t co
     const enum status status = work(trials, &trial, &image, error);
     for (uint64_t i = 0; status == STATUS_OK && i < results; i++) {
         value[i] = load(kernel->out, image.after + image.work.out, i);
-        bound[i] = fabs(value[i]) * kernel->tolerance;
+        bound[i] = isfinite(value[i]) ? fabs(value[i]) * kernel->tolerance : 0;
     }
     for (uint64_t i = 0; reduces(kernel) && i < count; i++)
         bound[0] += fabs(load(kernel->in, trials->in[0], first + i)) * kernel->tolerance;
@@ -249,47 +247,49 @@ static enum status know_map(struct trials *trials, struct error *error)
     return status;
 }
 
+/* What a reduction gives of some elements. */
+struct known_sum {
+    double value, bound;
+};
+
 /* Sets what the first `count` elements are together. */
-static enum status know_sum(struct trials *trials, uint64_t count, double *value, double *bound,
+static enum status know_sum(struct trials *trials, uint64_t count, struct known_sum *sum,
                             struct error *error)
 {
     enum status status = STATUS_OK;
     struct oracle_sum all = {0};
-    *value = *bound = 0;
+    *sum = (struct known_sum){0};
     for (uint64_t first = 0; first < count && status == STATUS_OK; first += PIECE) {
         const uint64_t part = count - first < PIECE ? count - first : PIECE;
         if (trials->by_twin) {
-            const struct oracle_sum sum =
+            const struct oracle_sum folded =
                 ask_twin(trials, first, part, trials->value, trials->bound);
-            oracle_sum_add(&all, &sum);
+            oracle_sum_add(&all, &folded);
             continue;
         }
         status = ask_itself(trials, first, part, trials->value, trials->bound, error);
-        *value += trials->value[0];
-        *bound += trials->bound[0];
+        sum->value += trials->value[0];
+        sum->bound += trials->bound[0];
     }
     if (trials->by_twin)
-        *value = kernel_code(trials->kernel)->oracle_result(&all, bound);
+        sum->value = kernel_code(trials->kernel)->oracle_result(&all, &sum->bound);
     else if (trials->kernel->out == DTYPE_I32) /* ints wrap around */
-        *value = (int32_t)(uint32_t)(int64_t)fmod(*value, 4294967296.0);
+        sum->value = (int32_t)(uint32_t)(int64_t)fmod(sum->value, 4294967296.0);
     return status;
 }
 
+/* Makes one trial. `sum` is what a reduction gives of its elements. */
 static enum status try_one(struct trials *trials, const struct trial *trial,
-                           struct error *error)
+                           const struct known_sum *sum, struct error *error)
 {
     struct image image;
-    double value, bound;
     enum status status = work(trials, trial, &image, error);
-    if (status == STATUS_OK && reduces(trials->kernel)) {
-        status = know_sum(trials, trial->count, &value, &bound, error);
-        if (status == STATUS_OK)
-            status = check_value(trials, trial, &image, 0, value, bound, error);
-    } else {
-        for (uint64_t i = 0; i < trial->count && status == STATUS_OK; i++)
-            status = check_value(trials, trial, &image, i, trials->value[i], trials->bound[i],
-                                 error);
-    }
+    if (status == STATUS_OK && reduces(trials->kernel))
+        status = check_value(trials, trial, &image, 0, sum->value, sum->bound, error);
+    for (uint64_t i = 0; i < trial->count && status == STATUS_OK && !reduces(trials->kernel);
+         i++)
+        status =
+            check_value(trials, trial, &image, i, trials->value[i], trials->bound[i], error);
     image_free(&image);
     return status;
 }
@@ -328,17 +328,22 @@ enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_run
     struct trials trials = {.kernel = kernel, .run = run, .context = context};
     const bool fits = !reduces(kernel) && dtype_bytes(kernel->in) == dtype_bytes(kernel->out);
     enum status status = trials_begin(&trials, error);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    *done = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && status == STATUS_OK; i++) {
+        struct known_sum sum = {0};
+        if (reduces(kernel))
+            status = know_sum(&trials, counts[i], &sum, error);
         for (int way = 0; way < 12 && status == STATUS_OK; way++) {
             const struct trial trial = {.count = counts[i],
                                         .shift = shifts[way % 3],
                                         .in_place = way / 3 % 2 == 1,
                                         .blocks = way / 6 == 0 ? blocks : 1};
-            if ((fits || !trial.in_place) && (blocks > 1 || way / 6 == 0))
-                status = try_one(&trials, &trial, error);
+            if ((trial.in_place && !fits) || (blocks == 1 && way / 6 == 1))
+                continue;
+            status = try_one(&trials, &trial, &sum, error);
+            *done += 1;
         }
     }
-    *done = trials.done;
     trials_end(&trials);
     return status;
 }
@@ -366,10 +371,10 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
     struct trials trials = {.kernel = kernel, .run = trial_on_host};
     enum status status = trials_begin(&trials, error);
     struct error first = {0};
-    double value = 0, bound = 0;
+    struct known_sum sum = {0};
     *done = 0;
     if (status == STATUS_OK && reduces(kernel))
-        status = know_sum(&trials, THREADS_COUNT, &value, &bound, error);
+        status = know_sum(&trials, THREADS_COUNT, &sum, error);
     if (status != STATUS_OK) {
         trials_end(&trials);
         return status;
@@ -382,7 +387,7 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
         struct error why = {0};
         enum status found = work(&mine, &trial, &image, &why);
         if (found == STATUS_OK && reduces(kernel))
-            found = check_value(&mine, &trial, &image, 0, value, bound, &why);
+            found = check_value(&mine, &trial, &image, 0, sum.value, sum.bound, &why);
         for (uint64_t at = 0; at < trial.count && found == STATUS_OK && !reduces(kernel); at++)
             found =
                 check_value(&mine, &trial, &image, at, mine.value[at], mine.bound[at], &why);

@@ -394,12 +394,33 @@ static enum status check_whole(const struct verification *verification, struct e
     return STATUS_OK;
 }
 
+/* Returns the sum of the sizes of all elements of the input. */
+static double sizes_of_input(const struct verification *verification)
+{
+    const struct plan *plan = verification->plan;
+    const uint64_t chunks = (plan->elements + CHUNK - 1) / CHUNK;
+    double sizes = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sizes)
+    for (uint64_t chunk = 0; chunk < chunks; chunk++) {
+        const uint64_t end = chunk + 1 < chunks ? (chunk + 1) * CHUNK : plan->elements;
+        double value[CHUNK];
+        for (uint64_t first = chunk * CHUNK, count; first < end; first += count) {
+            count = chunk_count(verification, first, end - first);
+            elements_load(verification->arrays, BUFFER_HOST_IN0, plan->chain[0]->in, first,
+                          count, value);
+            for (uint64_t i = 0; i < count; i++)
+                sizes += fabs(value[i]);
+        }
+    }
+    return sizes;
+}
+
 /* Compares the sum of a reduction's tiles with that of an untiled launch, which has been
  * rounded in another order: how much that is follows from the sizes of what is added. */
 static void judge_untiled_sum(const struct verification *verification, struct error *wrong)
 {
     const struct plan *plan = verification->plan;
-    const enum dtype in = plan->chain[0]->in, out = verification->last->out;
+    const enum dtype out = verification->last->out;
     double right, sum = 0, sizes = 0, value;
     values_load(verification->arrays->untiled, out, 1, &right);
     for (uint32_t tile = 0; tile < plan->tiles; tile++) {
@@ -407,10 +428,7 @@ static void judge_untiled_sum(const struct verification *verification, struct er
         sum += value;
         sizes += fabs(value);
     }
-    for (uint64_t i = 0; i < plan->elements; i++) {
-        elements_load(verification->arrays, BUFFER_HOST_IN0, in, i, 1, &value);
-        sizes += fabs(value);
-    }
+    sizes += sizes_of_input(verification);
     if (out == DTYPE_I32)
         sum = signed_of((uint32_t)(int64_t)fmod(sum, 4294967296.0));
     const double bound = chain_tolerance(plan) * (sizes + fabs(right));

@@ -189,7 +189,7 @@ static bool has_own_map(const struct emit_program *program)
 static void put_tolerance(FILE *out, const char *kernel, enum dtype dtype)
 {
     if (dtype == DTYPE_I32)
-        fprintf(out, "    const double tolerance = %s->tolerance;\n", kernel);
+        fprintf(out, "    const double tolerance = 0; // whole numbers are exact\n");
     else
         emit_put(out, 4, NULL,
                  "const double tolerance = %s->tolerance > 0 ? %s->tolerance : 16 * "
