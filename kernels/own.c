@@ -22,7 +22,8 @@
 
 enum {
     PLACES = 8,
-    PART = 512, /* elements that a twin is asked about at once */
+    PART =
+        509, /* elements that a twin is asked about at once: of the tile's, but for the first */
 };
 
 static struct place {
@@ -83,11 +84,18 @@ static void crashed(int number)
     raise(number);
 }
 
+static bool opened, done;
+
+void kernel_own_end(void)
+{
+    done = true;
+}
+
 /* A library that ends the program must not look like a run that went well. */
 static void ended(void)
 {
     static const char text[] = "pipeline: the library of your kernel ended the program\n";
-    if (inside.path == NULL)
+    if (!opened || done)
         return;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
         inside.path = NULL; /* nobody is left to tell */
@@ -101,7 +109,7 @@ static void watch_crashes(void)
     const struct sigaction action = {.sa_handler = crashed};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
         sigaction(signals[i], &action, NULL);
-    if (!watched && atexit(ended) == 0)
+    if (!watched && atexit(ended) == 0 && at_quick_exit(ended) == 0)
         watched = true;
 }
 
@@ -180,6 +188,15 @@ static bool has_bounds(const struct oracle *oracle, size_t first, size_t count)
     return false;
 }
 
+/* Returns how many of `all` elements are the part that begins at `first`. The first part is one
+ * element, and no other is of a size that tiles may have: what depends on a place in the tile
+ * has another place there. */
+static size_t part_at(size_t first, size_t all)
+{
+    const size_t most = first == 0 ? 1 : PART;
+    return all - first < most ? all - first : most;
+}
+
 static double farther(double bound, double value, double end)
 {
     const double distance = fabs(end - value);
@@ -190,7 +207,7 @@ static void map(const struct place *place, struct oracle *oracle, const void *se
 {
     double value[PART], low[PART], high[PART];
     for (size_t first = 0, count; first < oracle->count; first += count) {
-        count = oracle->count - first < PART ? oracle->count - first : PART;
+        count = part_at(first, oracle->count);
         const bool bounds = has_bounds(oracle, first, count);
         ask(place, oracle, first, count, 0, second, value);
         if (bounds) {
@@ -211,7 +228,7 @@ static void fold(const struct place *place, struct oracle_sum *sum, const struct
 {
     for (size_t first = 0, count; first < oracle->count; first += count) {
         double value;
-        count = oracle->count - first < PART ? oracle->count - first : PART;
+        count = part_at(first, oracle->count);
         ask(place, oracle, first, count, 0, NULL, &value);
         sum->value += value;
         sum->integer += (uint64_t)(int64_t)(place->kernel.out == DTYPE_I32 ? value : 0);
@@ -230,6 +247,8 @@ static double result(const struct place *place, const struct oracle_sum *sum, do
     if (place->kernel.out == DTYPE_I32)
         return bits <= INT32_MAX ? (double)bits : (double)bits - 4294967296.0;
     *bound = sum->bound + place->own.tolerance * (sum->magnitude + fabs(sum->value));
+    if (!isfinite(*bound)) /* then the sum is none that could be a little off */
+        *bound = 0;
     return sum->value;
 }
 
@@ -337,12 +356,16 @@ static enum status check(const char *path, const struct pipeline_kernel *own,
     return STATUS_OK;
 }
 
-/* Returns the tolerance where none is given: some roundings of a float; whole numbers are
- * exact.
- */
-static double usual_tolerance(enum dtype dtype)
+/* Returns the tolerance where none is given: some roundings of a float, or of a sum of doubles
+ * many, for its twin's sum is no better; whole numbers are exact. */
+static double usual_tolerance(const struct kernel *kernel)
 {
-    return dtype == DTYPE_F32 ? 16 * FLT_EPSILON : dtype == DTYPE_F64 ? 16 * DBL_EPSILON : 0;
+    const int roundings = kernel->shape == KERNEL_REDUCE && kernel->out == DTYPE_F64
+                              ? OWN_SUM_ROUNDINGS
+                              : OWN_ROUNDINGS;
+    return roundings * (kernel->out == DTYPE_F32   ? FLT_EPSILON
+                        : kernel->out == DTYPE_F64 ? DBL_EPSILON
+                                                   : 0);
 }
 
 static void fill(struct place *place, const struct hooks *own)
@@ -376,7 +399,7 @@ static void fill(struct place *place, const struct hooks *own)
         .launcher = place->own.launch != NULL ? &place->launcher : NULL,
     };
     if (place->own.tolerance == 0)
-        place->own.tolerance = usual_tolerance(place->kernel.out);
+        place->own.tolerance = usual_tolerance(&place->kernel);
     if (place->kernel.out == DTYPE_I32)
         place->own.tolerance = 0; /* whole numbers are exact */
     place->kernel.tolerance = place->own.tolerance;
@@ -402,6 +425,7 @@ static enum status take(struct place *place, const char *path,
 static enum status open_into(struct place *place, const char *path, struct error *error)
 {
     enter(path, "code that runs when it is opened");
+    opened = true;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     leave();
     if (library == NULL)

@@ -7,6 +7,10 @@
 
 struct pipeline_kernel;
 
+/* Roundings that a result may be off where a library names no tolerance; and a sum of doubles.
+ */
+enum { OWN_ROUNDINGS = 16, OWN_SUM_ROUNDINGS = 4096 };
+
 /* Opens the library `path` and returns its kernel, which stays for as long as the process. A
  * path without a slash is one in the present folder. NULL, and a STATUS_USAGE error that begins
  * with the path, where it is no such library. Not for several threads at once. */
@@ -18,5 +22,9 @@ const struct kernel *kernel_own_open(const char *path, struct error *error);
  * above, where `own` is no such kernel, or is one too many. */
 enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
                            struct error *error);
+
+/* Says that the program ends by itself now: an exit() before it is a library's, and fails the
+ * run. */
+void kernel_own_end(void);
 
 #endif

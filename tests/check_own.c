@@ -63,7 +63,7 @@ START_TEST(places_are_told)
 {
     ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -t 8 --gantt=none -k " OWN "PLACE.so"),
                      1);
-    assert_has(program_err, "wrong result: tile 0, element 512");
+    assert_has(program_err, "wrong result: tile 0, element 1 ");
 }
 END_TEST
 
@@ -89,6 +89,8 @@ static const struct {
     {TESTS_FOLDER "/check_own.c", "can't be opened as a library"},
     {"scale," OWN "TOTAL.so", "leaves float32, mine takes int32"},
     {OWN "TOTAL.so,scale", "leaves one value per tile"},
+    {OWN "SOFT.so -o " OWN "SOFT.so", "SOFT.so, which is read: allowed is another file"},
+    {OWN "SOFT.so --emit=" OWN "SOFT.so", "which is read: allowed is another file"},
     {OWN "DOUBLES.so,sum-double", "work in place, and mine makes float64 of float32"},
     {OWN "BLIND.so --no-data --emit=-", "mine has no CPU twin, which the program compares"},
     {"scale," OWN "DOUBLES.so", "work in place, and mine makes float64 of float32"},
@@ -143,12 +145,14 @@ static const struct {
     {"DOUBLES", 0, "float32 -> float64|ok         twin      51 trials|All 23 are right"},
     {"TOTAL", 0, "int32 -> int32, one value per tile|All 23 are right"},
     {"PLACE", 1,
-     "WRONG      twin      with 513 elements, 1 block: gives 511.556183 for element 512, "
-     "where the twin, in pieces of 512 elements, gives -0.443806291\n|not tried  run "},
+     "WRONG      twin      with 2 elements, 1 block: gives 0.511770368 for element 1, "
+     "where the twin, in pieces of 509 elements, gives -0.488229632\n|not tried  run "},
     {"WILD", 1, "with 1 element, 1 block: writes outside its output: 0 bytes behind it"},
     {"MEDDLER", 1, "with 1 element, 1 block: writes into input 0, at element 0"},
     {"LAZY", 1, "with 257 elements, 1 block: does not write element 256"},
     {"CRASH", 1, "CRASH.so: the CPU twin of your kernel crashed: Segmentation fault"},
+    {"PARITY", 1, "with 2 elements, 1 block: gives"},
+    {"QUIT", 1, "WRONG      twin      the program was ended, and not by itself"},
     {"EXIT", 1, "the library of your kernel ended the program"},
     {"NEWER", 2, ""},
     {"BLIND", 77, ""},
@@ -177,6 +181,8 @@ static const struct {
     {"kernel check x.so", "can't be opened as a library"},
     {"kernel check " OWN "AXPY.so launcher", "there is no launcher"},
     {"kernel check " OWN "SOFT.so cost -d sim:h200", "sim:h200 is a simulated machine"},
+    {"kernel check " OWN "SOFT.so -d sim:nope", "there is no machine 'nope'"},
+    {"kernel check " OWN "../own/SOFT,.so", "can't be opened"},
     {"kernel new x.c", "and then .cu"},
     {"kernel new scale.cu", "scale is a kernel of pipeline's"},
     {"kernel new none/x.cu", "none/pipeline can't be made"},
@@ -206,7 +212,8 @@ START_TEST(new_sources_work)
     ck_assert_str_eq(program_out, "");
     ck_assert_int_eq(system("echo >pipeline/kernel.h"), 0);
     ck_assert_int_eq(program_run("kernel new third.cu"), 2);
-    assert_has(program_err, "pipeline/kernel.h is there already");
+    assert_has(program_err,
+               "pipeline/kernel.h is there already, and is of another version: remove it");
     ck_assert_int_eq(system("rm -r pipeline halved.* other.cu && test ! -e third.cu"), 0);
 }
 END_TEST

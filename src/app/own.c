@@ -56,7 +56,8 @@ static enum status write_text(const char *path, const char *text, const char *na
 /* Returns true if the file is there and holds this text. */
 static bool holds(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "re");
+    struct stat about;
+    FILE *file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "re") : NULL;
     int byte = EOF;
     while (file != NULL && (byte = getc(file)) == (unsigned char)*text && *text != '\0')
         text++;
@@ -66,11 +67,11 @@ static bool holds(const char *path, const char *text)
     return same;
 }
 
-static enum status refuse_present(const char *path, struct error *error)
+static enum status refuse_present(const char *path, const char *what, struct error *error)
 {
     if (access(path, F_OK) != 0)
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE, "kernel new: %.300s is there already", path);
+    return error_set(error, STATUS_USAGE, "kernel new: %.300s is there already%s", path, what);
 }
 
 /* Writes pipeline/kernel.h, as sources include it, into the folder of `path`. One that is there
@@ -84,7 +85,8 @@ static enum status write_header(const char *path, struct error *error)
     snprintf(header, sizeof header, "%s/kernel.h", folder);
     if (holds(header, text))
         return STATUS_OK;
-    enum status status = refuse_present(header, error);
+    enum status status =
+        refuse_present(header, ", and is of another version: remove it", error);
     if (status == STATUS_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         status =
             error_set(error, STATUS_USAGE, "%.300s can't be made: %s", folder, strerror(errno));
@@ -99,7 +101,7 @@ static enum status make_new(const struct options *options, struct error *error)
         return error_set(error, STATUS_USAGE, "kernel new: the path is too long");
     enum status status = take_name(path, name, error);
     if (status == STATUS_OK)
-        status = refuse_present(path, error);
+        status = refuse_present(path, "", error);
     if (status == STATUS_OK)
         status = write_header(path, error);
     if (status == STATUS_OK)

@@ -178,8 +178,12 @@ static const char *last_line(char *text)
 /* Says why a child's end is none as it should be: NULL if it is. */
 static const char *fault_of(enum child_end end, struct child *child, char text[LINE])
 {
-    if (end == CHILD_EXITED && child->code == 0)
+    /* A library may end the program so that it looks well, but not so that it says what it
+     * would. */
+    if (end == CHILD_EXITED && child->code == 0 && child->length > 0)
         return NULL;
+    if (end == CHILD_EXITED && child->code == 0)
+        return "the program was ended, and not by itself";
     const char *line = last_line(child->errors);
     if (end == CHILD_LATE)
         snprintf(text, LINE, "it had not ended after %d s", SECONDS);
@@ -210,8 +214,13 @@ static enum child_end try_words(struct tried *tried, const char *kind, const cha
     char text[LINE];
     const enum child_end end = child_run(&child);
     const char *fault = fault_of(end, &child, text);
-    if (end == CHILD_EXITED && child.code == status_exit_code(STATUS_NO_DEVICE)) {
-        say_untried(kind, fault);
+    /* A device that lacks something, graphs perhaps, makes no kernel wrong. */
+    if (end == CHILD_EXITED &&
+        (child.code == status_exit_code(STATUS_NO_DEVICE) ||
+         (what != NULL && child.code == status_exit_code(STATUS_USAGE)))) {
+        printf("not tried  %-9s %s%s%s\n", kind, what != NULL ? what : "",
+               what != NULL ? ": " : "", fault);
+        fflush(stdout);
         free(child.output);
         return end;
     }
@@ -394,6 +403,9 @@ enum status own_check(const struct options *options, struct error *error)
     if (tried.kernel == NULL)
         return error->status;
     tried.library = tried.kernel->file;
+    if (strchr(library, ',') != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "%.300s: a path with a comma can't be named by --kernel", library);
     tried.real = backends_measure(tried.device) && kernel_launcher(tried.kernel) != NULL;
     if (part != NULL)
         return try_part(part, tried.device, tried.kernel, error);
@@ -407,5 +419,14 @@ enum status own_check(const struct options *options, struct error *error)
         tried.device = "sim:h200";
     else if (strcmp(tried.device, "auto") == 0)
         tried.device = tried.real ? "cuda:0" : "sim:h200";
+    if (!tried.real) { /* of a device that there is not, all tries would say so */
+        struct opened opened = {0};
+        const enum status status =
+            open_device(&opened, tried.device, kernel_find("scale"), error);
+        if (opened.backend != NULL)
+            opened.ops->close(opened.backend);
+        if (status != STATUS_OK)
+            return status;
+    }
     return try_all(&tried, error);
 }

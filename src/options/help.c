@@ -156,10 +156,13 @@ void options_print_topic(FILE *out, const char *topic)
 {
     const struct command_row *command = command_find(topic);
     int verdict = verdict_code_find(topic);
+    const struct option_row *option = option_find(topic);
     if (command != NULL)
         print_command(out, command);
-    else if (verdict >= 0)
+    if (command != NULL && option != NULL)
+        fputc('\n', out);
+    if (option != NULL)
+        print_option(out, option);
+    else if (command == NULL && verdict >= 0)
         print_verdict(out, &verdict_rows[verdict]);
-    else
-        print_option(out, option_find(topic));
 }

@@ -94,6 +94,10 @@ static void list_inputs(const struct command_line *line, const struct drafts *dr
         if (draft->settings.input != NULL)
             files_add(inputs, draft->settings.input, draft, OPTION_INPUT);
         add_machine(draft, inputs);
+        for (int link = 0; link < draft->settings.chain_length; link++) {
+            if (draft->settings.chain[link]->file != NULL)
+                files_add(inputs, draft->settings.chain[link]->file, draft, OPTION_KERNEL);
+        }
     }
     if (options->machine != NULL && machine_is_path(options->machine))
         files_add(inputs, options->machine, NULL, OPTION_MACHINE);

@@ -248,7 +248,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
             tried.order = i % 2 == 0 ? ORDER_DEPTH : ORDER_BREADTH;
         if (asked.layout == LAYOUT_AUTO)
             tried.layout = i / (orders ? 2 : 1) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
-        enum status status = settings_check(&tried, &why);
+        enum status status = orders || layouts ? settings_check(&tried, &why) : STATUS_OK;
         if (status == STATUS_OK)
             status = choose_rest(&tried, machine, &trial, &why);
         if (status == STATUS_NO_MEMORY)

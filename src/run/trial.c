@@ -15,7 +15,8 @@
 
 enum {
     GUARD = 4096, /* bytes on each side of an array */
-    PIECE = 512,  /* elements that are worked on at once to know what is right */
+    PIECE = 509,  /* elements that are worked on at once to know what is right: no size of a
+                    tile */
     MOST = 262147,
     THREADS_COUNT = 4099, /* elements, where many threads work at once */
     THREADS_TRIALS = 64,
@@ -157,6 +158,7 @@ static enum status check_value(const struct trials *trials, const struct trial *
     const char *out = image->after + image->work.out;
     const double actual = load(dtype, out, i);
     char text[HOW_TEXT];
+    const bool sums = reduces(trials->kernel) && dtype != DTYPE_I32;
     if (verify_is_right(dtype, value, bound, actual))
         return STATUS_OK;
     if (!trial->in_place && memcmp(out + i * dtype_bytes(dtype),
@@ -167,10 +169,11 @@ static enum status check_value(const struct trials *trials, const struct trial *
     return error_set(
         error, STATUS_FAILED,
         "%s: gives %.9g for %s %" PRIu64 "%s, where %s, in pieces of %d elements, "
-        "gives %.9g",
+        "gives %.9g%s",
         how(trial, text), actual, reduces(trials->kernel) ? "the sum of" : "element",
         reduces(trials->kernel) ? trial->count : i, reduces(trials->kernel) ? " elements" : "",
-        trials->by_twin ? "the twin" : "it itself", PIECE, value);
+        trials->by_twin ? "the twin" : "it itself", PIECE, value,
+        sums ? ": values of parts add up, and .tolerance says how far" : "");
 }
 
 /* --- what is right --- */
@@ -221,9 +224,15 @@ static enum status ask_itself(struct trials *trials, uint64_t first, uint64_t co
     const struct trial trial = {.first = first, .count = count, .blocks = 1};
     const uint64_t results = reduces(kernel) ? 1 : count;
     struct image image;
-    const enum status status = work(trials, &trial, &image, error);
+    enum status status = work(trials, &trial, &image, error);
+    const char *out = image.after + image.work.out;
+    const size_t size = dtype_bytes(kernel->out);
     for (uint64_t i = 0; status == STATUS_OK && i < results; i++) {
-        value[i] = load(kernel->out, image.after + image.work.out, i);
+        if (memcmp(out + i * size, image.before + image.work.out + i * size, size) == 0)
+            status = error_set(error, STATUS_FAILED,
+                               "with %" PRIu64 " elements: does not write element %" PRIu64,
+                               count, i);
+        value[i] = load(kernel->out, out, i);
         bound[i] = isfinite(value[i]) ? fabs(value[i]) * kernel->tolerance : 0;
     }
     for (uint64_t i = 0; reduces(kernel) && i < count; i++)
@@ -252,15 +261,15 @@ struct known_sum {
     double value, bound;
 };
 
-/* Sets what the first `count` elements are together. */
-static enum status know_sum(struct trials *trials, uint64_t count, struct known_sum *sum,
-                            struct error *error)
+/* Sets what `count` elements from `begin` on are together. */
+static enum status know_sum(struct trials *trials, uint64_t begin, uint64_t count,
+                            struct known_sum *sum, struct error *error)
 {
     enum status status = STATUS_OK;
     struct oracle_sum all = {0};
     *sum = (struct known_sum){0};
-    for (uint64_t first = 0; first < count && status == STATUS_OK; first += PIECE) {
-        const uint64_t part = count - first < PIECE ? count - first : PIECE;
+    for (uint64_t done = 0; done < count && status == STATUS_OK; done += PIECE) {
+        const uint64_t part = count - done < PIECE ? count - done : PIECE, first = begin + done;
         if (trials->by_twin) {
             const struct oracle_sum folded =
                 ask_twin(trials, first, part, trials->value, trials->bound);
@@ -332,7 +341,7 @@ enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_run
     for (size_t i = 0; i < sizeof counts / sizeof *counts && status == STATUS_OK; i++) {
         struct known_sum sum = {0};
         if (reduces(kernel))
-            status = know_sum(&trials, counts[i], &sum, error);
+            status = know_sum(&trials, 0, counts[i], &sum, error);
         for (int way = 0; way < 12 && status == STATUS_OK; way++) {
             const struct trial trial = {.count = counts[i],
                                         .shift = shifts[way % 3],
@@ -366,15 +375,22 @@ enum status trial_on_host(void *context, const struct kernel *kernel,
     return STATUS_OK;
 }
 
+/* Returns the first element of a thread's: others than another's, so that none gets what
+ * another has left. */
+static uint64_t thread_first(int i)
+{
+    return (uint64_t)i * 1013;
+}
+
 enum status trial_threads(const struct kernel *kernel, int *done, struct error *error)
 {
     struct trials trials = {.kernel = kernel, .run = trial_on_host};
     enum status status = trials_begin(&trials, error);
     struct error first = {0};
-    struct known_sum sum = {0};
+    struct known_sum sums[THREADS_TRIALS];
     *done = 0;
-    if (status == STATUS_OK && reduces(kernel))
-        status = know_sum(&trials, THREADS_COUNT, &sum, error);
+    for (int i = 0; i < THREADS_TRIALS && status == STATUS_OK && reduces(kernel); i++)
+        status = know_sum(&trials, thread_first(i), THREADS_COUNT, &sums[i], error);
     if (status != STATUS_OK) {
         trials_end(&trials);
         return status;
@@ -382,15 +398,16 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
 #pragma omp parallel for schedule(dynamic) num_threads(8)
     for (int i = 0; i < THREADS_TRIALS; i++) {
         struct trials mine = trials;
-        const struct trial trial = {.count = THREADS_COUNT, .blocks = 1};
+        const struct trial trial = {
+            .first = thread_first(i), .count = THREADS_COUNT, .blocks = 1};
         struct image image;
         struct error why = {0};
         enum status found = work(&mine, &trial, &image, &why);
         if (found == STATUS_OK && reduces(kernel))
-            found = check_value(&mine, &trial, &image, 0, sum.value, sum.bound, &why);
+            found = check_value(&mine, &trial, &image, 0, sums[i].value, sums[i].bound, &why);
         for (uint64_t at = 0; at < trial.count && found == STATUS_OK && !reduces(kernel); at++)
-            found =
-                check_value(&mine, &trial, &image, at, mine.value[at], mine.bound[at], &why);
+            found = check_value(&mine, &trial, &image, at, mine.value[trial.first + at],
+                                mine.bound[trial.first + at], &why);
         image_free(&image);
 #pragma omp critical(trial_found)
         if (found != STATUS_OK && first.status == STATUS_OK)

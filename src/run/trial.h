@@ -26,7 +26,7 @@ typedef enum status trial_runner(void *context, const struct kernel *kernel,
 
 /* Tries a kernel of the user's by `run`: at 17 numbers of elements, each at three places, with
  * `blocks` blocks and with one, and maps whose types are equally large in place as well. What
- * is right is what the CPU twin makes of pieces of at most 512 elements or, where there is no
+ * is right is what the CPU twin makes of pieces of at most 509 elements or, where there is no
  * twin, what `run` makes of those. *trials gets the number of trials. STATUS_FAILED: the error
  * says in which of them what was wrong, and its subject is the function that was tried. */
 enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_runner *run,

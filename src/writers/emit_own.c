@@ -1,6 +1,7 @@
 /* emit_own.c - kernels of users' own in a program: it opens their libraries, calls their
  * launchers, and holds the results against their CPU twins, as kernels/own.c does. */
 #include "kernels/kernel_code.h"
+#include "kernels/own.h"
 #include "writers/emit_parts.h"
 
 #include <ctype.h>
@@ -186,15 +187,16 @@ static bool has_own_map(const struct emit_program *program)
 }
 
 /* Writes how far a result may be from the twin's, as a share of it. */
-static void put_tolerance(FILE *out, const char *kernel, enum dtype dtype)
+static void put_tolerance(FILE *out, const char *kernel, enum dtype dtype, bool sums)
 {
     if (dtype == DTYPE_I32)
         fprintf(out, "    const double tolerance = 0; // whole numbers are exact\n");
     else
         emit_put(out, 4, NULL,
-                 "const double tolerance = %s->tolerance > 0 ? %s->tolerance : 16 * "
+                 "const double tolerance = %s->tolerance > 0 ? %s->tolerance : %d * "
                  "%s_EPSILON;",
-                 kernel, kernel, dtype == DTYPE_F32 ? "FLT" : "DBL");
+                 kernel, kernel, sums && dtype == DTYPE_F64 ? OWN_SUM_ROUNDINGS : OWN_ROUNDINGS,
+                 dtype == DTYPE_F32 ? "FLT" : "DBL");
 }
 
 /* Writes the function that has a map's twin work on values that may be off. */
@@ -217,7 +219,7 @@ static void put_ask(FILE *out, const struct emit_program *program)
         "        kernel->host(&work);\n"
         "    }\n",
         twin_type(dtype));
-    put_tolerance(out, "kernel", dtype);
+    put_tolerance(out, "kernel", dtype, false);
     fprintf(out, "    for (size_t i = 0; i < count; i++) {\n"
                  "        value[i] = to[0][i];\n"
                  "        const double off = fmax(fabs(to[1][i] - value[i]), fabs(to[2][i] - "
@@ -296,7 +298,7 @@ static void check_one_map(FILE *out, const struct emit_program *program)
     char name[EMIT_NAME];
     const enum dtype dtype = program->plan->chain[0]->in;
     emit_own_name(program, 0, name);
-    put_tolerance(out, name, dtype);
+    put_tolerance(out, name, dtype, false);
     put_parts(out);
     fprintf(out,
             "        %s right[PART];\n"
@@ -388,7 +390,7 @@ static void check_values(FILE *out, const struct emit_program *program)
     char name[EMIT_NAME];
     if (!whole && own)
         put_tolerance(out, emit_own_name(program, program->plan->chain_length - 1, name),
-                      last->out);
+                      last->out, true);
     else if (!whole)
         fprintf(out, "    const double tolerance = %.1g;\n",
                 emit_kernel_find(last)->error(&program->plan->params, 0));

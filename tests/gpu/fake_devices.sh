@@ -102,7 +102,7 @@ BLIND|1|: 1 of 24 tries went wrong
 BLIND|1|not tried  twin      it has none
 BLINDSUM|1|: 1 of 22 tries went wrong
 BLINDSUM|1|ok         run       -n 1009 -t 1009 --streams=8
-BLINDPLACE|1|for element 512, where it itself, in pieces of 512 elements, gives
+BLINDPLACE|1|where it itself, in pieces of 509 elements, gives
 STRAY|1|WRONG      launcher  with 1 element: writes outside its output: 8 bytes behind it
 ODD|1|WRONG      launcher  with 33 elements: gives
 FAILING|1|with 1 element: returns an error (cudaErrorFake

@@ -35,6 +35,8 @@ enum {
     STRAY,
     ODD,
     FAILING,
+    PARITY,  /* its results depend on whether the place in the tile is odd */
+    QUIT,    /* its twin ends the program, past all that watches ends */
     DOUBLES, /* its results are of another type */
 };
 
@@ -50,12 +52,16 @@ static void host(const struct pipeline_work *work)
     uint32_t sum = 0;
     if (OWN == EXIT)
         exit(0);
+    if (OWN == QUIT)
+        _Exit(0);
     if (OWN == CRASH)
         *nowhere = in[0];
     const uint64_t count = work->count - (OWN == LAZY && work->count == 257);
     for (uint64_t i = 0; i < count; i++) {
         if (SUMS)
             sum += (uint32_t)ints[i];
+        else if (OWN == PARITY)
+            out[i] = i % 2 == 0 ? in[i] : -in[i];
         else if (OWN == DOUBLES)
             ((double *)out)[i] = 0.1 * in[i];
         else if (OWN == AXPY)
