@@ -27,7 +27,7 @@ enum {
  */
 #define FASTEST 1.25
 
-/* What is to be tried. */
+/* The kernel that is tried, on which device, and how many tries went which way. */
 struct tried {
     const struct kernel *kernel;
     const char *library, *device;
@@ -249,7 +249,7 @@ static bool try_named_part(struct tried *tried, char *part)
     return tried->right + tried->wrong > told;
 }
 
-/* What a kernel must be for some runs. */
+/* Some runs ask that a kernel is this: others would be refused, and say nothing about it. */
 enum {
     MAP = 1,
     TWIN = 2,
@@ -341,7 +341,7 @@ static enum status try_runs(struct tried *tried, struct error *error)
         return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         char *words[WORDS_MAX];
-        /* What does not end once would take its minute each time. */
+        /* A kernel that does not end once would take its minute each time. */
         if ((samples[i].asks & ~nature(tried->kernel)) != 0 || end == CHILD_LATE)
             continue;
         make_words(tried, samples[i].options, text, size, words);

@@ -26,7 +26,7 @@ struct arrays {
      * `device` of the plan `dealt`, which must outlive the arrays. NULL: it has all. */
     const struct plan *dealt;
     uint32_t device;
-    /* What is right of a kernel without a CPU twin: the output of one launch on the whole
+    /* The right results of a kernel without a CPU twin: the output of one launch on the whole
      * array, in one piece; another owns it. NULL: the twins say what is right. */
     const void *untiled;
 };

@@ -27,7 +27,7 @@ static const uint32_t counts[] = {1,   2,   3,   31,  32,   33,   127,   255, 25
                                   257, 511, 512, 513, 1000, 4097, 65537, MOST};
 static const uint32_t shifts[] = {0, 1, 3}; /* elements that the arrays are behind a boundary */
 
-/* What an output holds before: a NaN, also as half a float64, or a large number. */
+/* An output holds this before the work: a NaN, also as half a float64, or a large number. */
 #define POISON UINT32_C(0x7FF5A5E1)
 
 struct trials {
@@ -256,7 +256,7 @@ static enum status know_map(struct trials *trials, struct error *error)
     return status;
 }
 
-/* What a reduction gives of some elements. */
+/* The value that a reduction is to give, and how far a right one may be from it. */
 struct known_sum {
     double value, bound;
 };
