@@ -71,6 +71,7 @@ static const struct {
     {"dry_run", dry_run_suite},
     {"emit", emit_suite},
     {"emit_own", emit_own_suite},
+    {"emit_back", emit_back_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

@@ -87,6 +87,7 @@ Suite *inputs_suite(void);
 Suite *dry_run_suite(void);
 Suite *emit_suite(void);
 Suite *emit_own_suite(void);
+Suite *emit_back_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
 Suite *environment_suite(void);

@@ -18,10 +18,12 @@ void emit_check_lines(const char *text);
 void emit_write(const char *options);
 
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
- * exit code; what it says is in the file `said`, and its calls are in calls.txt. */
+ * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording
+ * is tiles.jsonl. */
 int emit_run_on_cpu(const char *options);
 
-/* Does all of that for `options`, and holds the calls against the plan. */
+/* Does all of that for `options`, and holds the calls, and what `pipeline view` makes of the
+ * recording, against the plan. */
 void emit_check_program(const char *options);
 
 /* Copies the libraries of tests/emit/own.cu into the folder, and the header of such kernels. */

@@ -5,7 +5,9 @@
  * the record that it is for. A capture keeps the calls, and a launch of the graph does them. A
  * kernel has one thread: what its threads do to one another is not looked at here. Launches are
  * calls of launch(), which the test writes in the place of <<<>>>. Launchers of libraries are found
- * by dlsym(), which gives the program launchers of its own here, around the libraries'. */
+ * by dlsym(), which gives the program launchers of its own here, around the libraries'.
+ *
+ * tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
 #define PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
 
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "../../kernels/own_kernel.h"
+#include "tape.h"
 #include <dlfcn.h>
 
 using std::isfinite;
@@ -65,6 +68,18 @@ static inline FILE *fake_file()
     return file;
 }
 
+/* Writes the call `name` into the recording; returns true where what it does belongs there, too. */
+static bool fake_taped(const char *name)
+{
+    if (fake_capture == NULL)
+        tape_call(name);
+    return fake_capture == NULL;
+}
+static int fake_number(cudaStream_t stream)
+{
+    return stream == NULL ? 0 : stream->number + 1;
+}
+
 /* Writes a call down, and does it now or keeps it. */
 template <typename... Values>
 static void fake_call(std::function<void()> work, const char *format, Values... values)
@@ -89,23 +104,30 @@ static inline cudaError_t cudaGetLastError()
 
 /* ---- memory ---- */
 
-template <typename T> static cudaError_t cudaMallocHost(T **memory, size_t bytes)
+template <typename T> static cudaError_t fake_alloc(T **memory, size_t bytes, const char *name, const char *kind)
 {
     fake_call([] {}, "alloc %zu", bytes);
     *memory = (T *)malloc(bytes);
+    tape_memory(name, kind, (const void *)*memory, bytes);
     return *memory != NULL ? cudaSuccess : cudaErrorInvalidValue;
+}
+template <typename T> static cudaError_t cudaMallocHost(T **memory, size_t bytes)
+{
+    return fake_alloc(memory, bytes, "cudaMallocHost", "pinned");
 }
 template <typename T> static cudaError_t cudaHostAlloc(T **memory, size_t bytes, unsigned)
 {
     return cudaMallocHost(memory, bytes);
 }
-static inline cudaError_t cudaHostRegister(void *, size_t, unsigned)
+static inline cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned)
 {
+    tape_memory("cudaHostRegister", "registered", memory, bytes);
     return cudaSuccess;
 }
 
 static inline cudaError_t cudaFreeHost(void *memory)
 {
+    tape_free("cudaFreeHost", memory);
     free(memory);
     return cudaSuccess;
 }
@@ -118,7 +140,7 @@ static inline cudaError_t cudaFree(void *memory)
 /* What was not copied in is no number. */
 template <typename T> static cudaError_t cudaMalloc(T **memory, size_t bytes)
 {
-    cudaError_t error = cudaMallocHost(memory, bytes);
+    cudaError_t error = fake_alloc(memory, bytes, "cudaMalloc", "device");
     memset((void *)*memory, 0xff, bytes);
     fake_device[(const char *)*memory] = bytes;
     return error;
@@ -141,9 +163,10 @@ static inline bool fake_on_device(const void *memory, size_t bytes)
 
 /* ---- streams and events ---- */
 
-static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int priority)
 {
     *stream = new fake_stream{fake_streams++};
+    tape_stream(fake_number(*stream), *stream, priority);
     return cudaSuccess;
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -158,22 +181,30 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     event->line = fake_lines;
+    if (fake_taped("cudaEventRecord"))
+        tape_line("[\"record\",%lld,1,%d,%lld]", tape.call, fake_number(stream), tape_address(event));
     fake_call([] {}, "record %d", stream->number);
     return cudaSuccess;
 }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
     fake_call([] {}, "wait %d %d", stream->number, event->line);
+    if (fake_taped("cudaStreamWaitEvent"))
+        tape_line("[\"wait\",%lld,1,%d,%lld]", tape.call, fake_number(stream), tape_address(event));
     return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     fake_call([] {}, "sync %d", stream->number);
+    if (fake_taped("cudaStreamSynchronize"))
+        tape_line("[\"sync\",%lld,\"stream\",1,%d]", tape.call, fake_number(stream));
     return cudaSuccess;
 }
 static inline cudaError_t cudaDeviceSynchronize()
 {
     fake_call([] {}, "synchronize");
+    if (fake_taped("cudaDeviceSynchronize"))
+        tape_line("[\"sync\",%lld,\"device\",1,null]", tape.call);
     return cudaSuccess;
 }
 
@@ -185,6 +216,8 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
     const bool in = kind == cudaMemcpyHostToDevice;
     fake_call([=] { memcpy(to, from, bytes); }, "%s %d %zu", in ? "h2d" : "d2h", stream->number,
               bytes);
+    if (fake_taped("cudaMemcpyAsync"))
+        tape_copy(in, fake_number(stream), to, from, bytes);
     return fake_on_device(in ? to : from, bytes) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from,
@@ -207,21 +240,31 @@ static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
                                           cudaStream_t stream)
 {
     fake_call([=] { memset(memory, value, bytes); }, "memset %d %zu", stream->number, bytes);
+    if (fake_taped("cudaMemsetAsync"))
+        tape_set(fake_number(stream), memory, bytes);
     return fake_on_device(memory, bytes) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
                                              void *argument)
 {
     fake_call([=] { function(argument); }, "callback %d", stream->number);
+    if (fake_taped("cudaLaunchHostFunc"))
+        tape_function(fake_number(stream));
     return cudaSuccess;
 }
-static inline void launch(int, int, int, cudaStream_t stream, std::function<void()> kernel)
+static inline void launch(const char *name, const tape_words &words, int blocks, int, int,
+                          cudaStream_t stream, std::function<void()> kernel)
 {
     fake_call(kernel, "kernel %d", stream->number);
+    if (fake_taped("cudaLaunchKernel"))
+        tape_launch(fake_number(stream), name, blocks, words);
 }
-static inline void launch(int, int, std::function<void()> kernel)
+static inline void launch(const char *name, const tape_words &words, int blocks, int,
+                          std::function<void()> kernel)
 {
     fake_call(kernel, "kernel in the legacy default stream");
+    if (fake_taped("cudaLaunchKernel"))
+        tape_launch(0, name, blocks, words);
 }
 static struct pipeline_kernel fake_own[8]; /* the kernels of libraries, as these have them */
 
@@ -236,6 +279,9 @@ template <int n> static int fake_own_launch(const pipeline_work *given, void *st
         fake_call(launch, "kernel %d", ((cudaStream_t)stream)->number);
     else
         fake_call(launch, "kernel in the legacy default stream");
+    if (fake_taped("cudaLaunchKernel"))
+        tape_launch(fake_number((cudaStream_t)stream), "map", (int)work.blocks,
+                    tape_arguments(work.in[0], work.in[1], work.out));
     return code;
 }
 static inline void *fake_dlsym(void *library, const char *name)

@@ -1,0 +1,141 @@
+/* tape.h - what a program of --emit calls, as `pipeline record` would write it down on a GPU.
+ *
+ * docs/recording.md has the format. Time is a count of nanoseconds that each call and each op takes
+ * one of: ops run one after another, as they are issued. Calls that are captured into a graph, and the
+ * graph, are not written down. */
+#ifndef PIPELINE_TESTS_EMIT_TAPE_H
+#define PIPELINE_TESTS_EMIT_TAPE_H
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+static struct {
+    FILE *file;
+    long long time, call;
+    std::map<std::string, int> names; /* of kernels */
+} tape;
+
+static void tape_end()
+{
+    fprintf(tape.file, "[\"end\",%lld,\"exit\"]\n", ++tape.time);
+    fclose(tape.file);
+}
+
+__attribute__((format(printf, 1, 2))) static void tape_line(const char *format, ...)
+{
+    va_list values;
+    if (tape.file == NULL) {
+        tape.file = fopen("tiles.jsonl", "w");
+        fputs("{\"pipeline_recording\":1,\"version\":\"0\",\"program\":\"tiles\",\"pid\":2,\"parent\":1,"
+              "\"begin_ns\":0,\"driver\":13000,\"cupti\":130000,\"launch_blocking\":false,"
+              "\"connections\":null,\"lazy\":true}\n"
+              "[\"device\",0,\"a GPU\",9,0,132,2048,32,65536,233472,3]\n"
+              "[\"context\",1,0]\n"
+              "[\"stream\",1,0,1,\"legacy\",0]\n",
+              tape.file);
+        atexit(tape_end);
+    }
+    va_start(values, format);
+    vfprintf(tape.file, format, values);
+    va_end(values);
+    fputc('\n', tape.file);
+}
+
+/* Writes a call down; tape.call is its id. */
+static void tape_call(const char *name)
+{
+    tape.call++;
+    tape.time += 2;
+    tape_line("[\"call\",%lld,\"%s\",1,%lld,%lld,0]", tape.call, name, tape.time - 1, tape.time);
+}
+
+static long long tape_address(const void *memory)
+{
+    return (long long)(uintptr_t)memory;
+}
+
+static void tape_memory(const char *name, const char *kind, const void *memory, size_t bytes)
+{
+    tape_call(name);
+    tape_line("[\"memory\",\"%s\",%lld,%lld,%zu,%s]", kind, tape.time, tape_address(memory), bytes,
+              kind[0] == 'd' ? "0" : "null");
+}
+
+static void tape_free(const char *name, const void *memory)
+{
+    tape_call(name);
+    tape_line("[\"free\",%lld,%lld]", tape.time - 1, tape_address(memory));
+}
+
+/* Streams have the numbers from 1 on here: 0 is the legacy default stream. */
+static void tape_stream(int stream, const void *handle, int priority)
+{
+    tape_call("cudaStreamCreateWithPriority");
+    tape_line("[\"stream\",1,%d,%lld,\"non-blocking\",%d]", stream, tape_address(handle), priority);
+}
+
+/* Writes down what the call that tape_call() has just written asks for, and that it ran. */
+static void tape_copy(bool in, int stream, const void *to, const void *from, size_t bytes)
+{
+    tape.time += 2;
+    tape_line("[\"copy\",%lld,1,%d,%lld,%lld,%zu]", tape.call, stream, tape_address(to),
+              tape_address(from), bytes);
+    tape_line("[\"op\",%lld,\"%s\",1,%d,%lld,%lld,%zu,\"%s\",\"%s\",0]", tape.call, in ? "h2d" : "d2h",
+              stream, tape.time - 1, tape.time, bytes, in ? "pinned" : "device",
+              in ? "device" : "pinned");
+}
+
+static void tape_set(int stream, const void *memory, size_t bytes)
+{
+    tape.time += 2;
+    tape_line("[\"set\",%lld,1,%d,%lld,%zu]", tape.call, stream, tape_address(memory), bytes);
+    tape_line("[\"op\",%lld,\"memset\",1,%d,%lld,%lld,%zu,\"device\",\"device\",0]", tape.call, stream,
+              tape.time - 1, tape.time, bytes);
+}
+
+static void tape_function(int stream)
+{
+    tape.time += 2;
+    tape_line("[\"function\",%lld,1,%d,%lld,%lld]", tape.call, stream, tape.time - 1, tape.time);
+}
+
+typedef std::vector<const void *> tape_words; /* the addresses among a kernel's arguments */
+
+static void tape_launch(int stream, const std::string &name, int blocks, const tape_words &words)
+{
+    std::string list;
+    for (const void *address : words)
+        list += (list.empty() ? "" : ",") + std::to_string(tape_address(address));
+    if (tape.names.count(name) == 0) {
+        const int id = (int)tape.names.size();
+        tape.names[name] = id;
+        tape_line("[\"name\",%d,\"%s\"]", id, name.c_str());
+    }
+    tape.time += 2;
+    tape_line("[\"launch\",%lld,1,%d,[%s]]", tape.call, stream, list.c_str());
+    tape_line("[\"kernel\",%lld,1,%d,%lld,%lld,%d,%d,256,16,0,0]", tape.call, stream, tape.time - 1,
+              tape.time, tape.names[name], blocks);
+}
+
+template <typename T> static void tape_word(tape_words &words, const T &value)
+{
+    if constexpr (std::is_pointer_v<std::decay_t<T>>)
+        words.push_back((const void *)value);
+    else
+        (void)words, (void)value;
+}
+
+/* Returns the addresses among `values`. */
+template <typename... Values> static tape_words tape_arguments(const Values &...values)
+{
+    tape_words words;
+    (tape_word(words, values), ...);
+    return words;
+}
+
+#endif
