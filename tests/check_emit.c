@@ -144,25 +144,37 @@ START_TEST(nvcc_takes_all_programs)
 }
 END_TEST
 
+enum { MANY_SECONDS = 1200 }; /* all settings' programs are compiled */
+
 Suite *emit_suite(void)
 {
     Suite *suite = suite_create("emit");
     TCase *all = tcase_create("all");
-    const bool deep = test_cases(1) > 1;
-    tcase_set_timeout(all, 600);
+    tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, a_simple_program_fits_on_a_slide);
     tcase_add_test(all, loops_are_as_people_write_them);
     tcase_add_loop_test(all, what_is_refused, 0, 12);
     tcase_add_test(all, several_go_to_standard_output);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
-    if (deep)
-        tcase_add_test(all, all_calls_are_their_plans);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 5);
-        if (deep)
+        if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+/* Apart from the others, to be run beside them. */
+Suite *emit_calls_suite(void)
+{
+    Suite *suite = suite_create("emit_calls");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, MANY_SECONDS);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    if (test_cases(1) > 1)
+        tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);
     return suite;
 }

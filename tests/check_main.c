@@ -70,6 +70,7 @@ static const struct {
     {"inputs", inputs_suite},
     {"dry_run", dry_run_suite},
     {"emit", emit_suite},
+    {"emit_calls", emit_calls_suite},
     {"emit_own", emit_own_suite},
     {"emit_back", emit_back_suite},
     {"sweep", sweep_suite},

@@ -86,6 +86,7 @@ Suite *escapes_suite(void);
 Suite *inputs_suite(void);
 Suite *dry_run_suite(void);
 Suite *emit_suite(void);
+Suite *emit_calls_suite(void);
 Suite *emit_own_suite(void);
 Suite *emit_back_suite(void);
 Suite *html_suite(void);

@@ -77,8 +77,7 @@ deep_steps() {
     step asan-build run_make O="$build/asan" ASAN=1 NVCC= LAB= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
-    step replan env PIPELINE_TESTS=deep CK_RUN_SUITE=replan "$build/check"
-    step emit env PIPELINE_TESTS=deep CK_RUN_SUITE=emit "$build/check"
+    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" emit emit_calls replan
     step hostile "$build/hostile" --seed=2 --inputs=6000
     step asan-hostile "$build/hostile" --seed=3 --inputs=1200 --program="$build/asan/pipeline"
     # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
