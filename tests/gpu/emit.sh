@@ -9,7 +9,8 @@
 # All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles, but of 30 and 31 tiles.
-# SETTINGS is another file of settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
+# SETTINGS is another file of settings. With RECORD=yes each program is recorded, too, by `pipeline record`,
+# and its last run compared with the plan: "back OPS EDGES" is behind the settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
 set -u
 
@@ -71,6 +72,27 @@ one() {
     awk -v own="$own" '{ printf "%10.3f %10.3f %6.2f ", $1, own, $1 / own }' said
 }
 
+# Takes the last run out of the plan of a recording: what lies between calls that wait for the device.
+# shellcheck disable=SC2016 # awk's own
+last_run='/^ *{"kind":/ { print }
+    !/^ *{"id":/ { next }
+    /"name":"sync device"/ { if (works) kept = run; run = ""; works = 0; next }
+    { run = run $0 "\n"; works += /"kind":"kernel"/ }
+    END { printf "%s", works ? run : kept }'
+
+# back LINE OPTIONS...: records the program, and prints how much of the plan came back; fails unless all did.
+back() {
+    graph=0
+    case "$*" in *--issue=graph*) graph=1 ;; esac
+    line=$1
+    shift
+    "$program" record -q -o "$line.jsonl" "./tiles-$line" >said 2>&1 || { cat said; return 1; }
+    "$program" -q --dry-run --format=json --device=cuda -n "$(elements "$wanted" "$@")" "$@" >ours.json || return 1
+    "$program" view -q --dry-run --format=json "$line.jsonl" | awk "$last_run" >theirs.json
+    printf 'back '
+    awk -v graph=$graph -f "$root/tests/gpu/record_roundtrip.awk" ours.json theirs.json
+}
+
 total=0
 failed=0
 ratios=
@@ -78,14 +100,16 @@ printf '%10s %10s %6s  %s\n' "emitted ms" "own ms" ratio settings
 while read -r options; do
     total=$((total + 1))
     : >said
+    came=
     # shellcheck disable=SC2086 # a word for each option
-    if line=$(PIPELINE_NO_RATES=1 one $total $options </dev/null 2>&1); then
-        echo "$line $options"
-        ratios="$ratios $(echo "$line" | awk '{ print $3 }')"
+    if row=$(PIPELINE_NO_RATES=1 one $total $options </dev/null 2>&1) &&
+        came=$([ -z "${RECORD:-}" ] || PIPELINE_NO_RATES=1 back $total $options </dev/null 2>&1); then
+        echo "$row $options $came"
+        ratios="$ratios $(echo "$row" | awk '{ print $3 }')"
     else
         failed=$((failed + 1))
         echo "FAILED: $options"
-        echo "$line"
+        echo "$row $came"
     fi
 done <settings.txt
 # shellcheck disable=SC2086 # a word for each ratio
