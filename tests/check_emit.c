@@ -24,6 +24,8 @@ START_TEST(calls_are_the_plan)
                                        "-t 32 -s 4 --issue=graph -k scale,sum",
                                        "-t 20 -s 2 --issue=batch --batch=8 -k wave",
                                        "-t 31 -s 4 --mistake=sync-in-loop",
+                                       "-t 7 -s 3 -k scan",
+                                       "-t 7 -s 3 -k scan-exclusive --carry=callback",
                                        "-t 16 -s 3 --layout=stage --mistake=legacy-stream"};
     emit_check_program(some[_i]);
 }
@@ -71,6 +73,9 @@ START_TEST(loops_are_as_people_write_them)
                                  "--callbacks --emit=-"),
                      0);
     assert_shown(program_out, "{0, -1}|cudaHostRegister|cudaLaunchHostFunc(stream[slot]");
+    ck_assert_int_eq(program_run("-d sim:h200 -k scan --carry=sync --emit=-"), 0);
+    assert_shown(program_out, "if (tile > 0) // |computed[(tile - 1) % STREAMS], 0)|"
+                              "if (tile + 1 < TILES) { // |feed_next, &sums[tile]));");
 }
 END_TEST
 
@@ -78,8 +83,9 @@ END_TEST
 START_TEST(what_is_refused)
 {
     static const char *const cases[][2] = {
-        {"-k scan", "the kernel scan can't"},
-        {"-k scan", "allowed are scale, wave,"},
+        {"-k transpose-naive", "allowed are scale, wave,"},
+        {"-k scan,sum-int", "the kernel scan can't be written as a program in a chain"},
+        {"-k scan --carry=callback --issue=batch --batch=4 -n 1M -t 64", "--carry"},
         {"-k transpose-naive", "the kernel transpose-naive can't"},
         {"--ways=4 --cpu-share=0.5", "--ways=4"},
         {"--mistake=lazy-loading", "--mistake=lazy-loading"},
@@ -128,9 +134,12 @@ static void check_nvcc(const char *options)
 
 START_TEST(nvcc_takes_programs)
 {
-    static const char *const some[] = {"-t 32 -s 4", "-t 31 -s 3 --layout=stage -k scale,sum",
+    static const char *const some[] = {"-t 32 -s 4",
+                                       "-t 31 -s 3 --layout=stage -k scale,sum",
                                        "-t 16 -s 4 -k wave --ways=2 --issue=graph",
-                                       "-t 16 -s 4 -n 1G", "-t 31 -s 4 -n 1G -k wave"};
+                                       "-t 16 -s 4 -n 1G",
+                                       "-t 31 -s 4 -n 1G -k wave",
+                                       "-t 31 -s 4 -k scan --carry=callback"};
     check_nvcc(some[_i]);
 }
 END_TEST
@@ -154,10 +163,10 @@ Suite *emit_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, a_simple_program_fits_on_a_slide);
     tcase_add_test(all, loops_are_as_people_write_them);
-    tcase_add_loop_test(all, what_is_refused, 0, 12);
+    tcase_add_loop_test(all, what_is_refused, 0, 13);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 5);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 6);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
@@ -172,7 +181,7 @@ Suite *emit_calls_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 9);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);

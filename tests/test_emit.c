@@ -18,7 +18,7 @@
 #define LIBRARIES     BUILD_FOLDER "/tests/emit/"
 #define HEADER        TESTS_FOLDER "/../kernels/own_kernel.h"
 #define COMPILE                                                                                \
-    "c++ -std=c++17 -O1 -w -ffp-contract=off -I " TESTS_FOLDER                                 \
+    "c++ -std=c++17 -O1 -w -pthread -ffp-contract=off -I " TESTS_FOLDER                        \
     "/emit -include cuda_runtime.h -o tiles tiles.cpp 2>err"
 
 enum { LINES_MAX = 1 << 16, CALL_TEXT = 48 };
@@ -40,12 +40,14 @@ int emit_read_settings(void)
 }
 
 /* Returns how many elements to take for `options`: a multiple of the tiles, but of 30 and 31
- * tiles, which are to be of two sizes. */
+ * tiles, which are to be of two sizes. A scan has several blocks to each tile, so that they
+ * have to tell one another. */
 static int elements_for(const char *options)
 {
-    enum { EACH = 100, UNEVEN = 4099 };
+    enum { EACH = 100, UNEVEN = 4099, SCAN = 250 };
     const int tiles = atoi(strstr(options, "-t ") + 3);
-    return tiles == 30 || tiles == 31 ? UNEVEN : EACH * tiles;
+    const int elements = tiles == 30 || tiles == 31 ? UNEVEN : EACH * tiles;
+    return strstr(options, "-k scan") != NULL ? SCAN * elements : elements;
 }
 
 void emit_check_lines(const char *text)

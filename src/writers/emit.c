@@ -29,6 +29,14 @@ static enum status check_kernels(const struct emit_program *program, struct erro
                              "--emit: the kernel %s can't be written as a program: allowed "
                              "are %s",
                              plan->chain[i]->name, emit_kernel_names(names));
+        if (plan->chain[i]->shape == KERNEL_SCAN && plan->chain_length > 1)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't be written as a program in a chain: "
+                             "allowed is --kernel=%s alone",
+                             plan->chain[i]->name, plan->chain[i]->name);
+        if (plan->chain[i]->shape == KERNEL_SCAN && plan->batch > 1 &&
+            program->settings->carry != CARRY_DEVICE)
+            return refuse(error, "a scan in batches with a carry by way of the host (--carry)");
         if (kernel->by_place && !program->even)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s asks for tiles of one size: allowed are "
@@ -277,6 +285,8 @@ static void put_variables(FILE *out, const struct emit_program *program)
             "    %s part[BLOCKS];\n"
             "} *d_found;\n",
             emit_kernel_find(reduction)->part);
+    if (emit_scan(program) != NULL)
+        emit_scan_variables(out, program);
     if (emit_has_own(program))
         emit_own_variables(out, program);
     if (emit_deals_streams(program))
@@ -360,6 +370,8 @@ static bool put_body(FILE *out, const struct emit_program *program)
 {
     put_variables(out, program);
     emit_kernels(out, program);
+    if (emit_scan(program) != NULL)
+        emit_scan_kernel(out, program);
     if (emit_has_own(program))
         emit_own_functions(out, program);
     put_batch_copies(out, program);

@@ -90,6 +90,8 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     if (kernel->shape == KERNEL_REDUCE)
         snprintf(found, sizeof found, program->slots == 1 ? ", d_found" : ", d_found + %s",
                  emit_slot_name(program));
+    if (kernel->shape == KERNEL_SCAN)
+        emit_scan_arguments(program, found);
     emit_put(out, inner, legacy ? "the mistake: no stream is named" : NULL,
              "%s<<<%s, THREADS%s%s>>>(%s%s%s, %s%s, %s%s);", emit_function_name(kernel, name),
              emit_blocks_name(program, link, blocks), legacy ? "" : ", 0, ",
@@ -114,6 +116,9 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
             const char *before = length > 0 ? ", and for the" : "for the";
             if (whose == EMIT_LAST)
                 snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
+            else if (whose == EMIT_AHEAD)
+                snprintf(text + length, EMIT_LINE - length, "%s next %s's kernel", before,
+                         emit_index_name(program));
             else
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
                          whose == EMIT_BEFORE ? " next" : "", emit_stage_words(program, stage),
@@ -131,6 +136,10 @@ static const char *why_wait(const struct emit_program *program, const struct emi
     const bool copy_out = stage == program->stage_count - 1;
     if (item->whose == EMIT_LAST)
         return "2-way: kernels begin when all is there";
+    if (item->whose == EMIT_AHEAD)
+        return program->settings->carry == CARRY_DEVICE
+                   ? "the scan goes on from the sum that the tile ahead leaves"
+                   : "by then the host has added the sum of the tile ahead";
     if (item->whose == EMIT_OWN)
         return copy_out ? "the copy takes what the kernel leaves"
                         : "the kernel reads what the copy brings";
@@ -149,6 +158,7 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
     if (item->kind == OP_RECORD) {
         add_waiters(program, item->event_stage, EMIT_LAST, why);
         add_waiters(program, item->event_stage, EMIT_OWN, why);
+        add_waiters(program, item->event_stage, EMIT_AHEAD, why);
         add_waiters(program, item->event_stage, EMIT_BEFORE, why);
     } else {
         snprintf(why, sizeof why, "%s", why_wait(program, item, stage));
@@ -179,6 +189,15 @@ static void condition(const struct emit_program *program, const struct emit_item
     text[0] = '\0';
     if (item->from == 0 && item->to == batches)
         return;
+    if (item->from == 1 && item->to == batches &&
+        (item->carries || item->whose == EMIT_AHEAD)) {
+        snprintf(text, EMIT_LINE, "%s > 0", index);
+        return;
+    }
+    if (item->from == 0 && item->to + 1 == batches) {
+        snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
+        return;
+    }
     if (item->to == item->from + 1 && item->to == batches && item->from > 0) {
         snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
         return;
@@ -238,6 +257,10 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
     char text[EMIT_LINE], stream[EMIT_TEXT];
     const char *in = emit_stream_name(program, stage, stream);
     condition(program, item, text);
+    if (item->carries) {
+        emit_put_carry(out, indent, program, stage, item, text);
+        return;
+    }
     switch (item->kind) {
     case OP_H2D:
         for (int input = 0; input < emit_inputs(program); input++)
@@ -274,10 +297,7 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
 /* Calls for each event that is recorded. */
 static void each_event(FILE *out, const struct emit_program *program, bool declares)
 {
-    const char *slots = program->slots == 1          ? "1"
-                        : emit_shares_slots(program) ? emit_slots_name(program)
-                        : emit_in_batches(program)   ? "BATCHES"
-                                                     : "TILES";
+    const char *slots = program->slots == 1 ? "1" : emit_slot_count(program);
     for (uint32_t stage = 0; stage < program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
             const struct emit_item *item = &program->stages[stage].items[i];

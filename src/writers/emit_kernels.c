@@ -186,6 +186,8 @@ static const struct emit_kernel rows[] = {
      REDUCTION("finite", "float", "unsigned", "unsigned long long", "!isfinite(in[i])",
                "mine == 0"),
      "unsigned long long", NULL, NULL, false, NULL},
+    {"scan", NULL, NULL, NULL, NULL, false, NULL},
+    {"scan-exclusive", NULL, NULL, NULL, NULL, false, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -253,7 +255,7 @@ void emit_kernels(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
-        if (kernel == NULL || stood_before(plan, i))
+        if (kernel == NULL || kernel->source == NULL || stood_before(plan, i))
             continue;
         fprintf(out, "%s\n", kernel->source);
         if (kernel->cpu != NULL && !is_scale(plan))

@@ -8,9 +8,12 @@
 
 enum { NO_STAGE = UINT32_MAX };
 
-/* Returns the stage that an op is the work of; NO_STAGE for events and callbacks. */
+/* Returns the stage that an op is the work of; NO_STAGE for events, callbacks and what carries
+ * a scan. */
 static uint32_t work_stage(const struct emit_program *program, const struct op *op)
 {
+    if (emit_op_carries(op))
+        return NO_STAGE;
     if (op->kind == OP_H2D)
         return 0;
     if (op->kind == OP_KERNEL)
@@ -20,6 +23,13 @@ static uint32_t work_stage(const struct emit_program *program, const struct op *
 
 /* --- reading the stages off the ops --- */
 
+/* Returns how early an item comes in its stage: waits come before what waits, and with them
+ * what is copied in for a scan. */
+static int turn(const struct emit_item *item)
+{
+    return item->kind == OP_WAIT ? 0 : item->kind == OP_H2D && item->carries ? 1 : 2;
+}
+
 /* Adds that batch step.batch has such an item in its stage. */
 static bool add_item(struct emit_program *program, struct emit_step step,
                      struct emit_item wanted)
@@ -28,7 +38,7 @@ static bool add_item(struct emit_program *program, struct emit_step step,
     for (int i = 0; i < stage->item_count; i++) {
         struct emit_item *item = &stage->items[i];
         if (item->kind != wanted.kind || item->event_stage != wanted.event_stage ||
-            item->whose != wanted.whose)
+            item->whose != wanted.whose || item->carries != wanted.carries)
             continue;
         if (item->to != step.batch && item->to != step.batch + 1)
             return false;
@@ -40,19 +50,21 @@ static bool add_item(struct emit_program *program, struct emit_step step,
     wanted.from = step.batch;
     wanted.to = step.batch + 1;
     int place = stage->item_count++;
-    for (; wanted.kind == OP_WAIT && place > 0 && stage->items[place - 1].kind != OP_WAIT;
-         place--)
-        stage->items[place] = stage->items[place - 1]; /* waits come before what waits */
+    for (; place > 0 && turn(&stage->items[place - 1]) > turn(&wanted); place--)
+        stage->items[place] = stage->items[place - 1];
     stage->items[place] = wanted;
     return true;
 }
 
 /* Says whose event a batch waits for. */
-static bool find_whose(const struct emit_program *program, uint32_t batch,
+static bool find_whose(const struct emit_program *program, struct emit_step waits,
                        struct emit_step recorded, enum emit_whose *whose)
 {
+    const uint32_t batch = waits.batch;
     if (program->settings->ways == 2 && recorded.stage == 0)
         *whose = EMIT_LAST;
+    else if (recorded.stage == waits.stage && recorded.batch + 1 == batch)
+        *whose = EMIT_AHEAD;
     else if (recorded.batch == batch)
         *whose = EMIT_OWN;
     else if (recorded.batch + program->slots == batch)
@@ -68,10 +80,20 @@ static uint32_t work_of(const struct emit_program *program, uint32_t at)
 {
     const struct plan *plan = program->plan;
     const enum op_kind kind = plan->ops[at].kind;
-    const bool forwards = kind == OP_WAIT || kind == OP_ALLOC || kind == OP_MEMSET;
+    const bool forwards = kind == OP_WAIT || kind == OP_ALLOC || kind == OP_MEMSET ||
+                          (kind == OP_H2D && emit_op_carries(&plan->ops[at]));
     while (at < plan->op_count && work_stage(program, &plan->ops[at]) == NO_STAGE)
         at = forwards ? at + 1 : at - 1; /* before op 0 it wraps beyond them all */
     return at;
+}
+
+/* Returns true if op `at` is on a scan's way by the host; a wait of the host is if it comes
+ * behind another one that is. */
+static bool carries(const struct emit_program *program, uint32_t at)
+{
+    const struct op *ops = program->plan->ops;
+    return emit_op_carries(&ops[at]) ||
+           (ops[at].kind == OP_SYNC && at > 0 && emit_op_carries(&ops[at - 1]));
 }
 
 static bool read_op(struct emit_program *program, uint32_t at, struct emit_step *recorded)
@@ -81,8 +103,8 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
     const uint32_t work = work_of(program, at);
     if (work >= plan->op_count || op->tile < 0)
         return false;
-    struct emit_item item = {.kind = op->kind};
-    if (op->kind == OP_CALLBACK)
+    struct emit_item item = {.kind = op->kind, .carries = carries(program, at)};
+    if (op->kind == OP_CALLBACK && !item.carries)
         program->sleep_ns = op->callback.sleep_ns;
     if (op->kind == OP_KERNEL && op->kernel.blocks > program->blocks[op->kernel.link])
         program->blocks[op->kernel.link] = op->kernel.blocks;
@@ -95,7 +117,7 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
             item.whose = EMIT_LAST;
     } else if (op->kind == OP_WAIT) {
         item.event_stage = recorded[op->event.event].stage;
-        if (!find_whose(program, step.batch, recorded[op->event.event], &item.whose))
+        if (!find_whose(program, step, recorded[op->event.event], &item.whose))
             return false;
     }
     return add_item(program, step, item);

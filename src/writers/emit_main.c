@@ -154,16 +154,15 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     if (before[0] != ' ' || before[1] == '\0')
         fprintf(out, "\n");
     if (values && emit_reduction(program)->file == NULL) {
-        const char *slots = program->slots == 1          ? ""
-                            : emit_shares_slots(program) ? emit_slots_name(program)
-                            : program->plan->batch > 1   ? "BATCHES"
-                                                         : "TILES";
+        const char *slots = emit_slot_count(program);
         const char *times = slots[0] != '\0' ? " * " : "";
         fprintf(out,
                 "    CHECK(cudaMalloc(&d_found, %s%ssizeof(scratch)));\n"
                 "    CHECK(cudaMemset(d_found, 0, %s%ssizeof(scratch)));\n",
                 slots, times, slots, times);
     }
+    if (emit_scan(program) != NULL)
+        emit_scan_memory(out, program);
 }
 
 /* --- streams --- */
@@ -419,6 +418,8 @@ void emit_main(FILE *out, const struct emit_program *program)
     put_runs(out, program);
     if (emit_has_own(program))
         emit_own_check(out, program);
+    else if (emit_scan(program) != NULL)
+        emit_scan_check(out, program);
     else
         emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))

@@ -31,7 +31,8 @@ bool emit_has(const struct emit_program *program, enum op_kind kind)
 {
     for (uint32_t stage = 0; stage < program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
-            if (program->stages[stage].items[i].kind == kind)
+            const struct emit_item *item = &program->stages[stage].items[i];
+            if (item->kind == kind && !item->carries)
                 return true;
         }
     }
@@ -49,6 +50,15 @@ bool emit_shares_slots(const struct emit_program *program)
         program->plan->memory != MEMORY_MAPPED || program->plan->chain_length > 1;
     return program->slots > 1 && program->slots < program->batches &&
            (memory || emit_deals_streams(program));
+}
+
+const char *emit_slot_count(const struct emit_program *program)
+{
+    if (program->slots == 1)
+        return "";
+    if (emit_shares_slots(program))
+        return emit_slots_name(program);
+    return emit_in_batches(program) ? "BATCHES" : "TILES";
 }
 
 const char *emit_wave_name(const struct emit_program *program)
@@ -85,21 +95,34 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
     return text;
 }
 
+/* Returns the slot of the batch ahead of the loop's. */
+static const char *slot_ahead(const struct emit_program *program, char text[EMIT_NAME])
+{
+    if (emit_shares_slots(program))
+        snprintf(text, EMIT_NAME, "(%s - 1) %% %s", emit_index_name(program),
+                 emit_slots_name(program));
+    else
+        snprintf(text, EMIT_NAME, "%s - 1", emit_index_name(program));
+    return text;
+}
+
 /* Returns the event that a stage's end is. */
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, char text[EMIT_TEXT])
 {
-    char kernel[EMIT_NAME];
+    char kernel[EMIT_NAME], ahead[EMIT_NAME];
+    const char *slot = emit_slot_name(program);
     const uint32_t out = program->stage_count - 1;
     const char *name = stage == 0 ? "copied_in" : stage == out ? "copied_out" : "computed";
     if (whose == EMIT_LAST)
         snprintf(text, EMIT_TEXT, "all_copied_in");
     else if (stage > 0 && stage + 1 < out)
         snprintf(text, EMIT_TEXT, "%s_done[%s]",
-                 emit_function_name(program->plan->chain[stage - 1], kernel),
-                 emit_slot_name(program));
+                 emit_function_name(program->plan->chain[stage - 1], kernel), slot);
+    else if (whose == EMIT_AHEAD)
+        snprintf(text, EMIT_TEXT, "%s[%s]", name, slot_ahead(program, ahead));
     else
-        snprintf(text, EMIT_TEXT, "%s[%s]", name, emit_slot_name(program));
+        snprintf(text, EMIT_TEXT, "%s[%s]", name, slot);
     return text;
 }
 

@@ -3,6 +3,7 @@
  *   emit_loops.c    finds the loops in a plan
  *   emit_prove.c    proves that they give its ops
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
+ *   emit_scan.c     scans, and what they carry from tile to tile
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
@@ -20,6 +21,7 @@ enum emit_whose {
     EMIT_OWN,    /* the same batch */
     EMIT_BEFORE, /* the one that had the slot before */
     EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
+    EMIT_AHEAD,  /* the one ahead of it, whose sum a scan goes on from */
 };
 
 /* Something that a stage does with each of the batches [from, to). */
@@ -27,6 +29,7 @@ struct emit_item {
     enum op_kind kind;
     uint32_t event_stage; /* OP_RECORD, OP_WAIT: the stage whose end the event stands for */
     enum emit_whose whose;
+    bool carries; /* OP_H2D, OP_D2H, OP_CALLBACK, OP_SYNC: a part of a scan's way by the host */
     uint32_t from, to;
 };
 
@@ -106,7 +109,7 @@ bool emit_has_word(const char *text, const char *word);
 /* One kernel as a reader may have it. */
 struct emit_kernel {
     const char *name;   /* in kernels.def */
-    const char *source; /* the CUDA kernel */
+    const char *source; /* the CUDA kernel; NULL: a scan */
     const char *part;   /* reductions: the type that a block's part of the result has */
     const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
     /* Returns how far a result may be from the reference, if what goes in is off by `before`.
@@ -142,6 +145,32 @@ void emit_kernels(FILE *out, const struct emit_program *program);
 void emit_bounds(FILE *out, const struct emit_program *program);
 void emit_check(FILE *out, const struct emit_program *program);
 
+/* --- emit_scan.c --- */
+
+/* Returns the scan that is the chain, or NULL. */
+const struct kernel *emit_scan(const struct emit_program *program);
+
+/* Returns true if a copy or a callback is on the way of a scan's carry by the host. */
+bool emit_op_carries(const struct op *op);
+
+/* Return true if what a scan's kernel works on beside its elements, and what a copy, a callback
+ * or a wait of the host that carries it works on, is where the program has it. */
+bool emit_scan_fits(const struct emit_program *program, const struct op *op);
+bool emit_carry_fits(const struct emit_program *program, const struct op *op);
+
+/* Writes a copy, a callback or a wait of the host that carries a scan; `when`: on which
+ * condition. */
+void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                    const struct emit_item *item, const char *when);
+
+/* Write what a scan works on beside its elements, as arguments of a launch; those variables;
+ * their memory; the kernel; and the check of the result in main(), which counts in `wrong`. */
+const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_NAME]);
+void emit_scan_variables(FILE *out, const struct emit_program *program);
+void emit_scan_memory(FILE *out, const struct emit_program *program);
+void emit_scan_kernel(FILE *out, const struct emit_program *program);
+void emit_scan_check(FILE *out, const struct emit_program *program);
+
 /* --- emit_own.c --- */
 
 /* Elements that a CPU twin gets at once in the check. Hardly a tile has so many. */
@@ -174,7 +203,7 @@ enum { EMIT_TEXT = 96, EMIT_LINE = 512 };
 bool emit_deals_streams(const struct emit_program *program);
 bool emit_streams_by_stage(const struct emit_program *program);
 
-/* Returns true if any batch does that. */
+/* Returns true if any batch does that, but to carry a scan. */
 bool emit_has(const struct emit_program *program, enum op_kind kind);
 
 /* Returns true if batches take their slots in turn, so that the loops have a variable for it.
@@ -183,6 +212,9 @@ bool emit_shares_slots(const struct emit_program *program);
 
 /* Returns true if batches are of several tiles. */
 bool emit_in_batches(const struct emit_program *program);
+
+/* Returns how many slots there are as the program has it: a name, or "" for one. */
+const char *emit_slot_count(const struct emit_program *program);
 
 /* Return the names of the loops' variable; of the slot of its batch, which is a variable or 0;
  * and of the constants that are the slots and the batches of a wave. */

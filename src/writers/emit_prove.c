@@ -133,6 +133,8 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
         if (plan->chain[link]->inputs == 2 &&
             (ranges->in[1].buffer != second || !range_fits(program, &ranges->in[1], tiles)))
             return false;
+        if (plan->chain[link]->shape == KERNEL_SCAN && !emit_scan_fits(program, op))
+            return false;
     }
     return true;
 }
@@ -156,8 +158,9 @@ static bool walk_event(struct walk *walk, const struct emit_item *item, struct e
     const struct op *op = take_op(walk, item->kind, step, tiles);
     if (op == NULL)
         return false;
+    const uint32_t owner = item->whose == EMIT_AHEAD ? step.batch - 1 : step.batch;
     uint32_t *latest = &walk->latest[event_place(program, item->event_stage, item->whose,
-                                                 step.batch % program->slots)];
+                                                 owner % program->slots)];
     if (item->kind == OP_RECORD)
         *latest = walk->recorder[op->event.event] = op->id;
     return *latest == walk->recorder[op->event.event];
@@ -197,9 +200,18 @@ static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles ti
                (uint64_t)emit_inputs(walk->program) * count * dtype_bytes(plan->chain[0]->in);
 }
 
+static bool walk_carry(struct walk *walk, const struct emit_item *item, struct emit_step step,
+                       struct tiles tiles)
+{
+    const struct op *op = take_op(walk, item->kind, step, tiles);
+    return op != NULL && emit_carry_fits(walk->program, op);
+}
+
 static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
     const struct tiles tiles = plan_batch(walk->program->plan, step.batch);
+    if (item->carries)
+        return walk_carry(walk, item, step, tiles);
     switch (item->kind) {
     case OP_H2D:
         return walk_copies_in(walk, step, tiles);

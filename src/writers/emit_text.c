@@ -8,10 +8,10 @@
 enum { LINE = 1024, DEPTH = 32, INDENT = 4 };
 
 /* Returns the column behind the innermost parenthesis or brace that is open at `length`; where
- * there is none, a further indent. */
-static int open_column(const char *text, size_t length)
+ * there is none, `none`. */
+static int open_column(const char *text, size_t length, int none)
 {
-    int open[DEPTH] = {INDENT}, depth = 0;
+    int open[DEPTH] = {none}, depth = 0;
     for (size_t i = 0; i < length; i++) {
         if ((text[i] == '(' || text[i] == '{') && depth < DEPTH - 1)
             open[++depth] = (int)i + 1;
@@ -33,8 +33,9 @@ static size_t head_length(const char *text)
     return 0;
 }
 
-/* Writes a line of code, broken behind the head of a loop or a comma where it is too long. */
-static void put_code(FILE *out, int indent, const char *text)
+/* Writes a line of code, broken behind the head of a loop or a comma where it is too long;
+ * `further`: by how much the next line is indented where nothing is open. */
+static void put_code(FILE *out, int indent, const char *text, int further)
 {
     const size_t room = (size_t)(EMIT_COLUMNS - indent), length = strlen(text);
     const size_t head = length > room ? head_length(text) : 0;
@@ -45,9 +46,9 @@ static void put_code(FILE *out, int indent, const char *text)
         fprintf(out, "%*s%s\n", indent, "", text);
         return;
     }
-    const int further = head > 0 ? INDENT : open_column(text, cut);
+    const int column = head > 0 ? INDENT : open_column(text, cut, further);
     fprintf(out, "%*s%.*s\n", indent, "", (int)cut, text);
-    put_code(out, indent + further, text + cut + strspn(text + cut, " "));
+    put_code(out, indent + column, text + cut + strspn(text + cut, " "), head > 0 ? INDENT : 0);
 }
 
 void emit_put(FILE *out, int indent, const char *comment, const char *format, ...)
@@ -58,12 +59,12 @@ void emit_put(FILE *out, int indent, const char *comment, const char *format, ..
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     if (comment == NULL || comment[0] == '\0') {
-        put_code(out, indent, text);
+        put_code(out, indent, text, INDENT);
     } else if (indent + strlen(text) + strlen(comment) + 4 <= EMIT_COLUMNS) {
         fprintf(out, "%*s%s // %s\n", indent, "", text, comment);
     } else {
         fprintf(out, "%*s// %s\n", indent, "", comment);
-        put_code(out, indent, text);
+        put_code(out, indent, text, INDENT);
     }
 }
 

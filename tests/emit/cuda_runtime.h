@@ -3,9 +3,10 @@
  * Each call does its work at once, whatever its stream, and is written down, a line each, into
  * calls.txt: its kind, its stream's number, and the bytes of a copy or, of a wait, the line of
  * the record that it is for. A capture keeps the calls, and a launch of the graph does them. A
- * kernel has one thread: what its threads do to one another is not looked at here. Launches are
- * calls of launch(), which the test writes in the place of <<<>>>. Launchers of libraries are found
- * by dlsym(), which gives the program launchers of its own here, around the libraries'.
+ * kernel's blocks are threads of the host's, a few at a time, and its threads are fibers in those
+ * (grid.h). Launches are calls of launch(), which the test writes in the place of <<<>>>. Launchers
+ * of libraries are found by dlsym(), which gives the program launchers of its own here, around the
+ * libraries'.
  *
  * tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "../../kernels/own_kernel.h"
+#include "grid.h"
 #include "tape.h"
 #include <dlfcn.h>
 
@@ -30,7 +32,6 @@ using std::isfinite;
 #define CUDART_CB
 #define __global__
 #define __device__
-#define __shared__ static
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
@@ -53,10 +54,6 @@ struct fake_graph {
 typedef fake_stream *cudaStream_t;
 typedef fake_event *cudaEvent_t;
 typedef fake_graph *cudaGraph_t, *cudaGraphExec_t;
-
-static struct {
-    unsigned x;
-} const threadIdx = {0}, blockIdx = {0}, blockDim = {1}, gridDim = {1};
 
 static fake_graph *fake_capture;                  /* NULL: none is going on */
 static std::map<const char *, size_t> fake_device; /* its allocations */
@@ -252,19 +249,19 @@ static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*functio
         tape_function(fake_number(stream));
     return cudaSuccess;
 }
-static inline void launch(const char *name, const tape_words &words, int blocks, int, int,
+static inline void launch(const char *name, const tape_words &words, dim3 grid, dim3 block, int,
                           cudaStream_t stream, std::function<void()> kernel)
 {
-    fake_call(kernel, "kernel %d", stream->number);
+    fake_call([=] { fake_grid(grid, block, kernel); }, "kernel %d", stream->number);
     if (fake_taped("cudaLaunchKernel"))
-        tape_launch(fake_number(stream), name, blocks, words);
+        tape_launch(fake_number(stream), name, (int)(grid.x * grid.y), words);
 }
-static inline void launch(const char *name, const tape_words &words, int blocks, int,
+static inline void launch(const char *name, const tape_words &words, dim3 grid, dim3 block,
                           std::function<void()> kernel)
 {
-    fake_call(kernel, "kernel in the legacy default stream");
+    fake_call([=] { fake_grid(grid, block, kernel); }, "kernel in the legacy default stream");
     if (fake_taped("cudaLaunchKernel"))
-        tape_launch(0, name, blocks, words);
+        tape_launch(0, name, (int)(grid.x * grid.y), words);
 }
 static struct pipeline_kernel fake_own[8]; /* the kernels of libraries, as these have them */
 
@@ -300,18 +297,6 @@ static inline void *fake_dlsym(void *library, const char *name)
     return &found[count++];
 }
 #define dlsym fake_dlsym
-static inline void __syncthreads()
-{
-}
-static inline void __threadfence()
-{
-}
-static inline unsigned atomicInc(unsigned *value, unsigned most)
-{
-    const unsigned old = *value;
-    *value = old >= most ? 0 : old + 1;
-    return old;
-}
 
 /* ---- graphs ---- */
 
