@@ -3,7 +3,7 @@
 #ifndef PIPELINE_TESTS_TEST_EMIT_H
 #define PIPELINE_TESTS_TEST_EMIT_H
 
-enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 192 };
+enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 256 };
 
 /* The lines of tests/emit/settings.txt. */
 extern char emit_settings[SETTINGS_MAX][OPTIONS_TEXT];

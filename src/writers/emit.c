@@ -78,8 +78,6 @@ static enum status check_plan(const struct emit_program *program, struct error *
             mistake_name(settings->mistake));
     if (plan_devices(plan) > 1)
         return refuse(error, "a run on several devices");
-    if (settings->ways == 4)
-        return refuse(error, "--ways=4, the CPU's share,");
     if (plan->memory == MEMORY_MANAGED)
         return refuse(error, "--memory=managed");
     if (plan->packs)
@@ -96,7 +94,8 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return error_set(error, STATUS_USAGE,
                          "--emit: batches of tiles that are not of one size can't be written "
                          "as a program: allowed are --elements that are a multiple of --tiles");
-    return check_kernels(program, error);
+    const enum status status = emit_check_cpu(program, error);
+    return status == STATUS_OK ? check_kernels(program, error) : status;
 }
 
 /* --- the head --- */
@@ -127,6 +126,9 @@ static const char *ways_words(const struct emit_program *program)
         return "serial: nothing overlaps";
     case 2:
         return "2-way: kernels overlap the copies out";
+    case 4:
+        return emit_has_cpu(program) ? "4-way: the CPU has a share"
+                                     : "4-way, of which the CPU got no tile";
     default:
         return "3-way: copies and kernels overlap";
     }
@@ -154,17 +156,18 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
             "// By pipeline " PIPELINE_VERSION
             ". To compile and run: nvcc -O3 -o tiles THIS.cu%s && ./tiles\n",
             emit_has_own(program) ? " -ldl" : "");
-    if (emit_has(program, OP_CALLBACK))
-        fprintf(out, "#include <atomic>\n");
     fprintf(out,
-            "%s%s#include <chrono>\n"
+            "%s%s%s#include <chrono>\n"
             "#include <cmath>\n"
             "#include <cstdio>\n"
             "#include <cstdlib>\n"
-            "%s",
+            "%s%s",
             strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
+            emit_has(program, OP_CALLBACK) || emit_has_cpu(program) ? "#include <atomic>\n"
+                                                                    : "",
             strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
-            program->sleep_ns > 0 ? "#include <thread>\n" : "");
+            program->sleep_ns > 0 || emit_has_cpu(program) ? "#include <thread>\n" : "",
+            emit_has_cpu(program) ? "#include <vector>\n" : "");
     if (emit_has_own(program))
         emit_own_includes(out);
     fprintf(out,
@@ -202,6 +205,10 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     char text[TEXT];
     int length = snprintf(text, sizeof text, "const size_t N = %" PRIu64 ", TILES = %" PRIu32,
                           plan->elements, plan->tiles);
+    if (emit_has_cpu(program))
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           ", CPU_TILES = %" PRIu32 ", GPU_TILES = TILES - CPU_TILES",
+                           plan->cpu_tiles);
     const struct {
         const char *name;
         uint32_t value;
@@ -217,7 +224,7 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     }
     if (emit_has_word(body, "BATCHES"))
         length += snprintf(text + length, sizeof text - (size_t)length,
-                           ", BATCHES = (TILES + BATCH - 1) / BATCH");
+                           ", BATCHES = (%s + BATCH - 1) / BATCH", emit_tiles_name(program));
     if (program->even)
         snprintf(text + length, sizeof text - (size_t)length,
                  ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
@@ -232,6 +239,7 @@ static void put_constants(FILE *out, const struct emit_program *program, const c
 {
     const struct plan *plan = program->plan;
     put_sizes(out, program, body);
+    emit_cpu_constants(out, program);
     fprintf(out, "const int ");
     if (emit_has_ours(program))
         fprintf(out, "THREADS = %d, ", KERNEL_THREADS);
@@ -374,6 +382,7 @@ static bool put_body(FILE *out, const struct emit_program *program)
         emit_scan_kernel(out, program);
     if (emit_has_own(program))
         emit_own_functions(out, program);
+    emit_cpu(out, program);
     put_batch_copies(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);

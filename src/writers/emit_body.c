@@ -46,11 +46,13 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
         emit_put(out, indent,
                  deals ? "its stream, and its place on the device" : "its place on the device",
                  "const size_t slot = %s %% %s;", index, emit_slots_name(program));
-    if (emit_has_word(code, "tiles") && program->plan->tiles % program->plan->batch == 0)
+    if (emit_has_word(code, "tiles") &&
+        (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)
         emit_put(out, indent, NULL, "const size_t tiles = BATCH;");
     else if (emit_has_word(code, "tiles"))
         emit_put(out, indent, "the last batch may be smaller",
-                 "const size_t tiles = std::min(BATCH, TILES - batch * BATCH);");
+                 "const size_t tiles = std::min(BATCH, %s - batch * BATCH);",
+                 emit_tiles_name(program));
     if (begin && count)
         emit_put(
             out, indent, NULL,
@@ -165,7 +167,7 @@ static bool put_loop(FILE *out, const struct emit_program *program,
     char name[EMIT_TEXT];
     bool whole = true;
     const char *index = emit_index_name(program),
-               *all = emit_in_batches(program) ? "BATCHES" : "TILES";
+               *all = emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
     if (loop->wave > 1) {
         put_waves(out, program, loop, all);
         return true;

@@ -181,7 +181,7 @@ static void condition(const struct emit_program *program, const struct emit_item
                       char text[EMIT_LINE])
 {
     const char *index = emit_index_name(program);
-    const char *all = emit_in_batches(program) ? "BATCHES" : "TILES";
+    const char *all = emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
     const uint32_t batches = program->batches, slots = program->slots;
     const bool shares = emit_shares_slots(program);
     const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);

@@ -185,7 +185,7 @@ enum status emit_find_loops(struct emit_program *program, struct error *error)
     if (recorded == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
     count_streams(program);
-    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
+    for (uint32_t i = plan->cpu_tiles; i < plan->op_count && status == STATUS_OK; i++) {
         if (!read_op(program, i, recorded))
             status = emit_refuse_op(program, i, error);
     }

@@ -116,7 +116,10 @@ static const char *slots_bytes(const struct emit_program *program, bool values,
     const char *slots = emit_slots_name(program), *batch = plan->batch > 1 ? "BATCH * " : "";
     char times[32] = "";
     if (program->slots >= program->batches) {
-        snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? "TILES" : "N", type);
+        if (emit_has_cpu(program) && program->even && !values)
+            return strcpy(text, "GPU_TILES * BYTES");
+        snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? emit_tiles_name(program) : "N",
+                 type);
         return text;
     }
     if (program->slots > 1)
@@ -383,17 +386,21 @@ static void put_runs(FILE *out, const struct emit_program *program)
                  "    for (int run = 0; run < RUNS; run++) {\n"
                  "        double begin = now_ms();\n");
     put_bare_copies(out, program);
-    fprintf(
-        out,
-        "        bare = fmin(bare, now_ms() - begin); // the same bytes, both ways at once\n"
-        "        for (size_t i = 0; i < %s; i++) out%s = %s; // poison: no result\n"
-        "        begin = now_ms();\n",
-        values ? "TILES" : "N", values ? "[i]" : emit_element(program),
-        whole ? "0xA5A5A5A5u" : "NAN");
+    fprintf(out,
+            "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n"
+            "        for (size_t i = 0; i < %s; i++) out%s = %s; // poison: no result\n"
+            "        begin = now_ms();\n",
+            emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes",
+            values ? "TILES" : "N", values ? "[i]" : emit_element(program),
+            whole ? "0xA5A5A5A5u" : "NAN");
+    if (emit_has_cpu(program))
+        fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
     if (program->plan->issue == ISSUE_GRAPH)
         fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n", first_stream(program));
     else
         fprintf(out, "        issue_tiles();\n");
+    if (emit_has_cpu(program))
+        fprintf(out, "        cpu.join();\n");
     fprintf(out, "        best = fmin(best, now_ms() - begin);\n"
                  "    }\n");
 }
@@ -424,7 +431,7 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))
         fprintf(out, "    wrong += back != RUNS * %s;\n",
-                program->plan->batch > 1 ? "BATCHES" : "TILES");
+                program->plan->batch > 1 ? "BATCHES" : emit_tiles_name(program));
     fprintf(
         out,
         "    printf(\"%%.3f ms; bare copies %%.3f: %%.0f %%%%; %%zu wrong\\n\", best, bare, "

@@ -58,7 +58,7 @@ const char *emit_slot_count(const struct emit_program *program)
         return "";
     if (emit_shares_slots(program))
         return emit_slots_name(program);
-    return emit_in_batches(program) ? "BATCHES" : "TILES";
+    return emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
 }
 
 const char *emit_wave_name(const struct emit_program *program)

@@ -4,6 +4,7 @@
  *   emit_prove.c    proves that they give its ops
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_scan.c     scans, and what they carry from tile to tile
+ *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
@@ -193,6 +194,27 @@ void emit_own_variables(FILE *out, const struct emit_program *program);
 void emit_own_functions(FILE *out, const struct emit_program *program);
 void emit_own_opening(FILE *out, const struct emit_program *program);
 void emit_own_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_cpu.c --- */
+
+/* Elements of the CPU's pieces: whole blocks of its kernels. */
+enum { EMIT_CPU_PIECE = 16384 };
+
+/* Returns true if the CPU has tiles, the last ones. */
+bool emit_has_cpu(const struct emit_program *program);
+
+/* Returns the name of the constant that is the GPU's tiles. */
+const char *emit_tiles_name(const struct emit_program *program);
+
+/* Refuses what the CPU's part can't be written for: STATUS_USAGE. */
+enum status emit_check_cpu(const struct emit_program *program, struct error *error);
+
+/* Returns how many of the plan's first ops are the CPU's tiles, in their order. */
+uint32_t emit_prove_cpu(const struct emit_program *program);
+
+/* Write the constants, and the functions, of the CPU's tiles; nothing where it has none. */
+void emit_cpu_constants(FILE *out, const struct emit_program *program);
+void emit_cpu(FILE *out, const struct emit_program *program);
 
 /* --- emit_names.c --- */
 

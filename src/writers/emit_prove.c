@@ -271,6 +271,9 @@ enum status emit_prove(const struct emit_program *program, struct error *error)
     enum status status = STATUS_OK;
     if (walk.latest == NULL || walk.recorder == NULL)
         status = error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
+    walk.at = emit_prove_cpu(program); /* behind the CPU's ops come the loops' */
+    if (status == STATUS_OK && walk.at < program->plan->cpu_tiles)
+        status = emit_refuse_op(program, walk.at, error);
     for (int i = 0; i < program->loop_count && status == STATUS_OK; i++) {
         if (!walk_loop(&walk, &program->loops[i]))
             status = emit_refuse_op(program, walk.at, error);

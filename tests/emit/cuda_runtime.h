@@ -6,7 +6,9 @@
  * kernel's blocks are threads of the host's, a few at a time, and its threads are fibers in those
  * (grid.h). Launches are calls of launch(), which the test writes in the place of <<<>>>. Launchers
  * of libraries are found by dlsym(), which gives the program launchers of its own here, around the
- * libraries'.
+ * libraries'. Pieces of tiles that the CPU's threads take are calls of fake_cpu(), which the test
+ * writes there, too: such tiles are written down when the host next synchronises. There are six such
+ * threads at least.
  *
  * tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -19,6 +21,8 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "../../kernels/own_kernel.h"
@@ -72,7 +76,7 @@ static bool fake_taped(const char *name)
         tape_call(name);
     return fake_capture == NULL;
 }
-static int fake_number(cudaStream_t stream)
+static int fake_stream_number(cudaStream_t stream)
 {
     return stream == NULL ? 0 : stream->number + 1;
 }
@@ -163,7 +167,7 @@ static inline bool fake_on_device(const void *memory, size_t bytes)
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int priority)
 {
     *stream = new fake_stream{fake_streams++};
-    tape_stream(fake_number(*stream), *stream, priority);
+    tape_stream(fake_stream_number(*stream), *stream, priority);
     return cudaSuccess;
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -179,7 +183,7 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
 {
     event->line = fake_lines;
     if (fake_taped("cudaEventRecord"))
-        tape_line("[\"record\",%lld,1,%d,%lld]", tape.call, fake_number(stream), tape_address(event));
+        tape_line("[\"record\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
     fake_call([] {}, "record %d", stream->number);
     return cudaSuccess;
 }
@@ -187,18 +191,50 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
 {
     fake_call([] {}, "wait %d %d", stream->number, event->line);
     if (fake_taped("cudaStreamWaitEvent"))
-        tape_line("[\"wait\",%lld,1,%d,%lld]", tape.call, fake_number(stream), tape_address(event));
+        tape_line("[\"wait\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
     return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     fake_call([] {}, "sync %d", stream->number);
     if (fake_taped("cudaStreamSynchronize"))
-        tape_line("[\"sync\",%lld,\"stream\",1,%d]", tape.call, fake_number(stream));
+        tape_line("[\"sync\",%lld,\"stream\",1,%d]", tape.call, fake_stream_number(stream));
     return cudaSuccess;
 }
+/* ---- the CPU's tiles ---- */
+
+#define hardware_concurrency() hardware_concurrency() * 0 + 8 /* on whatever machine */
+
+static std::map<size_t, std::map<size_t, size_t>> fake_pieces; /* per tile: first, count */
+static std::mutex fake_mutex;
+
+/* Returns the elements of a thread's next piece, the first of the tile's `left`. */
+static inline size_t fake_cpu(size_t tile, size_t first, size_t most, size_t left)
+{
+    const std::lock_guard<std::mutex> lock(fake_mutex);
+    const size_t count = left < most ? left : most;
+    size_t &all = fake_pieces[tile][first];
+    all = all > 0 ? SIZE_MAX : count; /* nobody takes a piece twice */
+    return count;
+}
+
+/* Writes each tile down, with its elements if its pieces follow one another. */
+static inline void fake_cpu_ends()
+{
+    const std::lock_guard<std::mutex> lock(fake_mutex);
+    for (auto &tile : fake_pieces) {
+        const size_t first = tile.second.begin()->first;
+        size_t end = first;
+        for (auto &piece : tile.second)
+            end = piece.first == end ? end + piece.second : SIZE_MAX;
+        fake_call([] {}, "cpu %zu %zu", tile.first, end - first);
+    }
+    fake_pieces.clear();
+}
+
 static inline cudaError_t cudaDeviceSynchronize()
 {
+    fake_cpu_ends();
     fake_call([] {}, "synchronize");
     if (fake_taped("cudaDeviceSynchronize"))
         tape_line("[\"sync\",%lld,\"device\",1,null]", tape.call);
@@ -214,7 +250,7 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
     fake_call([=] { memcpy(to, from, bytes); }, "%s %d %zu", in ? "h2d" : "d2h", stream->number,
               bytes);
     if (fake_taped("cudaMemcpyAsync"))
-        tape_copy(in, fake_number(stream), to, from, bytes);
+        tape_copy(in, fake_stream_number(stream), to, from, bytes);
     return fake_on_device(in ? to : from, bytes) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from,
@@ -238,7 +274,7 @@ static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
 {
     fake_call([=] { memset(memory, value, bytes); }, "memset %d %zu", stream->number, bytes);
     if (fake_taped("cudaMemsetAsync"))
-        tape_set(fake_number(stream), memory, bytes);
+        tape_set(fake_stream_number(stream), memory, bytes);
     return fake_on_device(memory, bytes) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
@@ -246,7 +282,7 @@ static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*functio
 {
     fake_call([=] { function(argument); }, "callback %d", stream->number);
     if (fake_taped("cudaLaunchHostFunc"))
-        tape_function(fake_number(stream));
+        tape_function(fake_stream_number(stream));
     return cudaSuccess;
 }
 static inline void launch(const char *name, const tape_words &words, dim3 grid, dim3 block, int,
@@ -254,7 +290,7 @@ static inline void launch(const char *name, const tape_words &words, dim3 grid, 
 {
     fake_call([=] { fake_grid(grid, block, kernel); }, "kernel %d", stream->number);
     if (fake_taped("cudaLaunchKernel"))
-        tape_launch(fake_number(stream), name, (int)(grid.x * grid.y), words);
+        tape_launch(fake_stream_number(stream), name, (int)(grid.x * grid.y), words);
 }
 static inline void launch(const char *name, const tape_words &words, dim3 grid, dim3 block,
                           std::function<void()> kernel)
@@ -277,7 +313,7 @@ template <int n> static int fake_own_launch(const pipeline_work *given, void *st
     else
         fake_call(launch, "kernel in the legacy default stream");
     if (fake_taped("cudaLaunchKernel"))
-        tape_launch(fake_number((cudaStream_t)stream), "map", (int)work.blocks,
+        tape_launch(fake_stream_number((cudaStream_t)stream), "map", (int)work.blocks,
                     tape_arguments(work.in[0], work.in[1], work.out));
     return code;
 }
