@@ -82,8 +82,6 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return refuse(error, "--memory=managed");
     if (plan->packs)
         return refuse(error, "--pack");
-    if (plan->alloc != ALLOC_ONCE)
-        return refuse(error, "memory that is taken for each tile (--alloc)");
     if (plan->places != NULL)
         return refuse(error, "--scatter");
     if (plan->copy != COPY_WHOLE)
@@ -276,14 +274,25 @@ static void put_variables(FILE *out, const struct emit_program *program)
                                                   arrays[i].buffer == BUFFER_DEVICE_OUT);
         if (values || !emit_uses(program, arrays[i].buffer))
             continue;
-        length += snprintf(text + length, sizeof text - (size_t)length,
-                           program->even ? "%s(*%s)[TILE]" : "%s*%s", before, arrays[i].name);
+        char pointers[EMIT_TEXT];
+        if (emit_takes(program, arrays[i].buffer))
+            emit_pointers(program, arrays[i].name, pointers);
+        else
+            snprintf(pointers, sizeof pointers, program->even ? "(*%s)[TILE]" : "*%s",
+                     arrays[i].name);
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, "%s%s", before, pointers);
         before = ", ";
     }
     emit_put(out, 0, program->even ? "tiles are rows" : "", "%s%s*d_all;", text, before);
+    emit_pointers(program, "d_out", text);
     if (reduction != NULL)
-        fprintf(out, "static %s *out%s; // a value for each tile\n", result,
-                emit_uses(program, BUFFER_DEVICE_OUT) ? ", *d_out" : "");
+        fprintf(out, "static %s *out%s%s; // a value for each tile\n", result,
+                emit_uses(program, BUFFER_DEVICE_OUT) ? ", " : "",
+                emit_takes(program, BUFFER_DEVICE_OUT)  ? text
+                : emit_uses(program, BUFFER_DEVICE_OUT) ? "*d_out"
+                                                        : "");
+    emit_pool_declaration(out, program);
     if (reduction != NULL && reduction->file == NULL)
         fprintf(
             out,

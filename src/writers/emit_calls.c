@@ -280,7 +280,10 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
         put_memsets(out, indent, program, in);
         break;
     case OP_ALLOC:
-        put_alloc(out, indent, program);
+        if (item->deed != ALLOC_PAIR)
+            emit_put_deed(out, indent, program, item, in);
+        else
+            put_alloc(out, indent, program);
         break;
     case OP_CALLBACK:
         emit_put(out, indent, NULL, "CHECK(cudaLaunchHostFunc(%s, %s_is_back, NULL));", in,

@@ -38,7 +38,8 @@ static bool add_item(struct emit_program *program, struct emit_step step,
     for (int i = 0; i < stage->item_count; i++) {
         struct emit_item *item = &stage->items[i];
         if (item->kind != wanted.kind || item->event_stage != wanted.event_stage ||
-            item->whose != wanted.whose || item->carries != wanted.carries)
+            item->whose != wanted.whose || item->carries != wanted.carries ||
+            item->deed != wanted.deed || item->buffer != wanted.buffer)
             continue;
         if (item->to != step.batch && item->to != step.batch + 1)
             return false;
@@ -80,7 +81,8 @@ static uint32_t work_of(const struct emit_program *program, uint32_t at)
 {
     const struct plan *plan = program->plan;
     const enum op_kind kind = plan->ops[at].kind;
-    const bool forwards = kind == OP_WAIT || kind == OP_ALLOC || kind == OP_MEMSET ||
+    const bool forwards = kind == OP_WAIT || kind == OP_MEMSET ||
+                          (kind == OP_ALLOC && plan->ops[at].alloc.deed != ALLOC_GIVE) ||
                           (kind == OP_H2D && emit_op_carries(&plan->ops[at]));
     while (at < plan->op_count && work_stage(program, &plan->ops[at]) == NO_STAGE)
         at = forwards ? at + 1 : at - 1; /* before op 0 it wraps beyond them all */
@@ -104,6 +106,10 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
     if (work >= plan->op_count || op->tile < 0)
         return false;
     struct emit_item item = {.kind = op->kind, .carries = carries(program, at)};
+    if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR) {
+        item.deed = op->alloc.deed;
+        item.buffer = op->alloc.range.buffer;
+    }
     if (op->kind == OP_CALLBACK && !item.carries)
         program->sleep_ns = op->callback.sleep_ns;
     if (op->kind == OP_KERNEL && op->kernel.blocks > program->blocks[op->kernel.link])

@@ -147,7 +147,7 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         const bool value = values && arrays[i].buffer == BUFFER_DEVICE_OUT;
         char bytes[EXPRESSION];
-        if (!emit_uses(program, arrays[i].buffer))
+        if (!emit_uses(program, arrays[i].buffer) || emit_takes(program, arrays[i].buffer))
             continue;
         fprintf(out, "%sCHECK(cudaMalloc(&%s, %s));", before, arrays[i].name,
                 slots_bytes(program, value, value ? output_type(program) : input_type(program),
@@ -417,6 +417,7 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_own_opening(out, program);
     put_host_arrays(out, program);
     put_device_memory(out, program);
+    emit_pool_creation(out, program);
     put_bare_memory(out, program);
     put_streams(out, program);
     put_data(out, program);

@@ -164,6 +164,11 @@ const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
 
 /* --- addresses --- */
 
+bool emit_takes(const struct emit_program *program, enum buffer buffer)
+{
+    return plan_takes_buffer(program->plan, buffer);
+}
+
 static const char *const buffer_names[BUFFER_COUNT] = {
     [BUFFER_HOST_IN0] = "in",     [BUFFER_HOST_IN1] = "in2",     [BUFFER_HOST_OUT] = "out",
     [BUFFER_DEVICE_IN0] = "d_in", [BUFFER_DEVICE_IN1] = "d_in2", [BUFFER_DEVICE_OUT] = "d_out",
@@ -182,7 +187,7 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
-    if (program->even && !values)
+    if ((program->even && !values) || emit_takes(program, buffer))
         snprintf(text, EMIT_TEXT, "%s[%s]", name, place);
     else if (slotted && program->slots == 1 && !each)
         snprintf(text, EMIT_TEXT, "%s", name);

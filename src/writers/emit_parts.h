@@ -5,6 +5,7 @@
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_scan.c     scans, and what they carry from tile to tile
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
+ *   emit_alloc.c    device memory that is taken for each tile
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
@@ -31,11 +32,13 @@ struct emit_item {
     uint32_t event_stage; /* OP_RECORD, OP_WAIT: the stage whose end the event stands for */
     enum emit_whose whose;
     bool carries; /* OP_H2D, OP_D2H, OP_CALLBACK, OP_SYNC: a part of a scan's way by the host */
+    enum alloc_deed deed; /* OP_ALLOC: a pair, or a slot of `buffer` is taken or given back */
+    enum buffer buffer;
     uint32_t from, to;
 };
 
 enum {
-    EMIT_ITEMS_MAX = 8,
+    EMIT_ITEMS_MAX = 12,
     EMIT_STAGES_MAX = CHAIN_MAX + 2,
     EMIT_BY_TILE = -1,   /* streams are dealt to batches in turn */
     EMIT_NO_LEGACY = -1, /* the legacy default stream has no part */
@@ -256,6 +259,9 @@ const char *emit_stage_words(const struct emit_program *program, uint32_t stage)
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT]);
 
+/* Returns true if a device buffer is a pointer for each slot, to memory of the loop's. */
+bool emit_takes(const struct emit_program *program, enum buffer buffer);
+
 /* Returns the link whose blocks the program's MAP_BLOCKS are: the first of pipeline's maps, or
  * the first link where there is none. */
 uint32_t emit_map_link(const struct emit_program *program);
@@ -270,6 +276,23 @@ const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
 
 /* Returns true if the program needs that buffer. */
 bool emit_uses(const struct emit_program *program, enum buffer buffer);
+
+/* --- emit_alloc.c --- */
+
+/* Returns true if an op is that deed for a batch, in that stream where it goes in order. */
+bool emit_deed_fits(const struct emit_program *program, const struct op *op,
+                    const struct emit_item *item, uint32_t batch, uint32_t stream);
+
+/* Writes the declarator of a pointer for each slot into `text`. */
+void emit_pointers(const struct emit_program *program, const char *name, char text[EMIT_TEXT]);
+
+/* Writes that a slot's memory is taken or given back. */
+void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
+                   const struct emit_item *item, const char *stream);
+
+/* Write the declaration of the pool, and its creation in main(), where there is one. */
+void emit_pool_declaration(FILE *out, const struct emit_program *program);
+void emit_pool_creation(FILE *out, const struct emit_program *program);
 
 /* --- emit_calls.c --- */
 

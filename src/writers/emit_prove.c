@@ -185,6 +185,17 @@ static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles 
     return true;
 }
 
+/* Memory of a slot is taken or given back, by the host or in the order of the step's stream. */
+static bool walk_deed(struct walk *walk, const struct emit_item *item, struct emit_step step)
+{
+    const struct emit_program *program = walk->program;
+    const int64_t fixed = program->stages[step.stage].stream;
+    const uint32_t stream =
+        fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed;
+    return walk->at < program->plan->op_count &&
+           emit_deed_fits(program, &program->plan->ops[walk->at++], item, step.batch, stream);
+}
+
 /* Memory for a tile's inputs is taken and given back, in no stream. */
 static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
@@ -195,7 +206,8 @@ static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles ti
     if (walk->at >= plan->op_count)
         return false;
     const struct op *op = &plan->ops[walk->at++];
-    return op->kind == OP_ALLOC && op->tile == (int32_t)tiles.first &&
+    return op->kind == OP_ALLOC && op->alloc.deed == ALLOC_PAIR &&
+           op->tile == (int32_t)tiles.first &&
            op->alloc.bytes ==
                (uint64_t)emit_inputs(walk->program) * count * dtype_bytes(plan->chain[0]->in);
 }
@@ -229,6 +241,8 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_MEMSET:
         return walk_memsets(walk, step, tiles);
     case OP_ALLOC:
+        if (item->deed != ALLOC_PAIR)
+            return walk_deed(walk, item, step);
         return walk_alloc(walk, step, tiles);
     default:
         return false;

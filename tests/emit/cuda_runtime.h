@@ -62,6 +62,7 @@ typedef fake_graph *cudaGraph_t, *cudaGraphExec_t;
 static fake_graph *fake_capture;                  /* NULL: none is going on */
 static std::map<const char *, size_t> fake_device; /* its allocations */
 static int fake_lines, fake_streams;
+static int fake_taken = -1; /* the lines when memory was taken the last time */
 
 static inline FILE *fake_file()
 {
@@ -132,18 +133,27 @@ static inline cudaError_t cudaFreeHost(void *memory)
     free(memory);
     return cudaSuccess;
 }
+/* That memory which was just taken is given back is no line of its own. */
 static inline cudaError_t cudaFree(void *memory)
 {
+    if (fake_taken != fake_lines)
+        fake_call([] {}, "free");
     fake_device.erase((const char *)memory);
     return cudaFreeHost(memory);
 }
 
 /* What was not copied in is no number. */
+static inline void fake_keep(void *memory, size_t bytes)
+{
+    memset(memory, 0xff, bytes);
+    fake_device[(const char *)memory] = bytes;
+}
+
 template <typename T> static cudaError_t cudaMalloc(T **memory, size_t bytes)
 {
     cudaError_t error = fake_alloc(memory, bytes, "cudaMalloc", "device");
-    memset((void *)*memory, 0xff, bytes);
-    fake_device[(const char *)*memory] = bytes;
+    fake_keep(*memory, bytes);
+    fake_taken = fake_lines;
     return error;
 }
 static inline cudaError_t cudaMemset(void *memory, int value, size_t bytes)
@@ -239,6 +249,55 @@ static inline cudaError_t cudaDeviceSynchronize()
     if (fake_taped("cudaDeviceSynchronize"))
         tape_line("[\"sync\",%lld,\"device\",1,null]", tape.call);
     return cudaSuccess;
+}
+
+/* ---- memory in the order of streams ---- */
+
+enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
+enum { cudaMemPoolAttrReleaseThreshold = 4 };
+struct cudaMemPoolProps {
+    int allocType;
+    struct {
+        int type, id;
+    } location;
+};
+struct fake_pool {
+    unsigned long long keeps;
+};
+typedef fake_pool *cudaMemPool_t;
+
+static inline cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties)
+{
+    *pool = new fake_pool{0};
+    return properties->allocType == cudaMemAllocationTypePinned &&
+                   properties->location.type == cudaMemLocationTypeDevice
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int, void *value)
+{
+    pool->keeps = *(unsigned long long *)value;
+    return cudaSuccess;
+}
+template <typename T> static cudaError_t cudaMallocAsync(T **memory, size_t bytes, cudaStream_t stream)
+{
+    *memory = (T *)malloc(bytes);
+    fake_keep(*memory, bytes);
+    fake_call([] {}, "take %d %zu", stream->number, bytes);
+    return cudaSuccess;
+}
+template <typename T>
+static cudaError_t cudaMallocFromPoolAsync(T **memory, size_t bytes, cudaMemPool_t pool,
+                                           cudaStream_t stream)
+{
+    cudaMallocAsync(memory, bytes, stream);
+    return pool->keeps > bytes ? cudaSuccess : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
+{
+    fake_call([] {}, "give %d", stream->number);
+    fake_device.erase((const char *)memory);
+    return cudaFreeHost(memory);
 }
 
 /* ---- work ---- */
