@@ -44,10 +44,15 @@ int emit_read_settings(void)
  * have to tell one another. */
 static int elements_for(const char *options)
 {
-    enum { EACH = 100, UNEVEN = 4099, SCAN = 250 };
+    enum { EACH = 100, UNEVEN = 4099, LARGE_PARTS = 250, SMALL_PARTS = 10 };
     const int tiles = atoi(strstr(options, "-t ") + 3);
     const int elements = tiles == 30 || tiles == 31 ? UNEVEN : EACH * tiles;
-    return strstr(options, "-k scan") != NULL ? SCAN * elements : elements;
+    if (strstr(options, "-k scan") == NULL)
+        return elements;
+    return strstr(options, "-k scan ") != NULL || strstr(options, "-exclusive") != NULL ||
+                   strcmp(strstr(options, "-k scan"), "-k scan") == 0
+               ? LARGE_PARTS * elements
+               : SMALL_PARTS * elements;
 }
 
 void emit_check_lines(const char *text)

@@ -188,6 +188,9 @@ static const struct emit_kernel rows[] = {
      "unsigned long long", NULL, NULL, false, NULL},
     {"scan", NULL, NULL, NULL, NULL, false, NULL},
     {"scan-exclusive", NULL, NULL, NULL, NULL, false, NULL},
+    {"scan-naive", NULL, NULL, NULL, NULL, false, NULL},
+    {"scan-efficient", NULL, NULL, NULL, NULL, false, NULL},
+    {"scan-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

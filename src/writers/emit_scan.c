@@ -138,62 +138,7 @@ const char *emit_scan_arguments(const struct emit_program *program, char text[EM
     return text;
 }
 
-/* --- variables and memory --- */
-
-#define FEED                                                                                   \
-    "\n// The driver calls this on a thread of its own, and holds the stream up until it "     \
-    "returns.\n"                                                                               \
-    "static void CUDART_CB feed_next(void *tile) {\n"                                          \
-    "    tile_sums *of = (tile_sums *)tile;\n"                                                 \
-    "    of[1].before = of->before + of->own;\n"                                               \
-    "}\n"
-
-void emit_scan_variables(FILE *out, const struct emit_program *program)
-{
-    fprintf(out,
-            "const int ITEMS = 33, PART_ITEMS = ITEMS * THREADS; // of a thread; of a part, "
-            "which a block scans\n"
-            "static struct scratch { // of a slot: what a launch's blocks tell one another\n"
-            "    unsigned taken, ended, launch; // parts taken, blocks that ended, launches "
-            "before\n"
-            "    unsigned long long told[(TILE + PART_ITEMS - 1) / PART_ITEMS]; // by each "
-            "part: see below\n"
-            "} *d_scratch;\n");
-    if (!goes_by_host(program)) {
-        fprintf(out,
-                "static unsigned *d_sums; // of each tile: the sum of all tiles before it\n");
-        return;
-    }
-    fprintf(out, "static struct tile_sums { // of each tile: the sum of all tiles before it, "
-                 "and its own\n"
-                 "    unsigned before, own;\n"
-                 "} *sums, *d_sums;\n" FEED);
-}
-
-void emit_scan_memory(FILE *out, const struct emit_program *program)
-{
-    const char *slots = emit_slot_count(program), *times = slots[0] != '\0' ? " * " : "";
-    fprintf(out,
-            "    CHECK(cudaMalloc(&d_scratch, %s%ssizeof(scratch)));\n"
-            "    CHECK(cudaMemset(d_scratch, 0, %s%ssizeof(scratch)));\n",
-            slots, times, slots, times);
-    if (!goes_by_host(program)) {
-        fprintf(out, "    CHECK(cudaMalloc(&d_sums, (TILES + 1) * sizeof(unsigned)));\n"
-                     "    CHECK(cudaMemset(d_sums, 0, sizeof(unsigned))); // nothing comes "
-                     "before the first tile\n");
-        return;
-    }
-    emit_put(out, 4,
-             "page-locked: a copy reads it when its stream comes there, not as it is issued",
-             "CHECK(cudaMallocHost(&sums, TILES * sizeof(tile_sums)));");
-    fprintf(out,
-            "    CHECK(cudaMalloc(&d_sums, TILES * sizeof(tile_sums)));\n"
-            "    CHECK(cudaMemset(d_sums, 0, sizeof(tile_sums))); // nothing comes before the "
-            "first tile\n"
-            "    sums[0].before = 0;\n");
-}
-
-/* --- kernels --- */
+/* --- the ways to scan a part --- */
 
 #define WARP_SCAN                                                                              \
     "// Returns the sum of x of all threads of the warp up to this one.\n"                     \
@@ -235,6 +180,166 @@ void emit_scan_memory(FILE *out, const struct emit_program *program)
     "        const unsigned element = own[i];\n"                                               \
     "        own[i] = before;\n"                                                               \
     "        before += element;\n"
+
+/* Hillis and Steele's. The steps are even in number, so that the last one leaves x in x. */
+#define NAIVE_PART                                                                             \
+    "// Scans x[PART_ITEMS]: in each step each adds the one `offset` before it, from one "     \
+    "array to the\n"                                                                           \
+    "// other. Returns the sum of all.\n"                                                      \
+    "static __device__ unsigned scan_part(unsigned *x) {\n"                                    \
+    "    __shared__ unsigned other[PART_ITEMS];\n"                                             \
+    "    unsigned *from = x, *to = other;\n"                                                   \
+    "    for (unsigned offset = 1; offset < PART_ITEMS; offset *= 2) {\n"                      \
+    "        to[threadIdx.x] = from[threadIdx.x];\n"                                           \
+    "        if (threadIdx.x >= offset)\n"                                                     \
+    "            to[threadIdx.x] += from[threadIdx.x - offset];\n"                             \
+    "        unsigned *next = from; // after 8 steps, it is x again\n"                         \
+    "        from = to;\n"                                                                     \
+    "        to = next;\n"                                                                     \
+    "        __syncthreads();\n"                                                               \
+    "    }\n"                                                                                  \
+    "    return x[PART_ITEMS - 1];\n"                                                          \
+    "}\n\n"
+_Static_assert(KERNEL_THREADS == 256, "NAIVE_PART has 8 steps");
+
+/* Blelloch's. `at` is a leaf, and what comes before and behind the tree brings the leaves. */
+#define TREE_PART(at, before, behind)                                                                                                             \
+    "// Scans x[PART_ITEMS] up and down a tree: nodes get the sum of their leaves, then of "                                                      \
+    "all leaves\n"                                                                                                                                \
+    "// before them. Returns the sum of all.\n"                                                                                                   \
+    "static __device__ unsigned scan_part(unsigned *x) {\n" before                                                                                \
+    "    for (unsigned half = 1; half < PART_ITEMS; half *= 2) {\n"                                                                               \
+    "        const unsigned right = (threadIdx.x + 1) * 2 * half - 1;\n"                                                                          \
+    "        if (right < PART_ITEMS)\n"                                                                                                           \
+    "            " at("right") " += " at(                                                                                                         \
+        "right - half") ";\n"                                                                                                                     \
+                        "        __syncthreads();\n"                                                                                              \
+                        "    }\n"                                                                                                                 \
+                        "    const unsigned all = " at(                                                                                           \
+                            "PART_ITEMS - 1") ";\n"                                                                                               \
+                                              "    __syncthreads();\n"                                                                            \
+                                              "    if (threadIdx.x == 0) // nothing comes "                                                       \
+                                              "before the whole\n"                                                                                \
+                                              "        " at(                                                                                      \
+                                                  "PART_ITEMS - 1") " = 0;\n"                                                                     \
+                                                                    "    for (unsigned half "                                                     \
+                                                                    "= PART_ITEMS / 2; half "                                                     \
+                                                                    "> 0; half /= 2) {\n"                                                         \
+                                                                    "        "                                                                    \
+                                                                    "__syncthreads();\n"                                                          \
+                                                                    "        const unsigned "                                                     \
+                                                                    "right = (threadIdx.x + "                                                     \
+                                                                    "1) * 2 * half - 1;\n"                                                        \
+                                                                    "        if (right < "                                                        \
+                                                                    "PART_ITEMS) {\n"                                                             \
+                                                                    "            const "                                                          \
+                                                                    "unsigned left = " at(                                                        \
+                                                                        "right - half") ";\n"                                                     \
+                                                                                        "    "                                                    \
+                                                                                        "    "                                                    \
+                                                                                        "   "                                                     \
+                                                                                        " " at("right - half") " = " at(                          \
+                                                                                            "right") ";\n"                                        \
+                                                                                                     "            " at(                           \
+                                                                                                         "right") " += left;\n"                   \
+                                                                                                                  "        }\n"                   \
+                                                                                                                  "    }\n"                       \
+                                                                                                                  "    __syncthreads();\n" behind \
+                                                                                                                  "    return all;\n"             \
+                                                                                                                  "}\n\n"
+#define PLAIN(i)  "x[" i "]"
+#define PADDED(i) "tree[slot(" i ")]"
+#define SLOT                                                                                   \
+    "// An unused place behind every 32 moves threads that would meet in one bank apart.\n"    \
+    "static __device__ unsigned slot(unsigned leaf) { return leaf + leaf / 32; }\n\n"
+#define INTO_TREE                                                                              \
+    "    __shared__ unsigned tree[PART_ITEMS + PART_ITEMS / 32];\n"                            \
+    "    for (int i = threadIdx.x; i < PART_ITEMS; i += THREADS)\n"                            \
+    "        tree[slot(i)] = x[i];\n"                                                          \
+    "    __syncthreads();\n"
+#define OUT_OF_TREE                                                                            \
+    "    for (int i = threadIdx.x; i < PART_ITEMS; i += THREADS)\n"                            \
+    "        x[i] = tree[slot(i)];\n"
+
+/* How a block scans a part, as each kernel has it. */
+struct way {
+    const char *name;
+    int items; /* of a thread */
+    const char *source;
+};
+static const struct way ways[] = {
+    {"scan", 33, SCAN_PART(INCLUSIVE)},
+    {"scan-exclusive", 33, SCAN_PART(EXCLUSIVE)},
+    {"scan-naive", 1, NAIVE_PART},
+    {"scan-efficient", 2, TREE_PART(PLAIN, "", "")},
+    {"scan-conflict-free", 2, SLOT TREE_PART(PADDED, INTO_TREE, OUT_OF_TREE)},
+};
+
+static const struct way *find_way(const struct emit_program *program)
+{
+    const struct way *way = ways;
+    while (strcmp(way->name, emit_scan(program)->name) != 0)
+        way++;
+    return way;
+}
+
+/* --- variables and memory --- */
+
+#define FEED                                                                                   \
+    "\n// The driver calls this on a thread of its own, and holds the stream up until it "     \
+    "returns.\n"                                                                               \
+    "static void CUDART_CB feed_next(void *tile) {\n"                                          \
+    "    tile_sums *of = (tile_sums *)tile;\n"                                                 \
+    "    of[1].before = of->before + of->own;\n"                                               \
+    "}\n"
+
+void emit_scan_variables(FILE *out, const struct emit_program *program)
+{
+    fprintf(out,
+            "const int ITEMS = %d, PART_ITEMS = ITEMS * THREADS; // of a thread; of a part, "
+            "which a block scans\n"
+            "static struct scratch { // of a slot: what a launch's blocks tell one another\n"
+            "    unsigned taken, ended, launch; // parts taken, blocks that ended, launches "
+            "before\n"
+            "    unsigned long long told[(TILE + PART_ITEMS - 1) / PART_ITEMS]; // by each "
+            "part: see below\n"
+            "} *d_scratch;\n",
+            find_way(program)->items);
+    if (!goes_by_host(program)) {
+        fprintf(out,
+                "static unsigned *d_sums; // of each tile: the sum of all tiles before it\n");
+        return;
+    }
+    fprintf(out, "static struct tile_sums { // of each tile: the sum of all tiles before it, "
+                 "and its own\n"
+                 "    unsigned before, own;\n"
+                 "} *sums, *d_sums;\n" FEED);
+}
+
+void emit_scan_memory(FILE *out, const struct emit_program *program)
+{
+    const char *slots = emit_slot_count(program), *times = slots[0] != '\0' ? " * " : "";
+    fprintf(out,
+            "    CHECK(cudaMalloc(&d_scratch, %s%ssizeof(scratch)));\n"
+            "    CHECK(cudaMemset(d_scratch, 0, %s%ssizeof(scratch)));\n",
+            slots, times, slots, times);
+    if (!goes_by_host(program)) {
+        fprintf(out, "    CHECK(cudaMalloc(&d_sums, (TILES + 1) * sizeof(unsigned)));\n"
+                     "    CHECK(cudaMemset(d_sums, 0, sizeof(unsigned))); // nothing comes "
+                     "before the first tile\n");
+        return;
+    }
+    emit_put(out, 4,
+             "page-locked: a copy reads it when its stream comes there, not as it is issued",
+             "CHECK(cudaMallocHost(&sums, TILES * sizeof(tile_sums)));");
+    fprintf(out,
+            "    CHECK(cudaMalloc(&d_sums, TILES * sizeof(tile_sums)));\n"
+            "    CHECK(cudaMemset(d_sums, 0, sizeof(tile_sums))); // nothing comes before the "
+            "first tile\n"
+            "    sums[0].before = 0;\n");
+}
+
+/* --- the kernel --- */
 
 #define LOOK_BACK                                                                              \
     "// A part tells those behind it its own sum and, once it knows that, the sum of all up "  \
@@ -310,7 +415,7 @@ void emit_scan_kernel(FILE *out, const struct emit_program *program)
     const struct kernel *kernel = emit_scan(program);
     const bool by_host = goes_by_host(program);
     char name[EMIT_NAME];
-    fputs(kernel->exclusive ? SCAN_PART(EXCLUSIVE) : SCAN_PART(INCLUSIVE), out);
+    fputs(find_way(program)->source, out);
     fputs(LOOK_BACK "// Each block takes a part, scans it, learns what comes before it, and "
                     "adds that.\n",
           out);
