@@ -24,6 +24,8 @@ START_TEST(calls_are_the_plan)
                                        "-t 32 -s 4 --issue=graph -k scale,sum",
                                        "-t 20 -s 2 --issue=batch --batch=8 -k wave",
                                        "-t 31 -s 4 --mistake=sync-in-loop",
+                                       "-t 8 -s 3 -k transpose-conflict-free --columns=20",
+                                       "-t 8 -s 3 -k transpose-naive --columns=10",
                                        "-t 7 -s 3 -k scan",
                                        "-t 7 -s 3 -k scan-exclusive --carry=callback",
                                        "-t 16 -s 3 --layout=stage --mistake=legacy-stream",
@@ -84,10 +86,12 @@ END_TEST
 START_TEST(what_is_refused)
 {
     static const char *const cases[][2] = {
-        {"-k transpose-naive", "allowed are scale, wave,"},
+        {"-k transpose-fine", "allowed are scale, wave,"},
+        {"-k transpose-naive,scale", "in a chain"},
+        {"-k transpose-naive -n 6000 --columns=1000 -t 4", "--columns"},
         {"-k scan,sum-int", "the kernel scan can't be written as a program in a chain"},
         {"-k scan --carry=callback --issue=batch --batch=4 -n 1M -t 64", "--carry"},
-        {"-k transpose-naive", "the kernel transpose-naive can't"},
+        {"-k transpose-fine", "the kernel transpose-fine can't"},
         {"--ways=4 --cpu-share=1", "all the CPU's"},
         {"--mistake=lazy-loading", "--mistake=lazy-loading"},
         {"--scatter", "--scatter"},
@@ -165,7 +169,7 @@ Suite *emit_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, a_simple_program_fits_on_a_slide);
     tcase_add_test(all, loops_are_as_people_write_them);
-    tcase_add_loop_test(all, what_is_refused, 0, 13);
+    tcase_add_loop_test(all, what_is_refused, 0, 15);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 6);
@@ -183,7 +187,7 @@ Suite *emit_calls_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 10);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 12);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);

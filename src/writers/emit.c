@@ -29,11 +29,18 @@ static enum status check_kernels(const struct emit_program *program, struct erro
                              "--emit: the kernel %s can't be written as a program: allowed "
                              "are %s",
                              plan->chain[i]->name, emit_kernel_names(names));
-        if (plan->chain[i]->shape == KERNEL_SCAN && plan->chain_length > 1)
+        if (kernel->source == NULL && plan->chain_length > 1)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s can't be written as a program in a chain: "
                              "allowed is --kernel=%s alone",
                              plan->chain[i]->name, plan->chain[i]->name);
+        if (emit_is_transpose(program) &&
+            (!program->even || plan->elements / plan->tiles % plan->params.columns != 0))
+            return error_set(
+                error, STATUS_USAGE,
+                "--emit: the kernel %s asks for tiles of as many rows: allowed are "
+                "--elements that are a multiple of --tiles times --columns",
+                plan->chain[i]->name);
         if (plan->chain[i]->shape == KERNEL_SCAN && plan->batch > 1 &&
             program->settings->carry != CARRY_DEVICE)
             return refuse(error, "a scan in batches with a carry by way of the host (--carry)");
@@ -389,6 +396,8 @@ static bool put_body(FILE *out, const struct emit_program *program)
     emit_kernels(out, program);
     if (emit_scan(program) != NULL)
         emit_scan_kernel(out, program);
+    if (emit_is_transpose(program))
+        emit_transpose_kernel(out, program);
     if (emit_has_own(program))
         emit_own_functions(out, program);
     emit_cpu(out, program);

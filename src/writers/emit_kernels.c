@@ -191,6 +191,10 @@ static const struct emit_kernel rows[] = {
     {"scan-naive", NULL, NULL, NULL, NULL, false, NULL},
     {"scan-efficient", NULL, NULL, NULL, NULL, false, NULL},
     {"scan-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-copy", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-naive", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-coalesced", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -428,6 +428,8 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_own_check(out, program);
     else if (emit_scan(program) != NULL)
         emit_scan_check(out, program);
+    else if (emit_is_transpose(program))
+        emit_transpose_check(out, program);
     else
         emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))

@@ -4,6 +4,7 @@
  *   emit_prove.c    proves that they give its ops
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_scan.c     scans, and what they carry from tile to tile
+ *   emit_transpose.c  transposes of a tile's matrix
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
@@ -113,7 +114,7 @@ bool emit_has_word(const char *text, const char *word);
 /* One kernel as a reader may have it. */
 struct emit_kernel {
     const char *name;   /* in kernels.def */
-    const char *source; /* the CUDA kernel; NULL: a scan */
+    const char *source; /* the CUDA kernel; NULL: a scan or a transpose, which is alone */
     const char *part;   /* reductions: the type that a block's part of the result has */
     const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
     /* Returns how far a result may be from the reference, if what goes in is off by `before`.
@@ -174,6 +175,15 @@ void emit_scan_variables(FILE *out, const struct emit_program *program);
 void emit_scan_memory(FILE *out, const struct emit_program *program);
 void emit_scan_kernel(FILE *out, const struct emit_program *program);
 void emit_scan_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_transpose.c --- */
+
+/* Returns true if the first kernel is a transpose. */
+bool emit_is_transpose(const struct emit_program *program);
+
+/* Write its kernel, and the check of the result in main(), which counts in `wrong`. */
+void emit_transpose_kernel(FILE *out, const struct emit_program *program);
+void emit_transpose_check(FILE *out, const struct emit_program *program);
 
 /* --- emit_own.c --- */
 
