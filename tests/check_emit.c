@@ -29,7 +29,9 @@ START_TEST(calls_are_the_plan)
                                        "-t 7 -s 3 -k scan",
                                        "-t 7 -s 3 -k scan-exclusive --carry=callback",
                                        "-t 16 -s 3 --layout=stage --mistake=legacy-stream",
-                                       "-t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum"};
+                                       "-t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
+                                       "-t 31 -s 3 --alloc=pool --layout=stage",
+                                       "-t 16 -s 4 --copy=rows --tile-width=50 -k wave"};
     emit_check_program(some[_i]);
 }
 END_TEST
@@ -187,7 +189,7 @@ Suite *emit_calls_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 12);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 14);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);

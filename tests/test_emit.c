@@ -312,7 +312,7 @@ static void check_calls(const char *options, const char *plan_text)
 static bool is_recorded(const char *options)
 {
     return strstr(options, "--issue=") == NULL && strstr(options, "--memory=mapped") == NULL &&
-           strstr(options, "--alloc=") == NULL;
+           strstr(options, "--alloc=") == NULL && strstr(options, "--copy=") == NULL;
 }
 
 void emit_check_program(const char *options)

@@ -91,8 +91,8 @@ static enum status check_plan(const struct emit_program *program, struct error *
         return refuse(error, "--pack");
     if (plan->places != NULL)
         return refuse(error, "--scatter");
-    if (plan->copy != COPY_WHOLE)
-        return refuse(error, "--copy=2d or --copy=rows");
+    if (emit_in_columns(program) && emit_has_own(program))
+        return refuse(error, "--copy=2d or --copy=rows with a kernel of one's own");
     if (settings->input != NULL || settings->output != NULL)
         return refuse(error, "an array in a file (--input, --output)");
     if (plan->batch > 1 && !program->even)
@@ -231,12 +231,16 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", BATCHES = (%s + BATCH - 1) / BATCH", emit_tiles_name(program));
     if (program->even)
-        snprintf(text + length, sizeof text - (size_t)length,
-                 ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
-                 emit_type(plan->chain[0]->in));
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
+                           emit_type(plan->chain[0]->in));
     else if (emit_has_word(body, "TILE"))
         snprintf(text + length, sizeof text - (size_t)length,
                  ", TILE = (N + TILES - 1) / TILES");
+    if (emit_in_columns(program))
+        snprintf(text + length, sizeof text - (size_t)length,
+                 ", WIDTH = %" PRIu32 ", ROWS = TILE / WIDTH, ROW = WIDTH * sizeof(%s)",
+                 plan->tile_width, emit_type(plan->chain[0]->in));
     emit_put(out, 0, NULL, "%s;", text);
 }
 
@@ -285,13 +289,21 @@ static void put_variables(FILE *out, const struct emit_program *program)
         if (emit_takes(program, arrays[i].buffer))
             emit_pointers(program, arrays[i].name, pointers);
         else
-            snprintf(pointers, sizeof pointers, program->even ? "(*%s)[TILE]" : "*%s",
+            snprintf(pointers, sizeof pointers,
+                     emit_in_columns(program) && arrays[i].buffer < BUFFER_FIRST_DEVICE
+                         ? "(*%s)[TILES][WIDTH]"
+                     : program->even ? "(*%s)[TILE]"
+                                     : "*%s",
                      arrays[i].name);
         length +=
             snprintf(text + length, sizeof text - (size_t)length, "%s%s", before, pointers);
         before = ", ";
     }
-    emit_put(out, 0, program->even ? "tiles are rows" : "", "%s%s*d_all;", text, before);
+    emit_put(out, 0,
+             emit_in_columns(program) ? "a tile has WIDTH columns of the host's matrices"
+             : program->even          ? "tiles are rows"
+                                      : "",
+             "%s%s*d_all;", text, before);
     emit_pointers(program, "d_out", text);
     if (reduction != NULL)
         fprintf(out, "static %s *out%s%s; // a value for each tile\n", result,

@@ -7,6 +7,32 @@
 
 /* --- calls --- */
 
+/* Writes the copy of a tile that is columns of a matrix on the host, and one piece on the
+ * device. */
+static void put_columns(FILE *out, int indent, const struct emit_program *program, bool inwards,
+                        int input, const char *stream)
+{
+    const char *way = inwards ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost";
+    const char *array = !inwards ? "out" : input == 0 ? "in" : "in2";
+    char host[EMIT_TEXT], device[EMIT_TEXT];
+    emit_address(program,
+                 inwards ? (enum buffer)(BUFFER_DEVICE_IN0 + input) : BUFFER_DEVICE_OUT, false,
+                 device);
+    if (program->plan->copy == COPY_2D) {
+        snprintf(host, sizeof host, "%s[0][tile]", array);
+        emit_put(out, indent, "rows lie TILES * ROW bytes apart on the host",
+                 "CHECK(cudaMemcpy2DAsync(%s, %s, %s, %s, ROW, ROWS, %s, %s));",
+                 inwards ? device : host, inwards ? "ROW" : "TILES * ROW",
+                 inwards ? host : device, inwards ? "TILES * ROW" : "ROW", way, stream);
+        return;
+    }
+    snprintf(host, sizeof host, "%s[row][tile]", array);
+    snprintf(device + strlen(device), sizeof device - strlen(device), " + row * WIDTH");
+    emit_put(out, indent, "a call for each row", "for (size_t row = 0; row < ROWS; row++)");
+    emit_put(out, indent + 4, NULL, "CHECK(cudaMemcpyAsync(%s, %s, ROW, %s, %s));",
+             inwards ? device : host, inwards ? host : device, way, stream);
+}
+
 static void put_copy(FILE *out, int indent, const struct emit_program *program, bool inwards,
                      int input, const char *stream)
 {
@@ -26,6 +52,10 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
     else if (!program->even)
         snprintf(bytes, sizeof bytes, "count * sizeof(%s)",
                  emit_type(program->plan->chain[0]->in));
+    if (emit_in_columns(program) && (inwards || reduction == NULL)) {
+        put_columns(out, indent, program, inwards, input, stream);
+        return;
+    }
     if (emit_in_batches(program) && !(reduction != NULL && !inwards))
         emit_put(out, indent, NULL, "copy_batch(%s, %s, tiles, %s);", to, from, stream);
     else

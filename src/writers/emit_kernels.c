@@ -230,8 +230,15 @@ const char *emit_type(enum dtype dtype)
     return dtype == DTYPE_F32 ? "float" : dtype == DTYPE_F64 ? "double" : "unsigned";
 }
 
+bool emit_in_columns(const struct emit_program *program)
+{
+    return program->plan->copy != COPY_WHOLE;
+}
+
 const char *emit_element(const struct emit_program *program)
 {
+    if (emit_in_columns(program))
+        return "[i % TILE / WIDTH][i / TILE][i % WIDTH]";
     return program->even ? "[i / TILE][i % TILE]" : "[i]";
 }
 
@@ -352,12 +359,22 @@ static void check_values(FILE *out, const struct emit_program *program, const ch
 static void check_scale(FILE *out, const struct emit_program *program)
 {
     const char *element = emit_element(program);
+    const double error = 1.5 * scale_error(&program->plan->params, 0);
     fprintf(out,
-            "    const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR); // all "
-            "repeats are one\n"
-            "    for (size_t i = 0; i < N; i++)\n"
-            "        wrong += !(fabs(out%s - (a * in%s + b)) <= %.1g);\n",
-            element, element, 1.5 * scale_error(&program->plan->params, 0));
+            "    const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR); // "
+            "all repeats are one\n");
+    if (emit_in_columns(program)) /* elements have long names */
+        fprintf(out,
+                "    for (size_t i = 0; i < N; i++) {\n"
+                "        const double right = a * in%s + b;\n"
+                "        wrong += !(fabs(out%s - right) <= %.1g);\n"
+                "    }\n",
+                element, element, error);
+    else
+        fprintf(out,
+                "    for (size_t i = 0; i < N; i++)\n"
+                "        wrong += !(fabs(out%s - (a * in%s + b)) <= %.1g);\n",
+                element, element, error);
 }
 
 void emit_check(FILE *out, const struct emit_program *program)
@@ -369,7 +386,9 @@ void emit_check(FILE *out, const struct emit_program *program)
         check_scale(out, program);
         return;
     }
-    const double error = values && program->even
+    const double error = values && emit_in_columns(program)
+                             ? write_right(program, "[i / WIDTH][tile][i % WIDTH]", "i", right)
+                         : values && program->even
                              ? write_right(program, "[tile][i]", "i", right)
                              : write_right(program, element, "i % TILE", right);
     if (values) {

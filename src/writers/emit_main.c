@@ -49,6 +49,7 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
                             const char *type, const char *count, const char *comment)
 {
     const char *extent = strcmp(count, "TILES") == 0 ? "[TILES]"
+                         : emit_in_columns(program)  ? "[ROWS][TILES][WIDTH]"
                          : program->even             ? "[TILES][TILE]"
                                                      : "[N]";
     switch (program->plan->memory) {
@@ -304,8 +305,14 @@ static void put_data(FILE *out, const struct emit_program *program)
                                       : "(unsigned)i * 2654435761u"
                         : test ? "i % (2 * TILE + 1) != TILE / 2 ? i % 97 * 0.01f : INFINITY"
                                : "i % 97 * 0.01f * i / N";
-    emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++) in%s = %s;",
-             emit_element(program), value);
+    if (emit_in_columns(program) && test) { /* both are long */
+        emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++)");
+        emit_put(out, 8, NULL, "in%s =", emit_element(program));
+        emit_put(out, 12, NULL, "%s;", value);
+    } else {
+        emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++) in%s = %s;",
+                 emit_element(program), value);
+    }
     if (emit_inputs(program) == 2)
         emit_put(out, 4, NULL, "for (size_t i = 0; i < N; i++) in2%s = i %% 89%s;",
                  emit_element(program), whole ? "" : " * 0.01f");
@@ -316,7 +323,9 @@ static void put_data(FILE *out, const struct emit_program *program)
 /* Writes bare copies in pieces, of which `d_all` holds one for each way. */
 static void put_pieces(FILE *out, const struct emit_program *program)
 {
-    const char *from = program->even ? "[0] + at" : " + at"; /* the first row's elements */
+    const char *from = emit_in_columns(program) ? "[0][0] + at"
+                       : program->even          ? "[0] + at" /* the first row's elements */
+                                                : " + at";
     emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
     emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
              input_type(program));
@@ -386,13 +395,12 @@ static void put_runs(FILE *out, const struct emit_program *program)
                  "    for (int run = 0; run < RUNS; run++) {\n"
                  "        double begin = now_ms();\n");
     put_bare_copies(out, program);
-    fprintf(out,
-            "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n"
-            "        for (size_t i = 0; i < %s; i++) out%s = %s; // poison: no result\n"
-            "        begin = now_ms();\n",
-            emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes",
-            values ? "TILES" : "N", values ? "[i]" : emit_element(program),
-            whole ? "0xA5A5A5A5u" : "NAN");
+    fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n",
+            emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes");
+    emit_put(out, 8, "poison: no result", "for (size_t i = 0; i < %s; i++) out%s = %s;",
+             values ? "TILES" : "N", values ? "[i]" : emit_element(program),
+             whole ? "0xA5A5A5A5u" : "NAN");
+    fprintf(out, "        begin = now_ms();\n");
     if (emit_has_cpu(program))
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
     if (program->plan->issue == ISSUE_GRAPH)

@@ -184,6 +184,10 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     const bool slotted = buffer >= BUFFER_FIRST_DEVICE && program->slots < program->batches;
     const char *name = buffer_names[buffer];
     char place[EMIT_TEXT / 2];
+    if (emit_in_columns(program) && buffer < BUFFER_FIRST_DEVICE && !values) {
+        snprintf(text, EMIT_TEXT, "%s[0][%s]", name, emit_index_name(program));
+        return text;
+    }
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");

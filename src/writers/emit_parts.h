@@ -137,7 +137,11 @@ const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT]);
 enum { EMIT_NAME = 64 };
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
 
-/* Returns the place of element i in an array of elements: "[i]", or its row and column. */
+/* Returns true if a tile is columns of a matrix on the host. */
+bool emit_in_columns(const struct emit_program *program);
+
+/* Returns the place of element i, tile by tile, in an array of the host's: "[i]", or its row
+ * and column, or those of its tile's columns. */
 const char *emit_element(const struct emit_program *program);
 
 /* Return the type of an element in the program, and the last kernel if it is a reduction. */

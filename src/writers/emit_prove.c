@@ -81,31 +81,43 @@ static bool range_fits(const struct emit_program *program, const struct range *r
     return range->offset == batch % program->slots * stride + ahead * size;
 }
 
-static bool copy_fits(const struct emit_program *program, const struct op *op, enum buffer host,
-                      enum buffer device, struct tiles tiles)
+/* Returns true if a range is row `row` of `rows` of the batch's part of the buffer. */
+static bool row_fits(const struct emit_program *program, const struct range *range,
+                     uint64_t row, uint64_t rows, struct tiles tiles)
 {
-    return op->copy.host.buffer == host && op->copy.device.buffer == device &&
-           range_fits(program, &op->copy.host, tiles) &&
-           range_fits(program, &op->copy.device, tiles);
+    const uint64_t before = row * range->bytes;
+    const struct range whole = {range->buffer, range->offset - before, rows * range->bytes};
+    return range->offset >= before && range_fits(program, &whole, tiles);
 }
 
-static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
+/* Takes a batch's copies of an array: one, or one for each row of a tile. */
+static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
+                        enum buffer device, struct emit_step step, struct tiles tiles)
 {
     const struct emit_program *program = walk->program;
-    for (int input = 0; input < emit_inputs(program); input++) {
-        const struct op *op = take_op(walk, OP_H2D, step, tiles);
-        if (op == NULL || !copy_fits(program, op, (enum buffer)(BUFFER_HOST_IN0 + input),
-                                     (enum buffer)(BUFFER_DEVICE_IN0 + input), tiles))
+    const struct plan *plan = program->plan;
+    const bool values = kind == OP_D2H && emit_reduction(program) != NULL;
+    const uint64_t rows = plan->copy == COPY_ROWS && !values
+                              ? plan->elements / plan->tiles / plan->tile_width
+                              : 1;
+    for (uint64_t row = 0; row < rows; row++) {
+        const struct op *op = take_op(walk, kind, step, tiles);
+        if (op == NULL || op->copy.host.buffer != host || op->copy.device.buffer != device ||
+            !row_fits(program, &op->copy.host, row, rows, tiles) ||
+            !row_fits(program, &op->copy.device, row, rows, tiles))
             return false;
     }
     return true;
 }
 
-static bool walk_copy_out(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
-    const struct op *op = take_op(walk, OP_D2H, step, tiles);
-    return op != NULL &&
-           copy_fits(walk->program, op, BUFFER_HOST_OUT, BUFFER_DEVICE_OUT, tiles);
+    for (int input = 0; input < emit_inputs(walk->program); input++) {
+        if (!walk_copies(walk, OP_H2D, (enum buffer)(BUFFER_HOST_IN0 + input),
+                         (enum buffer)(BUFFER_DEVICE_IN0 + input), step, tiles))
+            return false;
+    }
+    return true;
 }
 
 /* Takes the launches of a kernel on tiles that go as one. */
@@ -230,7 +242,7 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_KERNEL:
         return walk_kernel(walk, step, tiles);
     case OP_D2H:
-        return walk_copy_out(walk, step, tiles);
+        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, BUFFER_DEVICE_OUT, step, tiles);
     case OP_RECORD:
     case OP_WAIT:
         return walk_event(walk, item, step, tiles);

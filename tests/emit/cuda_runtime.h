@@ -312,6 +312,23 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
         tape_copy(in, fake_stream_number(stream), to, from, bytes);
     return fake_on_device(in ? to : from, bytes) ? cudaSuccess : cudaErrorInvalidValue;
 }
+/* Rows follow one another on the device, and not on the host. */
+static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                                            size_t from_pitch, size_t width, size_t rows,
+                                            cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const bool in = kind == cudaMemcpyHostToDevice;
+    fake_call(
+        [=] {
+            for (size_t row = 0; row < rows; row++)
+                memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+        },
+        "%s %d %zu", in ? "h2d" : "d2h", stream->number, width * rows);
+    return (in ? to_pitch : from_pitch) == width && (in ? from_pitch : to_pitch) >= width &&
+                   fake_on_device(in ? to : from, width * rows)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
 static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from,
                                                const size_t *bytes, size_t count,
                                                cudaMemcpyAttributes *, size_t *, size_t,
