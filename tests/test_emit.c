@@ -17,9 +17,8 @@
 #define SETTINGS_FILE TESTS_FOLDER "/emit/settings.txt"
 #define LIBRARIES     BUILD_FOLDER "/tests/emit/"
 #define HEADER        TESTS_FOLDER "/../kernels/own_kernel.h"
-#define COMPILE                                                                                \
-    "c++ -std=c++17 -O1 -w -pthread -ffp-contract=off -I " TESTS_FOLDER                        \
-    "/emit -include cuda_runtime.h -o tiles tiles.cpp 2>err"
+#define COMPILE       "c++ -std=c++17 -O1 -w -pthread -ffp-contract=off -I. -I " TESTS_FOLDER "/emit "
+#define RUNTIME       "cuda_runtime.h"
 
 enum { LINES_MAX = 1 << 16, CALL_TEXT = 48 };
 
@@ -132,6 +131,12 @@ static char *replace(char *text, const char *mark, const char *other)
     return whole;
 }
 
+void emit_precompile(void)
+{
+    ck_assert_int_eq(
+        system(COMPILE "-x c++-header -o " RUNTIME ".gch " TESTS_FOLDER "/emit/" RUNTIME), 0);
+}
+
 int emit_run_on_cpu(const char *options)
 {
     char *text = test_file_text("tiles.cu");
@@ -141,7 +146,7 @@ int emit_run_on_cpu(const char *options)
     FILE *out = fopen("tiles.cpp", "w");
     write_launches(text, out);
     fclose(out);
-    if (system(COMPILE) != 0) {
+    if (system(COMPILE "-include " RUNTIME " -o tiles tiles.cpp 2>err") != 0) {
         char *why = test_file_text("err");
         ck_abort_msg("%s: %.2000s", options, why);
     }

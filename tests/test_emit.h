@@ -17,6 +17,10 @@ void emit_check_lines(const char *text);
 /* Emits the plan of `options` into tiles.cu, and has the program print that plan. */
 void emit_write(const char *options);
 
+/* Compiles what all programs include, once for those of this folder: that is half of the work.
+ */
+void emit_precompile(void);
+
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
  * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording
  * is tiles.jsonl. */

@@ -158,16 +158,6 @@ enum status emit_check_cpu(const struct emit_program *program, struct error *err
 
 /* --- the text --- */
 
-bool emit_has_cpu(const struct emit_program *program)
-{
-    return program->plan->cpu_tiles > 0;
-}
-
-const char *emit_tiles_name(const struct emit_program *program)
-{
-    return emit_has_cpu(program) ? "GPU_TILES" : "TILES";
-}
-
 void emit_cpu_constants(FILE *out, const struct emit_program *program)
 {
     if (!emit_has_cpu(program))

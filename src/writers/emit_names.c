@@ -52,6 +52,16 @@ bool emit_shares_slots(const struct emit_program *program)
            (memory || emit_deals_streams(program));
 }
 
+bool emit_has_cpu(const struct emit_program *program)
+{
+    return program->plan->cpu_tiles > 0;
+}
+
+const char *emit_tiles_name(const struct emit_program *program)
+{
+    return emit_has_cpu(program) ? "GPU_TILES" : "TILES";
+}
+
 const char *emit_slot_count(const struct emit_program *program)
 {
     if (program->slots == 1)

@@ -217,12 +217,6 @@ void emit_own_check(FILE *out, const struct emit_program *program);
 /* Elements of the CPU's pieces: whole blocks of its kernels. */
 enum { EMIT_CPU_PIECE = 16384 };
 
-/* Returns true if the CPU has tiles, the last ones. */
-bool emit_has_cpu(const struct emit_program *program);
-
-/* Returns the name of the constant that is the GPU's tiles. */
-const char *emit_tiles_name(const struct emit_program *program);
-
 /* Refuses what the CPU's part can't be written for: STATUS_USAGE. */
 enum status emit_check_cpu(const struct emit_program *program, struct error *error);
 
@@ -254,6 +248,12 @@ bool emit_in_batches(const struct emit_program *program);
 
 /* Returns how many slots there are as the program has it: a name, or "" for one. */
 const char *emit_slot_count(const struct emit_program *program);
+
+/* Returns true if the CPU has tiles, the last ones. */
+bool emit_has_cpu(const struct emit_program *program);
+
+/* Returns the name of the constant that is the GPU's tiles. */
+const char *emit_tiles_name(const struct emit_program *program);
 
 /* Return the names of the loops' variable; of the slot of its batch, which is a variable or 0;
  * and of the constants that are the slots and the batches of a wave. */

@@ -8,20 +8,25 @@
 #
 # All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
-# ELEMENTS are about how many (64M); they are made a multiple of the tiles, but of 30 and 31 tiles.
+# ELEMENTS are about how many (64M); they are made a multiple of the tiles and of their rows, but of 30 and 31 tiles.
 # SETTINGS is another file of settings. With RECORD=yes each program is recorded, too, by `pipeline record`,
 # and its last run compared with the plan: "back OPS EDGES" is behind the settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
 set -u
 
-# elements WANTED OPTIONS...: prints how many elements to take.
+# elements WANTED OPTIONS...: prints how many elements to take: whole rows in each tile.
 elements() {
-    wanted=$1
-    while [ "$1" != -t ]; do shift; done
-    case $2 in
-    30 | 31) echo $((wanted + 3)) ;;
-    *) echo $((wanted / $2 * $2)) ;;
-    esac
+    echo "$*" | awk '{
+        wanted = $1
+        row = 1
+        for (i = 2; i <= NF; i++) {
+            if ($i == "-t")
+                tiles = $(i + 1)
+            if ($i ~ /^--(columns|tile-width)=/)
+                row = substr($i, index($i, "=") + 1)
+        }
+        print tiles == 30 || tiles == 31 ? wanted + 3 : int(wanted / tiles / row) * tiles * row
+    }'
 }
 
 # Writes and compiles the program of line $2 of the settings, here; what is said is left beside it.
