@@ -187,8 +187,6 @@ START_TEST(test_program)
     ck_assert_int_eq(program_run("-q -t 2 --alloc=pool --dry-run"), 0);
     assert_has(program_out, "take device.in0 0");
     assert_has(program_out, "in the order of stream 0");
-    ck_assert_int_eq(program_run("-q --alloc=pool --emit=p.cu"), 2);
-    assert_has(program_err, "(--alloc)");
 }
 END_TEST
 

@@ -433,7 +433,6 @@ static const struct {
     {"--tile-width=17", "nearest are 65484 and 65552"},
     {"-t 3", "nearest are 64512 and 67584"},
     {"-n 100 --tile-width=64", "nearest are 256 and 512"},
-    {"--emit=columns.cu", "--copy=2d or --copy=rows"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 

@@ -36,10 +36,38 @@ START_TEST(calls_are_the_plan)
 }
 END_TEST
 
+/* Scans whose tiles don't wait for each other, and are issued the last one first, are wrong,
+ * though the run before has left the right sums: they are poisoned. */
+START_TEST(scans_need_their_waits)
+{
+    static const char *const some[] = {"-t 4 -s 4 -k scan",
+                                       "-t 4 -s 4 -k scan --carry=callback"};
+    emit_write(some[_i]);
+    ck_assert_int_eq(
+        system("sed -i 's/CHECK(cudaStreamWaitEvent([^;]*;/;/; "
+               "s/(size_t tile = 0; tile < TILES; tile++)/(size_t tile = TILES; tile-- > 0;)/' "
+               "tiles.cu && grep -q 'tile-- > 0' tiles.cu"),
+        0);
+    ck_assert_int_eq(emit_run_on_cpu(some[_i]), 1);
+    char *said = test_file_text("said");
+    assert_has(said, " wrong");
+    free(said);
+}
+END_TEST
+
+/* A block's threads run in both orders, so that barriers are missed where they are missing. */
+START_TEST(kernels_need_their_barriers)
+{
+    emit_write("-t 4 -s 2 -k scan");
+    ck_assert_int_eq(system("sed -i '/sums\\[threadIdx.x . 32\\] = with;/{n;d}' tiles.cu"), 0);
+    ck_assert_int_eq(emit_run_on_cpu("-k scan"), 1);
+}
+END_TEST
+
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 191);
+    ck_assert_int_ge(count, 193);
     emit_precompile();
     emit_libraries();
     for (int i = 0; i < count; i++)
@@ -191,6 +219,8 @@ Suite *emit_calls_suite(void)
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, 14);
+    tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
+    tcase_add_test(all, kernels_need_their_barriers);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);

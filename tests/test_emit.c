@@ -151,7 +151,7 @@ int emit_run_on_cpu(const char *options)
         ck_abort_msg("%s: %.2000s", options, why);
     }
     free(text);
-    const int status = system("./tiles >said");
+    const int status = system("./tiles >said 2>&1");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -226,8 +226,8 @@ static size_t next_stretch(const json_t *ops, size_t at, struct stretch *stretch
         if (json_is_null(json_object_get(op, "stream")))
             continue;
         stretch->works |= is_kind(op, "kernel");
-        if (stretch->count < OPS_MAX)
-            stretch->ops[stretch->count++] = op;
+        ck_assert_int_lt(stretch->count, OPS_MAX);
+        stretch->ops[stretch->count++] = op;
     }
     return at;
 }

@@ -175,10 +175,10 @@ static void put_head(FILE *out, const struct emit_program *program, const char *
             emit_has_cpu(program) ? "#include <vector>\n" : "");
     if (emit_has_own(program))
         emit_own_includes(out);
-    fprintf(out,
-            "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
-            "    printf(\"line %%d: %%s\\n\", __LINE__, cudaGetErrorString(error)); exit(1); } "
-            "while (0)\n");
+    fprintf(out, "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
+                 "    fprintf(stderr, \"line %%d: %%s\\n\", __LINE__, "
+                 "cudaGetErrorString(error)); exit(1); } "
+                 "while (0)\n");
 }
 
 /* --- constants --- */
@@ -234,7 +234,7 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
                            emit_type(plan->chain[0]->in));
-    else if (emit_has_word(body, "TILE"))
+    else if (emit_has_word(body, "TILE") || emit_has_cpu(program))
         snprintf(text + length, sizeof text - (size_t)length,
                  ", TILE = (N + TILES - 1) / TILES");
     if (emit_in_columns(program))

@@ -100,13 +100,13 @@ void emit_pool_creation(FILE *out, const struct emit_program *program)
 {
     if (program->plan->alloc != ALLOC_POOL)
         return;
-    fprintf(out, "    cudaMemPoolProps properties = {};\n"
-                 "    properties.allocType = cudaMemAllocationTypePinned; // of the one kind "
-                 "that there is\n"
-                 "    properties.location.type = cudaMemLocationTypeDevice; // device 0\n"
-                 "    CHECK(cudaMemPoolCreate(&pool, &properties));\n"
-                 "    unsigned long long keep = ~0ull; // bytes: all stay in the pool when the "
-                 "host waits\n"
-                 "    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, "
-                 "&keep));\n");
+    fprintf(out,
+            "    cudaMemPoolProps properties = {};\n"
+            "    properties.allocType = cudaMemAllocationTypePinned; // it is never moved\n"
+            "    properties.location.type = cudaMemLocationTypeDevice; // device 0\n"
+            "    CHECK(cudaMemPoolCreate(&pool, &properties));\n"
+            "    unsigned long long keep = ~0ull; // bytes: all stay in the pool when the "
+            "host waits\n"
+            "    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, "
+            "&keep));\n");
 }

@@ -147,8 +147,11 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
             if (whose == EMIT_LAST)
                 snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
             else if (whose == EMIT_AHEAD)
-                snprintf(text + length, EMIT_LINE - length, "%s next %s's kernel", before,
-                         emit_index_name(program));
+                snprintf(text + length, EMIT_LINE - length, "%s next %s%s", before,
+                         emit_index_name(program),
+                         program->settings->carry == CARRY_DEVICE
+                             ? "'s kernel"
+                             : ", whose sum before it the host has then");
             else
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
                          whose == EMIT_BEFORE ? " next" : "", emit_stage_words(program, stage),
@@ -173,6 +176,8 @@ static const char *why_wait(const struct emit_program *program, const struct emi
     if (item->whose == EMIT_OWN)
         return copy_out ? "the copy takes what the kernel leaves"
                         : "the kernel reads what the copy brings";
+    if (program->plan->alloc != ALLOC_ONCE)
+        return "so that only so many tiles have memory at a time";
     return item->event_stage == program->stage_count - 1
                ? "what was in this slot may still be on its way out"
                : "what was in this slot may still be read";

@@ -304,7 +304,8 @@ void emit_cpu(FILE *out, const struct emit_program *program)
     put_thread(out, program);
     fprintf(out, "// The fourth way: the CPU works on its tiles, which no stream knows of. Two "
                  "cores are left for\n"
-                 "// the thread that issues the others and for the driver's.\n"
+                 "// the thread that issues the others and for the driver's. The threads' "
+                 "start is timed, too.\n"
                  "static void run_cpu_tiles() {\n"
                  "    next_piece = 0;\n"
                  "    std::vector<std::thread> others(std::max(3u, "

@@ -301,16 +301,17 @@ static void put_data(FILE *out, const struct emit_program *program)
     const struct kernel *last = emit_reduction(program);
     const bool test = last != NULL && last->fold == KERNEL_FOLD_AND;
     const bool whole = program->plan->chain[0]->in == DTYPE_I32;
-    const char *value = whole  ? test ? "i % (2 * TILE + 1) != TILE / 2 ? i % 1000 + 1 : 0"
-                                      : "(unsigned)i * 2654435761u"
-                        : test ? "i % (2 * TILE + 1) != TILE / 2 ? i % 97 * 0.01f : INFINITY"
-                               : "i % 97 * 0.01f * i / N";
+    const char *value =
+        whole  ? test ? "i % TILE != TILE / 2 || i / TILE % 7 % 3 == 1 ? i % 1000 + 1 : 0"
+                      : "(unsigned)i * 2654435761u"
+        : test ? "i % TILE != TILE / 2 || i / TILE % 7 % 3 == 1 ? i % 97 * .01f : INFINITY"
+               : "i % 97 * .005f + i / TILE % 13 * .03f";
     if (emit_in_columns(program) && test) { /* both are long */
         emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++)");
         emit_put(out, 8, NULL, "in%s =", emit_element(program));
         emit_put(out, 12, NULL, "%s;", value);
     } else {
-        emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++) in%s = %s;",
+        emit_put(out, 4, NULL, "for (size_t i = 0; i < N; i++) in%s = %s;",
                  emit_element(program), value);
     }
     if (emit_inputs(program) == 2)
@@ -355,7 +356,8 @@ static void put_bare_memory(FILE *out, const struct emit_program *program)
     if (emit_in_pieces(program))
         fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
                 BARE_BYTES_MOST / 2 / size);
-    fprintf(out, "    CHECK(cudaMalloc(&d_all, 2 * %s * sizeof(%s)));%s\n",
+    const bool larger = dtype_bytes(plan_last_kernel(program->plan)->out) > size;
+    fprintf(out, "    CHECK(cudaMalloc(&d_all, %d * %s * sizeof(%s)));%s\n", larger ? 3 : 2,
             emit_in_pieces(program) ? "PIECE" : "N", input_type(program),
             emit_in_pieces(program) ? "" : " // for bare copies of all bytes at once");
 }
@@ -376,11 +378,11 @@ static void put_bare_copies(FILE *out, const struct emit_program *program)
                      first_stream(program));
     }
     if (emit_reduction(program) != NULL)
-        emit_put(
-            out, 8, NULL,
-            "CHECK(cudaMemcpyAsync(out, d_all, TILES * sizeof(%s), cudaMemcpyDeviceToHost, "
-            "%s));",
-            output_type(program), other_stream(program));
+        emit_put(out, 8, NULL,
+                 "CHECK(cudaMemcpyAsync(out, d_all + %s, TILES * sizeof(%s), "
+                 "cudaMemcpyDeviceToHost, %s));",
+                 emit_in_pieces(program) ? "PIECE" : "N", output_type(program),
+                 other_stream(program));
     else if (!emit_in_pieces(program))
         emit_put(out, 8, NULL,
                  "CHECK(cudaMemcpyAsync(out, d_all + N, %s, cudaMemcpyDeviceToHost, %s));", all,
@@ -400,6 +402,8 @@ static void put_runs(FILE *out, const struct emit_program *program)
     emit_put(out, 8, "poison: no result", "for (size_t i = 0; i < %s; i++) out%s = %s;",
              values ? "TILES" : "N", values ? "[i]" : emit_element(program),
              whole ? "0xA5A5A5A5u" : "NAN");
+    if (emit_scan(program) != NULL)
+        emit_scan_poison(out, program);
     fprintf(out, "        begin = now_ms();\n");
     if (emit_has_cpu(program))
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");

@@ -177,6 +177,7 @@ void emit_put_carry(FILE *out, int indent, const struct emit_program *program, u
 const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_NAME]);
 void emit_scan_variables(FILE *out, const struct emit_program *program);
 void emit_scan_memory(FILE *out, const struct emit_program *program);
+void emit_scan_poison(FILE *out, const struct emit_program *program);
 void emit_scan_kernel(FILE *out, const struct emit_program *program);
 void emit_scan_check(FILE *out, const struct emit_program *program);
 

@@ -23,7 +23,7 @@ struct walk {
     const struct emit_program *program;
     uint32_t at;        /* the plan's next op */
     uint32_t *latest;   /* per stage and slot, and per stage for the last of all: the record */
-    uint32_t *recorder; /* per event of the plan: the op that records it */
+    uint32_t *recorder; /* per event of the plan: the op that records it, and 1; 0: none has */
 };
 
 static uint32_t event_place(const struct emit_program *program, uint32_t stage,
@@ -174,8 +174,8 @@ static bool walk_event(struct walk *walk, const struct emit_item *item, struct e
     uint32_t *latest = &walk->latest[event_place(program, item->event_stage, item->whose,
                                                  owner % program->slots)];
     if (item->kind == OP_RECORD)
-        *latest = walk->recorder[op->event.event] = op->id;
-    return *latest == walk->recorder[op->event.event];
+        *latest = walk->recorder[op->event.event] = op->id + 1;
+    return *latest != 0 && *latest == walk->recorder[op->event.event];
 }
 
 static bool walk_callback(struct walk *walk, struct emit_step step, struct tiles tiles)

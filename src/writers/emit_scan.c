@@ -277,10 +277,11 @@ static const struct way ways[] = {
 
 static const struct way *find_way(const struct emit_program *program)
 {
-    const struct way *way = ways;
-    while (strcmp(way->name, emit_scan(program)->name) != 0)
-        way++;
-    return way;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (strcmp(ways[i].name, emit_scan(program)->name) == 0)
+            return &ways[i];
+    }
+    return NULL; /* emit_kernels.c has a row for each of these alone */
 }
 
 /* --- variables and memory --- */
@@ -332,11 +333,22 @@ void emit_scan_memory(FILE *out, const struct emit_program *program)
     emit_put(out, 4,
              "page-locked: a copy reads it when its stream comes there, not as it is issued",
              "CHECK(cudaMallocHost(&sums, TILES * sizeof(tile_sums)));");
-    fprintf(out,
-            "    CHECK(cudaMalloc(&d_sums, TILES * sizeof(tile_sums)));\n"
-            "    CHECK(cudaMemset(d_sums, 0, sizeof(tile_sums))); // nothing comes before the "
-            "first tile\n"
-            "    sums[0].before = 0;\n");
+    fprintf(out, "    CHECK(cudaMalloc(&d_sums, TILES * sizeof(tile_sums)));\n");
+}
+
+void emit_scan_poison(FILE *out, const struct emit_program *program)
+{
+    if (!goes_by_host(program)) {
+        emit_put(out, 8, "what a tile hands on, too",
+                 "CHECK(cudaMemset(d_sums + 1, 0xA5, TILES * sizeof(unsigned)));");
+        return;
+    }
+    emit_put(out, 8, "what tiles hand on, too", "for (size_t i = 0; i < TILES; i++) {");
+    emit_put(out, 12, NULL, "sums[i] = {i > 0 ? 0xA5A5A5A5u : 0, 0xA5A5A5A5u};");
+    fprintf(out, "        }\n");
+    emit_put(out, 8, NULL,
+             "CHECK(cudaMemcpy(d_sums, sums, TILES * sizeof(tile_sums), "
+             "cudaMemcpyHostToDevice));");
 }
 
 /* --- the kernel --- */

@@ -78,7 +78,8 @@ static inline void fake_begin(unsigned number)
     makecontext(&thread, fake_thread, 0);
 }
 
-/* Runs a block to its end: its threads in turn, each up to where it waits. */
+/* Runs a block to its end: its threads in turn, each up to where it waits, from the first on or, in
+ * every second block, from the last: where a barrier is missing, one of them is too early. */
 static inline void fake_run_block(const std::function<void()> &kernel)
 {
     const unsigned count = fake_threads();
@@ -94,9 +95,12 @@ static inline void fake_run_block(const std::function<void()> &kernel)
     fake_block.block = fake_barrier{0, 0};
     for (unsigned i = 0; i < count; i++)
         fake_begin(i);
+    static std::atomic<unsigned> blocks{0};
+    const bool backwards = blocks++ % 2 != 0;
     for (bool more = true; more;) {
         more = false;
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned turn = 0; turn < count; turn++) {
+            const unsigned i = backwards ? count - 1 - turn : turn;
             if (fake_block.ended[i])
                 continue;
             threadIdx =
