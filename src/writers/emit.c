@@ -1,5 +1,4 @@
 /* emit.c - the program around a plan's loops, and the plans that are refused. */
-#include "core/version.h"
 #include "plan/mistake.h"
 #include "writers/emit_parts.h"
 
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 512, WORDS = 40 /* of the chain in a line, about */ };
+enum { TEXT = 512 };
 
 /* --- what is refused --- */
 
@@ -101,84 +100,6 @@ static enum status check_plan(const struct emit_program *program, struct error *
                          "as a program: allowed are --elements that are a multiple of --tiles");
     const enum status status = emit_check_cpu(program, error);
     return status == STATUS_OK ? check_kernels(program, error) : status;
-}
-
-/* --- the head --- */
-
-/* Returns the kernels of the chain, in words. */
-static const char *chain_words(const struct plan *plan, char text[TEXT])
-{
-    int length = 0, column = 0;
-    for (int i = 0; i < plan->chain_length; i++) {
-        const bool full = column + strlen(plan->chain[i]->name) > WORDS;
-        const int more = snprintf(text + length, (size_t)(TEXT - length), "%s%s",
-                                  i == 0 ? ""
-                                  : full ? ", then\n// "
-                                         : ", then ",
-                                  plan->chain[i]->name);
-        length += more;
-        column = full ? (int)strlen(plan->chain[i]->name) : column + more;
-    }
-    return text;
-}
-
-static const char *ways_words(const struct emit_program *program)
-{
-    if (program->plan->memory == MEMORY_MAPPED)
-        return "kernels work on the host's memory";
-    switch (program->settings->ways) {
-    case 1:
-        return "serial: nothing overlaps";
-    case 2:
-        return "2-way: kernels overlap the copies out";
-    case 4:
-        return emit_has_cpu(program) ? "4-way: the CPU has a share"
-                                     : "4-way, of which the CPU got no tile";
-    default:
-        return "3-way: copies and kernels overlap";
-    }
-}
-
-static void put_head(FILE *out, const struct emit_program *program, const char *body)
-{
-    const struct plan *plan = program->plan;
-    const struct settings *settings = program->settings;
-    char chain[2 * TEXT], how[TEXT];
-    snprintf(how, sizeof how, "%s-first, %s.",
-             settings->order == ORDER_BREADTH ? "Breadth" : "Depth",
-             emit_streams_by_stage(program) ? "a stream for each stage"
-             : emit_deals_streams(program)  ? "tiles dealt to streams"
-                                            : "in one stream");
-    char words[TEXT];
-    const int length =
-        snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
-                 plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
-    fprintf(out, "%s%s%s\n", chain, (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ",
-            how);
-    if (settings->mistake != MISTAKE_NONE)
-        fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
-    fprintf(out,
-            "// By pipeline " PIPELINE_VERSION
-            ". To compile and run: nvcc -O3 -o tiles THIS.cu%s && ./tiles\n",
-            emit_has_own(program) ? " -ldl" : "");
-    fprintf(out,
-            "%s%s%s#include <chrono>\n"
-            "#include <cmath>\n"
-            "#include <cstdio>\n"
-            "#include <cstdlib>\n"
-            "%s%s",
-            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
-            emit_has(program, OP_CALLBACK) || emit_has_cpu(program) ? "#include <atomic>\n"
-                                                                    : "",
-            strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
-            program->sleep_ns > 0 || emit_has_cpu(program) ? "#include <thread>\n" : "",
-            emit_has_cpu(program) ? "#include <vector>\n" : "");
-    if (emit_has_own(program))
-        emit_own_includes(out);
-    fprintf(out, "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
-                 "    fprintf(stderr, \"line %%d: %%s\\n\", __LINE__, "
-                 "cudaGetErrorString(error)); exit(1); } "
-                 "while (0)\n");
 }
 
 /* --- constants --- */
@@ -445,7 +366,7 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
     if (memory != NULL)
         whole &= fclose(memory) == 0;
     if (whole) {
-        put_head(out, &program, body);
+        emit_head(out, &program, body);
         put_constants(out, &program, body);
         fputs(body, out);
     }

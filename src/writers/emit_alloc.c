@@ -103,10 +103,11 @@ void emit_pool_creation(FILE *out, const struct emit_program *program)
     fprintf(out,
             "    cudaMemPoolProps properties = {};\n"
             "    properties.allocType = cudaMemAllocationTypePinned; // it is never moved\n"
-            "    properties.location.type = cudaMemLocationTypeDevice; // device 0\n"
+            "    properties.location.type = cudaMemLocationTypeDevice;\n"
+            "    properties.location.id = 0;\n"
             "    CHECK(cudaMemPoolCreate(&pool, &properties));\n"
-            "    unsigned long long keep = ~0ull; // bytes: all stay in the pool when the "
-            "host waits\n"
+            "    unsigned long long keep = ~0ull; // bytes: else they leave the pool whenever "
+            "the host waits\n"
             "    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, "
             "&keep));\n");
 }

@@ -20,7 +20,8 @@ static void put_columns(FILE *out, int indent, const struct emit_program *progra
                  device);
     if (program->plan->copy == COPY_2D) {
         snprintf(host, sizeof host, "%s[0][tile]", array);
-        emit_put(out, indent, "rows lie TILES * ROW bytes apart on the host",
+        emit_put(out, indent,
+                 "to, how far its rows lie apart, from, the same, bytes of a row, rows",
                  "CHECK(cudaMemcpy2DAsync(%s, %s, %s, %s, ROW, ROWS, %s, %s));",
                  inwards ? device : host, inwards ? "ROW" : "TILES * ROW",
                  inwards ? host : device, inwards ? "TILES * ROW" : "ROW", way, stream);
@@ -151,7 +152,7 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
                          emit_index_name(program),
                          program->settings->carry == CARRY_DEVICE
                              ? "'s kernel"
-                             : ", whose sum before it the host has then");
+                             : ": the host has then added what it needs");
             else
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
                          whose == EMIT_BEFORE ? " next" : "", emit_stage_words(program, stage),
@@ -171,8 +172,8 @@ static const char *why_wait(const struct emit_program *program, const struct emi
         return "2-way: kernels begin when all is there";
     if (item->whose == EMIT_AHEAD)
         return program->settings->carry == CARRY_DEVICE
-                   ? "the scan goes on from the sum that the tile ahead leaves"
-                   : "by then the host has added the sum of the tile ahead";
+                   ? "the scan goes on from the sum that the tile before leaves"
+                   : "by then the host has added the sum of the tile before";
     if (item->whose == EMIT_OWN)
         return copy_out ? "the copy takes what the kernel leaves"
                         : "the kernel reads what the copy brings";

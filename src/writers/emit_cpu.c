@@ -302,10 +302,11 @@ void emit_cpu(FILE *out, const struct emit_program *program)
                  part_type(emit_reduction(program)));
     fprintf(out, "\n");
     put_thread(out, program);
-    fprintf(out, "// The fourth way: the CPU works on its tiles, which no stream knows of. Two "
-                 "cores are left for\n"
-                 "// the thread that issues the others and for the driver's. The threads' "
-                 "start is timed, too.\n"
+    fprintf(out, "// The fourth way: the CPU works on its tiles, which no stream knows of. "
+                 "This thread and\n"
+                 "// the others leave two cores to the thread that issues the GPU's tiles and "
+                 "to the driver's.\n"
+                 "// The threads' start is timed, too.\n"
                  "static void run_cpu_tiles() {\n"
                  "    next_piece = 0;\n"
                  "    std::vector<std::thread> others(std::max(3u, "

@@ -362,7 +362,7 @@ static void check_scale(FILE *out, const struct emit_program *program)
     const double error = 1.5 * scale_error(&program->plan->params, 0);
     fprintf(out,
             "    const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR); // "
-            "all repeats are one\n");
+            "all repeats: a*x + b\n");
     if (emit_in_columns(program)) /* elements have long names */
         fprintf(out,
                 "    for (size_t i = 0; i < N; i++) {\n"

@@ -104,10 +104,11 @@ static const char *header_type(enum dtype dtype)
 void emit_own_includes(FILE *out)
 {
     fprintf(out, "#include <dlfcn.h>\n"
-                 "#if __has_include(\"own_kernel.h\")\n"
-                 "#include \"own_kernel.h\" // the header of your kernel, beside this file\n"
+                 "#if __has_include(\"pipeline/kernel.h\")\n"
+                 "#include \"pipeline/kernel.h\" // as `pipeline kernel new` writes it, or as "
+                 "it is installed\n"
                  "#else\n"
-                 "#include \"pipeline/kernel.h\" // or where `make install` put it\n"
+                 "#include \"own_kernel.h\" // its name in the sources of pipeline\n"
                  "#endif\n");
 }
 

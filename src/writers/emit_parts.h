@@ -12,6 +12,7 @@
  *   emit_names.c    what streams, slots and events are called, and where tiles are
  *   emit_calls.c    the calls as text, and why each is there
  *   emit_body.c     the loops around them
+ *   emit_head.c     the head: what the program shows, and what it includes
  *   emit_main.c     main(), which takes memory, repeats them, measures and checks
  *   emit.c          the program around them, and what is refused */
 #ifndef PIPELINE_WRITERS_EMIT_PARTS_H
@@ -96,6 +97,11 @@ enum status emit_prove(const struct emit_program *program, struct error *error);
 
 /* Finds the plan's loops. STATUS_USAGE where it has none, or they don't give its ops. */
 enum status emit_find_loops(struct emit_program *program, struct error *error);
+
+/* --- emit_head.c --- */
+
+/* Writes the lines before the constants, and the includes that `body` needs. */
+void emit_head(FILE *out, const struct emit_program *program, const char *body);
 
 /* --- emit_text.c --- */
 

@@ -106,7 +106,7 @@ static void put_call(FILE *out, int indent, const struct emit_item *item, const 
                  stream);
         break;
     default:
-        emit_put(out, indent, "the host waits until it has",
+        emit_put(out, indent, "--carry=sync: the host waits here; the event would do alone",
                  "CHECK(cudaStreamSynchronize(%s));", stream);
         break;
     }
@@ -417,7 +417,8 @@ void emit_scan_poison(FILE *out, const struct emit_program *program)
     "    __threadfence(); // all that this block has read and told comes before its end\n"     \
     "    if (threadIdx.x == 0 && atomicInc(&blocks->ended, gridDim.x - 1) == gridDim.x - 1) "  \
     "{\n"                                                                                      \
-    "        blocks->taken = 0; // the last one leaves all as the next launch needs it\n"      \
+    "        blocks->taken = 0; // the last one leaves all so for the next launch; `ended` "   \
+    "is 0 again\n"                                                                             \
     "        blocks->launch++;\n"                                                              \
     "    }\n"                                                                                  \
     "}\n\n"
