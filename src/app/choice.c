@@ -129,8 +129,8 @@ enum status choice_weigh(struct job *job, struct run_report *report, struct erro
     const enum status status = beside_run(job, &beside, &why);
     marks_end();
     arrays_free(&beside.arrays);
-    /* What a device can't run can't be weighed; what then goes wrong, or memory that runs out,
-     * is told. */
+    /* A device that can't run the usual settings leaves nothing to weigh. A run that went
+     * wrong, and memory that ran out, are told. */
     if (status == STATUS_NO_MEMORY || (status == STATUS_FAILED && beside.ran))
         return error_set(error, status, "with the usual settings: %.400s", why.text);
     if (status == STATUS_OK) {
