@@ -15,6 +15,7 @@
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "writers/emit.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -159,6 +160,92 @@ START_TEST(test_every_wait_is_needed)
     }
     ck_assert_int_gt(waits, 20);
     ck_assert_int_gt(for_a, 0);
+}
+END_TEST
+
+/* --- programs of --emit --- */
+
+static enum status emit(const struct plan *plan, const struct settings *settings)
+{
+    struct error error = {0};
+    FILE *out = fopen("/dev/null", "w");
+    const enum status status = write_program(out, plan, settings, &error);
+    fclose(out);
+    return status;
+}
+
+START_TEST(test_plans_are_programs)
+{
+    uint64_t random = 23;
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = random_settings(&random);
+        struct plan plan = build(&settings);
+        ck_assert_int_eq(emit(&plan, &settings), plan.cpu_tiles > 0 ? STATUS_USAGE : STATUS_OK);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Returns the nth op of a kind. */
+static struct op *nth_op(struct plan *plan, enum op_kind kind, int nth)
+{
+    struct op *op = plan->ops;
+    while (op->kind != kind || nth-- > 0)
+        op++;
+    return op;
+}
+
+/* Makes one change to a plan: to A's copy, its event, who waits for that, or what kernels read.
+ */
+static void change_plan(struct plan *plan, int change)
+{
+    struct op *upload = &plan->ops[0], *wait = nth_op(plan, OP_WAIT, 1);
+    struct op *kernel = nth_op(plan, OP_KERNEL, 2);
+    switch (change) {
+    case 0:
+        upload->copy.device.offset += 8;
+        break;
+    case 1:
+        upload->copy.host.bytes -= 8;
+        break;
+    case 2:
+        upload->stream = 1;
+        break;
+    case 3:
+        plan->ops[1].stream = 1; /* the record */
+        break;
+    case 4:
+        wait->stream = 1;
+        break;
+    case 5:
+        upload[2] = upload[0]; /* it comes behind its record */
+        break;
+    case 6:
+        kernel->kernel.ranges->resident.bytes -= 8;
+        break;
+    case 7:
+        kernel->kernel.ranges->in[1].bytes -= 8;
+        break;
+    default:
+        kernel->kernel.ranges->out.buffer = BUFFER_DEVICE_OUT;
+        break;
+    }
+}
+
+START_TEST(test_programs_are_of_their_plans)
+{
+    struct settings settings = test_settings("dgemm");
+    settings.rows = 10;
+    settings.inner = 5;
+    settings.elements = 10 * 12;
+    settings.tiles = 6;
+    settings.streams = 3;
+    struct plan plan = build(&settings);
+    ck_assert_int_eq(plan.ops[1].kind, OP_RECORD);
+    ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+    change_plan(&plan, _i);
+    ck_assert_int_eq(emit(&plan, &settings), STATUS_USAGE);
+    plan_free(&plan);
 }
 END_TEST
 
@@ -465,6 +552,8 @@ Suite *dgemm_plans_suite(void)
     tcase_add_test(plans, test_limit_counts_the_resident_input);
     tcase_add_test(plans, test_no_run_is_below_its_limit);
     tcase_add_test(plans, test_tuned_tiles_are_whole_columns);
+    tcase_add_test(plans, test_plans_are_programs);
+    tcase_add_loop_test(plans, test_programs_are_of_their_plans, 0, 9);
     suite_add_tcase(suite, plans);
     if (available) {
         TCase *runs = tcase_create("runs");

@@ -2,6 +2,7 @@
 #include "test_emit.h"
 
 #include "fixtures.h"
+#include "kernels/kernel_code.h"
 #include "test_emit_back.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -36,6 +37,11 @@ int emit_read_settings(void)
     if (file != NULL)
         fclose(file);
     return count;
+}
+
+bool emit_is_there(const char *options)
+{
+    return strstr(options, "-k dgemm") == NULL || kernel_missing(kernel_find("dgemm")) == NULL;
 }
 
 /* Returns how many elements to take for `options`: a multiple of the tiles, but of 30 and 31

@@ -3,6 +3,8 @@
 #ifndef PIPELINE_TESTS_TEST_EMIT_H
 #define PIPELINE_TESTS_TEST_EMIT_H
 
+#include <stdbool.h>
+
 enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 256 };
 
 /* The lines of tests/emit/settings.txt. */
@@ -10,6 +12,9 @@ extern char emit_settings[SETTINGS_MAX][OPTIONS_TEXT];
 
 /* Reads them and returns how many there are. */
 int emit_read_settings(void);
+
+/* Returns false where this machine lacks what their kernel needs: OpenBLAS. */
+bool emit_is_there(const char *options);
 
 /* No line is too long for a slide, and none ends in a blank. */
 void emit_check_lines(const char *text);

@@ -19,7 +19,8 @@ static uint64_t slot_bytes(const struct emit_program *program, enum buffer buffe
     const struct plan *plan = program->plan;
     const uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
     const uint64_t bytes = is_value(program, buffer) ? dtype_bytes(plan_last_kernel(plan)->out)
-                                                     : tile * dtype_bytes(plan->chain[0]->in);
+                                                     : emit_elements(program, buffer, tile) *
+                                                           dtype_bytes(plan->chain[0]->in);
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -66,10 +67,11 @@ static const char *why(const struct emit_program *program, enum alloc_deed deed,
 void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
                    const struct emit_item *item, const char *stream)
 {
-    char at[EMIT_TEXT], bytes[EMIT_TEXT] = "BYTES";
+    char at[EMIT_TEXT], bytes[EMIT_TEXT];
     const enum alloc alloc = program->plan->alloc;
     const char *comment = why(program, item->deed, item->buffer);
     emit_address(program, item->buffer, false, at);
+    snprintf(bytes, sizeof bytes, "%s", emit_bytes_name(program, item->buffer));
     if (is_value(program, item->buffer))
         snprintf(bytes, sizeof bytes, "sizeof(%s)",
                  emit_type(plan_last_kernel(program->plan)->out));

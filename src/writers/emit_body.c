@@ -203,10 +203,23 @@ static bool put_whole_loop(FILE *out, const struct emit_program *program,
     return whole;
 }
 
+/* Writes what comes once, before the loops. */
+static void put_prologue(FILE *out, const struct emit_program *program)
+{
+    const struct emit_stage *stage = &program->stages[program->stage_count];
+    for (int i = 0; i < stage->item_count; i++) {
+        if (stage->items[i].kind == OP_H2D)
+            emit_put_upload(out, 4, program);
+        else
+            emit_put_event(out, 4, program, &stage->items[i], program->stage_count, "");
+    }
+}
+
 bool emit_issue(FILE *out, const struct emit_program *program)
 {
     bool whole = !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
+    put_prologue(out, program);
     for (int i = 0; i < program->loop_count; i++)
         whole &= put_whole_loop(out, program, &program->loops[i]);
     fprintf(out, "}\n\n");

@@ -39,14 +39,16 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
 {
     char host[EMIT_TEXT], device[EMIT_TEXT];
     const struct kernel *reduction = emit_reduction(program);
-    emit_address(program, inwards ? (enum buffer)(BUFFER_HOST_IN0 + input) : BUFFER_HOST_OUT,
-                 false, host);
+    const enum buffer array =
+        inwards ? (enum buffer)(BUFFER_HOST_IN0 + input) : BUFFER_HOST_OUT;
+    emit_address(program, array, false, host);
     emit_address(program,
-                 inwards ? (enum buffer)(BUFFER_DEVICE_IN0 + input) : BUFFER_DEVICE_OUT, false,
-                 device);
+                 inwards ? (enum buffer)(BUFFER_DEVICE_IN0 + input) : emit_copied_out(program),
+                 false, device);
     const char *to = inwards ? device : host, *from = inwards ? host : device;
     const char *way = inwards ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost";
-    char bytes[EMIT_TEXT] = "BYTES";
+    char bytes[EMIT_TEXT];
+    snprintf(bytes, sizeof bytes, "%s", emit_bytes_name(program, array));
     if (!inwards && reduction != NULL)
         snprintf(bytes, sizeof bytes, "%ssizeof(%s)",
                  emit_in_batches(program) ? "tiles * " : "", emit_type(reduction->out));
@@ -108,6 +110,10 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     const char *count = !program->even                      ? "count"
                         : emit_in_batches(program) && !each ? "tiles * TILE"
                                                             : "TILE";
+    if (emit_is_product(program)) {
+        emit_put_product(out, indent, program, stage);
+        return;
+    }
     if (kernel->file != NULL) {
         put_own_launch(out, inner, program, link, count, legacy ? NULL : stream);
         if (each)
@@ -147,6 +153,9 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
             const char *before = length > 0 ? ", and for the" : "for the";
             if (whose == EMIT_LAST)
                 snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
+            else if (whose == EMIT_ONCE)
+                snprintf(text + length, EMIT_LINE - length, "%s kernels in the other streams",
+                         before);
             else if (whose == EMIT_AHEAD)
                 snprintf(text + length, EMIT_LINE - length, "%s next %s%s", before,
                          emit_index_name(program),
@@ -170,6 +179,8 @@ static const char *why_wait(const struct emit_program *program, const struct emi
     const bool copy_out = stage == program->stage_count - 1;
     if (item->whose == EMIT_LAST)
         return "2-way: kernels begin when all is there";
+    if (item->whose == EMIT_ONCE)
+        return "the kernel reads A; later ones in this stream come behind it";
     if (item->whose == EMIT_AHEAD)
         return program->settings->carry == CARRY_DEVICE
                    ? "the scan goes on from the sum that the tile before leaves"
@@ -192,6 +203,7 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
     const char *in = emit_stream_name(program, stage, stream);
     emit_event_name(program, item->event_stage, item->whose, event);
     if (item->kind == OP_RECORD) {
+        add_waiters(program, item->event_stage, EMIT_ONCE, why);
         add_waiters(program, item->event_stage, EMIT_LAST, why);
         add_waiters(program, item->event_stage, EMIT_OWN, why);
         add_waiters(program, item->event_stage, EMIT_AHEAD, why);
@@ -228,6 +240,12 @@ static void condition(const struct emit_program *program, const struct emit_item
     if (item->from == 1 && item->to == batches &&
         (item->carries || item->whose == EMIT_AHEAD)) {
         snprintf(text, EMIT_LINE, "%s > 0", index);
+        return;
+    }
+    const uint32_t dealt = program->streams < batches ? program->streams : batches;
+    if (item->whose == EMIT_ONCE && emit_deals_streams(program) && item->from == 1 &&
+        item->to == dealt) {
+        snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
         return;
     }
     if (item->from == 0 && item->to + 1 == batches) {
@@ -267,7 +285,9 @@ static void put_memsets(FILE *out, int indent, const struct emit_program *progra
         emit_put(out, indent, "the mistake: what is copied over needs no value",
                  "CHECK(cudaMemsetAsync(%s, 0, %s%s%s, %s));",
                  emit_address(program, (enum buffer)(BUFFER_DEVICE_IN0 + input), false, at),
-                 program->even ? "BYTES" : "count * sizeof(",
+                 program->even
+                     ? emit_bytes_name(program, (enum buffer)(BUFFER_DEVICE_IN0 + input))
+                     : "count * sizeof(",
                  program->even ? "" : emit_type(program->plan->chain[0]->in),
                  program->even ? "" : ")", stream);
 }
@@ -280,7 +300,10 @@ static void put_alloc(FILE *out, int indent, const struct emit_program *program)
     emit_put(out, indent, "the mistake: memory is taken and given back for each tile",
              "void *memory;");
     emit_put(out, indent, NULL, "CHECK(%s(&memory, %s%s%s%s));",
-             pinned ? "cudaMallocHost" : "cudaMalloc", emit_inputs(program) == 2 ? "2 * " : "",
+             pinned ? "cudaMallocHost" : "cudaMalloc",
+             emit_is_product(program)    ? "B_BYTES + "
+             : emit_inputs(program) == 2 ? "2 * "
+                                         : "",
              program->even ? "BYTES" : "count * sizeof(",
              program->even ? "" : emit_type(program->plan->chain[0]->in),
              program->even ? "" : ")");
@@ -337,19 +360,20 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
 static void each_event(FILE *out, const struct emit_program *program, bool declares)
 {
     const char *slots = program->slots == 1 ? "1" : emit_slot_count(program);
-    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+    for (uint32_t stage = 0; stage <= program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
             const struct emit_item *item = &program->stages[stage].items[i];
+            const bool single = item->whose == EMIT_LAST || item->whose == EMIT_ONCE;
             char name[EMIT_TEXT];
             if (item->kind != OP_RECORD)
                 continue;
             emit_event_name(program, stage, item->whose, name);
             name[strcspn(name, "[")] = '\0';
-            if (declares && item->whose == EMIT_LAST)
+            if (declares && single)
                 fprintf(out, "static cudaEvent_t %s;\n", name);
             else if (declares)
                 fprintf(out, "static cudaEvent_t %s[%s];\n", name, slots);
-            else if (item->whose == EMIT_LAST)
+            else if (single)
                 emit_put(out, 4, NULL,
                          "CHECK(cudaEventCreateWithFlags(&%s, cudaEventDisableTiming));", name);
             else {

@@ -92,7 +92,9 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
     fprintf(out,
             "// By pipeline " PIPELINE_VERSION
             ". To compile and run: nvcc -O3 -o tiles THIS.cu%s && ./tiles\n",
-            emit_has_own(program) ? " -ldl" : "");
+            emit_has_own(program)      ? " -ldl"
+            : emit_is_product(program) ? " -lcublas"
+                                       : "");
     fprintf(out,
             "%s%s%s#include <chrono>\n"
             "#include <cmath>\n"
@@ -104,11 +106,13 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
                                                                     : "",
             strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
             program->sleep_ns > 0 || emit_has_cpu(program) ? "#include <thread>\n" : "",
-            emit_has_cpu(program) ? "#include <vector>\n" : "");
+            strstr(body, "std::vector") != NULL ? "#include <vector>\n" : "");
     if (emit_has_own(program))
         emit_own_includes(out);
     fprintf(out, "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
                  "    fprintf(stderr, \"line %%d: %%s\\n\", __LINE__, "
                  "cudaGetErrorString(error)); exit(1); } "
                  "while (0)\n");
+    if (emit_is_product(program))
+        emit_product_head(out);
 }

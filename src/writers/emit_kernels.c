@@ -195,6 +195,7 @@ static const struct emit_kernel rows[] = {
     {"transpose-naive", NULL, NULL, NULL, NULL, false, NULL},
     {"transpose-coalesced", NULL, NULL, NULL, NULL, false, NULL},
     {"transpose-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
+    {"dgemm", NULL, NULL, NULL, NULL, false, NULL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -9,13 +9,13 @@
 enum { NO_STAGE = UINT32_MAX };
 
 /* Returns the stage that an op is the work of; NO_STAGE for events, callbacks and what carries
- * a scan. */
+ * a scan. The copy of what is resident is for no tile: it comes before the loops. */
 static uint32_t work_stage(const struct emit_program *program, const struct op *op)
 {
     if (emit_op_carries(op))
         return NO_STAGE;
     if (op->kind == OP_H2D)
-        return 0;
+        return op->tile < 0 ? program->stage_count : 0;
     if (op->kind == OP_KERNEL)
         return op->kernel.link + 1;
     return op->kind == OP_D2H ? program->stage_count - 1 : NO_STAGE;
@@ -62,7 +62,9 @@ static bool find_whose(const struct emit_program *program, struct emit_step wait
                        struct emit_step recorded, enum emit_whose *whose)
 {
     const uint32_t batch = waits.batch;
-    if (program->settings->ways == 2 && recorded.stage == 0)
+    if (recorded.stage == program->stage_count)
+        *whose = EMIT_ONCE;
+    else if (program->settings->ways == 2 && recorded.stage == 0)
         *whose = EMIT_LAST;
     else if (recorded.stage == waits.stage && recorded.batch + 1 == batch)
         *whose = EMIT_AHEAD;
@@ -103,7 +105,11 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
     const struct plan *plan = program->plan;
     const struct op *op = &plan->ops[at];
     const uint32_t work = work_of(program, at);
-    if (work >= plan->op_count || op->tile < 0)
+    if (work >= plan->op_count)
+        return false;
+    const struct emit_step step = {work_stage(program, &plan->ops[work]),
+                                   op->tile < 0 ? 0 : plan_batch_of(plan, (uint32_t)op->tile)};
+    if ((op->tile < 0) != (step.stage == program->stage_count))
         return false;
     struct emit_item item = {.kind = op->kind, .carries = carries(program, at)};
     if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR) {
@@ -114,13 +120,13 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
         program->sleep_ns = op->callback.sleep_ns;
     if (op->kind == OP_KERNEL && op->kernel.blocks > program->blocks[op->kernel.link])
         program->blocks[op->kernel.link] = op->kernel.blocks;
-    const struct emit_step step = {work_stage(program, &plan->ops[work]),
-                                   plan_batch_of(plan, (uint32_t)op->tile)};
     if (op->kind == OP_RECORD) {
         recorded[op->event.event] = step;
         item.event_stage = step.stage;
         if (program->settings->ways == 2 && step.stage == 0)
             item.whose = EMIT_LAST;
+        if (step.stage == program->stage_count)
+            item.whose = EMIT_ONCE;
     } else if (op->kind == OP_WAIT) {
         item.event_stage = recorded[op->event.event].stage;
         if (!find_whose(program, step, recorded[op->event.event], &item.whose))
@@ -136,7 +142,8 @@ static void read_streams(struct emit_program *program)
     const bool deals = program->settings->layout == LAYOUT_TILE && program->streams > 1;
     for (uint32_t i = plan->op_count; i-- > 0;) {
         const uint32_t stage = work_stage(program, &plan->ops[i]);
-        const bool dealt = deals && !(program->settings->ways == 2 && stage == 0) &&
+        const bool dealt = deals && stage != program->stage_count &&
+                           !(program->settings->ways == 2 && stage == 0) &&
                            plan->ops[i].stream != program->legacy;
         if (stage == NO_STAGE)
             continue;

@@ -28,14 +28,7 @@ static const char *array_bytes(const struct emit_program *program, char text[EXP
     return text;
 }
 
-/* Return the first stream and another one, by name. */
-static const char *first_stream(const struct emit_program *program)
-{
-    if (emit_streams_by_stage(program))
-        return "in_stream";
-    return emit_deals_streams(program) ? "stream[0]" : "stream";
-}
-
+/* Returns another stream than the first, by name. */
 static const char *other_stream(const struct emit_program *program)
 {
     if (emit_streams_by_stage(program))
@@ -48,10 +41,12 @@ static const char *other_stream(const struct emit_program *program)
 static void put_host_memory(FILE *out, const struct emit_program *program, const char *name,
                             const char *type, const char *count, const char *comment)
 {
-    const char *extent = strcmp(count, "TILES") == 0 ? "[TILES]"
-                         : emit_in_columns(program)  ? "[ROWS][TILES][WIDTH]"
-                         : program->even             ? "[TILES][TILE]"
-                                                     : "[N]";
+    const char *extent = strcmp(count, "TILES") == 0            ? "[TILES]"
+                         : strcmp(count, "A") == 0              ? "[A]"
+                         : strcmp(count, "TILES * B_TILE") == 0 ? "[TILES][B_TILE]"
+                         : emit_in_columns(program)             ? "[ROWS][TILES][WIDTH]"
+                         : program->even                        ? "[TILES][TILE]"
+                                                                : "[N]";
     switch (program->plan->memory) {
     case MEMORY_PINNED:
         emit_put(out, 4, comment, "CHECK(cudaMallocHost(&%s, %s * sizeof(%s)));", name, count,
@@ -101,6 +96,13 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
         put_two_arrays(out, program);
         return;
     }
+    if (emit_is_product(program)) {
+        put_host_memory(out, program, "a", type, "A", why[memory]);
+        put_host_memory(out, program, "b", type, "TILES * B_TILE", "");
+        put_host_memory(out, program, "c0", type, "N", "");
+        put_host_memory(out, program, "c", type, "N", "");
+        return;
+    }
     put_host_memory(out, program, "in", type, "N", why[memory]);
     if (emit_inputs(program) == 2)
         put_host_memory(out, program, "in2", type, "N", "");
@@ -110,15 +112,20 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
 
 /* Returns the bytes of all slots of a buffer of elements or, of values, of one for each tile.
  */
-static const char *slots_bytes(const struct emit_program *program, bool values,
+static const char *slots_bytes(const struct emit_program *program, enum buffer buffer,
                                const char *type, char text[EXPRESSION])
 {
     const struct plan *plan = program->plan;
+    const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
     const char *slots = emit_slots_name(program), *batch = plan->batch > 1 ? "BATCH * " : "";
     char times[32] = "";
     if (program->slots >= program->batches) {
         if (emit_has_cpu(program) && program->even && !values)
             return strcpy(text, "GPU_TILES * BYTES");
+        if (emit_is_product(program)) {
+            snprintf(text, EXPRESSION, "TILES * %s", emit_bytes_name(program, buffer));
+            return text;
+        }
         snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? emit_tiles_name(program) : "N",
                  type);
         return text;
@@ -127,7 +134,7 @@ static const char *slots_bytes(const struct emit_program *program, bool values,
         snprintf(times, sizeof times, "%s * ", slots);
     const bool row = program->even && !values;
     if (row)
-        snprintf(text, EXPRESSION, "%s%sBYTES", times, batch);
+        snprintf(text, EXPRESSION, "%s%s%s", times, batch, emit_bytes_name(program, buffer));
     else if (values)
         snprintf(text, EXPRESSION, "%s%ssizeof(%s)", times, batch, type);
     else
@@ -137,22 +144,19 @@ static const char *slots_bytes(const struct emit_program *program, bool values,
 
 static void put_device_memory(FILE *out, const struct emit_program *program)
 {
-    static const struct {
-        const char *name;
-        enum buffer buffer;
-    } arrays[] = {{"d_in", BUFFER_DEVICE_IN0},
-                  {"d_in2", BUFFER_DEVICE_IN1},
-                  {"d_out", BUFFER_DEVICE_OUT}};
+    static const enum buffer arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1,
+                                         BUFFER_DEVICE_OUT};
     const bool values = emit_reduction(program) != NULL;
     const char *before = "    ";
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        const bool value = values && arrays[i].buffer == BUFFER_DEVICE_OUT;
+        const bool value = values && arrays[i] == BUFFER_DEVICE_OUT;
         char bytes[EXPRESSION];
-        if (!emit_uses(program, arrays[i].buffer) || emit_takes(program, arrays[i].buffer))
+        if (!emit_uses(program, arrays[i]) || emit_takes(program, arrays[i]))
             continue;
-        fprintf(out, "%sCHECK(cudaMalloc(&%s, %s));", before, arrays[i].name,
-                slots_bytes(program, value, value ? output_type(program) : input_type(program),
-                            bytes));
+        fprintf(out, "%sCHECK(cudaMalloc(&%s, %s));", before,
+                emit_buffer_name(program, arrays[i]),
+                slots_bytes(program, arrays[i],
+                            value ? output_type(program) : input_type(program), bytes));
         before = strlen(bytes) < 20 && !values && emit_inputs(program) == 1 ? " " : "\n    ";
     }
     if (before[0] != ' ' || before[1] == '\0')
@@ -167,6 +171,8 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     }
     if (emit_scan(program) != NULL)
         emit_scan_memory(out, program);
+    if (emit_is_product(program))
+        fprintf(out, "    CHECK(cudaMalloc(&d_a, A * sizeof(double)));\n");
 }
 
 /* --- streams --- */
@@ -237,61 +243,8 @@ static void put_streams(FILE *out, const struct emit_program *program)
     if (single)
         fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));\n");
     emit_event_creation(out, program);
-}
-
-/* --- the graph --- */
-
-static void put_meeting(FILE *out, const struct emit_program *program, bool fork)
-{
-    const char *first = first_stream(program);
-    const char *each = emit_deals_streams(program)
-                           ? "    for (size_t i = 1; i < STREAMS; i++)"
-                           : "    for (cudaStream_t each : {kernel_stream, out_stream})";
-    const char *stream = emit_deals_streams(program) ? "stream[i]" : "each";
-    if (program->plan->streams == 1)
-        return;
-    if (fork)
-        fprintf(out,
-                "    CHECK(cudaEventRecord(meeting, %s)); // takes the other streams into the "
-                "capture\n"
-                "%s\n"
-                "        CHECK(cudaStreamWaitEvent(%s, meeting, 0));\n",
-                first, each, stream);
-    else
-        fprintf(out,
-                "%s { // and back to the first\n"
-                "        CHECK(cudaEventRecord(meeting, %s));\n"
-                "        CHECK(cudaStreamWaitEvent(%s, meeting, 0));\n"
-                "    }\n",
-                each, stream, first);
-}
-
-void emit_capture(FILE *out, const struct emit_program *program)
-{
-    const char *first = first_stream(program);
-    if (program->plan->issue != ISSUE_GRAPH)
-        return;
-    fprintf(out,
-            "// The same calls make the nodes of a graph: the streams' order and the events "
-            "are its edges.\n"
-            "static cudaGraphExec_t capture_tiles() {\n"
-            "    cudaGraph_t graph;\n"
-            "    cudaGraphExec_t launchable;\n");
-    if (program->plan->streams > 1)
-        fprintf(out,
-                "    cudaEvent_t meeting;\n"
-                "    CHECK(cudaEventCreateWithFlags(&meeting, cudaEventDisableTiming));\n");
-    fprintf(out, "    CHECK(cudaStreamBeginCapture(%s, cudaStreamCaptureModeRelaxed));\n",
-            first);
-    put_meeting(out, program, true);
-    fprintf(out, "    issue_tiles();\n");
-    put_meeting(out, program, false);
-    fprintf(out,
-            "    CHECK(cudaStreamEndCapture(%s, &graph));\n"
-            "    CHECK(cudaGraphInstantiateWithFlags(&launchable, graph, 0));\n"
-            "    return launchable;\n"
-            "}\n\n",
-            first);
+    if (emit_is_product(program))
+        emit_product_handles(out, program);
 }
 
 /* --- data --- */
@@ -299,6 +252,10 @@ void emit_capture(FILE *out, const struct emit_program *program)
 static void put_data(FILE *out, const struct emit_program *program)
 {
     const struct kernel *last = emit_reduction(program);
+    if (emit_is_product(program)) {
+        emit_product_data(out);
+        return;
+    }
     const bool test = last != NULL && last->fold == KERNEL_FOLD_AND;
     const bool whole = program->plan->chain[0]->in == DTYPE_I32;
     const char *value =
@@ -332,11 +289,11 @@ static void put_pieces(FILE *out, const struct emit_program *program)
              input_type(program));
     emit_put(out, 12, NULL,
              "CHECK(cudaMemcpyAsync(d_all, in%s, bytes, cudaMemcpyHostToDevice, %s));", from,
-             first_stream(program));
+             emit_first_stream(program));
     if (emit_inputs(program) == 2)
         emit_put(out, 12, NULL,
                  "CHECK(cudaMemcpyAsync(d_all, in2%s, bytes, cudaMemcpyHostToDevice, %s));",
-                 from, first_stream(program));
+                 from, emit_first_stream(program));
     if (emit_reduction(program) == NULL)
         emit_put(out, 12, NULL,
                  "CHECK(cudaMemcpyAsync(out%s, d_all + PIECE, bytes, cudaMemcpyDeviceToHost, "
@@ -353,6 +310,10 @@ bool emit_in_pieces(const struct emit_program *program)
 static void put_bare_memory(FILE *out, const struct emit_program *program)
 {
     const size_t size = dtype_bytes(program->plan->chain[0]->in);
+    if (emit_is_product(program)) {
+        fprintf(out, "    CHECK(cudaMalloc(&d_all, 2 * PIECE * sizeof(double)));\n");
+        return;
+    }
     if (emit_in_pieces(program))
         fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
                 BARE_BYTES_MOST / 2 / size);
@@ -366,16 +327,20 @@ static void put_bare_copies(FILE *out, const struct emit_program *program)
 {
     char all[EXPRESSION];
     array_bytes(program, all);
+    if (emit_is_product(program)) {
+        emit_product_bare(out, emit_first_stream(program), other_stream(program));
+        return;
+    }
     if (emit_in_pieces(program)) {
         put_pieces(out, program);
     } else {
         emit_put(out, 8, NULL,
                  "CHECK(cudaMemcpyAsync(d_all, in, %s, cudaMemcpyHostToDevice, %s));", all,
-                 first_stream(program));
+                 emit_first_stream(program));
         if (emit_inputs(program) == 2)
             emit_put(out, 8, NULL,
                      "CHECK(cudaMemcpyAsync(d_all, in2, %s, cudaMemcpyHostToDevice, %s));", all,
-                     first_stream(program));
+                     emit_first_stream(program));
     }
     if (emit_reduction(program) != NULL)
         emit_put(out, 8, NULL,
@@ -399,16 +364,17 @@ static void put_runs(FILE *out, const struct emit_program *program)
     put_bare_copies(out, program);
     fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n",
             emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes");
-    emit_put(out, 8, "poison: no result", "for (size_t i = 0; i < %s; i++) out%s = %s;",
-             values ? "TILES" : "N", values ? "[i]" : emit_element(program),
-             whole ? "0xA5A5A5A5u" : "NAN");
+    emit_put(out, 8, "poison: no result", "for (size_t i = 0; i < %s; i++) %s%s = %s;",
+             values ? "TILES" : "N", emit_buffer_name(program, BUFFER_HOST_OUT),
+             values ? "[i]" : emit_element(program), whole ? "0xA5A5A5A5u" : "NAN");
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
     fprintf(out, "        begin = now_ms();\n");
     if (emit_has_cpu(program))
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
     if (program->plan->issue == ISSUE_GRAPH)
-        fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n", first_stream(program));
+        fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n",
+                emit_first_stream(program));
     else
         fprintf(out, "        issue_tiles();\n");
     if (emit_has_cpu(program))
@@ -442,6 +408,8 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_scan_check(out, program);
     else if (emit_is_transpose(program))
         emit_transpose_check(out, program);
+    else if (emit_is_product(program))
+        fprintf(out, "    wrong += wrong_columns();\n");
     else
         emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))

@@ -105,6 +105,13 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
     return text;
 }
 
+const char *emit_first_stream(const struct emit_program *program)
+{
+    if (emit_streams_by_stage(program))
+        return "in_stream";
+    return emit_deals_streams(program) ? "stream[0]" : "stream";
+}
+
 /* Returns the slot of the batch ahead of the loop's. */
 static const char *slot_ahead(const struct emit_program *program, char text[EMIT_NAME])
 {
@@ -124,8 +131,8 @@ const char *emit_event_name(const struct emit_program *program, uint32_t stage,
     const char *slot = emit_slot_name(program);
     const uint32_t out = program->stage_count - 1;
     const char *name = stage == 0 ? "copied_in" : stage == out ? "copied_out" : "computed";
-    if (whose == EMIT_LAST)
-        snprintf(text, EMIT_TEXT, "all_copied_in");
+    if (whose == EMIT_LAST || whose == EMIT_ONCE)
+        snprintf(text, EMIT_TEXT, whose == EMIT_LAST ? "all_copied_in" : "a_copied_in");
     else if (stage > 0 && stage + 1 < out)
         snprintf(text, EMIT_TEXT, "%s_done[%s]",
                  emit_function_name(program->plan->chain[stage - 1], kernel), slot);
@@ -179,10 +186,38 @@ bool emit_takes(const struct emit_program *program, enum buffer buffer)
     return plan_takes_buffer(program->plan, buffer);
 }
 
-static const char *const buffer_names[BUFFER_COUNT] = {
-    [BUFFER_HOST_IN0] = "in",     [BUFFER_HOST_IN1] = "in2",     [BUFFER_HOST_OUT] = "out",
-    [BUFFER_DEVICE_IN0] = "d_in", [BUFFER_DEVICE_IN1] = "d_in2", [BUFFER_DEVICE_OUT] = "d_out",
-};
+bool emit_is_product(const struct emit_program *program)
+{
+    return program->plan->chain[0]->resident_count != NULL;
+}
+
+const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer)
+{
+    static const char *const names[BUFFER_COUNT][2] = {
+        [BUFFER_HOST_IN0] = {"in", "c0"},       [BUFFER_HOST_IN1] = {"in2", "b"},
+        [BUFFER_HOST_OUT] = {"out", "c"},       [BUFFER_DEVICE_IN0] = {"d_in", "d_c"},
+        [BUFFER_DEVICE_IN1] = {"d_in2", "d_b"}, [BUFFER_DEVICE_OUT] = {"d_out", NULL},
+    };
+    return names[buffer][emit_is_product(program) ? 1 : 0];
+}
+
+static bool is_second(enum buffer buffer)
+{
+    return buffer == BUFFER_HOST_IN1 || buffer == BUFFER_DEVICE_IN1;
+}
+
+const char *emit_bytes_name(const struct emit_program *program, enum buffer buffer)
+{
+    return emit_is_product(program) && is_second(buffer) ? "B_BYTES" : "BYTES";
+}
+
+uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count)
+{
+    const struct plan *plan = program->plan;
+    return is_second(buffer)
+               ? chain_second_count(plan->chain, plan->chain_length, &plan->params, count)
+               : count;
+}
 
 /* Returns the emit_address of the loop's tile in a buffer; `each`: of tile i of the batch.
  * Tiles of one size are rows of their array. */
@@ -192,7 +227,7 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     const bool values = emit_reduction(program) != NULL &&
                         (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
     const bool slotted = buffer >= BUFFER_FIRST_DEVICE && program->slots < program->batches;
-    const char *name = buffer_names[buffer];
+    const char *name = emit_buffer_name(program, buffer);
     char place[EMIT_TEXT / 2];
     if (emit_in_columns(program) && buffer < BUFFER_FIRST_DEVICE && !values) {
         snprintf(text, EMIT_TEXT, "%s[0][%s]", name, emit_index_name(program));
@@ -220,7 +255,7 @@ bool emit_uses(const struct emit_program *program, enum buffer buffer)
     bool used = buffer == BUFFER_HOST_IN0 || buffer == BUFFER_HOST_OUT ||
                 (buffer == BUFFER_HOST_IN1 && emit_inputs(program) == 2);
     if (plan->memory != MEMORY_MAPPED)
-        used |= buffer == BUFFER_DEVICE_OUT || buffer == BUFFER_DEVICE_IN0 ||
+        used |= buffer == emit_copied_out(program) || buffer == BUFFER_DEVICE_IN0 ||
                 (buffer == BUFFER_DEVICE_IN1 && emit_inputs(program) == 2);
     for (int i = 0; i < plan->chain_length; i++)
         used |= emit_kernel_input(program, (uint32_t)i) == buffer ||
@@ -242,8 +277,14 @@ enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link
 {
     const bool last = link + 1 == (uint32_t)program->plan->chain_length;
     if (last)
-        return program->plan->memory == MEMORY_MAPPED ? BUFFER_HOST_OUT : BUFFER_DEVICE_OUT;
+        return program->plan->memory == MEMORY_MAPPED ? BUFFER_HOST_OUT
+                                                      : emit_copied_out(program);
     return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_copied_out(const struct emit_program *program)
+{
+    return program->plan->chain[0]->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 
 int emit_inputs(const struct emit_program *program)

@@ -5,6 +5,7 @@
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_scan.c     scans, and what they carry from tile to tile
  *   emit_transpose.c  transposes of a tile's matrix
+ *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
@@ -12,9 +13,11 @@
  *   emit_names.c    what streams, slots and events are called, and where tiles are
  *   emit_calls.c    the calls as text, and why each is there
  *   emit_body.c     the loops around them
+ *   emit_graph.c    their capture as a graph
  *   emit_head.c     the head: what the program shows, and what it includes
  *   emit_main.c     main(), which takes memory, repeats them, measures and checks
- *   emit.c          the program around them, and what is refused */
+ *   emit_refused.c  what is refused
+ *   emit.c          the program around them */
 #ifndef PIPELINE_WRITERS_EMIT_PARTS_H
 #define PIPELINE_WRITERS_EMIT_PARTS_H
 
@@ -26,6 +29,7 @@ enum emit_whose {
     EMIT_BEFORE, /* the one that had the slot before */
     EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
     EMIT_AHEAD,  /* the one ahead of it, whose sum a scan goes on from */
+    EMIT_ONCE,   /* none: what is resident is copied in before all batches */
 };
 
 /* Something that a stage does with each of the batches [from, to). */
@@ -65,7 +69,8 @@ struct emit_program {
     uint32_t streams; /* those that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     int64_t sleep_ns; /* of each callback */
-    struct emit_stage stages[EMIT_STAGES_MAX];
+    /* Number stage_count is no stage of a batch: it is what comes once, before the loops. */
+    struct emit_stage stages[EMIT_STAGES_MAX + 1];
     struct emit_loop loops[EMIT_STAGES_MAX];
     int loop_count;
     uint32_t blocks[CHAIN_MAX]; /* of each kernel's largest launch */
@@ -75,6 +80,9 @@ struct emit_program {
 /* Return the buffers that link `link` of the chain works on in the program. */
 enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link);
 enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link);
+
+/* Returns the buffer that copies out take: where the result replaces the input, that. */
+enum buffer emit_copied_out(const struct emit_program *program);
 
 /* Returns how many input arrays there are. */
 int emit_inputs(const struct emit_program *program);
@@ -119,10 +127,11 @@ bool emit_has_word(const char *text, const char *word);
 
 /* One kernel as a reader may have it. */
 struct emit_kernel {
-    const char *name;   /* in kernels.def */
-    const char *source; /* the CUDA kernel; NULL: a scan or a transpose, which is alone */
-    const char *part;   /* reductions: the type that a block's part of the result has */
-    const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
+    const char *name; /* in kernels.def */
+    const char
+        *source;      /* the CUDA kernel; NULL: a scan, transpose or product, which is alone */
+    const char *part; /* reductions: the type that a block's part of the result has */
+    const char *cpu;  /* its reference, a function of doubles; NULL: a reduction */
     /* Returns how far a result may be from the reference, if what goes in is off by `before`.
      */
     double (*error)(const struct kernel_params *params, double before);
@@ -195,6 +204,28 @@ bool emit_is_transpose(const struct emit_program *program);
 /* Write its kernel, and the check of the result in main(), which counts in `wrong`. */
 void emit_transpose_kernel(FILE *out, const struct emit_program *program);
 void emit_transpose_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_dgemm.c --- */
+
+/* Return true if an op is the copy of what is resident; and if a launch has that, whole. */
+bool emit_upload_fits(const struct emit_program *program, const struct op *op);
+bool emit_product_fits(const struct emit_program *program, const struct op *op);
+
+/* Write that copy, and a launch. `kernel`: the stage. */
+void emit_put_upload(FILE *out, int indent, const struct emit_program *program);
+void emit_put_product(FILE *out, int indent, const struct emit_program *program,
+                      uint32_t kernel);
+
+/* Write what the head includes and defines for it; its sizes; its arrays; and its functions. */
+void emit_product_head(FILE *out);
+void emit_product_sizes(FILE *out, const struct emit_program *program);
+void emit_product_arrays(FILE *out, const struct emit_program *program);
+void emit_product_functions(FILE *out, const struct emit_program *program);
+
+/* Write what main() does for it: handles, data and bare copies. */
+void emit_product_handles(FILE *out, const struct emit_program *program);
+void emit_product_data(FILE *out);
+void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream);
 
 /* --- emit_own.c --- */
 
@@ -295,6 +326,21 @@ uint32_t emit_blocks(const struct emit_program *program);
 const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
                              char text[EMIT_NAME]);
 
+/* Returns true if the kernel is the matrix product. */
+bool emit_is_product(const struct emit_program *program);
+
+/* Returns how many elements of a buffer go with `count` of the first input: the second may be
+ * of another size. */
+uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count);
+
+/* Return the name of a buffer, and that of the constant which is a tile's bytes in it, if tiles
+ * are of one size. */
+const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer);
+const char *emit_bytes_name(const struct emit_program *program, enum buffer buffer);
+
+/* Returns the name of the first stream. */
+const char *emit_first_stream(const struct emit_program *program);
+
 /* Returns true if the program needs that buffer. */
 bool emit_uses(const struct emit_program *program, enum buffer buffer);
 
@@ -335,10 +381,19 @@ void emit_event_creation(FILE *out, const struct emit_program *program);
  * ran out. */
 bool emit_issue(FILE *out, const struct emit_program *program);
 
-/* --- emit_main.c --- */
+/* --- emit_graph.c --- */
 
 /* Writes the function that captures all ops as a graph, where the plan goes as one. */
 void emit_capture(FILE *out, const struct emit_program *program);
+
+/* --- emit_refused.c --- */
+
+/* Refuse what can't be written, before its loops are looked for and behind that: STATUS_USAGE.
+ */
+enum status emit_check_plan(const struct emit_program *program, struct error *error);
+enum status emit_check_loops(const struct emit_program *program, struct error *error);
+
+/* --- emit_main.c --- */
 
 /* Returns true if the bare copies go in pieces. */
 bool emit_in_pieces(const struct emit_program *program);

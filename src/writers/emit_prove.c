@@ -22,14 +22,15 @@ enum status emit_refuse_op(const struct emit_program *program, uint32_t at, stru
 struct walk {
     const struct emit_program *program;
     uint32_t at;        /* the plan's next op */
-    uint32_t *latest;   /* per stage and slot, and per stage for the last of all: the record */
+    uint32_t *latest;   /* per stage and slot, and per stage for the one of all: the record */
     uint32_t *recorder; /* per event of the plan: the op that records it, and 1; 0: none has */
 };
 
 static uint32_t event_place(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, uint32_t slot)
 {
-    return stage * (program->slots + 1) + (whose == EMIT_LAST ? program->slots : slot);
+    const bool single = whose == EMIT_LAST || whose == EMIT_ONCE;
+    return stage * (program->slots + 1) + (single ? program->slots : slot);
 }
 
 /* Takes the plan's next op if it is of that kind, in the step's stream and for its tiles. */
@@ -72,6 +73,9 @@ static bool range_fits(const struct emit_program *program, const struct range *r
         count = tiles.count;
         ahead = before.count;
     }
+    first = emit_elements(program, range->buffer, first);
+    count = emit_elements(program, range->buffer, count);
+    ahead = emit_elements(program, range->buffer, ahead);
     const size_t size = dtype_bytes(values ? plan_last_kernel(plan)->out : plan->chain[0]->in);
     if (range->bytes != count * size)
         return false;
@@ -147,6 +151,8 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
             return false;
         if (plan->chain[link]->shape == KERNEL_SCAN && !emit_scan_fits(program, op))
             return false;
+        if (emit_is_product(program) && !emit_product_fits(program, op))
+            return false;
     }
     return true;
 }
@@ -212,16 +218,17 @@ static bool walk_deed(struct walk *walk, const struct emit_item *item, struct em
 static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
     const struct plan *plan = walk->program->plan;
-    uint64_t first, count;
+    uint64_t first, count, all = 0;
     (void)step;
     plan_tiles(plan, tiles, &first, &count);
+    for (int input = 0; input < emit_inputs(walk->program); input++)
+        all += emit_elements(walk->program, (enum buffer)(BUFFER_DEVICE_IN0 + input), count);
     if (walk->at >= plan->op_count)
         return false;
     const struct op *op = &plan->ops[walk->at++];
     return op->kind == OP_ALLOC && op->alloc.deed == ALLOC_PAIR &&
            op->tile == (int32_t)tiles.first &&
-           op->alloc.bytes ==
-               (uint64_t)emit_inputs(walk->program) * count * dtype_bytes(plan->chain[0]->in);
+           op->alloc.bytes == all * dtype_bytes(plan->chain[0]->in);
 }
 
 static bool walk_carry(struct walk *walk, const struct emit_item *item, struct emit_step step,
@@ -242,7 +249,8 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_KERNEL:
         return walk_kernel(walk, step, tiles);
     case OP_D2H:
-        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, BUFFER_DEVICE_OUT, step, tiles);
+        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, emit_copied_out(walk->program), step,
+                           tiles);
     case OP_RECORD:
     case OP_WAIT:
         return walk_event(walk, item, step, tiles);
@@ -259,6 +267,28 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     default:
         return false;
     }
+}
+
+/* Takes the copy of what is resident. */
+static bool walk_upload(struct walk *walk, struct emit_step step, struct tiles none)
+{
+    const struct op *op = take_op(walk, OP_H2D, step, none);
+    return op != NULL && emit_upload_fits(walk->program, op);
+}
+
+/* Takes what comes once, before the loops: that copy, and its event. */
+static bool walk_prologue(struct walk *walk)
+{
+    const struct emit_step step = {walk->program->stage_count, 0};
+    const struct emit_stage *stage = &walk->program->stages[step.stage];
+    const struct tiles none = {UINT32_MAX, 1}; /* an op that is for no tile has the tile -1 */
+    bool fits = true;
+    for (int i = 0; i < stage->item_count && fits; i++) {
+        const struct emit_item *item = &stage->items[i];
+        fits = item->kind == OP_RECORD ? walk_event(walk, item, step, none)
+                                       : walk_upload(walk, step, none);
+    }
+    return fits;
 }
 
 static bool walk_step(struct walk *walk, struct emit_step step)
@@ -289,7 +319,7 @@ static bool walk_loop(struct walk *walk, const struct emit_loop *loop)
 
 enum status emit_prove(const struct emit_program *program, struct error *error)
 {
-    const size_t places = (size_t)program->stage_count * (program->slots + 1);
+    const size_t places = ((size_t)program->stage_count + 1) * (program->slots + 1);
     struct walk walk = {.program = program,
                         .latest = calloc(places, sizeof *walk.latest),
                         .recorder =
@@ -299,6 +329,8 @@ enum status emit_prove(const struct emit_program *program, struct error *error)
         status = error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
     walk.at = emit_prove_cpu(program); /* behind the CPU's ops come the loops' */
     if (status == STATUS_OK && walk.at < program->plan->cpu_tiles)
+        status = emit_refuse_op(program, walk.at, error);
+    if (status == STATUS_OK && !walk_prologue(&walk))
         status = emit_refuse_op(program, walk.at, error);
     for (int i = 0; i < program->loop_count && status == STATUS_OK; i++) {
         if (!walk_loop(&walk, &program->loops[i]))

@@ -10,7 +10,7 @@
  * writes there, too: such tiles are written down when the host next synchronises. There are six such
  * threads at least.
  *
- * tiles.jsonl is the program's recording, by tape.h. */
+ * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
 #define PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
 

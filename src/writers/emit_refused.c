@@ -1,0 +1,119 @@
+/* emit_refused.c - the plans that are refused, by name. */
+#include "plan/mistake.h"
+#include "writers/emit_parts.h"
+
+#include <string.h>
+
+static enum status refuse(struct error *error, const char *what)
+{
+    return error_set(error, STATUS_USAGE, "--emit: %s can't be written as a program", what);
+}
+
+static enum status check_kernels(const struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    char names[EMIT_KERNELS_TEXT];
+    for (int i = 0; i < plan->chain_length; i++) {
+        const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
+        if (plan->chain[i]->file != NULL)
+            continue;
+        if (kernel == NULL)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't be written as a program: allowed "
+                             "are %s",
+                             plan->chain[i]->name, emit_kernel_names(names));
+        if (kernel->source == NULL && plan->chain_length > 1)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't be written as a program in a chain: "
+                             "allowed is --kernel=%s alone",
+                             plan->chain[i]->name, plan->chain[i]->name);
+        if (emit_is_product(program) && plan->batch > 1)
+            return refuse(error, "the matrix product in batches (--issue=batch)");
+        if (emit_is_transpose(program) &&
+            (!program->even || plan->elements / plan->tiles % plan->params.columns != 0))
+            return error_set(
+                error, STATUS_USAGE,
+                "--emit: the kernel %s asks for tiles of as many rows: allowed are "
+                "--elements that are a multiple of --tiles times --columns",
+                plan->chain[i]->name);
+        if (plan->chain[i]->shape == KERNEL_SCAN && plan->batch > 1 &&
+            program->settings->carry != CARRY_DEVICE)
+            return refuse(error, "a scan in batches with a carry by way of the host (--carry)");
+        if (kernel->by_place && !program->even)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s asks for tiles of one size: allowed are "
+                             "--elements that are a multiple of --tiles",
+                             plan->chain[i]->name);
+        if (plan->batch > 1 && !kernel_joins(plan->chain[i], plan->elements / plan->tiles) &&
+            kernel->by_place)
+            return error_set(error, STATUS_USAGE,
+                             "--emit: the kernel %s can't take a batch of such tiles at once",
+                             plan->chain[i]->name);
+    }
+    return emit_own_check_types(program, error);
+}
+
+/* Mistakes that are made by memory, waits, streams and calls in the loop. */
+#define MISTAKES                                                                               \
+    "missing-wait, pageable-memory, legacy-stream, sync-in-loop, alloc-in-loop, "              \
+    "pinned-alloc-in-loop, memset-in-loop, slow-callback"
+
+static bool mistake_fits(int mistake)
+{
+    const char *name = mistake_name(mistake), *list = ", " MISTAKES;
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
+        if (at[-1] == ' ' && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return mistake == MISTAKE_NONE;
+}
+
+enum status emit_check_plan(const struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    const struct settings *settings = program->settings;
+    if (!mistake_fits(settings->mistake))
+        return error_set(
+            error, STATUS_USAGE,
+            "--emit: --mistake=%s can't be written as a program: allowed are " MISTAKES,
+            mistake_name(settings->mistake));
+    if (plan_devices(plan) > 1)
+        return refuse(error, "a run on several devices");
+    if (plan->memory == MEMORY_MANAGED)
+        return refuse(error, "--memory=managed");
+    if (plan->packs)
+        return refuse(error, "--pack");
+    if (plan->places != NULL)
+        return refuse(error, "--scatter");
+    if (emit_in_columns(program) && emit_has_own(program))
+        return refuse(error, "--copy=2d or --copy=rows with a kernel of one's own");
+    if (settings->input != NULL || settings->output != NULL)
+        return refuse(error, "an array in a file (--input, --output)");
+    if (plan->batch > 1 && !program->even)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: batches of tiles that are not of one size can't be written "
+                         "as a program: allowed are --elements that are a multiple of --tiles");
+    const enum status status = emit_check_cpu(program, error);
+    return status == STATUS_OK ? check_kernels(program, error) : status;
+}
+
+/* Refuses chains whose maps have grids of several sizes. */
+static enum status check_grids(const struct emit_program *program, struct error *error)
+{
+    const struct plan *plan = program->plan;
+    const int maps = plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
+    for (int i = 1; i < maps; i++) {
+        if (plan->chain[i]->file == NULL &&
+            program->blocks[i] != program->blocks[emit_map_link(program)])
+            return refuse(error, "a chain of maps with grids of several sizes");
+    }
+    return STATUS_OK;
+}
+
+enum status emit_check_loops(const struct emit_program *program, struct error *error)
+{
+    if (program->legacy != EMIT_NO_LEGACY && program->plan->issue == ISSUE_GRAPH)
+        return refuse(error, "a graph with kernels in the legacy default stream");
+    return check_grids(program, error);
+}
