@@ -63,7 +63,7 @@ cd "$folder" || exit 1
 "$program" -q --dry-run --device=cuda -n 64k -t 2 >/dev/null 2>&1
 [ $? -eq 77 ] && exit 77
 
-grep -o '\./[a-z0-9]*\.so' settings.txt | sort -u | sed 's,\./,,; s,\.so,,' | xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --library || exit 1
+grep -o '\./[a-z0-9]*\.so' settings.txt | sort -u | sed 's,\./,,; s,\.so,,' | xargs -r -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --library || exit 1
 seq "$(wc -l <settings.txt)" | PIPELINE_NO_RATES=1 xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --make
 
 # one LINE OPTIONS...: prints a line about the settings; fails unless all went well.
