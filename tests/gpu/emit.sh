@@ -9,6 +9,7 @@
 # All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles and of their rows, but of 30 and 31 tiles.
+# Fewer are taken where each row is copied by itself and where the check repeats a heavy kernel on one processor.
 # SETTINGS is another file of settings. With RECORD=yes each program is recorded, too, by `pipeline record`,
 # and its last run compared with the plan: "back OPS EDGES" is behind the settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
@@ -24,7 +25,12 @@ elements() {
                 tiles = $(i + 1)
             if ($i ~ /^--(columns|tile-width|rows)=/)
                 row = substr($i, index($i, "=") + 1)
+            if ($i == "--copy=rows")
+                wanted /= 64
+            if ($i ~ /^--intensity=/ && substr($i, 13) >= 50)
+                wanted /= 16
         }
+        wanted = int(wanted)
         print tiles == 30 || tiles == 31 ? wanted + 3 : int(wanted / tiles / row) * tiles * row
     }'
 }
