@@ -322,7 +322,8 @@ static void check_calls(const char *options, const char *plan_text)
  * places. */
 static bool is_recorded(const char *options)
 {
-    return strstr(options, "--issue=") == NULL && strstr(options, "--memory=mapped") == NULL &&
+    return strstr(options, "--issue=") == NULL &&
+           strstr(options, "--memory=ma") == NULL /* mapped, managed */ &&
            strstr(options, "--alloc=") == NULL && strstr(options, "--copy=") == NULL;
 }
 

@@ -163,18 +163,18 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           .fallback = "auto",
                           .help = "the CPU's share of the tiles in 4-way, 0 to 1",
                           .with = "Only --ways=4 gives the CPU a share."},
-    [OPTION_MEMORY] =
-        {"memory", 0, "pinned|pageable|registered|mapped|managed", TYPE_CHOICE,
-         RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
-         .choices = memory_names,
-         .help = "where the host array lives; mapped: kernels read and write it "
-                 "there, without copies; managed: its pages move to who works "
-                 "on them",
-         .with = "pageable does not go with --issue=graph; mapped and managed do not "
-                 "go with kernels that work in place or keep an array on the device. "
-                 "managed goes with --issue=streams, on one device, and neither with "
-                 "scans, --scatter, --pack, --mistake nor --emit; its arrays may take "
-                 "a quarter of the device's memory."},
+    [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped|managed", TYPE_CHOICE,
+                       RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
+                       .choices = memory_names,
+                       .help = "where the host array lives; mapped: kernels read and write it "
+                               "there, without copies; managed: its pages move to who works "
+                               "on them",
+                       .with =
+                           "pageable does not go with --issue=graph; mapped and managed do not "
+                           "go with kernels that work in place or keep an array on the device. "
+                           "managed goes with --issue=streams, on one device, and neither with "
+                           "scans, --scatter, --pack nor --mistake; its arrays may take "
+                           "a quarter of the device's memory."},
     [OPTION_PREFETCH] = {"prefetch", 0, NULL, TYPE_FLAG, RUN_FIELD(prefetch, RUNS),
                          .help = "pages of managed memory move ahead of the kernels, tile by "
                                  "tile, and results back; else when they are touched",
@@ -351,7 +351,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
          PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON), .absent = "none",
          .help = "write the plan as a CUDA program that checks and times itself, "
                  "and run nothing; - is standard output",
-         .with = "A file takes the program of one run. --pack, --scatter, --memory=managed and "
+         .with = "A file takes the program of one run. --pack, --scatter and "
                  "several devices can't be written, and of mistakes and kernels only some: "
                  "the error lists those. One of your own is opened by its path, from the "
                  "folder that the program is run in."},

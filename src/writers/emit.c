@@ -154,6 +154,7 @@ static void put_variables(FILE *out, const struct emit_program *program)
     else
         put_arrays(out, program);
     emit_pool_declaration(out, program);
+    emit_managed_variables(out, program);
     if (reduction != NULL && reduction->file == NULL)
         fprintf(
             out,
@@ -245,6 +246,7 @@ static bool put_body(FILE *out, const struct emit_program *program)
         emit_own_functions(out, program);
     emit_cpu(out, program);
     put_batch_copies(out, program);
+    emit_managed_functions(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);
     emit_main(out, program);

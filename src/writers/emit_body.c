@@ -44,7 +44,10 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
     const bool begin = emit_has_word(code, "begin"), count = emit_has_word(code, "count");
     if (emit_has_word(code, "slot"))
         emit_put(out, indent,
-                 deals ? "its stream, and its place on the device" : "its place on the device",
+                 !deals ? "its place on the device"
+                 : emit_on_host(program) && program->plan->chain_length == 1
+                     ? "its stream"
+                     : "its stream, and its place on the device",
                  "const size_t slot = %s %% %s;", index, emit_slots_name(program));
     if (emit_has_word(code, "tiles") &&
         (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)

@@ -71,7 +71,7 @@ static void put_own_launch(FILE *out, int indent, const struct emit_program *pro
                            uint32_t link, const char *count, const char *stream)
 {
     const struct kernel *kernel = program->plan->chain[link];
-    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    const bool mapped = emit_on_host(program);
     const bool each = emit_in_batches(program);
     char name[EMIT_NAME], blocks[EMIT_NAME], work[EMIT_NAME] = "work";
     char in[EMIT_TEXT], in2[EMIT_TEXT] = "NULL", to[EMIT_TEXT];
@@ -95,7 +95,7 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     const uint32_t link = stage - 1;
     const struct kernel *kernel = plan->chain[link];
     const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
-    const bool mapped = plan->memory == MEMORY_MAPPED;
+    const bool mapped = emit_on_host(program);
     const bool repeats = kernel->launch_per_repeat;
     const bool legacy =
         program->stages[stage].stream == program->legacy && program->legacy != EMIT_NO_LEGACY;
@@ -322,14 +322,19 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
     }
     switch (item->kind) {
     case OP_H2D:
-        for (int input = 0; input < emit_inputs(program); input++)
+        if (emit_is_managed(program))
+            emit_put_prefetches(out, indent, program, true, in);
+        for (int input = 0; !emit_is_managed(program) && input < emit_inputs(program); input++)
             put_copy(out, indent, program, true, input, in);
         break;
     case OP_KERNEL:
         put_launch(out, indent, program, stage, in);
         break;
     case OP_D2H:
-        put_copy(out, indent, program, false, 0, in);
+        if (emit_is_managed(program))
+            emit_put_prefetches(out, indent, program, false, in);
+        else
+            put_copy(out, indent, program, false, 0, in);
         break;
     case OP_SYNC:
         emit_put(out, indent, "the mistake: the host waits for each tile",

@@ -30,6 +30,8 @@ static const char *ways_words(const struct emit_program *program)
 {
     if (program->plan->memory == MEMORY_MAPPED)
         return "kernels work on the host's memory";
+    if (emit_is_managed(program) && !program->plan->prefetches)
+        return "kernels have pages of managed memory move to them";
     switch (program->settings->ways) {
     case 1:
         return "serial: nothing overlaps";
@@ -64,6 +66,10 @@ static void put_options(FILE *out, const struct emit_program *program)
         if (!options[i].told)
             continue;
         fprintf(out, "%s --%s=%s", before, options[i].name, options[i].value);
+        before = "";
+    }
+    if (program->plan->prefetches) {
+        fprintf(out, "%s --prefetch", before);
         before = "";
     }
     if (before[0] == '\0')

@@ -163,14 +163,14 @@ static void order_loops(struct emit_program *program)
 {
     const struct settings *settings = program->settings;
     const uint32_t end = program->stage_count;
-    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    const bool copies = !emit_on_host(program) || program->plan->prefetches;
     const uint32_t wave = settings->order == ORDER_BREADTH ? settings->streams : 1;
-    if (settings->ways == 1 && !mapped) {
+    if (settings->ways == 1 && copies) {
         for (uint32_t stage = 0; stage < end; stage++)
             add_loop(program, stage, stage + 1, 1);
         return;
     }
-    const uint32_t first = settings->ways == 2 && !mapped ? 1 : 0;
+    const uint32_t first = settings->ways == 2 && copies ? 1 : 0;
     if (first > 0)
         add_loop(program, 0, 1, 1);
     add_loop(program, first, end, wave);

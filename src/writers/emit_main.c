@@ -66,7 +66,9 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
     case MEMORY_PAGEABLE:
         emit_put(out, 4, comment, "%s = new %s%s;", name, type, extent);
         break;
-    case MEMORY_MANAGED: /* write_program() refuses it */
+    case MEMORY_MANAGED:
+        emit_put(out, 4, comment, "CHECK(cudaMallocManaged(&%s, %s * sizeof(%s)));", name,
+                 count, type);
         break;
     }
 }
@@ -87,6 +89,7 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
         [MEMORY_PAGEABLE] = "pageable: the host stages each copy, and waits for it",
         [MEMORY_REGISTERED] = "page-locked once it is there: copies go by themselves",
         [MEMORY_MAPPED] = "kernels read and write it over the link",
+        [MEMORY_MANAGED] = "its pages move to who works on them",
         [MEMORY_PINNED] = "page-locked: copies go by themselves",
     };
     const enum memory memory = program->plan->memory;
@@ -106,8 +109,14 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
     put_host_memory(out, program, "in", type, "N", why[memory]);
     if (emit_inputs(program) == 2)
         put_host_memory(out, program, "in2", type, "N", "");
-    put_host_memory(out, program, "out", output_type(program),
-                    emit_reduction(program) != NULL ? "TILES" : "N", "");
+    const char *results = emit_reduction(program) != NULL ? "TILES" : "N";
+    put_host_memory(out, program, "out", output_type(program), results, "");
+    if (!emit_is_managed(program))
+        return;
+    emit_put(out, 4, "page-locked, for bare copies",
+             "CHECK(cudaMallocHost(&bare_in, N * sizeof(%s)));", type);
+    emit_put(out, 4, NULL, "CHECK(cudaMallocHost(&bare_out, %s * sizeof(%s)));", results,
+             output_type(program));
 }
 
 /* Returns the bytes of all slots of a buffer of elements or, of values, of one for each tile.
@@ -278,27 +287,37 @@ static void put_data(FILE *out, const struct emit_program *program)
 
 /* --- the repeats --- */
 
+/* Returns the array that bare copies take, or leave their bytes in: managed memory's own pages
+ * may be on the device. */
+static const char *bare_name(const struct emit_program *program, const char *name)
+{
+    if (!emit_is_managed(program))
+        return name;
+    return name[0] == 'o' ? "bare_out" : "bare_in";
+}
+
 /* Writes bare copies in pieces, of which `d_all` holds one for each way. */
 static void put_pieces(FILE *out, const struct emit_program *program)
 {
-    const char *from = emit_in_columns(program) ? "[0][0] + at"
-                       : program->even          ? "[0] + at" /* the first row's elements */
-                                                : " + at";
+    const char *from = emit_is_managed(program)   ? " + at"
+                       : emit_in_columns(program) ? "[0][0] + at"
+                       : program->even            ? "[0] + at" /* the first row's elements */
+                                                  : " + at";
     emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
     emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
              input_type(program));
     emit_put(out, 12, NULL,
-             "CHECK(cudaMemcpyAsync(d_all, in%s, bytes, cudaMemcpyHostToDevice, %s));", from,
-             emit_first_stream(program));
+             "CHECK(cudaMemcpyAsync(d_all, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
+             bare_name(program, "in"), from, emit_first_stream(program));
     if (emit_inputs(program) == 2)
         emit_put(out, 12, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all, in2%s, bytes, cudaMemcpyHostToDevice, %s));",
-                 from, emit_first_stream(program));
+                 "CHECK(cudaMemcpyAsync(d_all, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
+                 bare_name(program, "in2"), from, emit_first_stream(program));
     if (emit_reduction(program) == NULL)
         emit_put(out, 12, NULL,
-                 "CHECK(cudaMemcpyAsync(out%s, d_all + PIECE, bytes, cudaMemcpyDeviceToHost, "
+                 "CHECK(cudaMemcpyAsync(%s%s, d_all + PIECE, bytes, cudaMemcpyDeviceToHost, "
                  "%s));",
-                 from, other_stream(program));
+                 bare_name(program, "out"), from, other_stream(program));
     emit_put(out, 8, NULL, "}");
 }
 
@@ -335,23 +354,23 @@ static void put_bare_copies(FILE *out, const struct emit_program *program)
         put_pieces(out, program);
     } else {
         emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all, in, %s, cudaMemcpyHostToDevice, %s));", all,
-                 emit_first_stream(program));
+                 "CHECK(cudaMemcpyAsync(d_all, %s, %s, cudaMemcpyHostToDevice, %s));",
+                 bare_name(program, "in"), all, emit_first_stream(program));
         if (emit_inputs(program) == 2)
             emit_put(out, 8, NULL,
-                     "CHECK(cudaMemcpyAsync(d_all, in2, %s, cudaMemcpyHostToDevice, %s));", all,
-                     emit_first_stream(program));
+                     "CHECK(cudaMemcpyAsync(d_all, %s, %s, cudaMemcpyHostToDevice, %s));",
+                     bare_name(program, "in2"), all, emit_first_stream(program));
     }
     if (emit_reduction(program) != NULL)
         emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(out, d_all + %s, TILES * sizeof(%s), "
+                 "CHECK(cudaMemcpyAsync(%s, d_all + %s, TILES * sizeof(%s), "
                  "cudaMemcpyDeviceToHost, %s));",
-                 emit_in_pieces(program) ? "PIECE" : "N", output_type(program),
-                 other_stream(program));
+                 bare_name(program, "out"), emit_in_pieces(program) ? "PIECE" : "N",
+                 output_type(program), other_stream(program));
     else if (!emit_in_pieces(program))
         emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(out, d_all + N, %s, cudaMemcpyDeviceToHost, %s));", all,
-                 other_stream(program));
+                 "CHECK(cudaMemcpyAsync(%s, d_all + N, %s, cudaMemcpyDeviceToHost, %s));",
+                 bare_name(program, "out"), all, other_stream(program));
 }
 
 static void put_runs(FILE *out, const struct emit_program *program)
@@ -369,6 +388,7 @@ static void put_runs(FILE *out, const struct emit_program *program)
              values ? "[i]" : emit_element(program), whole ? "0xA5A5A5A5u" : "NAN");
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
+    emit_managed_home(out, program);
     fprintf(out, "        begin = now_ms();\n");
     if (emit_has_cpu(program))
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");

@@ -39,6 +39,16 @@ bool emit_has(const struct emit_program *program, enum op_kind kind)
     return false;
 }
 
+bool emit_is_managed(const struct emit_program *program)
+{
+    return program->plan->memory == MEMORY_MANAGED;
+}
+
+bool emit_on_host(const struct emit_program *program)
+{
+    return program->plan->memory == MEMORY_MAPPED || emit_is_managed(program);
+}
+
 const char *emit_slots_name(const struct emit_program *program)
 {
     return emit_deals_streams(program) ? "STREAMS" : "SLOTS";
@@ -46,8 +56,7 @@ const char *emit_slots_name(const struct emit_program *program)
 
 bool emit_shares_slots(const struct emit_program *program)
 {
-    const bool memory =
-        program->plan->memory != MEMORY_MAPPED || program->plan->chain_length > 1;
+    const bool memory = !emit_on_host(program) || program->plan->chain_length > 1;
     return program->slots > 1 && program->slots < program->batches &&
            (memory || emit_deals_streams(program));
 }
@@ -254,7 +263,7 @@ bool emit_uses(const struct emit_program *program, enum buffer buffer)
     const struct plan *plan = program->plan;
     bool used = buffer == BUFFER_HOST_IN0 || buffer == BUFFER_HOST_OUT ||
                 (buffer == BUFFER_HOST_IN1 && emit_inputs(program) == 2);
-    if (plan->memory != MEMORY_MAPPED)
+    if (!emit_on_host(program))
         used |= buffer == emit_copied_out(program) || buffer == BUFFER_DEVICE_IN0 ||
                 (buffer == BUFFER_DEVICE_IN1 && emit_inputs(program) == 2);
     for (int i = 0; i < plan->chain_length; i++)
@@ -267,7 +276,7 @@ bool emit_uses(const struct emit_program *program, enum buffer buffer)
 
 enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link)
 {
-    const bool mapped = program->plan->memory == MEMORY_MAPPED;
+    const bool mapped = emit_on_host(program);
     if (link == 0)
         return mapped ? BUFFER_HOST_IN0 : BUFFER_DEVICE_IN0;
     return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
@@ -277,8 +286,7 @@ enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link
 {
     const bool last = link + 1 == (uint32_t)program->plan->chain_length;
     if (last)
-        return program->plan->memory == MEMORY_MAPPED ? BUFFER_HOST_OUT
-                                                      : emit_copied_out(program);
+        return emit_on_host(program) ? BUFFER_HOST_OUT : emit_copied_out(program);
     return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 

@@ -8,6 +8,7 @@
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
+ *   emit_managed.c  managed memory: prefetches, and pages that go home
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
@@ -227,6 +228,16 @@ void emit_product_handles(FILE *out, const struct emit_program *program);
 void emit_product_data(FILE *out);
 void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream);
 
+/* --- emit_managed.c --- */
+
+/* Write the prefetches of a batch in a stream, to the device or to the host; the function that
+ * they call; the variables; and that all pages go home. Nothing where memory is not managed. */
+void emit_put_prefetches(FILE *out, int indent, const struct emit_program *program,
+                         bool inwards, const char *stream);
+void emit_managed_functions(FILE *out, const struct emit_program *program);
+void emit_managed_variables(FILE *out, const struct emit_program *program);
+void emit_managed_home(FILE *out, const struct emit_program *program);
+
 /* --- emit_own.c --- */
 
 /* Elements that a CPU twin gets at once in the check. Hardly a tile has so many. */
@@ -276,6 +287,10 @@ bool emit_streams_by_stage(const struct emit_program *program);
 
 /* Returns true if any batch does that, but to carry a scan. */
 bool emit_has(const struct emit_program *program, enum op_kind kind);
+
+/* Return true if the arrays are in managed memory; and if kernels work on the host's arrays. */
+bool emit_is_managed(const struct emit_program *program);
+bool emit_on_host(const struct emit_program *program);
 
 /* Returns true if batches take their slots in turn, so that the loops have a variable for it.
  */

@@ -114,6 +114,24 @@ static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
     return true;
 }
 
+/* Takes the prefetch of a batch's part of an array: it has no side on the device. */
+static bool walk_prefetch(struct walk *walk, enum op_kind kind, enum buffer host,
+                          struct emit_step step, struct tiles tiles)
+{
+    const struct op *op = take_op(walk, kind, step, tiles);
+    return op != NULL && op->copy.host.buffer == host && op->copy.device.bytes == 0 &&
+           range_fits(walk->program, &op->copy.host, tiles);
+}
+
+static bool walk_prefetches_in(struct walk *walk, struct emit_step step, struct tiles tiles)
+{
+    for (int input = 0; input < emit_inputs(walk->program); input++) {
+        if (!walk_prefetch(walk, OP_H2D, (enum buffer)(BUFFER_HOST_IN0 + input), step, tiles))
+            return false;
+    }
+    return walk_prefetch(walk, OP_H2D, BUFFER_HOST_OUT, step, tiles);
+}
+
 static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
     for (int input = 0; input < emit_inputs(walk->program); input++) {
@@ -144,8 +162,7 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
             !range_fits(program, &ranges->in[0], tiles) ||
             !range_fits(program, &ranges->out, tiles))
             return false;
-        const enum buffer second =
-            plan->memory == MEMORY_MAPPED ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1;
+        const enum buffer second = emit_on_host(program) ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1;
         if (plan->chain[link]->inputs == 2 &&
             (ranges->in[1].buffer != second || !range_fits(program, &ranges->in[1], tiles)))
             return false;
@@ -240,16 +257,20 @@ static bool walk_carry(struct walk *walk, const struct emit_item *item, struct e
 
 static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
-    const struct tiles tiles = plan_batch(walk->program->plan, step.batch);
+    const struct emit_program *program = walk->program;
+    const struct tiles tiles = plan_batch(program->plan, step.batch);
     if (item->carries)
         return walk_carry(walk, item, step, tiles);
     switch (item->kind) {
     case OP_H2D:
-        return walk_copies_in(walk, step, tiles);
+        return program->plan->prefetches ? walk_prefetches_in(walk, step, tiles)
+                                         : walk_copies_in(walk, step, tiles);
     case OP_KERNEL:
         return walk_kernel(walk, step, tiles);
     case OP_D2H:
-        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, emit_copied_out(walk->program), step,
+        if (program->plan->prefetches)
+            return walk_prefetch(walk, OP_D2H, BUFFER_HOST_OUT, step, tiles);
+        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, emit_copied_out(program), step,
                            tiles);
     case OP_RECORD:
     case OP_WAIT:

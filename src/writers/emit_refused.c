@@ -80,8 +80,6 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
             mistake_name(settings->mistake));
     if (plan_devices(plan) > 1)
         return refuse(error, "a run on several devices");
-    if (plan->memory == MEMORY_MANAGED)
-        return refuse(error, "--memory=managed");
     if (plan->packs)
         return refuse(error, "--pack");
     if (plan->places != NULL)

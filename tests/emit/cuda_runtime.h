@@ -167,14 +167,18 @@ static inline cudaError_t cudaMemset(void *memory, int value, size_t bytes)
     return cudaSuccess;
 }
 
-/* Returns true if all of it lies in one allocation of the device. */
-static inline bool fake_on_device(const void *memory, size_t bytes)
+/* Returns true if all of it lies in one of the allocations. */
+static inline bool fake_lies_in(const std::map<const char *, size_t> &taken, const void *memory, size_t bytes)
 {
-    auto next = fake_device.upper_bound((const char *)memory);
-    if (next == fake_device.begin())
+    auto next = taken.upper_bound((const char *)memory);
+    if (next == taken.begin())
         return false;
     --next;
     return (const char *)memory + bytes <= next->first + next->second;
+}
+static inline bool fake_on_device(const void *memory, size_t bytes)
+{
+    return fake_lies_in(fake_device, memory, bytes);
 }
 
 /* ---- streams and events ---- */
@@ -256,9 +260,32 @@ static inline cudaError_t cudaDeviceSynchronize()
     return cudaSuccess;
 }
 
+/* ---- managed memory ---- */
+
+enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+struct cudaMemLocation {
+    cudaMemLocationType type;
+    int id;
+};
+
+static std::map<const char *, size_t> fake_managed;
+
+template <typename T> static cudaError_t cudaMallocManaged(T **memory, size_t bytes)
+{
+    const cudaError_t error = fake_alloc(memory, bytes, "cudaMallocManaged", "managed");
+    fake_managed[(const char *)*memory] = bytes;
+    return error;
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void *at, size_t bytes, cudaMemLocation where, unsigned,
+                                               cudaStream_t stream)
+{
+    fake_call([] {}, "%s %d %zu", where.type == cudaMemLocationTypeHost ? "d2h" : "h2d", stream->number, bytes);
+    return fake_lies_in(fake_managed, at, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 /* ---- memory in the order of streams ---- */
 
-enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
+enum { cudaMemAllocationTypePinned = 1 };
 enum { cudaMemPoolAttrReleaseThreshold = 4 };
 struct cudaMemPoolProps {
     int allocType;
