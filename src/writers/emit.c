@@ -155,7 +155,10 @@ static void put_variables(FILE *out, const struct emit_program *program)
         put_arrays(out, program);
     emit_pool_declaration(out, program);
     emit_managed_variables(out, program);
-    if (reduction != NULL && reduction->file == NULL)
+    const bool ours = reduction != NULL && reduction->file == NULL;
+    if (ours && emit_ladder_scratch(reduction) != NULL)
+        fputs(emit_ladder_scratch(reduction), out);
+    else if (ours)
         fprintf(
             out,
             "static struct scratch { // of a slot: how many blocks have ended, and what each "

@@ -107,6 +107,13 @@ uint32_t emit_prove_cpu(const struct emit_program *program)
     "    return sum;\n"                                                                        \
     "}\n\n"
 
+/* The steps of the ladder differ on a GPU alone. */
+#define LADDER_ON_CPU(step, function)                                                          \
+    {                                                                                          \
+        "reduce-" step, COUNT_ON_CPU("reduce_" function, "unsigned", "unsigned", "in[i]"),     \
+            "sum", false                                                                       \
+    }
+
 /* A kernel's form on the CPU. */
 static const struct cpu_kernel {
     const char *name, *source;
@@ -125,6 +132,15 @@ static const struct cpu_kernel {
      false},
     {"finite", COUNT_ON_CPU("finite", "float", "unsigned long long", "!std::isfinite(in[i])"),
      "sum == 0", false},
+    LADDER_ON_CPU("shuffle", "shuffle"),
+    LADDER_ON_CPU("divergent", "divergent"),
+    LADDER_ON_CPU("conflicts", "conflicts"),
+    LADDER_ON_CPU("sequential", "sequential"),
+    LADDER_ON_CPU("first-add", "first_add"),
+    LADDER_ON_CPU("last-warp", "last_warp"),
+    LADDER_ON_CPU("unrolled", "unrolled"),
+    LADDER_ON_CPU("many", "many"),
+    LADDER_ON_CPU("atomic", "atomic"),
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

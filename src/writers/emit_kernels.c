@@ -197,25 +197,14 @@ static const struct emit_kernel rows[] = {
     {"transpose-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
     {"dgemm", NULL, NULL, NULL, NULL, false, NULL},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
 
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel)
 {
-    for (int i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, kernel->name) == 0)
             return &rows[i];
     }
-    return NULL;
-}
-
-const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT])
-{
-    size_t length = 0;
-    text[0] = '\0';
-    for (int i = 0; i < ROWS; i++)
-        length += (size_t)snprintf(text + length, EMIT_KERNELS_TEXT - length, "%s%s",
-                                   i > 0 ? ", " : "", rows[i].name);
-    return text;
+    return emit_ladder_find(kernel);
 }
 
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME])

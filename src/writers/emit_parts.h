@@ -3,6 +3,7 @@
  *   emit_loops.c    finds the loops in a plan
  *   emit_prove.c    proves that they give its ops
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
+ *   emit_ladder.c   the sums of ints that are steps of a ladder
  *   emit_scan.c     scans, and what they carry from tile to tile
  *   emit_transpose.c  transposes of a tile's matrix
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
@@ -145,10 +146,6 @@ struct emit_kernel {
 /* Returns NULL for a kernel that can't be written. */
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 
-/* Lists the names of those that can, with commas. */
-enum { EMIT_KERNELS_TEXT = 512 };
-const char *emit_kernel_names(char text[EMIT_KERNELS_TEXT]);
-
 /* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */
 enum { EMIT_NAME = 64 };
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
@@ -169,6 +166,13 @@ const struct kernel *emit_reduction(const struct emit_program *program);
 void emit_kernels(FILE *out, const struct emit_program *program);
 void emit_bounds(FILE *out, const struct emit_program *program);
 void emit_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_ladder.c --- */
+
+/* Return a row like those of emit_kernels.c, and the declaration of the scratch that its blocks
+ * share; NULL for a kernel that is none of the ladder's. */
+const struct emit_kernel *emit_ladder_find(const struct kernel *kernel);
+const char *emit_ladder_scratch(const struct kernel *kernel);
 
 /* --- emit_scan.c --- */
 

@@ -145,6 +145,10 @@ static inline unsigned atomicAdd(unsigned *value, unsigned more)
 {
     return __atomic_fetch_add(value, more, __ATOMIC_SEQ_CST);
 }
+static inline unsigned atomicExch(unsigned *value, unsigned other)
+{
+    return __atomic_exchange_n(value, other, __ATOMIC_SEQ_CST);
+}
 static inline unsigned atomicInc(unsigned *value, unsigned most)
 {
     unsigned old = __atomic_load_n(value, __ATOMIC_SEQ_CST);
@@ -152,6 +156,13 @@ static inline unsigned atomicInc(unsigned *value, unsigned most)
                                         __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         continue;
     return old;
+}
+
+/* Waits for the warp. */
+static inline void __syncwarp()
+{
+    const unsigned number = fake_number(), rest = fake_threads() - number / FAKE_WARP * FAKE_WARP;
+    fake_wait(fake_block.warps[number / FAKE_WARP], rest < FAKE_WARP ? rest : FAKE_WARP);
 }
 
 /* Shows `value` to the warp, all of whose threads must come, and has `look` look at what they
@@ -171,6 +182,12 @@ static inline unsigned __shfl_up_sync(unsigned, unsigned value, unsigned offset)
 {
     return fake_exchange(value, [=](const unsigned *values, unsigned lane, unsigned) {
         return values[lane >= offset ? lane - offset : lane];
+    });
+}
+static inline unsigned __shfl_down_sync(unsigned, unsigned value, unsigned offset)
+{
+    return fake_exchange(value, [=](const unsigned *values, unsigned lane, unsigned count) {
+        return values[lane + offset < count ? lane + offset : lane];
     });
 }
 static inline unsigned __shfl_xor_sync(unsigned, unsigned value, unsigned mask)
