@@ -46,13 +46,23 @@ bool emit_is_there(const char *options)
 
 /* Returns how many elements to take for `options`: a multiple of the tiles, but of 30 and 31
  * tiles, which are to be of two sizes. A scan and the reductions of the ladder have several
- * blocks to each tile, so that they have to tell one another. */
+ * blocks to each tile, so that they have to tell one another; matrices of 100 columns have
+ * whole squares, and others that are cut off. */
 static int elements_for(const char *options)
 {
-    enum { EACH = 100, UNEVEN = 4099, LARGE_PARTS = 250, SMALL_PARTS = 10, BLOCKS = 25 };
+    enum {
+        EACH = 100,
+        UNEVEN = 4099,
+        LARGE_PARTS = 250,
+        SMALL_PARTS = 10,
+        BLOCKS = 25,
+        ROWS = 150
+    };
     const int tiles = atoi(strstr(options, "-t ") + 3);
     const int elements = tiles == 30 || tiles == 31 ? UNEVEN : EACH * tiles;
-    if (strstr(options, "reduce-") != NULL)
+    if (strstr(options, "--columns=100") != NULL)
+        return ROWS * EACH * tiles;
+    if (strstr(options, "reduce-") != NULL || strstr(options, "stride-copy") != NULL)
         return BLOCKS * elements;
     if (strstr(options, "-k scan") == NULL)
         return elements;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 256 };
+enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 512 };
 
 /* The lines of tests/emit/settings.txt. */
 extern char emit_settings[SETTINGS_MAX][OPTIONS_TEXT];

@@ -243,6 +243,8 @@ static bool put_body(FILE *out, const struct emit_program *program)
         emit_scan_kernel(out, program);
     if (emit_is_transpose(program))
         emit_transpose_kernel(out, program);
+    if (emit_is_stride_copy(program))
+        emit_stride_kernel(out, program);
     if (emit_is_product(program))
         emit_product_functions(out, program);
     if (emit_has_own(program))

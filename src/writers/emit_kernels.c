@@ -195,6 +195,11 @@ static const struct emit_kernel rows[] = {
     {"transpose-naive", NULL, NULL, NULL, NULL, false, NULL},
     {"transpose-coalesced", NULL, NULL, NULL, NULL, false, NULL},
     {"transpose-conflict-free", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-shared-copy", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-fine", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-coarse", NULL, NULL, NULL, NULL, false, NULL},
+    {"transpose-diagonal", NULL, NULL, NULL, NULL, false, NULL},
+    {"stride-copy", NULL, NULL, NULL, NULL, false, NULL},
     {"dgemm", NULL, NULL, NULL, NULL, false, NULL},
 };
 
@@ -312,6 +317,28 @@ static double write_right(const struct emit_program *program, const char *elemen
     return error;
 }
 
+/* Writes the check of a kernel that moves elements within a tile. */
+static void check_moved(FILE *out, const struct emit_program *program)
+{
+    const bool stays = emit_stays(program);
+    fprintf(out, "    for (size_t tile = 0; tile < TILES; tile++) {\n");
+    if (program->even) {
+        fprintf(out,
+                "        for (size_t i = 0; i < TILE; i++)\n"
+                "            wrong += out[tile][i] != in[tile][%s];\n",
+                stays ? "i" : "comes_from(i, TILE)");
+    } else {
+        emit_put(out, 8, NULL,
+                 "const size_t begin = tile * N / TILES, count = (tile + 1) * N / TILES - "
+                 "begin;");
+        fprintf(out,
+                "        for (size_t i = 0; i < count; i++)\n"
+                "            wrong += out[begin + i] != in[begin + %s];\n",
+                stays ? "i" : "comes_from(i, count)");
+    }
+    fprintf(out, "    }\n");
+}
+
 /* Writes the check of a reduction, whose tiles leave a value each. */
 static void check_values(FILE *out, const struct emit_program *program, const char *right,
                          double error)
@@ -374,6 +401,10 @@ void emit_check(FILE *out, const struct emit_program *program)
     char right[RIGHT];
     if (is_scale(program->plan)) {
         check_scale(out, program);
+        return;
+    }
+    if (program->plan->chain[0]->gathers) {
+        check_moved(out, program);
         return;
     }
     const double error = values && emit_in_columns(program)

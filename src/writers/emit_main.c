@@ -426,8 +426,6 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_own_check(out, program);
     else if (emit_scan(program) != NULL)
         emit_scan_check(out, program);
-    else if (emit_is_transpose(program))
-        emit_transpose_check(out, program);
     else if (emit_is_product(program))
         fprintf(out, "    wrong += wrong_columns();\n");
     else

@@ -6,6 +6,7 @@
  *   emit_ladder.c   the sums of ints that are steps of a ladder
  *   emit_scan.c     scans, and what they carry from tile to tile
  *   emit_transpose.c  transposes of a tile's matrix
+ *   emit_stride.c   the copy whose reads lie apart
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
@@ -129,11 +130,10 @@ bool emit_has_word(const char *text, const char *word);
 
 /* One kernel as a reader may have it. */
 struct emit_kernel {
-    const char *name; /* in kernels.def */
-    const char
-        *source;      /* the CUDA kernel; NULL: a scan, transpose or product, which is alone */
-    const char *part; /* reductions: the type that a block's part of the result has */
-    const char *cpu;  /* its reference, a function of doubles; NULL: a reduction */
+    const char *name;   /* in kernels.def */
+    const char *source; /* the CUDA kernel; NULL: a scan, a product or what moves elements */
+    const char *part;   /* reductions: the type that a block's part of the result has */
+    const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
     /* Returns how far a result may be from the reference, if what goes in is off by `before`.
      */
     double (*error)(const struct kernel_params *params, double before);
@@ -206,9 +206,19 @@ void emit_scan_check(FILE *out, const struct emit_program *program);
 /* Returns true if the first kernel is a transpose. */
 bool emit_is_transpose(const struct emit_program *program);
 
-/* Write its kernel, and the check of the result in main(), which counts in `wrong`. */
+/* Returns true if it leaves elements where they are: there is no comes_from() then. */
+bool emit_stays(const struct emit_program *program);
+
+/* Writes its kernel and the function comes_from(), which the check needs. */
 void emit_transpose_kernel(FILE *out, const struct emit_program *program);
-void emit_transpose_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_stride.c --- */
+
+/* Returns true if the first kernel is `stride-copy`. */
+bool emit_is_stride_copy(const struct emit_program *program);
+
+/* Writes that, and comes_from(). */
+void emit_stride_kernel(FILE *out, const struct emit_program *program);
 
 /* --- emit_dgemm.c --- */
 
