@@ -73,6 +73,7 @@ static const struct {
     {"emit_calls", emit_calls_suite},
     {"emit_own", emit_own_suite},
     {"emit_back", emit_back_suite},
+    {"emit_stencil", emit_stencil_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

@@ -73,6 +73,10 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
 static void put_constants(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
+    if (emit_is_stencil(program)) {
+        emit_stencil_constants(out, program);
+        return;
+    }
     put_sizes(out, program, body);
     emit_cpu_constants(out, program);
     if (emit_is_product(program)) {
@@ -151,6 +155,8 @@ static void put_variables(FILE *out, const struct emit_program *program)
     const struct kernel *reduction = emit_reduction(program);
     if (emit_is_product(program))
         emit_product_arrays(out, program);
+    else if (emit_is_stencil(program))
+        emit_stencil_arrays(out);
     else
         put_arrays(out, program);
     emit_pool_declaration(out, program);
@@ -247,6 +253,8 @@ static bool put_body(FILE *out, const struct emit_program *program)
         emit_stride_kernel(out, program);
     if (emit_is_product(program))
         emit_product_functions(out, program);
+    if (emit_is_stencil(program))
+        emit_stencil_functions(out);
     if (emit_has_own(program))
         emit_own_functions(out, program);
     emit_cpu(out, program);

@@ -220,6 +220,10 @@ static void put_prologue(FILE *out, const struct emit_program *program)
 
 bool emit_issue(FILE *out, const struct emit_program *program)
 {
+    if (emit_is_stencil(program)) {
+        emit_stencil_issue(out, program);
+        return true;
+    }
     bool whole = !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
     put_prologue(out, program);

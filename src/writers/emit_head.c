@@ -80,18 +80,20 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
-    char chain[2 * TEXT], how[TEXT];
+    char chain[2 * TEXT], how[TEXT], words[TEXT];
     snprintf(how, sizeof how, "%s-first, %s.",
              settings->order == ORDER_BREADTH ? "Breadth" : "Depth",
              emit_streams_by_stage(program) ? "a stream for each stage"
              : emit_deals_streams(program)  ? "tiles dealt to streams"
                                             : "in one stream");
-    char words[TEXT];
     const int length =
         snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
-    fprintf(out, "%s%s%s\n", chain, (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ",
-            how);
+    if (emit_is_stencil(program))
+        emit_stencil_head(out, program);
+    else
+        fprintf(out, "%s%s%s\n", chain,
+                (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ", how);
     put_options(out, program);
     if (settings->mistake != MISTAKE_NONE)
         fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
@@ -106,12 +108,16 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
             "#include <cmath>\n"
             "#include <cstdio>\n"
             "#include <cstdlib>\n"
-            "%s%s",
-            strstr(body, "std::min(") != NULL ? "#include <algorithm>\n" : "",
+            "%s%s%s",
+            strstr(body, "std::min(") != NULL || strstr(body, "std::max(") != NULL
+                ? "#include <algorithm>\n"
+                : "",
             emit_has(program, OP_CALLBACK) || emit_has_cpu(program) ? "#include <atomic>\n"
                                                                     : "",
             strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
-            program->sleep_ns > 0 || emit_has_cpu(program) ? "#include <thread>\n" : "",
+            program->sleep_ns > 0 || strstr(body, "std::thread") != NULL ? "#include <thread>\n"
+                                                                         : "",
+            strstr(body, "std::swap(") != NULL ? "#include <utility>\n" : "",
             strstr(body, "std::vector") != NULL ? "#include <vector>\n" : "");
     if (emit_has_own(program))
         emit_own_includes(out);

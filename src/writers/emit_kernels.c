@@ -201,6 +201,7 @@ static const struct emit_kernel rows[] = {
     {"transpose-diagonal", NULL, NULL, NULL, NULL, false, NULL},
     {"stride-copy", NULL, NULL, NULL, NULL, false, NULL},
     {"dgemm", NULL, NULL, NULL, NULL, false, NULL},
+    {"stencil", NULL, NULL, NULL, NULL, false, NULL},
 };
 
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel)

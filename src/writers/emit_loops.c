@@ -193,11 +193,13 @@ static void count_streams(struct emit_program *program)
 enum status emit_find_loops(struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
+    count_streams(program);
+    if (emit_is_stencil(program))
+        return emit_prove_stencil(program, error);
     struct emit_step *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
     enum status status = STATUS_OK;
     if (recorded == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
-    count_streams(program);
     for (uint32_t i = plan->cpu_tiles; i < plan->op_count && status == STATUS_OK; i++) {
         if (!read_op(program, i, recorded))
             status = emit_refuse_op(program, i, error);

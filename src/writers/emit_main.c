@@ -157,6 +157,10 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
                                          BUFFER_DEVICE_OUT};
     const bool values = emit_reduction(program) != NULL;
     const char *before = "    ";
+    if (emit_is_stencil(program)) {
+        emit_stencil_memory(out);
+        return;
+    }
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         const bool value = values && arrays[i] == BUFFER_DEVICE_OUT;
         char bytes[EXPRESSION];
@@ -389,6 +393,8 @@ static void put_runs(FILE *out, const struct emit_program *program)
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
     emit_managed_home(out, program);
+    if (emit_is_stencil(program))
+        emit_stencil_poison(out);
     fprintf(out, "        begin = now_ms();\n");
     if (emit_has_cpu(program))
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
@@ -428,6 +434,8 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_scan_check(out, program);
     else if (emit_is_product(program))
         fprintf(out, "    wrong += wrong_columns();\n");
+    else if (emit_is_stencil(program))
+        emit_stencil_check(out);
     else
         emit_check(out, program);
     if (emit_has(program, OP_CALLBACK))

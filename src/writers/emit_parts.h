@@ -8,6 +8,7 @@
  *   emit_transpose.c  transposes of a tile's matrix
  *   emit_stride.c   the copy whose reads lie apart
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
+ *   emit_stencil.c  the stencil, whose rows stay on the device for all steps
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
  *   emit_managed.c  managed memory: prefetches, and pages that go home
@@ -251,6 +252,29 @@ void emit_put_prefetches(FILE *out, int indent, const struct emit_program *progr
 void emit_managed_functions(FILE *out, const struct emit_program *program);
 void emit_managed_variables(FILE *out, const struct emit_program *program);
 void emit_managed_home(FILE *out, const struct emit_program *program);
+
+/* --- emit_stencil.c --- */
+
+/* Returns true if the kernel is the stencil, whose program has loops of its own. */
+bool emit_is_stencil(const struct emit_program *program);
+
+/* Reads the blocks of a step off the plan, and runs through the loops. STATUS_USAGE where they
+ * don't give the plan's ops. */
+enum status emit_prove_stencil(struct emit_program *program, struct error *error);
+
+/* Write the line that says what the program shows; its constants and arrays; its kernel, and
+ * the same step on the CPU; and the function that issues all ops. */
+void emit_stencil_head(FILE *out, const struct emit_program *program);
+void emit_stencil_constants(FILE *out, const struct emit_program *program);
+void emit_stencil_arrays(FILE *out);
+void emit_stencil_functions(FILE *out);
+void emit_stencil_issue(FILE *out, const struct emit_program *program);
+
+/* Write what main() does for it: memory of the device, its poison, and the check of the result,
+ * which counts in `wrong`. */
+void emit_stencil_memory(FILE *out);
+void emit_stencil_poison(FILE *out);
+void emit_stencil_check(FILE *out);
 
 /* --- emit_own.c --- */
 

@@ -1,0 +1,251 @@
+/* check_emit_stencil.c - programs of --emit with the stencil: its rows stay on the device for
+ * all steps, and around the array there are rows of zeros. */
+#include "fixtures.h"
+#include "plan/build.h"
+#include "suites.h"
+#include "test_emit.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "writers/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS "-t 4 -k stencil --columns=25 --halo=2 --steps=3"
+
+START_TEST(calls_are_the_plan)
+{
+    static const char *const some[] = {
+        OPTIONS, "-t 8 -k stencil --columns=20 --steps=1 --memory=registered",
+        "-t 8 -k stencil --columns=1 --halo=7 --memory=pageable",
+        "-t 1 -k stencil --columns=100 --steps=2"};
+    emit_check_program(some[_i]);
+}
+END_TEST
+
+/* Mistakes in a program, as edits by sed, that its own check is to see: zeros that are missing
+ * at one end or in one array, tiles that come too late, to the wrong rows or not at all, steps
+ * and neighbours that are missing or others, and a result of the step before. */
+static const char *const edits[] = {
+    "/array\\[0\\], 0, HALO_BYTES/d",
+    "/HALO + ROWS\\], 0, HALO_BYTES/d",
+    "s/: {now, next}/: {now}/",
+    "s/: {now, next}/: {next}/",
+    "s/0, HALO_BYTES, stream/0, HALO_BYTES - 4, stream/",
+    "s/tile < TILES; tile++/tile + 1 < TILES; tile++/",
+    "s/now\\[HALO + tile \\* TILE_ROWS\\], in/now[tile * TILE_ROWS], in/",
+    "s/now\\[HALO + tile \\* TILE_ROWS\\], in/now[HALO + 1 + tile * TILE_ROWS], in/",
+    "s/], in\\[tile\\]/], in[0]/",
+    "0,/int step = 0/s//int step = 1/",
+    "s/std::swap(now, next);/if (step + 1 < STEPS) std::swap(now, next);/",
+    "s/next\\[HALO\\], N, COLUMNS, HALO)/next[HALO], N - 1, COLUMNS, HALO)/",
+    "s/next\\[HALO\\], N, COLUMNS, HALO)/next[HALO], N, COLUMNS, HALO - 1)/",
+    "s/(now\\[HALO\\], next/(now[HALO - 1], next/",
+    "s/+ x\\[rows\\] +/+ x[-rows] +/",
+    "s/= column >= k ? \\*(x - k) : 0/= *(x - k)/",
+    "s/= columns - column > k ? x\\[k\\] : 0/= x[k]/",
+    "s/        column += THREADS;/        column += THREADS + 1;/",
+};
+enum { EDITS = sizeof edits / sizeof *edits };
+
+START_TEST(mistakes_are_seen)
+{
+    char line[2 * OPTIONS_TEXT];
+    emit_write(OPTIONS " -n 2000"); /* of more than one block */
+    snprintf(line, sizeof line,
+             "cp tiles.cu right.cu && sed -i '%s' tiles.cu && ! cmp -s tiles.cu right.cu",
+             edits[_i]);
+    ck_assert_msg(system(line) == 0, "nothing is edited: %s", edits[_i]);
+    ck_assert_msg(emit_run_on_cpu(OPTIONS) == 1, "it is right: %s", edits[_i]);
+    char *said = test_file_text("said");
+    assert_has(said, " wrong");
+    free(said);
+}
+END_TEST
+
+/* --- plans --- */
+
+static struct plan build(const struct settings *settings)
+{
+    struct machine machine = test_machine();
+    struct error error = {0};
+    struct plan plan;
+    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+static enum status emit(const struct plan *plan, const struct settings *settings)
+{
+    struct error error = {0};
+    FILE *out = fopen("/dev/null", "w");
+    const enum status status = write_program(out, plan, settings, &error);
+    fclose(out);
+    return status;
+}
+
+static struct settings stencil_settings(uint32_t tiles, uint64_t columns, uint64_t rows)
+{
+    struct settings settings = test_settings("stencil");
+    settings.tiles = tiles;
+    settings.streams = 1;
+    settings.columns = columns;
+    settings.elements = tiles * columns * rows;
+    return settings;
+}
+
+START_TEST(plans_are_programs)
+{
+    uint64_t random = 29;
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = stencil_settings(1 + test_random_below(&random, 40),
+                                                    1 + test_random_below(&random, 70),
+                                                    1 + test_random_below(&random, 9));
+        settings.halo = 1 + test_random_below(&random, 64);
+        settings.steps = 1 + test_random_below(&random, 9);
+        struct plan plan = build(&settings);
+        ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* Returns the nth op of a kind. */
+static struct op *nth_op(struct plan *plan, enum op_kind kind, int nth)
+{
+    struct op *op = plan->ops;
+    while (op->kind != kind || nth-- > 0)
+        op++;
+    return op;
+}
+
+enum { CHANGES = 14 };
+
+/* Makes one change to a plan. */
+static void change_plan(struct plan *plan, int change)
+{
+    struct op *set = nth_op(plan, OP_MEMSET, 1), *in = nth_op(plan, OP_H2D, 2),
+              *step = nth_op(plan, OP_KERNEL, 1), *out = nth_op(plan, OP_D2H, 3);
+    const struct op kept = *in;
+    switch (change) {
+    case 0:
+        set->set.value = 1;
+        break;
+    case 1:
+        set->set.range.bytes -= sizeof(float);
+        break;
+    case 2:
+        set->set.range.buffer = BUFFER_DEVICE_OUT;
+        break;
+    case 3:
+        in->copy.host.offset += sizeof(float);
+        break;
+    case 4:
+        in->copy.device.offset += sizeof(float);
+        break;
+    case 5:
+        *in = in[-1]; /* tiles come in another order */
+        in[-1] = kept;
+        break;
+    case 6:
+        in->stream = 1;
+        break;
+    case 7:
+        step->kernel.count--;
+        break;
+    case 8:
+        step->kernel.blocks++;
+        break;
+    case 9:
+        step->kernel.ranges->in[0].bytes -= sizeof(float);
+        break;
+    case 10:
+        step->kernel.ranges->out.buffer = BUFFER_DEVICE_OUT;
+        break;
+    case 11:
+        out->copy.device.buffer = BUFFER_DEVICE_IN0;
+        break;
+    case 12:
+        out->copy.host.bytes -= sizeof(float);
+        break;
+    default:
+        plan->op_count--; /* the last tile stays there */
+        break;
+    }
+}
+
+START_TEST(programs_are_of_their_plans)
+{
+    struct settings settings = stencil_settings(5, 12, 3);
+    settings.halo = 2;
+    settings.steps = 3;
+    struct plan plan = build(&settings);
+    ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+    change_plan(&plan, _i);
+    ck_assert_int_eq(emit(&plan, &settings), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- the program as a text --- */
+
+START_TEST(steps_are_a_loop)
+{
+    ck_assert_int_eq(program_run("-d sim:h200 -k stencil --halo=3 --steps=64 -t 16 --emit=-"),
+                     0);
+    emit_check_lines(program_out);
+    assert_shown(program_out,
+                 "// 64 steps of stencil on 16 tiles|HALO = 3;|WEIGHT = 1 / 32.0f;|"
+                 "    for (float (*array)[COLUMNS] : {now, next}) {|"
+                 "    for (int step = 0; step < STEPS; step++) {|std::swap(now, next);|"
+                 "cudaMemcpyAsync(out[tile], now[HALO + tile * TILE_ROWS], BYTES,");
+    ck_assert_int_eq(program_run("-d sim:h200 -k stencil --steps=1 -n 1G -t 1 --emit=-"), 0);
+    emit_check_lines(program_out);
+    assert_shown(program_out, "// 1 step of stencil on 1 tile, |"
+                              "    CHECK(cudaMemsetAsync(now[0], 0, HALO_BYTES, stream));");
+}
+END_TEST
+
+START_TEST(several_devices_are_refused)
+{
+    ck_assert_int_eq(program_run("-d 'sim:h200*2' -k stencil --emit=-"), 2);
+    ck_assert_str_eq(program_out, "");
+    assert_has(program_err, "a run on several devices");
+}
+END_TEST
+
+static void check_nvcc(const char *options)
+{
+    emit_write(options);
+    const int status = system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra tiles.cu >err 2>&1");
+    char *said = test_file_text("err");
+    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
+    free(said);
+}
+
+START_TEST(nvcc_takes_programs)
+{
+    static const char *const some[] = {OPTIONS, "-t 1 -k stencil --columns=1 --steps=1 -n 1",
+                                       "-t 64 -k stencil --columns=1G --halo=64 -n 64G"};
+    check_nvcc(some[_i]);
+}
+END_TEST
+
+Suite *emit_stencil_suite(void)
+{
+    enum { SECONDS = 300 };
+    Suite *suite = suite_create("emit_stencil");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, SECONDS);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 4);
+    tcase_add_loop_test(all, mistakes_are_seen, 0, EDITS);
+    tcase_add_test(all, plans_are_programs);
+    tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
+    tcase_add_test(all, steps_are_a_loop);
+    tcase_add_test(all, several_devices_are_refused);
+    if (system("nvcc --version >/dev/null 2>&1") == 0)
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 3);
+    suite_add_tcase(suite, all);
+    return suite;
+}
