@@ -313,10 +313,9 @@ void emit_stencil_memory(FILE *out)
 
 void emit_stencil_poison(FILE *out)
 {
-    fputs("        for (float (*array)[COLUMNS] : {d_in, d_out}) // nor anything around the "
-          "array\n"
-          "            CHECK(cudaMemset(array, 0xFF, device_bytes));\n",
-          out);
+    emit_put(out, 8, "on the device, too, where no zeros are left around the array",
+             "for (float (*array)[COLUMNS] : {d_in, d_out})");
+    emit_put(out, 12, NULL, "CHECK(cudaMemset(array, 0xFF, device_bytes));");
 }
 
 /* The bound: no input is negative, so that sums lose nothing, and each rounding moves a result
