@@ -197,6 +197,10 @@ static size_t part_at(size_t first, size_t all)
     return all - first < most ? all - first : most;
 }
 
+/* A twin may jump between the value and an end of its bound, and go back towards the value from
+ * there. If it is as steep on both sides, the farther end is still off by half of the jump. */
+static const double ENDS_SEE = 2;
+
 static double farther(double bound, double value, double end)
 {
     const double distance = fabs(end - value);
@@ -217,7 +221,7 @@ static void map(const struct place *place, struct oracle *oracle, const void *se
         for (size_t i = 0; i < count; i++) {
             double bound = fabs(value[i]) * place->own.tolerance;
             if (bounds)
-                bound += farther(farther(0, value[i], low[i]), value[i], high[i]);
+                bound += ENDS_SEE * farther(farther(0, value[i], low[i]), value[i], high[i]);
             oracle->value[first + i] = value[i];
             oracle->bound[first + i] = isfinite(bound) ? bound : 0;
         }

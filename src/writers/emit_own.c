@@ -207,7 +207,8 @@ static void put_ask(FILE *out, const struct emit_program *program)
     fprintf(
         out,
         "// Has a twin work on values, and on the ends of their bounds, which become those "
-        "of its results.\n"
+        "of its results:\n"
+        "// twice as far, for where it jumps in between, an end is off by half of that.\n"
         "static void ask_twin(const struct pipeline_kernel *kernel, const void *second, size_t "
         "count,\n"
         "                     double *value, double *bound) {\n"
@@ -225,7 +226,7 @@ static void put_ask(FILE *out, const struct emit_program *program)
                  "        value[i] = to[0][i];\n"
                  "        const double off = fmax(fabs(to[1][i] - value[i]), fabs(to[2][i] - "
                  "value[i]));\n"
-                 "        bound[i] = fmax(0, off) + tolerance * fabs(value[i]);\n"
+                 "        bound[i] = fmax(0, 2 * off) + tolerance * fabs(value[i]);\n"
                  "        bound[i] = std::isfinite(bound[i]) ? bound[i] : 0;\n"
                  "    }\n"
                  "}\n\n");
