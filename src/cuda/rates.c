@@ -10,11 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Launches of one kernel, to be timed by probe_time(). */
+/* Launches of one kernel, to be timed by probe_time(). In two streams the blocks of one take
+ * the places that those of the one before have left, as they do in runs: alone, each launch
+ * ends with some of the device idle, and in a heavy kernel all blocks wait for their next
+ * elements at once. */
 struct launches {
     const struct kernel *kernel;
     const struct kernel_args *args; /* `sets` of them, taken in turn */
-    int sets, count;
+    int sets, count, streams;
 };
 
 static enum status issue_launches(struct probe *probe, const void *work, struct error *error)
@@ -24,8 +27,9 @@ static enum status issue_launches(struct probe *probe, const void *work, struct 
     const struct kernel_launcher *launcher = kernel_launcher(launches->kernel);
     for (int i = 0; i < launches->count && status == STATUS_OK; i++) {
         const struct kernel_args *args = &launches->args[i % launches->sets];
-        status = cuda_check((cudaError_t)launcher->launch(args, probe->streams[0]),
-                            launcher->call, error);
+        status = cuda_check(
+            (cudaError_t)launcher->launch(args, probe->streams[i % launches->streams]),
+            launcher->call, error);
     }
     return status;
 }
@@ -92,7 +96,10 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
                                const struct kernel_params *params, uint32_t intensity,
                                struct kernel_args args[SETS], double *ns, struct error *error)
 {
-    const struct launches launches = {kernel, args, SETS, LAUNCHES};
+    /* Launches that use scratch, or what the one before left, come behind one another. */
+    const bool apart = kernel->shape == KERNEL_MAP && !kernel->launch_per_repeat &&
+                       kernel_scratch_bytes(kernel, room) == 0;
+    const struct launches launches = {kernel, args, SETS, LAUNCHES, apart ? 2 : 1};
     struct kernel_params told = *params;
     told.intensity = intensity;
     uint64_t count = elements_for(kernel, &told, KERNEL_FLOPS, KERNEL_LEAST, room);
@@ -279,7 +286,7 @@ static enum status time_product(struct probe *probe, const struct product *produ
 {
     const struct kernel *kernel = product->measured->kernel;
     struct kernel_args args[TILE_SETS];
-    const struct launches launches = {kernel, args, TILE_SETS, TILE_SETS};
+    const struct launches launches = {kernel, args, TILE_SETS, TILE_SETS, 1};
     void *context = NULL;
     char why[KERNEL_WHY];
     if (probe_fill(probe, kernel->in, error) != STATUS_OK)
