@@ -49,29 +49,34 @@ uint32_t emit_prove_cpu(const struct emit_program *program)
 
 /* --- the kernels --- */
 
-/* Repeats of a*x + b on blocks of elements; `before` is what a block needs first. */
-#define BLOCKS_ON_CPU(name, before, term)                                                      \
+/* Repeats of a*x + b on blocks of elements; `before` is what comes before all blocks, `more`
+ * and `term` what a block gets beside its elements. That the repeats are a function with their
+ * number keeps the compiler from having one element go through all of them alone: GCC 13 does,
+ * where it may change the order of the two loops. */
+#define BLOCKS_ON_CPU(name, parameter, before, more, term)                                     \
     "// A block's elements don't wait for one another: they stay in the vector units through " \
     "all repeats.\n"                                                                           \
-    "VECTOR_UNITS static void " name "_on_cpu(const float *in, float *out, size_t count) {\n"  \
-    "    const size_t BLOCK = 64;\n" before                                                    \
+    "VECTOR_UNITS static void " name "_block(float *x, " parameter "int repeats) {\n"          \
+    "    for (int repeat = 0; repeat < repeats; repeat++)\n"                                   \
+    "        for (int i = 0; i < BLOCK; i++) x[i] = FACTOR * x[i] + " term ";\n"               \
+    "}\n\n"                                                                                    \
+    "static void " name "_on_cpu(const float *in, float *out, size_t count) {\n" before        \
     "    for (size_t first = 0; first < count; first += BLOCK) {\n"                            \
-    "        const size_t size = std::min(BLOCK, count - first);\n"                            \
+    "        const size_t size = std::min<size_t>(BLOCK, count - first);\n"                    \
     "        float x[BLOCK] = {};\n"                                                           \
-    "        for (size_t i = 0; i < size; i++) x[i] = in[first + i];\n"                        \
-    "        for (int repeat = 0; repeat < INTENSITY; repeat++)\n"                             \
-    "            for (size_t i = 0; i < BLOCK; i++) x[i] = FACTOR * x[i] + " term ";\n"        \
-    "        for (size_t i = 0; i < size; i++) out[first + i] = x[i];\n"                       \
+    "        memcpy(x, in + first, size * sizeof(float));\n"                                   \
+    "        " name "_block(x, " more "INTENSITY);\n"                                          \
+    "        memcpy(out + first, x, size * sizeof(float));\n"                                  \
     "    }\n"                                                                                  \
     "}\n\n"
 
 /* The branches differ in the sign of b alone. */
 #define BRANCHES_ON_CPU(name, second)                                                          \
-    BLOCKS_ON_CPU(name,                                                                        \
+    BLOCKS_ON_CPU(name, "const float *term, ",                                                 \
                   "    float term[BLOCK]; // of each element: no branch is needed; pieces "    \
                   "begin at whole blocks\n"                                                    \
-                  "    for (size_t i = 0; i < BLOCK; i++) term[i] = " second " ? -1 : 1;\n",   \
-                  "term[i]")
+                  "    for (int i = 0; i < BLOCK; i++) term[i] = " second " ? -1 : 1;\n",      \
+                  "term, ", "term[i]")
 
 #define WAVE_ON_CPU(name)                                                                      \
     "// As the kernel does it, with the functions of the C library.\n"                         \
@@ -120,7 +125,7 @@ static const struct cpu_kernel {
     const char *result; /* of reductions: what a tile's sum gives */
     bool uses_vectors;
 } rows[] = {
-    {"scale", BLOCKS_ON_CPU("scale", "", "1"), NULL, true},
+    {"scale", BLOCKS_ON_CPU("scale", "", "", "", "1"), NULL, true},
     {"wave", WAVE_ON_CPU("wave"), NULL, false},
     {"wave-launches", WAVE_ON_CPU("wave_launches"), NULL, false},
     {"uniform", BRANCHES_ON_CPU("uniform", "i / 32 % 2 != 0"), NULL, true},
@@ -208,7 +213,8 @@ static void put_kernels(FILE *out, const struct emit_program *program)
                      "\"default\")))\n"
                      "#else\n"
                      "#define VECTOR_UNITS\n"
-                     "#endif\n\n");
+                     "#endif\n"
+                     "const int BLOCK = 256;\n\n");
     for (int i = 0; i < plan->chain_length; i++) {
         if (find(plan->chain[i]) != NULL && !stood_before(plan, i))
             fputs(find(plan->chain[i])->source, out);

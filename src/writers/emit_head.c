@@ -76,6 +76,33 @@ static void put_options(FILE *out, const struct emit_program *program)
         fprintf(out, ".\n");
 }
 
+/* Writes the headers that every program needs, and those of which `body` has a word. */
+static void put_includes(FILE *out, const char *body)
+{
+    static const struct {
+        const char *header, *words[2]; /* none: always */
+    } headers[] = {
+        {"algorithm", {"std::min", "std::max("}},
+        {"atomic", {"std::atomic"}},
+        {"cfloat", {"_EPSILON"}},
+        {"chrono", {NULL}},
+        {"cmath", {NULL}},
+        {"cstdio", {NULL}},
+        {"cstdlib", {NULL}},
+        {"cstring", {"memcpy(", "memset("}},
+        {"thread", {"std::thread", "std::this_thread"}},
+        {"utility", {"std::swap("}},
+        {"vector", {"std::vector"}},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        bool needed = headers[i].words[0] == NULL;
+        for (int word = 0; word < 2 && headers[i].words[word] != NULL; word++)
+            needed |= strstr(body, headers[i].words[word]) != NULL;
+        if (needed)
+            fprintf(out, "#include <%s>\n", headers[i].header);
+    }
+}
+
 void emit_head(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
@@ -103,22 +130,7 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
             emit_has_own(program)      ? " -ldl"
             : emit_is_product(program) ? " -lcublas"
                                        : "");
-    fprintf(out,
-            "%s%s%s#include <chrono>\n"
-            "#include <cmath>\n"
-            "#include <cstdio>\n"
-            "#include <cstdlib>\n"
-            "%s%s%s",
-            strstr(body, "std::min(") != NULL || strstr(body, "std::max(") != NULL
-                ? "#include <algorithm>\n"
-                : "",
-            emit_has(program, OP_CALLBACK) || emit_has_cpu(program) ? "#include <atomic>\n"
-                                                                    : "",
-            strstr(body, "_EPSILON") != NULL ? "#include <cfloat>\n" : "",
-            program->sleep_ns > 0 || strstr(body, "std::thread") != NULL ? "#include <thread>\n"
-                                                                         : "",
-            strstr(body, "std::swap(") != NULL ? "#include <utility>\n" : "",
-            strstr(body, "std::vector") != NULL ? "#include <vector>\n" : "");
+    put_includes(out, body);
     if (emit_has_own(program))
         emit_own_includes(out);
     fprintf(out, "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"

@@ -144,7 +144,7 @@ struct emit_kernel {
     const char *bound;
 };
 
-/* Returns NULL for a kernel that can't be written. */
+/* Returns the row of a kernel of pipeline's, all of which have one. */
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 
 /* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */

@@ -16,11 +16,6 @@ static enum status check_kernels(const struct emit_program *program, struct erro
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
         if (plan->chain[i]->file != NULL)
             continue;
-        if (kernel == NULL)
-            return error_set(error, STATUS_USAGE,
-                             "--emit: the kernel %s can't be written as a program: allowed "
-                             "are all others of pipeline's",
-                             plan->chain[i]->name);
         if (kernel->source == NULL && plan->chain_length > 1)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s can't be written as a program in a chain: "

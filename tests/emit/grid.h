@@ -96,7 +96,7 @@ static inline void fake_run_block(const std::function<void()> &kernel)
     for (unsigned i = 0; i < count; i++)
         fake_begin(i);
     static std::atomic<unsigned> blocks{0};
-    const bool backwards = blocks++ % 2 != 0;
+    const bool backwards = blocks++ % 2 != 0 || getenv("GRID_BACKWARDS") != NULL;
     for (bool more = true; more;) {
         more = false;
         for (unsigned turn = 0; turn < count; turn++) {
