@@ -6,6 +6,7 @@
  * before have bounds, from what the twin makes of their ends. */
 #include "kernels/own.h"
 
+#include "kernels/host_util.h"
 #include "kernels/kernel_code.h"
 #include "kernels/own_kernel.h"
 
@@ -158,6 +159,53 @@ static void store(enum dtype dtype, void *to, size_t i, double value)
         ((double *)to)[i] = value;
 }
 
+/* Has the twin work on part `part` of SUM_PARTS of a tile, and leave the result at `out`. */
+static void call_part(const struct place *place, const struct kernel_args *args, int part,
+                      void *out)
+{
+    const uint64_t first = part_first(args->count, part, SUM_PARTS);
+    const size_t size = dtype_bytes(place->kernel.in);
+    struct pipeline_work work = work_of(args);
+    for (int i = 0; i < place->kernel.inputs; i++)
+        work.in[i] = (const char *)work.in[i] + first * size;
+    work.out = out;
+    work.count = part_first(args->count, part + 1, SUM_PARTS) - first;
+    if (work.count > 0)
+        call_twin(place, &work);
+}
+
+/* Works on a tile as the twins of pipeline's own kernels do: large ones in parts, which threads
+ * share. The sum of the parts' values is that of the whole. */
+static void host(const struct place *place, const struct kernel_args *args)
+{
+    const struct pipeline_work whole = work_of(args);
+    const enum dtype type = place->kernel.out;
+    double values[SUM_PARTS] = {0}, sum = 0;
+    uint32_t bits = 0;
+    if (!host_is_parallel(args)) {
+        call_twin(place, &whole);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int part = 0; part < SUM_PARTS; part++)
+        call_part(place, args, part,
+                  place->own.reduces
+                      ? (void *)&values[part]
+                      : (char *)args->out +
+                            part_first(args->count, part, SUM_PARTS) * dtype_bytes(type));
+    if (!place->own.reduces)
+        return;
+    for (int part = 0; part < SUM_PARTS; part++) {
+        const double value = load(type, &values[part], 0);
+        sum += value;
+        bits += type == DTYPE_I32 ? (uint32_t)(int64_t)value : 0;
+    }
+    if (type == DTYPE_I32)
+        memcpy(args->out, &bits, sizeof bits);
+    else
+        store(type, args->out, 0, sum);
+}
+
 /* Has the twin work on elements that are values plus `sign` times their bounds, rounded to the
  * type. `out` has room for as many. */
 static void ask(const struct place *place, const struct oracle *oracle, size_t first,
@@ -286,8 +334,7 @@ struct hooks {
     }                                                                                          \
     static void host_##n(const struct kernel_args *args)                                       \
     {                                                                                          \
-        const struct pipeline_work work = work_of(args);                                       \
-        call_twin(&places[n], &work);                                                          \
+        host(&places[n], args);                                                                \
     }                                                                                          \
     static void map_##n(struct oracle *oracle, const void *second,                             \
                         const struct kernel_params *params)                                    \

@@ -35,6 +35,10 @@ static const char *const right[] = {
     "-k scale," OWN "SOFT.so,sum",
     "-k " OWN "AXPY.so," OWN "SOFT.so,scale," OWN "AXPY.so",
     "-k wave," OWN "SOFT.so -d sim:h200*2 --spread=chain",
+    "-k " OWN "AXPY.so -w 4 --cpu-share=0.5 -t 2", /* tiles that threads share */
+    "-k " OWN "TOTAL.so -w 4 --cpu-share=0.5 -t 2",
+    "-k scan," OWN "TOTAL.so -t 1",
+    "-k " OWN "DOUBLES.so -t 1",
     "-k " OWN "SOFT.so --tiles=auto --streams=auto",
 };
 START_TEST(results_are_right)
