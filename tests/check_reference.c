@@ -139,6 +139,28 @@ START_TEST(test_what_is_the_hosts)
 }
 END_TEST
 
+/* Choices go by the link that is there, unless the file says about the same, and by the rates
+ * of users' own kernels. */
+START_TEST(test_what_choices_learn)
+{
+    struct machine device = device_called("NVIDIA H200");
+    struct machine machine = found("h200", &device, false, 0), before = machine;
+    device.h2d_bytes_per_s = 0.96 * before.h2d_bytes_per_s;
+    device.d2h_bytes_per_s = 0; /* not measured */
+    device.joint_bytes_per_s = 0.85 * before.joint_bytes_per_s;
+    device.kernel_count = 2;
+    device.kernels[0] = (struct machine_kernel){.name = "scale", .bytes_per_s = 1e9};
+    device.kernels[1] = (struct machine_kernel){.name = "of-its-own", .bytes_per_s = 3e9};
+    reference_learn(&machine, &device);
+    ck_assert_double_eq(machine.h2d_bytes_per_s, before.h2d_bytes_per_s);
+    ck_assert_double_eq(machine.d2h_bytes_per_s, before.d2h_bytes_per_s);
+    ck_assert_double_eq(machine.joint_bytes_per_s, device.joint_bytes_per_s);
+    ck_assert_double_eq(machine_kernel_find(&machine, "scale")->bytes_per_s,
+                        machine_kernel_find(&before, "scale")->bytes_per_s);
+    ck_assert_double_eq(machine_kernel_find(&machine, "of-its-own")->bytes_per_s, 3e9);
+}
+END_TEST
+
 /* A kernel that has another's rates keeps them when a figure of its own comes, and has no row
  * where none does. */
 START_TEST(test_rates_of_another_kernel_stay)
@@ -178,6 +200,7 @@ Suite *reference_suite(void)
     tcase_add_test(tests, test_queues_are_the_devices);
     tcase_add_test(tests, test_none_is_refused);
     tcase_add_test(tests, test_what_is_the_hosts);
+    tcase_add_test(tests, test_what_choices_learn);
     tcase_add_test(tests, test_rates_of_another_kernel_stay);
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, files);

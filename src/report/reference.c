@@ -4,6 +4,7 @@
 #include "kernels/kernel.h"
 #include "run/machine_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,8 +108,20 @@ void reference_adapt(struct machine *machine, const struct machine *device)
     reference_adapt_host(machine, device);
 }
 
+/* A file's rate of the link was measured with more care than the device's, so that it stays
+ * where the two are near each other. */
+static void learn_rate(double *rate, double measured)
+{
+    enum { APART_PERCENT = 5 };
+    if (100 * fabs(measured - *rate) > APART_PERCENT * *rate)
+        adapt_rate(rate, measured);
+}
+
 void reference_learn(struct machine *machine, const struct machine *device)
 {
+    learn_rate(&machine->h2d_bytes_per_s, device->h2d_bytes_per_s);
+    learn_rate(&machine->d2h_bytes_per_s, device->d2h_bytes_per_s);
+    learn_rate(&machine->joint_bytes_per_s, device->joint_bytes_per_s);
     for (int i = 0; i < device->kernel_count; i++) {
         if (kernel_find(device->kernels[i].name) == NULL)
             adapt_kernel(machine, &device->kernels[i]);

@@ -28,8 +28,9 @@ void reference_adapt(struct machine *machine, const struct machine *device);
  */
 void reference_adapt_host(struct machine *machine, const struct machine *device);
 
-/* Gives `machine`, which stands for the device, the rates that were measured there of users'
- * own kernels, so that they are no guess in choices. */
+/* Gives `machine`, which stands for the device, what choices go by: the rates that were
+ * measured there of the link, where they are far from the machine's, for hosts of one kind of
+ * device may differ; and those of users' own kernels, which are a guess otherwise. */
 void reference_learn(struct machine *machine, const struct machine *device);
 
 /* Takes from `machine`, which stands for the device, what the opened device has not got: the
