@@ -180,8 +180,11 @@ static void host(const struct place *place, const struct kernel_args *args)
 {
     const struct pipeline_work whole = work_of(args);
     const enum dtype type = place->kernel.out;
-    double values[SUM_PARTS] = {0}, sum = 0;
-    uint32_t bits = 0;
+    union {
+        float f;
+        int32_t i;
+        double d;
+    } values[SUM_PARTS] = {{0}};
     if (!host_is_parallel(args)) {
         call_twin(place, &whole);
         return;
@@ -195,10 +198,13 @@ static void host(const struct place *place, const struct kernel_args *args)
                             part_first(args->count, part, SUM_PARTS) * dtype_bytes(type));
     if (!place->own.reduces)
         return;
+    double sum = 0;
+    uint32_t bits = 0; /* of whole numbers, which wrap around */
     for (int part = 0; part < SUM_PARTS; part++) {
-        const double value = load(type, &values[part], 0);
-        sum += value;
-        bits += type == DTYPE_I32 ? (uint32_t)(int64_t)value : 0;
+        if (type == DTYPE_I32)
+            bits += (uint32_t)values[part].i;
+        else
+            sum += type == DTYPE_F32 ? values[part].f : values[part].d;
     }
     if (type == DTYPE_I32)
         memcpy(args->out, &bits, sizeof bits);
@@ -245,9 +251,10 @@ static size_t part_at(size_t first, size_t all)
     return all - first < most ? all - first : most;
 }
 
-/* A twin may jump between the value and an end of its bound, and go back towards the value from
- * there. If it is as steep on both sides, the farther end is still off by half of the jump. */
-static const double ENDS_SEE = 2;
+/* The twin is asked at the value and at both ends of its bound. It may jump in between and
+ * slope back, so that an end shows as little as half of how far it goes: the bound is twice
+ * what the ends show. */
+enum { JUMP_ROOM = 2 };
 
 static double farther(double bound, double value, double end)
 {
@@ -269,7 +276,7 @@ static void map(const struct place *place, struct oracle *oracle, const void *se
         for (size_t i = 0; i < count; i++) {
             double bound = fabs(value[i]) * place->own.tolerance;
             if (bounds)
-                bound += ENDS_SEE * farther(farther(0, value[i], low[i]), value[i], high[i]);
+                bound += JUMP_ROOM * farther(farther(0, value[i], low[i]), value[i], high[i]);
             oracle->value[first + i] = value[i];
             oracle->bound[first + i] = isfinite(bound) ? bound : 0;
         }

@@ -39,6 +39,9 @@ static const char *const right[] = {
     "-k " OWN "TOTAL.so -w 4 --cpu-share=0.5 -t 2",
     "-k scan," OWN "TOTAL.so -t 1",
     "-k " OWN "DOUBLES.so -t 1",
+    /* as many as a chain has room for */
+    "-k " OWN "SOFT.so," OWN "SOFT.so," OWN "SOFT.so," OWN "SOFT.so," OWN "SOFT.so," OWN
+    "SOFT.so," OWN "SOFT.so," OWN "SOFT.so",
     "-k " OWN "SOFT.so --tiles=auto --streams=auto",
 };
 START_TEST(results_are_right)

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 
 /* Launches of one kernel, to be timed by probe_time(). In two streams the blocks of one take
- * the places that those of the one before have left, as they do in runs: alone, each launch
- * ends with some of the device idle, and in a heavy kernel all blocks wait for their next
- * elements at once. */
+ * the places that those of the one before leave, as in runs that deal tiles to streams: alone,
+ * each launch ends with some of the device idle, and in a heavy kernel all blocks wait for
+ * their next elements at once. Runs whose kernels are in one stream come less near their limit
+ * for that. */
 struct launches {
     const struct kernel *kernel;
     const struct kernel_args *args; /* `sets` of them, taken in turn */
@@ -96,9 +97,10 @@ static enum status time_kernel(struct probe *probe, const struct kernel *kernel,
                                const struct kernel_params *params, uint32_t intensity,
                                struct kernel_args args[SETS], double *ns, struct error *error)
 {
-    /* Launches that use scratch, or what the one before left, come behind one another. */
-    const bool apart = kernel->shape == KERNEL_MAP && !kernel->launch_per_repeat &&
-                       kernel_scratch_bytes(kernel, room) == 0;
+    /* Launches that share scratch, or read what the one before has written, follow one another;
+     * so do a stencil's steps in a run. */
+    const bool apart = kernel->shape == KERNEL_MAP && !kernel->stencil &&
+                       !kernel->launch_per_repeat && kernel_scratch_bytes(kernel, room) == 0;
     const struct launches launches = {kernel, args, SETS, LAUNCHES, apart ? 2 : 1};
     struct kernel_params told = *params;
     told.intensity = intensity;

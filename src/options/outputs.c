@@ -191,7 +191,9 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
 {
     enum status status = STATUS_OK;
     const size_t runs = (size_t)drafts->count, words = (size_t)line->word_count;
-    struct files inputs = {.items = calloc(words + 2 * runs + 2, sizeof(struct file))};
+    /* A run has an input, a machine file, and a library for each kernel of its chain. */
+    struct files inputs = {.items =
+                               calloc(words + (2 + CHAIN_MAX) * runs + 2, sizeof(struct file))};
     struct files outputs = {.items =
                                 calloc(runs + TIMELINE_FILES_MAX + 2, sizeof(struct file))};
     if (inputs.items == NULL || outputs.items == NULL) {

@@ -1,8 +1,9 @@
 /* emit_cpu.c - the fourth way in a program: the tiles that the CPU works on, beside the loops.
  *
  * Its threads take pieces of these tiles in turn. A piece goes through the whole chain in plain
- * functions, which work in float as the CPU twins do: a repeat of `scale` rounds twice, for a
- * fused multiply-add is a slow library call where the processor's instruction isn't asked for.
+ * functions, which work in float as the CPU twins do. A repeat of `scale` is a product and a
+ * sum, which the compiler makes one where the vector units can: fmaf() is a slow library call
+ * where they can't. The check's bounds allow both.
  */
 #include "writers/emit_parts.h"
 

@@ -87,8 +87,8 @@ void emit_product_head(FILE *out)
 {
     fprintf(out, "#include <cublas_v2.h> // of CUDA 12 or later\n"
                  "#define CUBLAS(call) do if (cublasStatus_t status = (call)) { \\\n"
-                 "    printf(\"line %%d: %%s\\n\", __LINE__, cublasGetStatusString(status)); "
-                 "exit(1); } while (0)\n");
+                 "    fprintf(stderr, \"line %%d: %%s\\n\", __LINE__, "
+                 "cublasGetStatusString(status)); exit(1); } while (0)\n");
 }
 
 void emit_product_sizes(FILE *out, const struct emit_program *program)

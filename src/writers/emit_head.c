@@ -28,6 +28,8 @@ static const char *chain_words(const struct plan *plan, char text[TEXT])
 
 static const char *ways_words(const struct emit_program *program)
 {
+    if (emit_has_cpu(program))
+        return "4-way: the CPU has a share";
     if (program->plan->memory == MEMORY_MAPPED)
         return "kernels work on the host's memory";
     if (emit_is_managed(program) && !program->plan->prefetches)
@@ -38,8 +40,7 @@ static const char *ways_words(const struct emit_program *program)
     case 2:
         return "2-way: kernels overlap the copies out";
     case 4:
-        return emit_has_cpu(program) ? "4-way: the CPU has a share"
-                                     : "4-way, of which the CPU got no tile";
+        return "4-way, of which the CPU got no tile";
     default:
         return "3-way: copies and kernels overlap";
     }

@@ -352,14 +352,13 @@ static void check_values(FILE *out, const struct emit_program *program, const ch
     fprintf(out,
             "    for (size_t tile = 0; tile < TILES; tile++) {\n"
             "        %s right = %d;\n"
-            "        for (size_t i = %s; i < %s; i++)\n"
-            "            right %s ",
-            whole ? "unsigned" : "double", last->fold == KERNEL_FOLD_AND ? 1 : 0, begin, end,
-            last->fold == KERNEL_FOLD_AND ? "&=" : "+=");
-    if (last->in == DTYPE_F32 && whole)
-        fprintf(out, "std::isfinite(%s) ? 1 : 0;\n", right);
-    else
-        fprintf(out, last->fold == KERNEL_FOLD_AND ? "%s != 0;\n" : "%s;\n", right);
+            "        for (size_t i = %s; i < %s; i++)\n",
+            whole ? "unsigned" : "double", last->fold == KERNEL_FOLD_AND ? 1 : 0, begin, end);
+    emit_put(out, 12, NULL,
+             last->in == DTYPE_F32 && whole  ? "right &= std::isfinite(%s) ? 1 : 0;"
+             : last->fold == KERNEL_FOLD_AND ? "right &= %s != 0;"
+                                             : "right += %s;",
+             right);
     if (whole)
         fprintf(out, "        wrong += out[tile] != right;\n");
     else if (error > 0)

@@ -53,7 +53,7 @@
     "// Step 1: neighbours are added first, then pairs, then fours.\n"                         \
     "// What costs: threads of one warp do different things, so that all warps are busy to "   \
     "the end,\n"                                                                               \
-    "// most of their threads for nothing; and the remainder is slow. (blockDim.x is "         \
+    "// most of their threads for nothing; and dividing is slow. (blockDim.x is "              \
     "THREADS, but the\n"                                                                       \
     "// compiler doesn't know that, and leaves the loop as it is.)\n" HEAD("reduce_divergent") \
         LOAD_ONE "    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {\n"         \
@@ -198,8 +198,9 @@
     "was told.\n"                                                                              \
     "// The block that began last adds up what all tell; it waits only for blocks that are "   \
     "under way.\n"                                                                             \
-    "// What costs: the memory, as in reduce-many; but no total has to be waited "             \
-    "for.\n" HEAD(                                                                             \
+    "// What costs: the memory, as in reduce-many. After its last element a block makes one "  \
+    "trip to the\n"                                                                            \
+    "// L2 cache; adding to a total and counting would take three.\n" HEAD(                    \
         "reduce_shuffle") "    __shared__ bool last;\n"                                        \
                           "    volatile unsigned long long *told = found->told;\n"             \
                           "    const unsigned launch = found->launches + 1;\n"                 \
@@ -227,7 +228,9 @@
                           "    for (unsigned block = threadIdx.x; block < gridDim.x; block "   \
                           "+= blockDim.x) {\n"                                                 \
                           "        unsigned long long word;\n"                                 \
-                          "        do word = told[block]; while (word >> 32 != launch);\n"     \
+                          "        do word = told[block]; while (word >> 32 != launch); // "   \
+                          "until "                                                             \
+                          "that block tells\n"                                                 \
                           "        sum += (unsigned)word;\n"                                   \
                           "    }\n"                                                            \
                           "    sum = block_sum(sum);\n"                                        \

@@ -275,7 +275,10 @@ static void put_data(FILE *out, const struct emit_program *program)
         whole  ? test ? "i % TILE != TILE / 2 || i / TILE % 7 % 3 == 1 ? i % 1000 + 1 : 0"
                       : "(unsigned)i * 2654435761u"
         : test ? "i % TILE != TILE / 2 || i / TILE % 7 % 3 == 1 ? i % 97 * .01f : INFINITY"
-               : "i % 97 * .005f + i / TILE % 13 * .03f";
+        /* Where elements move, no two of a tile are alike: 2^24 is what a float tells apart. */
+        : emit_is_transpose(program) || emit_is_stride_copy(program)
+            ? "i * 2654435761u % 16777216"
+            : "i % 97 * .005f + i / TILE % 13 * .03f";
     if (test) { /* its value is long */
         emit_put(out, 4, "tiles differ", "for (size_t i = 0; i < N; i++)");
         emit_put(out, 8, NULL, "in%s =", emit_element(program));

@@ -45,17 +45,18 @@ void emit_managed_functions(FILE *out, const struct emit_program *program)
 {
     if (!emit_is_managed(program))
         return;
-    fputs("// Has pages move to the device or the host in the order of a stream.\n"
-          "static void prefetch(const void *at, size_t bytes, cudaMemLocationType where, "
-          "cudaStream_t stream) {\n"
-          "#if CUDART_VERSION >= 13000\n"
-          "    CHECK(cudaMemPrefetchAsync(at, bytes, cudaMemLocation{where, 0}, 0, stream));\n"
-          "#else\n"
-          "    CHECK(cudaMemPrefetchAsync(at, bytes, where == HOST ? cudaCpuDeviceId : 0, "
-          "stream));\n"
-          "#endif\n"
-          "}\n\n",
-          out);
+    fputs(
+        "// Has pages move to the device or the host in the order of a stream.\n"
+        "static void prefetch(const void *at, size_t bytes, int where, cudaStream_t stream) {\n"
+        "#if CUDART_VERSION >= 13000\n"
+        "    const auto kind = where == HOST ? cudaMemLocationTypeHost : "
+        "cudaMemLocationTypeDevice;\n"
+        "    CHECK(cudaMemPrefetchAsync(at, bytes, cudaMemLocation{kind, 0}, 0, stream));\n"
+        "#else\n"
+        "    CHECK(cudaMemPrefetchAsync(at, bytes, where, stream));\n"
+        "#endif\n"
+        "}\n\n",
+        out);
 }
 
 void emit_managed_variables(FILE *out, const struct emit_program *program)
@@ -69,9 +70,8 @@ void emit_managed_variables(FILE *out, const struct emit_program *program)
     else
         fprintf(out, "static %s *bare_in; // for the bare copies\nstatic %s *bare_out;\n", in,
                 result);
-    fputs("const cudaMemLocationType HOST = cudaMemLocationTypeHost;\n", out);
-    if (program->plan->prefetches)
-        fputs("const cudaMemLocationType DEVICE = cudaMemLocationTypeDevice;\n", out);
+    fprintf(out, "const int HOST = cudaCpuDeviceId%s; // where pages go\n",
+            program->plan->prefetches ? ", DEVICE = 0" : "");
 }
 
 void emit_managed_home(FILE *out, const struct emit_program *program)

@@ -228,7 +228,7 @@ uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, u
                : count;
 }
 
-/* Returns the emit_address of the loop's tile in a buffer; `each`: of tile i of the batch.
+/* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch.
  * Tiles of one size are rows of their array. */
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT])

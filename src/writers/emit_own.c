@@ -207,8 +207,9 @@ static void put_ask(FILE *out, const struct emit_program *program)
     fprintf(
         out,
         "// Has a twin work on values, and on the ends of their bounds, which become those "
-        "of its results:\n"
-        "// twice as far, for where it jumps in between, an end is off by half of that.\n"
+        "of its results.\n"
+        "// Twice what these show: one that jumps in between may go twice as far as at the "
+        "ends.\n"
         "static void ask_twin(const struct pipeline_kernel *kernel, const void *second, size_t "
         "count,\n"
         "                     double *value, double *bound) {\n"
@@ -342,7 +343,9 @@ static void put_maps(FILE *out, int indent, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
     const int maps = plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
-    emit_put(out, indent, NULL, "double value[PART], bound[PART] = {};");
+    /* A sum of whole numbers has no bound, unless maps before it ask for one. */
+    emit_put(out, indent, NULL, "double value[PART]%s;",
+             maps > 0 || plan_last_kernel(plan)->out != DTYPE_I32 ? ", bound[PART] = {}" : "");
     emit_put(out, indent, NULL,
              "for (size_t i = first; i < first + count; i++) value[i - first] = %sin%s;",
              signed_cast(plan->chain[0]->in), emit_element(program));

@@ -144,7 +144,7 @@ struct emit_kernel {
     const char *bound;
 };
 
-/* Returns the row of a kernel of pipeline's, all of which have one. */
+/* Returns the row of a kernel of pipeline's, or NULL: a new one may have none yet. */
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 
 /* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */

@@ -12,24 +12,25 @@ static enum status refuse(struct error *error, const char *what)
 static enum status check_kernels(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
+    if (emit_is_product(program) && plan->batch > 1)
+        return refuse(error, "the matrix product in batches (--issue=batch)");
+    if (emit_is_product(program) && !program->even)
+        return refuse(error, "a matrix product whose tiles differ in their columns");
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
         if (plan->chain[i]->file != NULL)
             continue;
+        if (kernel == NULL)
+            return error_set(
+                error, STATUS_USAGE,
+                "--emit: the kernel %s can't be written as a program: it has no row "
+                "in src/writers/emit_kernels.c",
+                plan->chain[i]->name);
         if (kernel->source == NULL && plan->chain_length > 1)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s can't be written as a program in a chain: "
                              "allowed is --kernel=%s alone",
                              plan->chain[i]->name, plan->chain[i]->name);
-        if (emit_is_product(program) && plan->batch > 1)
-            return refuse(error, "the matrix product in batches (--issue=batch)");
-        if (emit_is_transpose(program) &&
-            (!program->even || plan->elements / plan->tiles % plan->params.columns != 0))
-            return error_set(
-                error, STATUS_USAGE,
-                "--emit: the kernel %s asks for tiles of as many rows: allowed are "
-                "--elements that are a multiple of --tiles times --columns",
-                plan->chain[i]->name);
         if (plan->chain[i]->shape == KERNEL_SCAN && plan->batch > 1 &&
             program->settings->carry != CARRY_DEVICE)
             return refuse(error, "a scan in batches with a carry by way of the host (--carry)");

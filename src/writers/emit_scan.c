@@ -314,7 +314,9 @@ void emit_scan_variables(FILE *out, const struct emit_program *program)
     fprintf(out, "static struct tile_sums { // of each tile: the sum of all tiles before it, "
                  "and its own\n"
                  "    unsigned before, own;\n"
-                 "} *sums, *d_sums;\n" FEED);
+                 "} *sums, *d_sums;\n");
+    if (program->plan->tiles > 1) /* else there is none to feed */
+        fputs(FEED, out);
 }
 
 void emit_scan_memory(FILE *out, const struct emit_program *program)

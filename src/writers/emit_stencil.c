@@ -123,9 +123,7 @@ enum status emit_prove_stencil(struct emit_program *program, struct error *error
                         .halo = plan->params.halo,
                         .array = BUFFER_DEVICE_IN0};
     if (rows * columns != plan->elements || rows % plan->tiles != 0)
-        return error_set(error, STATUS_USAGE,
-                         "--emit: the kernel stencil asks for tiles of as many rows: allowed "
-                         "are --elements that are a multiple of --tiles times --columns");
+        return emit_refuse_op(program, 0, error);
     if (!walk_all(&walk))
         return emit_refuse_op(program, walk.at, error);
     for (uint32_t i = 0; i < plan->op_count; i++) {

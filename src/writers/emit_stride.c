@@ -34,7 +34,8 @@
     "    for (int i = 0; i < EACH; i++) {\n"                                                   \
     "        const place to = first + i * THREADS;\n"                                          \
     "        if (to < count)\n"                                                                \
-    "            out[to] = to < whole ? mine[i] : in[to]; // behind the rows nothing moves\n"  \
+    "            out[to] = to < whole ? mine[i] : in[to]; // behind the last whole row they "  \
+    "stay\n"                                                                                   \
     "    }\n"                                                                                  \
     "}\n\n"                                                                                    \
     "// Returns where in its tile the element at place i of the result was.\n"                 \

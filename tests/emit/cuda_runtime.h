@@ -263,6 +263,7 @@ static inline cudaError_t cudaDeviceSynchronize()
 /* ---- managed memory ---- */
 
 enum cudaMemLocationType { cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2 };
+const int cudaCpuDeviceId = -1;
 struct cudaMemLocation {
     cudaMemLocationType type;
     int id;
