@@ -85,9 +85,10 @@ enum status outputs_write_program(const struct options *options, struct outputs 
         return status;
     status = output_file_commit(&outputs->program, error);
     if (status == STATUS_OK)
-        note_print(options->quiet, "%.200s: nvcc %s-O3%s compiles it", options->emit,
+        note_print(options->quiet, "%.200s: nvcc %s-O3%s%s compiles it", options->emit,
                    is_cuda_source(options->emit) ? "" : "-x cu ",
-                   has_own_kernel(plan) ? " -ldl" : "");
+                   has_own_kernel(plan) ? " -ldl" : "",
+                   plan->chain[0]->resident_count != NULL ? " -lcublas" : "");
     return status;
 }
 
