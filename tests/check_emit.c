@@ -240,7 +240,7 @@ START_TEST(nvcc_takes_all_programs)
 }
 END_TEST
 
-enum { MANY_SECONDS = 1200 }; /* all settings' programs are compiled */
+enum { MANY_SECONDS = 2400 }; /* all settings' programs are compiled */
 
 Suite *emit_suite(void)
 {
