@@ -190,16 +190,6 @@ void emit_cpu_constants(FILE *out, const struct emit_program *program)
              EMIT_CPU_PIECE);
 }
 
-/* Returns true if the chain had that kernel before link `link`. */
-static bool stood_before(const struct plan *plan, int link)
-{
-    for (int i = 0; i < link; i++) {
-        if (plan->chain[i] == plan->chain[link])
-            return true;
-    }
-    return false;
-}
-
 static void put_kernels(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
@@ -217,7 +207,7 @@ static void put_kernels(FILE *out, const struct emit_program *program)
                      "#endif\n"
                      "const int BLOCK = 256;\n\n");
     for (int i = 0; i < plan->chain_length; i++) {
-        if (find(plan->chain[i]) != NULL && !stood_before(plan, i))
+        if (find(plan->chain[i]) != NULL && !emit_stood_before(plan, i))
             fputs(find(plan->chain[i])->source, out);
     }
 }

@@ -244,8 +244,7 @@ const struct kernel *emit_reduction(const struct emit_program *program)
     return last->shape == KERNEL_REDUCE ? last : NULL;
 }
 
-/* Returns true if the chain had that kernel before link `link`. */
-static bool stood_before(const struct plan *plan, int link)
+bool emit_stood_before(const struct plan *plan, int link)
 {
     for (int i = 0; i < link; i++) {
         if (plan->chain[i] == plan->chain[link])
@@ -265,7 +264,7 @@ void emit_kernels(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
-        if (kernel == NULL || kernel->source == NULL || stood_before(plan, i))
+        if (kernel == NULL || kernel->source == NULL || emit_stood_before(plan, i))
             continue;
         fprintf(out, "%s\n", kernel->source);
         if (kernel->cpu != NULL && !is_scale(plan))

@@ -151,6 +151,9 @@ const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 enum { EMIT_NAME = 64 };
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
 
+/* Returns true if the chain had the kernel of link `link` before that. */
+bool emit_stood_before(const struct plan *plan, int link);
+
 /* Returns true if a tile is columns of a matrix on the host. */
 bool emit_in_columns(const struct emit_program *program);
 
