@@ -60,6 +60,38 @@ START_TEST(scans_need_their_waits)
 }
 END_TEST
 
+/* Work that is left out of all runs but the first is missed, though the slots are as many as
+ * the tiles, and still hold what the first run left: the device's memory is poisoned, too. */
+START_TEST(each_run_does_its_own_work)
+{
+    static const struct {
+        const char *options, *call; /* the call that the first run makes alone */
+        int calls;                  /* how often it does */
+    } left_out[] = {
+        {"-t 4 -s 4", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
+        {"-t 4 -s 4", "scale<<<", 4},
+        {"-t 4 -s 4 -k wave,sum", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
+        {"-t 4 -s 4 -k wave,sum", "wave<<<", 4},
+        {"-t 4 -s 4 -k wave,sum", "sum<<<", 4},
+        {"-t 4 -s 4 -k wave", "CHECK(cudaMemcpyAsync(d_in2\\[", 4},
+        {"-t 4 -s 4 -k scan", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
+        {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_a,", 1},
+        {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_c\\[", 4},
+    };
+    char line[2 * OPTIONS_TEXT];
+    emit_write(left_out[_i].options);
+    snprintf(line, sizeof line,
+             "cp tiles.cu right.cu && sed -i 's/^#define CHECK/static int calls;\\n&/; "
+             "s/^ *%s/if (calls++ < %d) &/' tiles.cu && grep -q 'if (calls++' tiles.cu",
+             left_out[_i].call, left_out[_i].calls);
+    ck_assert_msg(system(line) == 0, "no call is left out: %s", left_out[_i].call);
+    ck_assert_int_eq(emit_run_on_cpu(left_out[_i].options), 1);
+    char *said = test_file_text("said");
+    assert_has(said, " wrong");
+    free(said);
+}
+END_TEST
+
 /* A block's threads run in both orders, so that barriers are missed where they are missing. */
 START_TEST(kernels_need_their_barriers)
 {
@@ -275,6 +307,7 @@ Suite *emit_calls_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, 16);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
+    tcase_add_loop_test(all, each_run_does_its_own_work, 0, 9);
     tcase_add_test(all, kernels_need_their_barriers);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);

@@ -151,25 +151,45 @@ static const char *slots_bytes(const struct emit_program *program, enum buffer b
     return text;
 }
 
+static const enum buffer device_arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1,
+                                            BUFFER_DEVICE_OUT};
+enum { DEVICE_ARRAYS = sizeof device_arrays / sizeof *device_arrays };
+
+/* Returns the bytes of a device array that is taken once, or NULL: it is none. */
+static const char *device_bytes(const struct emit_program *program, enum buffer array,
+                                char text[EXPRESSION])
+{
+    if (!emit_uses(program, array) || emit_takes(program, array))
+        return NULL;
+    const bool value = emit_reduction(program) != NULL && array == BUFFER_DEVICE_OUT;
+    return slots_bytes(program, array, value ? output_type(program) : input_type(program),
+                       text);
+}
+
+static bool has_device_arrays(const struct emit_program *program)
+{
+    char text[EXPRESSION];
+    bool has = false;
+    for (size_t i = 0; i < DEVICE_ARRAYS; i++)
+        has |= device_bytes(program, device_arrays[i], text) != NULL;
+    return has;
+}
+
 static void put_device_memory(FILE *out, const struct emit_program *program)
 {
-    static const enum buffer arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1,
-                                         BUFFER_DEVICE_OUT};
     const bool values = emit_reduction(program) != NULL;
     const char *before = "    ";
     if (emit_is_stencil(program)) {
         emit_stencil_memory(out);
         return;
     }
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        const bool value = values && arrays[i] == BUFFER_DEVICE_OUT;
-        char bytes[EXPRESSION];
-        if (!emit_uses(program, arrays[i]) || emit_takes(program, arrays[i]))
+    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
+        char text[EXPRESSION];
+        const char *bytes = device_bytes(program, device_arrays[i], text);
+        if (bytes == NULL)
             continue;
         fprintf(out, "%sCHECK(cudaMalloc(&%s, %s));", before,
-                emit_buffer_name(program, arrays[i]),
-                slots_bytes(program, arrays[i],
-                            value ? output_type(program) : input_type(program), bytes));
+                emit_buffer_name(program, device_arrays[i]), bytes);
         before = strlen(bytes) < 20 && !values && emit_inputs(program) == 1 ? " " : "\n    ";
     }
     if (before[0] != ' ' || before[1] == '\0')
@@ -380,34 +400,80 @@ static void put_bare_copies(FILE *out, const struct emit_program *program)
                  bare_name(program, "out"), all, other_stream(program));
 }
 
+/* Writes that what a run before left on the device is no result of this one: in one line for
+ * arrays of one size. */
+static void put_device_poison(FILE *out, const struct emit_program *program)
+{
+    char texts[DEVICE_ARRAYS][EXPRESSION], names[EXPRESSION] = "";
+    const char *bytes = NULL;
+    bool alike = emit_reduction(program) == NULL;
+    int count = 0;
+    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
+        const char *own = device_bytes(program, device_arrays[i], texts[i]);
+        if (own == NULL)
+            continue;
+        alike &= bytes == NULL || strcmp(own, bytes) == 0;
+        bytes = own;
+        count++;
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 count > 1 ? ", " : "", emit_buffer_name(program, device_arrays[i]));
+    }
+    if (alike && count > 1) {
+        emit_put(out, 8, "", "for (auto each : {%s}) CHECK(cudaMemset(each, 0xFF, %s));", names,
+                 bytes);
+        return;
+    }
+    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
+        const char *own = device_bytes(program, device_arrays[i], texts[i]);
+        if (own == NULL)
+            continue;
+        emit_put(out, 8, "", "CHECK(cudaMemset(%s, 0xFF, %s));",
+                 emit_buffer_name(program, device_arrays[i]), own);
+    }
+    if (emit_is_product(program))
+        emit_put(out, 8, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
+}
+
+/* Writes what is timed. Two calls that are all of it have a line together: the simplest program
+ * fits a slide. */
+static void put_issue(FILE *out, const struct emit_program *program)
+{
+    const bool graph = program->plan->issue == ISSUE_GRAPH, cpu = emit_has_cpu(program);
+    fprintf(out, "        begin = now_ms();%s", graph || cpu ? "\n" : " issue_tiles();\n");
+    if (cpu)
+        fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
+    if (graph)
+        fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n",
+                emit_first_stream(program));
+    else if (cpu)
+        fprintf(out, "        issue_tiles();\n");
+    if (cpu)
+        fprintf(out, "        cpu.join();\n");
+}
+
 static void put_runs(FILE *out, const struct emit_program *program)
 {
     const bool whole = plan_last_kernel(program->plan)->out == DTYPE_I32;
     const bool values = emit_reduction(program) != NULL;
+    const bool on_device = emit_is_stencil(program) || has_device_arrays(program);
     fprintf(out, "    double best = INFINITY, bare = INFINITY; size_t wrong = 0;\n"
                  "    for (int run = 0; run < RUNS; run++) {\n"
                  "        double begin = now_ms();\n");
     put_bare_copies(out, program);
     fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n",
             emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes");
-    emit_put(out, 8, "poison: no result", "for (size_t i = 0; i < %s; i++) %s%s = %s;",
-             values ? "TILES" : "N", emit_buffer_name(program, BUFFER_HOST_OUT),
-             values ? "[i]" : emit_element(program), whole ? "0xA5A5A5A5u" : "NAN");
+    emit_put(out, 8, on_device ? "poison, as on the device" : "poison: no result",
+             "for (size_t i = 0; i < %s; i++) %s%s = %s;", values ? "TILES" : "N",
+             emit_buffer_name(program, BUFFER_HOST_OUT), values ? "[i]" : emit_element(program),
+             whole ? "0xA5A5A5A5u" : "NAN");
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
     emit_managed_home(out, program);
     if (emit_is_stencil(program))
         emit_stencil_poison(out);
-    fprintf(out, "        begin = now_ms();\n");
-    if (emit_has_cpu(program))
-        fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
-    if (program->plan->issue == ISSUE_GRAPH)
-        fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n",
-                emit_first_stream(program));
     else
-        fprintf(out, "        issue_tiles();\n");
-    if (emit_has_cpu(program))
-        fprintf(out, "        cpu.join();\n");
+        put_device_poison(out, program);
+    put_issue(out, program);
     fprintf(out, "        best = fmin(best, now_ms() - begin);\n"
                  "    }\n");
 }

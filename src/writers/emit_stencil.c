@@ -311,7 +311,7 @@ void emit_stencil_memory(FILE *out)
 
 void emit_stencil_poison(FILE *out)
 {
-    emit_put(out, 8, "on the device, too, where no zeros are left around the array",
+    emit_put(out, 8, "no zeros are left around the array",
              "for (float (*array)[COLUMNS] : {d_in, d_out})");
     emit_put(out, 12, NULL, "CHECK(cudaMemset(array, 0xFF, device_bytes));");
 }
