@@ -339,6 +339,28 @@ static bool is_recorded(const char *options)
            strstr(options, "--alloc=") == NULL && strstr(options, "--copy=") == NULL;
 }
 
+/* The command in the head makes the same program. */
+static void check_command(const char *options)
+{
+    static const char open[] = "\n// By pipeline ", close[] = " --emit=THIS.cu";
+    char *text = test_file_text("tiles.cu");
+    const char *from = strstr(text, open), *to = strstr(text, close);
+    ck_assert_msg(from != NULL && to != NULL, "%s: the head has no command", options);
+    char *command = strndup(from + strlen(open), (size_t)(to - from) - strlen(open));
+    for (char *at = command; (at = strstr(at, "\n//    ")) != NULL;)
+        memset(at, ' ', strlen("\n//    ")); /* it goes on in the next line */
+    const char *const arguments = strstr(command, ": pipeline");
+    ck_assert_ptr_nonnull(arguments);
+    char line[3 * OPTIONS_TEXT];
+    snprintf(line, sizeof line, "-q %s --emit=again.cu", arguments + strlen(": pipeline"));
+    ck_assert_msg(program_run(line) == 0, "%s: %s: %s", options, line, program_err);
+    char *again = test_file_text("again.cu");
+    ck_assert_msg(strcmp(again, text) == 0, "%s: '%s' makes another program", options, line);
+    free(again);
+    free(command);
+    free(text);
+}
+
 void emit_check_program(const char *options)
 {
     enum { RUNS = 2 };
@@ -350,6 +372,7 @@ void emit_check_program(const char *options)
     if (is_recorded(options))
         ck_assert_msg(emit_gives_back("tiles.jsonl", RUNS, why), "%s: %s", options, why);
     free(plan);
+    check_command(options);
 }
 
 /* --- kernels of users' own --- */

@@ -32,7 +32,8 @@ void emit_precompile(void);
 int emit_run_on_cpu(const char *options);
 
 /* Does all of that for `options`, and holds the calls, and what `pipeline view` makes of the
- * recording, against the plan. */
+ * recording, against the plan. The command in the program's head must make the program again.
+ */
 void emit_check_program(const char *options);
 
 /* Copies the libraries of tests/emit/own.cu into the folder, and the header of such kernels. */

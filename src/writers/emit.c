@@ -289,7 +289,7 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
     if (memory != NULL)
         whole &= fclose(memory) == 0;
     if (whole) {
-        emit_head(out, &program, body);
+        whole = emit_head(out, &program, body);
         put_constants(out, &program, body);
         fputs(body, out);
     }

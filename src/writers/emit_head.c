@@ -1,10 +1,12 @@
-/* emit_head.c - the head of a program: what it shows, how to compile it, and what it includes.
- */
+/* emit_head.c - the head of a program: what it shows, the commands that make it and run it, and
+ * what it includes. */
 #include "core/version.h"
+#include "options/options.h"
 #include "plan/mistake.h"
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT = 512, WORDS = 40 /* of the chain in a line, about */ };
@@ -46,35 +48,114 @@ static const char *ways_words(const struct emit_program *program)
     }
 }
 
-/* Writes which options made the plan, of those that the lines above don't tell and that are not
- * as usual. */
-static void put_options(FILE *out, const struct emit_program *program)
+/* --- how it was made --- */
+
+/* Writes a word for a shell, as a part of a comment: with a backslash before what means
+ * something there, and as an octal number in $'...' what would end the line or is no plain
+ * character. A trigraph begins with two question marks. */
+static void put_word(FILE *out, const char *text)
 {
-    const struct settings *settings = program->settings;
-    const struct {
-        const char *name, *value;
-        bool told;
-    } options[] = {
-        {"layout", layout_names[settings->layout], settings->layout != LAYOUT_TILE},
-        {"memory", memory_names[settings->memory], settings->memory != MEMORY_PINNED},
-        {"alloc", alloc_names[settings->alloc], settings->alloc != ALLOC_ONCE},
-        {"copy", copy_names[settings->copy], settings->copy != COPY_WHOLE},
-        {"carry", carry_names[settings->carry], emit_scan(program) != NULL},
-        {"issue", issue_names[settings->issue], settings->issue != ISSUE_STREAMS},
-    };
-    const char *before = "// Made with";
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (!options[i].told)
-            continue;
-        fprintf(out, "%s --%s=%s", before, options[i].name, options[i].value);
-        before = "";
+    for (; *text != '\0'; text++) {
+        if (*text < ' ' || *text > '~')
+            fprintf(out, "$'\\%03o'", (unsigned)(unsigned char)*text);
+        else
+            fprintf(out, "%s%c", strchr(" \"#$&'()*;<>?[\\]^`{|}~!", *text) != NULL ? "\\" : "",
+                    *text);
     }
-    if (program->plan->prefetches) {
-        fprintf(out, "%s --prefetch", before);
-        before = "";
+}
+
+/* Which options of a run are as usual: lines of names and values, each behind a newline. */
+struct usual {
+    FILE *out, *command;
+    char *text;
+};
+
+static void put_usual(void *context, const char *name, const char *value, enum value_kind kind)
+{
+    struct usual *usual = context;
+    (void)kind;
+    fprintf(usual->out, "\n%s=%s\n", name, value == NULL ? "" : value);
+}
+
+static void put_option(void *context, const char *name, const char *value, enum value_kind kind)
+{
+    struct usual *usual = context;
+    char line[TEXT];
+    snprintf(line, sizeof line, "\n%s=%s\n", name, value == NULL ? "" : value);
+    if (value == NULL || strstr(usual->text, line) != NULL)
+        return;
+    fprintf(usual->command, " --%s=", name);
+    put_word(usual->command, kind != VALUE_BOOL           ? value
+                             : strcmp(value, "true") == 0 ? "yes"
+                                                          : "no");
+}
+
+/* Writes the options that make the plan, of those that are not as usual: each has a blank
+ * before it, and none in it that has no backslash. Returns false where memory ran out. */
+static bool put_options(FILE *command, const struct settings *settings)
+{
+    struct settings defaults;
+    struct usual usual = {.command = command};
+    struct error error;
+    size_t length;
+    if (settings_set_defaults(&defaults, &error) != STATUS_OK ||
+        (usual.out = open_memstream(&usual.text, &length)) == NULL)
+        return false;
+    defaults.intensity = chain_usual_intensity(settings->chain, settings->chain_length);
+    settings_each(&defaults, put_usual, &usual);
+    const bool whole = fclose(usual.out) == 0;
+    if (whole)
+        settings_each(settings, put_option, &usual);
+    free(usual.text);
+    return whole;
+}
+
+/* Writes a text as a comment, broken at blanks into lines that are indented from the second on;
+ * a word that is longer than a line is broken, too. */
+static void put_comment(FILE *out, const char *text)
+{
+    static const char next[] = "\n//    ";
+    int column = fprintf(out, "//");
+    while (*text != '\0') {
+        const int room = EMIT_COLUMNS - (int)strlen(next);
+        int length = 1;
+        while (length < room && text[length] != '\0' &&
+               (text[length] != ' ' || text[length - 1] == '\\'))
+            length++;
+        if (text[length] != '\0' && text[length - 1] == '\\')
+            length--; /* no line may end so: the next would be a part of it */
+        if (column + length > EMIT_COLUMNS)
+            column = fprintf(out, "%s", next) - 1;
+        column += fprintf(out, "%.*s", length, text);
+        text += length;
     }
-    if (before[0] == '\0')
-        fprintf(out, ".\n");
+    fputc('\n', out);
+}
+
+/* Writes the commands that make the program and run it, in one line if that has room. */
+static bool put_commands(FILE *out, const struct emit_program *program)
+{
+    char *text = NULL, run[TEXT];
+    size_t length;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL)
+        return false;
+    snprintf(run, sizeof run, "nvcc -O3 THIS.cu%s && ./a.out",
+             emit_has_own(program)      ? " -ldl"
+             : emit_is_product(program) ? " -lcublas"
+                                        : "");
+    fprintf(memory, " By pipeline " PIPELINE_VERSION ": pipeline");
+    bool whole = put_options(memory, program->settings);
+    fprintf(memory, " --emit=THIS.cu");
+    whole &= fclose(memory) == 0;
+    if (whole && strlen("//") + length + strlen(" && ") + strlen(run) <= EMIT_COLUMNS) {
+        fprintf(out, "//%s && %s\n", text, run);
+    } else if (whole) {
+        put_comment(out, text);
+        fprintf(out, "// To compile and run: %s\n", run);
+    }
+    free(text);
+    return whole;
 }
 
 /* Writes the headers that every program needs, and those of which `body` has a word. */
@@ -104,7 +185,7 @@ static void put_includes(FILE *out, const char *body)
     }
 }
 
-void emit_head(FILE *out, const struct emit_program *program, const char *body)
+bool emit_head(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
@@ -122,15 +203,9 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
     else
         fprintf(out, "%s%s%s\n", chain,
                 (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ", how);
-    put_options(out, program);
     if (settings->mistake != MISTAKE_NONE)
         fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
-    fprintf(out,
-            "// By pipeline " PIPELINE_VERSION
-            ". To compile and run: nvcc -O3 -o tiles THIS.cu%s && ./tiles\n",
-            emit_has_own(program)      ? " -ldl"
-            : emit_is_product(program) ? " -lcublas"
-                                       : "");
+    const bool whole = put_commands(out, program);
     put_includes(out, body);
     if (emit_has_own(program))
         emit_own_includes(out);
@@ -140,4 +215,5 @@ void emit_head(FILE *out, const struct emit_program *program, const char *body)
                  "while (0)\n");
     if (emit_is_product(program))
         emit_product_head(out);
+    return whole;
 }

@@ -18,7 +18,7 @@
  *   emit_calls.c    the calls as text, and why each is there
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
- *   emit_head.c     the head: what the program shows, and what it includes
+ *   emit_head.c     the head: what the program shows, how it is made, and what it includes
  *   emit_main.c     main(), which takes memory, repeats them, measures and checks
  *   emit_refused.c  what is refused
  *   emit.c          the program around them */
@@ -112,8 +112,9 @@ enum status emit_find_loops(struct emit_program *program, struct error *error);
 
 /* --- emit_head.c --- */
 
-/* Writes the lines before the constants, and the includes that `body` needs. */
-void emit_head(FILE *out, const struct emit_program *program, const char *body);
+/* Writes the lines before the constants, and the includes that `body` needs. Returns false
+ * where memory ran out. */
+bool emit_head(FILE *out, const struct emit_program *program, const char *body);
 
 /* --- emit_text.c --- */
 
