@@ -267,11 +267,37 @@ static enum status run_grid(struct choosing *choosing, struct error *error)
     return status;
 }
 
-/* Chooses as the program does. */
+/* Settings that are tried, and whose: for finalists_try(). */
+static enum status try_setting(void *context, const struct settings *settings, uint32_t runs,
+                               int64_t *median, struct error *error)
+{
+    const struct choosing *choosing = context;
+    struct bench_run run;
+    struct series times_ns = {0};
+    char text[384];
+    arguments_of(choosing, "", text);
+    enum status status = describe(&run, text, error);
+    if (status == STATUS_OK) {
+        run.settings = *settings;
+        status = bench_run_prepare(&run, error);
+    }
+    for (uint32_t i = 0; i < runs + 1 && status == STATUS_OK; i++) { /* the first warms up */
+        struct run_times times;
+        status = bench_run_once(&run, NULL, &times, error);
+        if (i > 0 && status == STATUS_OK)
+            series_add(&times_ns, (double)times.time_ns);
+    }
+    bench_run_close(&run);
+    *median = (int64_t)series_median(&times_ns);
+    return status;
+}
+
+/* Chooses as the program does: by simulating and, on a real device, by trying. */
 static enum status open_auto(struct choosing *choosing, struct error *error)
 {
-    struct bench_run *run = &choosing->finals[AUTO];
+    struct bench_run *run = &choosing->finals[AUTO], usual = {0};
     struct machine machine = *choosing->reference;
+    struct tried tried;
     char text[384];
     arguments_of(choosing, "-t auto -s auto --order=auto --layout=auto --issue=auto", text);
     enum status status = describe(run, text, error);
@@ -280,6 +306,17 @@ static enum status open_auto(struct choosing *choosing, struct error *error)
     reference_learn(&machine, &run->machine);
     reference_restrict(&machine, &run->machine, run->ops, run->backend);
     status = tune_settings(&run->settings, &machine, &choosing->tuned, error);
+    arguments_of(choosing, "", text);
+    if (status == STATUS_OK && !choosing->simulated)
+        status = describe(&usual, text, error);
+    if (status == STATUS_OK && !choosing->simulated)
+        status = finalists_try(&choosing->tuned.finalists, &run->settings, &usual.settings,
+                               try_setting, choosing, &tried, error);
+    if (status == STATUS_OK && !choosing->simulated) {
+        tried.settings.device = run->settings.device; /* the usual ones' text goes */
+        run->settings = tried.settings;
+    }
+    bench_run_close(&usual);
     return status == STATUS_OK ? bench_run_prepare(run, error) : status;
 }
 
@@ -342,9 +379,13 @@ static void print_choice(const struct choosing *choosing)
             best = i;
     }
     print_times(choosing, "default", DEFAULT);
-    snprintf(text, sizeof text, "auto, %u tiles in %u, %s, %s", choosing->tuned.tiles,
-             choosing->tuned.streams, order_names[choosing->finals[AUTO].settings.order],
-             tuned_way_names[choosing->tuned.way]);
+    const struct settings *chosen = &choosing->finals[AUTO].settings;
+    snprintf(text, sizeof text, "auto, -t %u -s %u --order=%s --layout=%s --issue=%s%s",
+             chosen->tiles, chosen->streams, order_names[chosen->order],
+             layout_names[chosen->layout], issue_names[chosen->issue],
+             chosen->memory == MEMORY_MAPPED ? " --memory=mapped"
+             : chosen->pack                  ? " --pack"
+                                             : "");
     print_times(choosing, text, AUTO);
     name_setting(choosing->best[best], setting);
     snprintf(text, sizeof text, "best, %s", setting);

@@ -416,5 +416,6 @@ Suite *tune_suite(void)
     suite_add_tcase(suite, program);
     suite_add_tcase(suite, tune_issue_room_case());
     suite_add_tcase(suite, tune_issue_program_case());
+    suite_add_tcase(suite, tune_try_case());
     return suite;
 }

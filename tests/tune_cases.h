@@ -25,5 +25,6 @@ json_t *tune_run_of(const json_t *report, size_t index);
 
 TCase *tune_issue_room_case(void);
 TCase *tune_issue_program_case(void);
+TCase *tune_try_case(void);
 
 #endif

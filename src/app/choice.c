@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHOICE_TEXT = 256 };
@@ -97,32 +98,93 @@ enum status choice_make(struct job *job, struct error *error)
         return STATUS_OK;
     const struct settings asked = job->settings;
     struct machine machine = job->reference;
-    struct tuned tuned;
+    job->tuned = calloc(1, sizeof *job->tuned);
+    if (job->tuned == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to choose settings");
     reference_learn(&machine, &job->machine);
     reference_restrict(&machine, &job->machine, job->ops, job->backend);
-    enum status status = tune_settings(&job->settings, &machine, &tuned, error);
+    enum status status = tune_settings(&job->settings, &machine, job->tuned, error);
     if (status == STATUS_OK) {
-        note_tuned(job, &asked, &tuned);
+        note_tuned(job, &asked, job->tuned);
         status = set_usual(job, &asked, error);
     }
     return status;
 }
 
-/* Returns true if the choice is what a run without any would have had. */
-static bool is_usual(const struct settings *chosen, const struct settings *usual)
+/* Returns true if there is a choice, and runs beside the job's are of use. */
+static bool is_open(const struct job *job)
 {
-    return chosen->tiles == usual->tiles && chosen->streams == usual->streams &&
-           chosen->order == usual->order && chosen->layout == usual->layout &&
-           chosen->issue == usual->issue && chosen->memory == usual->memory &&
-           chosen->pack == usual->pack && chosen->batch == usual->batch;
+    return job->usual.tiles > 0 && !job->settings.profile &&
+           job->settings.mistake == MISTAKE_NONE && ranks_count() == 1;
+}
+
+static enum status measure(void *context, const struct settings *settings, uint32_t runs,
+                           int64_t *median, struct error *error)
+{
+    struct beside beside = {.settings = *settings, .runs = runs};
+    const enum status status = beside_run(context, &beside, error);
+    arrays_free(&beside.arrays);
+    *median = beside.median_ns;
+    return status;
+}
+
+/* Notes "of 12 settings run on the device these were the fastest: tiles=32 streams=4
+ * order=depth layout=tile issue=streams, 1.86 ms; what was chosen took 2.06 ms". */
+static void note_tried(const struct job *job, const struct tried *tried, bool changed)
+{
+    char text[CHOICE_TEXT] = "", fastest[UNITS_TEXT], chosen[UNITS_TEXT] = "no run";
+    add_chosen_number(text, "tiles", tried->settings.tiles);
+    add_chosen_number(text, "streams", tried->settings.streams);
+    add_chosen(text, "order", order_names[tried->settings.order]);
+    add_chosen(text, "layout", layout_names[tried->settings.layout]);
+    add_chosen(text, "issue", issue_names[tried->settings.issue]);
+    if (tried->settings.memory != MEMORY_PINNED)
+        add_chosen(text, "memory", memory_names[tried->settings.memory]);
+    if (tried->settings.pack)
+        add_chosen(text, "pack", "yes");
+    units_time(tried->time_ns, fastest);
+    if (tried->chosen_ns > 0)
+        units_time(tried->chosen_ns, chosen);
+    if (changed)
+        note_print(job->options->quiet,
+                   "of %d settings run on the device the fastest are taken: %s, %s; those that "
+                   "the simulator chose took %s",
+                   tried->count, text, fastest, chosen);
+    else
+        note_print(job->options->quiet,
+                   "of %d settings run on the device these are the "
+                   "fastest, too: %s",
+                   tried->count, fastest);
+}
+
+enum status choice_try(struct job *job, bool *changed, struct error *error)
+{
+    struct error why = {0};
+    struct tried tried;
+    *changed = false;
+    if (!is_open(job) || !job->ops->measures || job->tuned->finalists.count == 0)
+        return STATUS_OK;
+    marks_begin("run the settings that may be the fastest");
+    const enum status status = finalists_try(&job->tuned->finalists, &job->asked, &job->usual,
+                                             measure, job, &tried, &why);
+    marks_end();
+    if (status != STATUS_OK)
+        return error_set(error, status, "with settings that may be the fastest: %.400s",
+                         why.text);
+    if (tried.count == 0)
+        return STATUS_OK;
+    *changed = !finalists_are_alike(&tried.settings, &job->asked);
+    note_tried(job, &tried, *changed);
+    if (*changed)
+        job->settings = tried.settings;
+    return STATUS_OK;
 }
 
 enum status choice_weigh(struct job *job, struct run_report *report, struct error *error)
 {
     struct error why = {0};
     struct beside beside = {.settings = job->usual, .runs = job->settings.runs};
-    if (job->usual.tiles == 0 || is_usual(&job->asked, &job->usual) || job->settings.profile ||
-        job->settings.mistake != MISTAKE_NONE || ranks_count() > 1)
+    if (!is_open(job) || finalists_are_alike(&job->asked, &job->usual))
         return STATUS_OK;
     beside.settings.no_data |= !job->ops->measures;
     marks_begin("run with the usual settings");

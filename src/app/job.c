@@ -168,9 +168,7 @@ static void resolve_cpu_share(struct job *job)
 
 static enum status build_plan(struct job *job, struct run_report *report, struct error *error)
 {
-    enum status status = choice_make(job, error);
-    if (status == STATUS_OK)
-        status = plan_build(&job->settings, &job->machine, &job->plan, error);
+    enum status status = plan_build(&job->settings, &job->machine, &job->plan, error);
     if (status != STATUS_OK)
         return status;
     job->asked = job->settings;
@@ -192,12 +190,26 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
 enum status job_plan(struct job *job, struct run_report *report, struct error *error)
 {
     marks_begin("plan");
-    enum status status = build_plan(job, report, error);
+    enum status status = choice_make(job, error);
+    if (status == STATUS_OK)
+        status = build_plan(job, report, error);
     marks_end();
     return status;
 }
 
 /* --- the backend runs it --- */
+
+/* Tries what may be the fastest on the device, and what would be usual. */
+static enum status weigh_choice(struct job *job, struct run_report *report, struct error *error)
+{
+    bool changed;
+    enum status status = choice_try(job, &changed, error);
+    if (status == STATUS_OK && changed) {
+        plan_free(&job->plan);
+        status = build_plan(job, report, error);
+    }
+    return status == STATUS_OK ? choice_weigh(job, report, error) : status;
+}
 
 enum status job_prepare(struct job *job, struct run_report *report, struct error *error)
 {
@@ -212,7 +224,7 @@ enum status job_prepare(struct job *job, struct run_report *report, struct error
     marks_begin("prepare");
     status = untiled_run(job, error);
     if (status == STATUS_OK)
-        status = choice_weigh(job, report, error);
+        status = weigh_choice(job, report, error);
     if (status == STATUS_OK && !job->settings.no_data) {
         status =
             ranks_agree(arrays_create(&job->arrays, &job->plan, &job->settings, error), error);
@@ -436,4 +448,5 @@ void job_end(struct job *job)
     arrays_free(&job->arrays);
     arrays_free(&job->untiled);
     plan_free(&job->plan);
+    free(job->tuned);
 }

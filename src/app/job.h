@@ -4,6 +4,7 @@
 
 #include "options/options.h"
 #include "report/report.h"
+#include "report/tune.h"
 #include "run/arrays.h"
 #include "run/backend.h"
 #include "run/chain_host.h"
@@ -20,6 +21,7 @@ struct job {
     struct machine model; /* the reference with the device's own rates: fixes are tried on it */
     bool model_known;
     struct settings usual; /* what chosen settings would else be; 0 tiles: none were chosen */
+    struct tuned *tuned;   /* how they were chosen; NULL: none were */
     struct settings asked; /* the settings before the plan changed any: fixes begin there */
     struct machine reference; /* stands for the device, where it is simulated beside it */
     /* compare --calibrate: the machine file, and the reference: the same with what calls cost

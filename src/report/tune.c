@@ -12,7 +12,10 @@
 #include <math.h>
 #include <time.h>
 
-enum { TIES = 1000 }; /* times that differ by a thousandth are alike */
+enum {
+    TIES = 1000,           /* times that differ by a thousandth are alike */
+    FINALISTS_WITHIN = 10, /* those that differ by a tenth may be the other way round */
+};
 
 const char *const tuned_way_names[WAY_COUNT] = {
     [WAY_STAGED] = "staged",
@@ -41,6 +44,7 @@ struct chooser {
     struct way ways[WAY_COUNT];
     int64_t best_ns; /* of the ways tried so far; INT64_MAX before the first */
     uint32_t candidates;
+    struct finalists finalists; /* of the ways tried so far */
 };
 
 static bool is_mapped(enum tuned_way way)
@@ -131,6 +135,7 @@ static enum status try_way(struct chooser *chooser, struct way *way, struct erro
         tune_tiles(&way->settings, chooser->machine, WAY_COUNT, &tuned, &way->why);
     if (status == STATUS_OK) {
         chooser->candidates += tuned.candidates;
+        finalists_add_all(&chooser->finalists, &tuned.finalists);
         way->trial.time_ns = tuned.time_ns;
         if (most < way->settings.tiles)
             status = time_all(chooser, &way->settings, &way->trial.time_ns, &way->why);
@@ -210,6 +215,7 @@ static enum status choose_way(struct settings *settings, const struct machine *m
         if (chooser.ways[i].possible)
             tuned->ways[i] = chooser.ways[i].trial;
     }
+    tuned->finalists = chooser.finalists;
     return STATUS_OK;
 }
 
@@ -237,6 +243,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     const struct settings asked = *settings;
     const bool orders = asked.order == ORDER_AUTO;
     const bool layouts = asked.layout == LAYOUT_AUTO && asked.issue != ISSUE_AUTO;
+    struct finalists finalists = {0};
     struct error first = {0};
     uint32_t candidates = 0;
     bool found = false;
@@ -258,6 +265,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
             continue;
         }
         candidates += trial.candidates;
+        finalists_add_all(&finalists, &trial.finalists);
         if (found && trial.time_ns + tuned->time_ns / TIES >= tuned->time_ns)
             continue;
         found = true;
@@ -267,6 +275,8 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
     if (!found)
         return error_pass(error, &first);
     tuned->candidates = candidates;
+    tuned->finalists = finalists;
+    finalists_keep(&tuned->finalists, tuned->time_ns + tuned->time_ns / FINALISTS_WITHIN);
     tuned->took_ns = host_now_ns() - began_ns;
     return STATUS_OK;
 }

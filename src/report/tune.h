@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "machine/machine.h"
 #include "options/options.h"
+#include "report/finalists.h"
 
 /* The ways to bring tiles to the device and back that --issue=auto chooses from, of ways that
  * are alike the preferred one first: by calls, as a graph, in batches; the same with kernels
@@ -44,6 +45,10 @@ struct tuned {
     int64_t took_ns;     /* time of the host to choose */
     enum tuned_way way;  /* of --issue=auto; else 0, and so are the next ones */
     struct tuned_trial ways[WAY_COUNT];
+    /* Settings that took at most a tenth longer than the choice, fastest first: of each order,
+     * layout and way the fastest with each number of streams, no two alike. None where tiles
+     * were too many to be all simulated. */
+    struct finalists finalists;
 };
 
 /* Chooses settings->tiles (up to 1024) and settings->streams (up to 32), each only where it is

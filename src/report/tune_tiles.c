@@ -342,6 +342,24 @@ static uint32_t tiles_most(const struct settings *settings)
     return most < 1 ? 1 : most > tried ? tried : (uint32_t)most;
 }
 
+/* Adds the fastest trial with each number of streams to the finalists. */
+static void add_finalists(const struct tuner *tuner, const struct settings *settings,
+                          struct finalists *finalists)
+{
+    for (uint32_t i = 0; i < tuner->count; i++) {
+        const struct trial trial = tuner->trials[i];
+        bool fastest = trial.time_ns != TIME_NONE;
+        for (uint32_t j = 0; j < tuner->count && fastest; j++)
+            fastest = tuner->trials[j].streams != trial.streams ||
+                      tuner->trials[j].time_ns >= trial.time_ns;
+        struct settings tried = *settings;
+        tried.tiles = trial.tiles;
+        tried.streams = trial.streams;
+        if (fastest)
+            finalists_add(finalists, &tried, trial.time_ns);
+    }
+}
+
 enum status tune_tiles(struct settings *settings, const struct machine *machine, uint32_t part,
                        struct tuned *tuned, struct error *error)
 {
@@ -369,5 +387,7 @@ enum status tune_tiles(struct settings *settings, const struct machine *machine,
         .time_ns = chosen.time_ns,
         .candidates = tuner.count,
     };
+    if (tuner.settings.elements == settings->elements) /* all tiles were simulated */
+        add_finalists(&tuner, settings, &tuned->finalists);
     return STATUS_OK;
 }
