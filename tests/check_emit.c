@@ -33,6 +33,8 @@ START_TEST(calls_are_the_plan)
                                        "-t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
                                        "-t 31 -s 3 --alloc=pool --layout=stage",
                                        "-t 16 -s 4 --copy=rows --tile-width=50 -k wave",
+                                       "-t 100 -s 4 --scatter -k wave --ways=4 --cpu-share=0.2",
+                                       "-t 31 -s 3 --scatter -k scale,sum --layout=stage",
                                        "-t 8 -s 3 -k dgemm --rows=20 --inner=12",
                                        "-t 16 -s 3 -k dgemm --rows=20 --inner=12 "
                                        "--layout=stage --order=breadth --callbacks"};
@@ -106,7 +108,7 @@ END_TEST
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 293);
+    ck_assert_int_ge(count, 330);
     emit_precompile();
     emit_libraries();
     for (int i = 0; i < count; i++) {
@@ -151,6 +153,23 @@ START_TEST(loops_are_as_people_write_them)
     ck_assert_int_eq(program_run("-d sim:h200 -k scan --carry=sync --emit=-"), 0);
     assert_shown(program_out, "if (tile > 0) // |computed[(tile - 1) % STREAMS], 0)|"
                               "if (tile + 1 < TILES) { // |feed_next, &sums[tile]));");
+}
+END_TEST
+
+/* A few places are a table; many are drawn. Single copies and batches look a tile's place up.
+ */
+START_TEST(tiles_have_places)
+{
+    ck_assert_int_eq(program_run("-d sim:h200 --scatter -t 4 -s 2 --seed=2 --emit=-"), 0);
+    assert_shown(program_out, "// Made with --scatter --seed=2.|place[TILES] = {|"
+                              "d_in[slot], in[place[tile]], BYTES, |"
+                              "cudaMemcpyAsync(out[place[tile]], d_out[slot], BYTES, ");
+    ck_assert_int_eq(program_run("-d sim:h200 --scatter -n 1M -t 128 --issue=batch --batch=4 "
+                                 "--emit=-"),
+                     0);
+    assert_shown(program_out, "host[place[first + i]]|copy_batch(d_in[slot * BATCH], in, |"
+                              "    draw_places();");
+    ck_assert_ptr_null(strstr(program_out, "place[TILES] = {"));
 }
 END_TEST
 
@@ -203,7 +222,8 @@ START_TEST(what_is_refused)
         {"-k stride-copy,scale --stride=8", "allowed is --kernel=stride-copy alone"},
         {"--ways=4 --cpu-share=1", "all the CPU's"},
         {"--mistake=lazy-loading", "--mistake=lazy-loading"},
-        {"--scatter", "--scatter"},
+        {"--scatter --memory=mapped --issue=batch --batch=4 -n 1M -t 64",
+         "lie apart in mapped"},
         {"--pack", "--pack"},
         {"-k uniform -t 31", "a multiple of --tiles"},
         {"-t 31 --issue=batch --batch=4", "a multiple of --tiles"},
@@ -255,6 +275,7 @@ START_TEST(nvcc_takes_programs)
                                        "-t 16 -s 4 -n 1G",
                                        "-t 31 -s 4 -n 1G -k wave",
                                        "-t 31 -s 4 -k scan --carry=callback",
+                                       "-t 100 -s 4 --scatter --issue=batch --batch=8",
                                        "-t 16 -s 4 -k dgemm --rows=20 --inner=12"};
     if (emit_is_there(some[_i]))
         check_nvcc(some[_i]);
@@ -282,6 +303,7 @@ Suite *emit_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, a_simple_program_fits_on_a_slide);
     tcase_add_test(all, loops_are_as_people_write_them);
+    tcase_add_test(all, tiles_have_places);
     if (emit_is_there(PRODUCT)) {
         tcase_add_test(all, the_product_has_panels);
         tcase_add_test(all, the_product_is_refused_by_name);
@@ -290,7 +312,7 @@ Suite *emit_suite(void)
     tcase_add_loop_test(all, what_is_refused, 0, 13);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 7);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 8);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
@@ -305,7 +327,7 @@ Suite *emit_calls_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 16);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 18);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
     tcase_add_loop_test(all, each_run_does_its_own_work, 0, 9);
     tcase_add_test(all, kernels_need_their_barriers);

@@ -2,6 +2,7 @@
 #include "test_emit_back.h"
 
 #include "fixtures.h"
+#include "plan/host_layout.h"
 #include "test_folder.h"
 #include "test_program.h"
 
@@ -20,12 +21,20 @@ struct place {
     json_int_t offset, seen_buffer, seen_offset;
 };
 
+/* Where tiles lie on the host, where they lie apart. */
+struct apart {
+    struct plan plan; /* its places; NULL: tile lies behind tile */
+    json_int_t elements, tiles, size;
+    bool values; /* the output has a value for each tile, and these follow one another */
+};
+
 struct comparison {
     struct place places[PLACES_MAX]; /* that copies have named */
     int place_count;
     const json_t *streams[NUMBERS_MAX]; /* of the plan: their numbers in the recording */
     bool own;     /* the chain has kernels of the user's, whose functions have any names */
     bool library; /* it is a library's, which chooses the blocks, too */
+    struct apart apart;
     char *text;
 };
 
@@ -63,6 +72,50 @@ static bool is_array(const char *buffer)
     return strncmp(buffer, "host.in", 7) == 0 || strcmp(buffer, "host.out") == 0;
 }
 
+/* Returns the elements of the tile that has an element. */
+static json_int_t tile_count(const struct apart *apart, json_int_t element)
+{
+    const json_int_t tile = ((element + 1) * apart->tiles - 1) / apart->elements;
+    return (tile + 1) * apart->elements / apart->tiles - tile * apart->elements / apart->tiles;
+}
+
+/* Draws the places of a plan whose tiles lie apart, and reads off its copies how large an
+ * element is and whether the output has values. */
+static void find_places(struct apart *apart, const json_t *plan)
+{
+    const json_t *settings = json_object_get(plan, "settings"), *op;
+    struct error error;
+    size_t i;
+    *apart = (struct apart){.elements = number(settings, "elements"),
+                            .tiles = number(settings, "tiles")};
+    if (!json_is_true(json_object_get(settings, "scatter")))
+        return;
+    apart->plan.tiles = (uint32_t)apart->tiles;
+    ck_assert_int_eq(host_layout_draw(&apart->plan, (uint64_t)number(settings, "seed"), &error),
+                     STATUS_OK);
+    json_array_foreach(json_object_get(plan, "ops"), i, op)
+    {
+        const json_int_t bytes = number(op, "bytes");
+        if (is_kind(op, "h2d") && apart->size == 0)
+            apart->size = bytes / tile_count(apart, 0);
+        if (is_kind(op, "d2h") && number(op, "tile") == 0)
+            apart->values = bytes != tile_count(apart, 0) * apart->size;
+    }
+}
+
+/* Returns where a byte of a host array is in its memory, as host_layout.h describes it. */
+static json_int_t in_memory(const struct apart *apart, const char *buffer, json_int_t offset)
+{
+    enum { ALIGNMENT = 64, GAP = 256 };
+    if (apart->plan.places == NULL || (apart->values && strcmp(buffer, "host.out") == 0))
+        return offset;
+    const json_int_t most = (apart->elements + apart->tiles - 1) / apart->tiles * apart->size;
+    const json_int_t pitch = (most + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + GAP;
+    const json_int_t tile = ((offset / apart->size + 1) * apart->tiles - 1) / apart->elements;
+    return apart->plan.places[tile] * pitch + offset -
+           tile * apart->elements / apart->tiles * apart->size;
+}
+
 /* Returns the place of the plan's bytes, or NULL where no copy has named them. */
 static const struct place *find_place(const struct comparison *comparison, const json_t *range)
 {
@@ -98,7 +151,9 @@ static bool same_place(struct comparison *comparison, const json_t *range, const
                            (long long)offset, place->buffer, (long long)place->offset);
         if (one && is_array(buffer) &&
             (place->seen_buffer != seen_buffer ||
-             place->seen_offset - seen_offset != place->offset - offset))
+             place->seen_offset - seen_offset !=
+                 in_memory(&comparison->apart, buffer, place->offset) -
+                     in_memory(&comparison->apart, buffer, offset)))
             return differs(comparison, "%s+%lld lies elsewhere in its array", buffer,
                            (long long)offset);
         known |= same;
@@ -264,17 +319,20 @@ static bool same_run(struct comparison *comparison, const struct stretch *plan,
     return true;
 }
 
+static struct comparison comparison;
+
 static bool gives_back(const json_t *plan, const json_t *seen, int runs,
                        char why[DIFFERENCE_TEXT])
 {
-    static struct comparison comparison;
     static struct stretch wanted, stretch;
     const json_t *ops = json_object_get(seen, "ops");
     int found = 0;
+    free(comparison.apart.plan.places);
     comparison = (struct comparison){
         .text = why,
         .own = strchr(word(json_object_get(plan, "settings"), "kernel"), '/') != NULL,
         .library = strcmp(word(json_object_get(plan, "settings"), "kernel"), "dgemm") == 0};
+    find_places(&comparison.apart, plan);
     next_stretch(json_object_get(plan, "ops"), 0, &wanted);
     for (size_t at = 0; at < json_array_size(ops);) {
         at = next_stretch(ops, at, &stretch);

@@ -5,9 +5,7 @@
 
 #include <stdlib.h>
 
-/* The sequence that places are drawn from: the arrays' elements have others of the same seed.
- */
-static uint64_t places_key(uint64_t seed)
+uint64_t host_layout_key(uint64_t seed)
 {
     enum { PLACES = 64 };
     return mix_bits(mix_bits(seed) + PLACES);
@@ -15,7 +13,7 @@ static uint64_t places_key(uint64_t seed)
 
 enum status host_layout_draw(struct plan *plan, uint64_t seed, struct error *error)
 {
-    const uint64_t key = places_key(seed);
+    const uint64_t key = host_layout_key(seed);
     uint32_t *places = malloc(plan->tiles * sizeof *places);
     if (places == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the places of the tiles");

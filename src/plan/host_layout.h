@@ -27,6 +27,10 @@
  * of. */
 enum { HOST_GAP_BYTES = 256, HOST_TILE_ALIGNMENT = 64 };
 
+/* Returns the key of the sequence (core/mix.h) that places are drawn from: the arrays' elements
+ * have others of the same seed. */
+uint64_t host_layout_key(uint64_t seed);
+
 /* Draws plan->places from `seed`: a permutation of all tiles, the same on every host (Fisher &
  * Yates; Durstenfeld, CACM 1964). The plan owns it. STATUS_NO_MEMORY. */
 enum status host_layout_draw(struct plan *plan, uint64_t seed, struct error *error);

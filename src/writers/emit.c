@@ -60,7 +60,7 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
                            emit_type(plan->chain[0]->in));
-    else if (emit_has_word(body, "TILE") || emit_has_cpu(program))
+    else if (emit_has_word(body, "TILE") || emit_has_cpu(program) || emit_in_places(program))
         snprintf(text + length, sizeof text - (size_t)length,
                  ", TILE = (N + TILES - 1) / TILES");
     if (emit_in_columns(program))
@@ -78,6 +78,7 @@ static void put_constants(FILE *out, const struct emit_program *program, const c
         return;
     }
     put_sizes(out, program, body);
+    emit_places_constants(out, program);
     emit_cpu_constants(out, program);
     if (emit_is_product(program)) {
         emit_product_sizes(out, program);
@@ -125,12 +126,11 @@ static void put_arrays(FILE *out, const struct emit_program *program)
         if (emit_takes(program, arrays[i].buffer))
             emit_pointers(program, arrays[i].name, pointers);
         else
-            snprintf(pointers, sizeof pointers,
-                     emit_in_columns(program) && arrays[i].buffer < BUFFER_FIRST_DEVICE
-                         ? "(*%s)[TILES][WIDTH]"
-                     : program->even ? "(*%s)[TILE]"
-                                     : "*%s",
-                     arrays[i].name);
+            snprintf(pointers, sizeof pointers, program->even ? "(*%s)%s" : "*%s%s",
+                     arrays[i].name,
+                     arrays[i].buffer < BUFFER_FIRST_DEVICE ? emit_host_row(program)
+                     : program->even                        ? "[TILE]"
+                                                            : "");
         length +=
             snprintf(text + length, sizeof text - (size_t)length, "%s%s", before, pointers);
         before = ", ";
@@ -210,10 +210,28 @@ static void put_variables(FILE *out, const struct emit_program *program)
 
 /* --- helpers --- */
 
-static void put_batch_copies(FILE *out, const struct emit_program *program)
+/* Writes the sides of a batch's copies: each tile is at its own place on the host. */
+static void put_scattered_sides(FILE *out, const struct emit_program *program)
 {
-    if (program->plan->batch <= 1 || !emit_has(program, OP_H2D))
-        return;
+    fprintf(
+        out,
+        "// One call copies the tiles of a batch, each to or from its own place on the host; "
+        "CUDA 12.8 and\n"
+        "// later have it.\n");
+    emit_put(out, 0, NULL,
+             "static void copy_batch(%s *device, %s (*host)[PITCH], size_t first, size_t "
+             "tiles, cudaMemcpyKind way, cudaStream_t stream) {",
+             emit_type(program->plan->chain[0]->in), emit_type(program->plan->chain[0]->in));
+    fprintf(out, "    static void *tos[BATCH], *froms[BATCH];\n"
+                 "    static size_t sizes[BATCH], start = 0;\n"
+                 "    for (size_t i = 0; i < tiles; i++) {\n"
+                 "        void *here = host[place[first + i]], *there = device + i * TILE;\n"
+                 "        tos[i] = way == cudaMemcpyHostToDevice ? there : here;\n"
+                 "        froms[i] = way == cudaMemcpyHostToDevice ? here : there;\n");
+}
+
+static void put_sides(FILE *out)
+{
     fprintf(
         out,
         "// One call copies the tiles of a batch; CUDA 12.8 and later have it.\n"
@@ -222,20 +240,33 @@ static void put_batch_copies(FILE *out, const struct emit_program *program)
         "    static size_t sizes[BATCH], first = 0;\n"
         "    for (size_t i = 0; i < tiles; i++) {\n"
         "        tos[i] = (char *)to + i * BYTES;\n"
-        "        froms[i] = (char *)from + i * BYTES;\n"
-        "        sizes[i] = BYTES;\n"
-        "    }\n"
-        "    cudaMemcpyAttributes attributes = {}; // of all, from the first on\n"
-        "    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;\n"
-        "#if CUDART_VERSION >= 13000\n"
-        "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &first, 1, "
-        "stream));\n"
-        "#else\n"
-        "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &first, 1, "
-        "NULL, "
-        "stream));\n"
-        "#endif\n"
-        "}\n\n");
+        "        froms[i] = (char *)from + i * BYTES;\n");
+}
+
+static void put_batch_copies(FILE *out, const struct emit_program *program)
+{
+    const char *first = emit_in_places(program) ? "start" : "first";
+    if (program->plan->batch <= 1 || !emit_has(program, OP_H2D))
+        return;
+    if (emit_in_places(program))
+        put_scattered_sides(out, program);
+    else
+        put_sides(out);
+    fprintf(out,
+            "        sizes[i] = BYTES;\n"
+            "    }\n"
+            "    cudaMemcpyAttributes attributes = {}; // of all, from the first on\n"
+            "    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;\n"
+            "#if CUDART_VERSION >= 13000\n"
+            "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &%s, 1, "
+            "stream));\n"
+            "#else\n"
+            "    CHECK(cudaMemcpyBatchAsync(tos, froms, sizes, tiles, &attributes, &%s, 1, "
+            "NULL, "
+            "stream));\n"
+            "#endif\n"
+            "}\n\n",
+            first, first);
 }
 
 /* --- the whole --- */
@@ -244,6 +275,7 @@ static void put_batch_copies(FILE *out, const struct emit_program *program)
 static bool put_body(FILE *out, const struct emit_program *program)
 {
     put_variables(out, program);
+    emit_places(out, program);
     emit_kernels(out, program);
     if (emit_scan(program) != NULL)
         emit_scan_kernel(out, program);

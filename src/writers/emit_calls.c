@@ -59,7 +59,11 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
         put_columns(out, indent, program, inwards, input, stream);
         return;
     }
-    if (emit_in_batches(program) && !(reduction != NULL && !inwards))
+    const bool tiles_go = emit_in_batches(program) && !(reduction != NULL && !inwards);
+    if (tiles_go && emit_in_places(program))
+        emit_put(out, indent, NULL, "copy_batch(%s, %s, batch * BATCH, tiles, %s, %s);", device,
+                 emit_buffer_name(program, array), way, stream);
+    else if (tiles_go)
         emit_put(out, indent, NULL, "copy_batch(%s, %s, tiles, %s);", to, from, stream);
     else
         emit_put(out, indent, NULL, "CHECK(cudaMemcpyAsync(%s, %s, %s, %s, %s));", to, from,

@@ -216,7 +216,11 @@ static void put_kernels(FILE *out, const struct emit_program *program)
 static const char *piece_of(const struct emit_program *program, const char *array,
                             char text[EMIT_TEXT])
 {
-    snprintf(text, EMIT_TEXT, program->even ? "%s[tile] + from" : "%s + from", array);
+    const bool apart = emit_in_places(program);
+    if (program->even)
+        snprintf(text, EMIT_TEXT, apart ? "%s[place[tile]] + from" : "%s[tile] + from", array);
+    else
+        snprintf(text, EMIT_TEXT, apart ? "%s + placed(from)" : "%s + from", array);
     return text;
 }
 
@@ -263,6 +267,7 @@ static void put_thread(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     const struct kernel *reduction = emit_reduction(program);
     const char *type = emit_type(plan->chain[0]->in);
+    char piece[EMIT_TEXT];
     fprintf(out,
             "// A thread of the CPU: takes the next piece until none is left.\n"
             "static void take_pieces() {\n"
@@ -280,8 +285,8 @@ static void put_thread(FILE *out, const struct emit_program *program)
     if (plan->chain_length > 1 && reduction != NULL)
         emit_put(out, 8, "what is between the kernels", "%s x[CPU_PIECE];", type);
     else if (plan->chain_length > 1)
-        emit_put(out, 8, "the first kernel brings it there", "%s *const x = out%s + from;",
-                 type, program->even ? "[tile]" : "");
+        emit_put(out, 8, "the first kernel brings it there", "%s *const x = %s;", type,
+                 piece_of(program, "out", piece));
     for (int i = 0; i < plan->chain_length; i++)
         put_link(out, program, i);
     fprintf(out, "    }\n"

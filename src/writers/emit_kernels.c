@@ -221,23 +221,6 @@ const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]
     return text;
 }
 
-const char *emit_type(enum dtype dtype)
-{
-    return dtype == DTYPE_F32 ? "float" : dtype == DTYPE_F64 ? "double" : "unsigned";
-}
-
-bool emit_in_columns(const struct emit_program *program)
-{
-    return program->plan->copy != COPY_WHOLE;
-}
-
-const char *emit_element(const struct emit_program *program)
-{
-    if (emit_in_columns(program))
-        return "[i % TILE / WIDTH][i / TILE][i % WIDTH]";
-    return program->even ? "[i / TILE][i % TILE]" : "[i]";
-}
-
 const struct kernel *emit_reduction(const struct emit_program *program)
 {
     const struct kernel *last = plan_last_kernel(program->plan);
@@ -379,7 +362,7 @@ static void check_scale(FILE *out, const struct emit_program *program)
     fprintf(out,
             "    const double a = pow(FACTOR, INTENSITY), b = (1 - a) / (1.0 - FACTOR); // "
             "all repeats: a*x + b\n");
-    if (emit_in_columns(program)) /* elements have long names */
+    if (strlen(element) > strlen("[i / TILE][i % TILE]"))
         fprintf(out,
                 "    for (size_t i = 0; i < N; i++) {\n"
                 "        const double right = a * in%s + b;\n"
@@ -406,11 +389,8 @@ void emit_check(FILE *out, const struct emit_program *program)
         check_moved(out, program);
         return;
     }
-    const double error = values && emit_in_columns(program)
-                             ? write_right(program, "[i / WIDTH][tile][i % WIDTH]", "i", right)
-                         : values && program->even
-                             ? write_right(program, "[tile][i]", "i", right)
-                             : write_right(program, element, "i % TILE", right);
+    const double error = write_right(program, values ? emit_tile_element(program) : element,
+                                     values && program->even ? "i" : "i % TILE", right);
     if (values) {
         check_values(out, program, right, error);
         return;

@@ -44,9 +44,7 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
     const char *extent = strcmp(count, "TILES") == 0            ? "[TILES]"
                          : strcmp(count, "A") == 0              ? "[A]"
                          : strcmp(count, "TILES * B_TILE") == 0 ? "[TILES][B_TILE]"
-                         : emit_in_columns(program)             ? "[ROWS][TILES][WIDTH]"
-                         : program->even                        ? "[TILES][TILE]"
-                                                                : "[N]";
+                                                                : emit_host_extent(program);
     switch (program->plan->memory) {
     case MEMORY_PINNED:
         emit_put(out, 4, comment, "CHECK(cudaMallocHost(&%s, %s * sizeof(%s)));", name, count,
@@ -76,11 +74,12 @@ static void put_host_memory(FILE *out, const struct emit_program *program, const
 /* Writes two allocations of page-locked memory, on a line if that has room. */
 static void put_two_arrays(FILE *out, const struct emit_program *program)
 {
-    const char *type = input_type(program);
+    const char *type = input_type(program), *count = emit_host_count(program);
+    const bool wide = strlen(type) + strlen(count) > strlen("double") + strlen("N");
     fprintf(out,
-            "    CHECK(cudaMallocHost(&in, N * sizeof(%s)));%s"
-            "CHECK(cudaMallocHost(&out, N * sizeof(%s)));\n",
-            type, strlen(type) > strlen("double") ? "\n    " : " ", type);
+            "    CHECK(cudaMallocHost(&in, %s * sizeof(%s)));%s"
+            "CHECK(cudaMallocHost(&out, %s * sizeof(%s)));\n",
+            count, type, wide ? "\n    " : " ", count, type);
 }
 
 static void put_host_arrays(FILE *out, const struct emit_program *program)
@@ -106,10 +105,11 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
         put_host_memory(out, program, "c", type, "N", "");
         return;
     }
-    put_host_memory(out, program, "in", type, "N", why[memory]);
+    const char *count = emit_host_count(program);
+    put_host_memory(out, program, "in", type, count, why[memory]);
     if (emit_inputs(program) == 2)
-        put_host_memory(out, program, "in2", type, "N", "");
-    const char *results = emit_reduction(program) != NULL ? "TILES" : "N";
+        put_host_memory(out, program, "in2", type, count, "");
+    const char *results = emit_reduction(program) != NULL ? "TILES" : count;
     put_host_memory(out, program, "out", output_type(program), results, "");
     if (!emit_is_managed(program))
         return;
@@ -461,7 +461,9 @@ static void put_runs(FILE *out, const struct emit_program *program)
                  "        double begin = now_ms();\n");
     put_bare_copies(out, program);
     fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n",
-            emit_has_cpu(program) ? "all bytes, the CPU's tiles' too" : "the same bytes");
+            emit_has_cpu(program)     ? "all bytes, the CPU's tiles' too"
+            : emit_in_places(program) ? "as many bytes, together"
+                                      : "the same bytes");
     emit_put(out, 8, on_device ? "poison, as on the device" : "poison: no result",
              "for (size_t i = 0; i < %s; i++) %s%s = %s;", values ? "TILES" : "N",
              emit_buffer_name(program, BUFFER_HOST_OUT), values ? "[i]" : emit_element(program),
@@ -488,6 +490,7 @@ void emit_main(FILE *out, const struct emit_program *program)
                  "int main() {\n");
     if (emit_has_own(program))
         emit_own_opening(out, program);
+    emit_places_drawn(out, program);
     put_host_arrays(out, program);
     put_device_memory(out, program);
     emit_pool_creation(out, program);

@@ -238,13 +238,13 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     const bool slotted = buffer >= BUFFER_FIRST_DEVICE && program->slots < program->batches;
     const char *name = emit_buffer_name(program, buffer);
     char place[EMIT_TEXT / 2];
-    if (emit_in_columns(program) && buffer < BUFFER_FIRST_DEVICE && !values) {
-        snprintf(text, EMIT_TEXT, "%s[0][%s]", name, emit_index_name(program));
-        return text;
-    }
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
+    if (buffer < BUFFER_FIRST_DEVICE && !values) {
+        emit_host_address(program, name, place, text);
+        return text;
+    }
     if ((program->even && !values) || emit_takes(program, buffer))
         snprintf(text, EMIT_TEXT, "%s[%s]", name, place);
     else if (slotted && program->slots == 1 && !each)

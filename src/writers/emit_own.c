@@ -187,6 +187,15 @@ static bool has_own_map(const struct emit_program *program)
     return false;
 }
 
+/* Returns true if a twin gets a second input that has to be gathered. */
+static bool gathers_second(const struct emit_program *program)
+{
+    bool second = false;
+    for (int i = 0; i < program->plan->chain_length; i++)
+        second |= is_own(program->plan->chain[i]) && program->plan->chain[i]->inputs > 1;
+    return second && emit_in_places(program);
+}
+
 /* Writes how far a result may be from the twin's, as a share of it. */
 static void put_tolerance(FILE *out, const char *kernel, enum dtype dtype, bool sums)
 {
@@ -263,6 +272,8 @@ void emit_own_functions(FILE *out, const struct emit_program *program)
     emit_bounds(out, program);
     if (has_own_map(program) && !is_one_map(program))
         put_ask(out, program);
+    if (emit_in_places(program) && (is_one_map(program) || gathers_second(program)))
+        emit_gather(out, program);
     if (last->shape != KERNEL_REDUCE || last->out != DTYPE_I32)
         fprintf(out, "static bool is_right(double result, double value, double bound) {\n"
                      "    return result == value || (std::isnan(result) && std::isnan(value)) "
@@ -279,11 +290,15 @@ static const char *signed_cast(enum dtype dtype)
     return dtype == DTYPE_I32 ? "(int)" : "";
 }
 
-/* Returns the second input of a link, from element `first` on, as a twin gets it. */
-static const char *second_input(const struct emit_program *program, int link)
+/* Returns an input of a link, from element `first` on, as a twin gets it: in one piece. */
+static const char *input_of(const struct emit_program *program, int link, int input)
 {
-    if (program->plan->chain[link]->inputs < 2)
+    if (input >= program->plan->chain[link]->inputs)
         return "NULL";
+    if (emit_in_places(program))
+        return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
+    if (input == 0)
+        return program->even ? "in[0] + first" : "in + first";
     return program->even ? "in2[0] + first" : "in2 + first";
 }
 
@@ -303,12 +318,14 @@ static void check_one_map(FILE *out, const struct emit_program *program)
     emit_own_name(program, 0, name);
     put_tolerance(out, name, dtype, false);
     put_parts(out);
-    fprintf(out,
-            "        %s right[PART];\n"
-            "        const pipeline_work work = {{in%s + first, %s}, right, count, 1};\n"
-            "        %s->host(&work);\n"
-            "        for (size_t i = first; i < first + count; i++)\n",
-            twin_type(dtype), program->even ? "[0]" : "", second_input(program, 0), name);
+    if (emit_in_places(program))
+        emit_put(out, 8, "the inputs", "%s x[PART]%s;", emit_type(dtype),
+                 gathers_second(program) ? ", y[PART]" : "");
+    emit_put(out, 8, NULL, "%s right[PART];", twin_type(dtype));
+    emit_put(out, 8, NULL, "const pipeline_work work = {{%s, %s}, right, count, 1};",
+             input_of(program, 0, 0), input_of(program, 0, 1));
+    emit_put(out, 8, NULL, "%s->host(&work);", name);
+    emit_put(out, 8, NULL, "for (size_t i = first; i < first + count; i++)");
     emit_put(out, 12, NULL,
              "wrong += !is_right(%sout%s, right[i - first], tolerance * fabs(right[i - "
              "first]));",
@@ -324,7 +341,7 @@ static void put_link(FILE *out, int indent, const struct emit_program *program, 
     const struct emit_kernel *ours = emit_kernel_find(kernel);
     if (is_own(kernel)) {
         emit_put(out, indent, NULL, "ask_twin(%s, %s, count, value, bound);",
-                 emit_own_name(program, link, name), second_input(program, link));
+                 emit_own_name(program, link, name), input_of(program, link, 1));
         return;
     }
     const char *second = kernel->inputs > 1 ? ", in2" : "";
@@ -349,6 +366,8 @@ static void put_maps(FILE *out, int indent, const struct emit_program *program)
     emit_put(out, indent, NULL,
              "for (size_t i = first; i < first + count; i++) value[i - first] = %sin%s;",
              signed_cast(plan->chain[0]->in), emit_element(program));
+    if (gathers_second(program))
+        emit_put(out, indent, "the second input", "%s y[PART];", emit_type(plan->chain[0]->in));
     for (int i = 0; i < maps; i++)
         put_link(out, indent, program, i);
 }

@@ -15,6 +15,7 @@
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
+ *   emit_places.c   where tiles lie on the host
  *   emit_calls.c    the calls as text, and why each is there
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
@@ -118,12 +119,15 @@ bool emit_head(FILE *out, const struct emit_program *program, const char *body);
 
 /* --- emit_text.c --- */
 
-enum { EMIT_COLUMNS = 100 }; /* of a line, at most */
+enum { EMIT_COLUMNS = 100, EMIT_TEXT = 96, EMIT_LINE = 512 }; /* of a line, at most */
 
 /* Writes a line with a comment, which may be NULL or empty, behind it or, where that is too
  * long, above. Code that is too long itself is broken. */
 void emit_put(FILE *out, int indent, const char *comment, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Returns the type of an element in the program. */
+const char *emit_type(enum dtype dtype);
 
 /* Returns true if the code of `text`, without its comments and strings, has that word. */
 bool emit_has_word(const char *text, const char *word);
@@ -155,15 +159,7 @@ const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]
 /* Returns true if the chain had the kernel of link `link` before that. */
 bool emit_stood_before(const struct plan *plan, int link);
 
-/* Returns true if a tile is columns of a matrix on the host. */
-bool emit_in_columns(const struct emit_program *program);
-
-/* Returns the place of element i, tile by tile, in an array of the host's: "[i]", or its row
- * and column, or those of its tile's columns. */
-const char *emit_element(const struct emit_program *program);
-
-/* Return the type of an element in the program, and the last kernel if it is a reduction. */
-const char *emit_type(enum dtype dtype);
+/* Returns the last kernel if it is a reduction, or NULL. */
 const struct kernel *emit_reduction(const struct emit_program *program);
 
 /* Write the kernels of the chain; the functions that its rows name as .bound; and, of a chain
@@ -171,6 +167,41 @@ const struct kernel *emit_reduction(const struct emit_program *program);
 void emit_kernels(FILE *out, const struct emit_program *program);
 void emit_bounds(FILE *out, const struct emit_program *program);
 void emit_check(FILE *out, const struct emit_program *program);
+
+/* --- emit_places.c --- */
+
+/* Return true if a tile is columns of a matrix on the host; and if tiles lie apart there. */
+bool emit_in_columns(const struct emit_program *program);
+bool emit_in_places(const struct emit_program *program);
+
+/* Refuses places that the program would not draw: STATUS_USAGE. */
+enum status emit_check_places(const struct emit_program *program, struct error *error);
+
+/* Return the place of element i of all, tile by tile, in an array of the host's: "[i]", or its
+ * row and column, or those of its tile's columns; and the place of element i of `tile` where
+ * tiles are of one size. */
+const char *emit_element(const struct emit_program *program);
+const char *emit_tile_element(const struct emit_program *program);
+
+/* Return how many elements the memory of such an array has; its dimensions; and the same
+ * without the first one, for its variable: "[TILE]", or "" where that is a plain pointer. */
+const char *emit_host_count(const struct emit_program *program);
+const char *emit_host_extent(const struct emit_program *program);
+const char *emit_host_row(const struct emit_program *program);
+
+/* Writes the address of a tile in such an array; `tile` is its number, as the program has it.
+ */
+void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
+                       char text[EMIT_TEXT]);
+
+/* Write the constants that tell where tiles lie; the places and what finds or draws them; and,
+ * in main(), that they are drawn. Nothing where tiles follow one another. */
+void emit_places_constants(FILE *out, const struct emit_program *program);
+void emit_places(FILE *out, const struct emit_program *program);
+void emit_places_drawn(FILE *out, const struct emit_program *program);
+
+/* Writes the function that copies elements of such tiles into one piece. */
+void emit_gather(FILE *out, const struct emit_program *program);
 
 /* --- emit_ladder.c --- */
 
@@ -319,8 +350,6 @@ void emit_cpu_constants(FILE *out, const struct emit_program *program);
 void emit_cpu(FILE *out, const struct emit_program *program);
 
 /* --- emit_names.c --- */
-
-enum { EMIT_TEXT = 96, EMIT_LINE = 512 };
 
 /* Returns true if there are streams that batches are dealt to, and true if there is one for
  * each stage. */

@@ -64,6 +64,19 @@ static bool mistake_fits(int mistake)
     return mistake == MISTAKE_NONE;
 }
 
+/* Kernels that join a batch's tiles take them as one piece. */
+static bool joins_on_host(const struct emit_program *program)
+{
+    const struct plan *plan = program->plan;
+    bool joins = false;
+    for (int i = 0; i < plan->chain_length; i++) {
+        const bool reaches =
+            i == 0 || i + 1 == plan->chain_length || plan->chain[i]->inputs > 1;
+        joins |= reaches && kernel_is_elementwise(plan->chain[i]);
+    }
+    return joins && emit_on_host(program) && emit_in_batches(program);
+}
+
 enum status emit_check_plan(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
@@ -77,8 +90,6 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
         return refuse(error, "a run on several devices");
     if (plan->packs)
         return refuse(error, "--pack");
-    if (plan->places != NULL)
-        return refuse(error, "--scatter");
     if (emit_in_columns(program) && emit_has_own(program))
         return refuse(error, "--copy=2d or --copy=rows with a kernel of one's own");
     if (settings->input != NULL || settings->output != NULL)
@@ -87,7 +98,15 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
         return error_set(error, STATUS_USAGE,
                          "--emit: batches of tiles that are not of one size can't be written "
                          "as a program: allowed are --elements that are a multiple of --tiles");
-    const enum status status = emit_check_cpu(program, error);
+    if (emit_in_places(program) && joins_on_host(program))
+        return error_set(
+            error, STATUS_USAGE,
+            "--emit: a kernel on a batch of tiles that lie apart in mapped memory "
+            "(--scatter, --issue=batch) can't be written as a program: allowed are "
+            "--issue=streams and graph, and memory that is copied");
+    enum status status = emit_check_places(program, error);
+    if (status == STATUS_OK)
+        status = emit_check_cpu(program, error);
     return status == STATUS_OK ? check_kernels(program, error) : status;
 }
 

@@ -1,4 +1,5 @@
-/* emit_text.c - lines of a program: broken where they are too long, and searched for words. */
+/* emit_text.c - lines of a program: broken where they are too long, and searched for words;
+ * and types. */
 #include "writers/emit_parts.h"
 
 #include <ctype.h>
@@ -66,6 +67,11 @@ void emit_put(FILE *out, int indent, const char *comment, const char *format, ..
         fprintf(out, "%*s// %s\n", indent, "", comment);
         put_code(out, indent, text, INDENT);
     }
+}
+
+const char *emit_type(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 ? "float" : dtype == DTYPE_F64 ? "double" : "unsigned";
 }
 
 /* Returns the quote that ends the string which begins at `text`. */
