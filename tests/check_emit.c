@@ -7,6 +7,7 @@
 #include "fixtures.h"
 #include "suites.h"
 #include "test_emit.h"
+#include "test_emit_back.h"
 #include "test_folder.h"
 #include "test_program.h"
 #include "writers/emit_parts.h"
@@ -35,6 +36,9 @@ START_TEST(calls_are_the_plan)
                                        "-t 16 -s 4 --copy=rows --tile-width=50 -k wave",
                                        "-t 100 -s 4 --scatter -k wave --ways=4 --cpu-share=0.2",
                                        "-t 31 -s 3 --scatter -k scale,sum --layout=stage",
+                                       "-t 100 -s 3 --scatter --pack --batch=8 --layout=stage",
+                                       "-t 32 -s 4 --pack --batch=4 --copy=2d --tile-width=20",
+                                       "-t 31 -s 4 --pack --batch=1 -k wave",
                                        "-t 8 -s 3 -k dgemm --rows=20 --inner=12",
                                        "-t 16 -s 3 -k dgemm --rows=20 --inner=12 "
                                        "--layout=stage --order=breadth --callbacks"};
@@ -94,6 +98,40 @@ START_TEST(each_run_does_its_own_work)
 }
 END_TEST
 
+/* A program whose tiles have other places than the plan's is right by itself: its recording
+ * shows that. */
+START_TEST(other_places_are_found)
+{
+    static const char *const options = "-t 8 -s 2 --scatter";
+    char why[DIFFERENCE_TEXT] = "";
+    emit_write(options);
+    ck_assert_int_eq(
+        system("sed -i 's/\\(TILES\\] = {\\)\\([0-9]*\\), \\([0-9]*\\)/\\1\\3, \\2/' "
+               "tiles.cu"),
+        0);
+    ck_assert_int_eq(emit_run_on_cpu(options), 0);
+    ck_assert(!emit_gives_back("tiles.jsonl", 2, why));
+    assert_has(why, "lies elsewhere in its array");
+}
+END_TEST
+
+/* What is not packed, or not unpacked, is not right, though the run before has left all of it.
+ */
+START_TEST(tiles_need_their_packs)
+{
+    static const char *const options = "-t 8 -s 8 --pack --batch=2 --scatter";
+    static const char *const calls[] = {" pack(packed_in", " unpack(out"};
+    char line[OPTIONS_TEXT];
+    emit_write(options);
+    snprintf(line, sizeof line, /* of the two runs the first one alone has its four calls */
+             "grep -q '%s' tiles.cu && sed -i 's/%s/ if (calls++ < 4)&/; "
+             "s/^static void take_back/static int calls;\\n&/' tiles.cu",
+             calls[_i], calls[_i]);
+    ck_assert_int_eq(system(line), 0);
+    ck_assert_int_eq(emit_run_on_cpu(options), 1);
+}
+END_TEST
+
 /* A block's threads run in both orders, so that barriers are missed where they are missing. */
 START_TEST(kernels_need_their_barriers)
 {
@@ -108,7 +146,7 @@ END_TEST
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 330);
+    ck_assert_int_ge(count, 355);
     emit_precompile();
     emit_libraries();
     for (int i = 0; i < count; i++) {
@@ -202,6 +240,8 @@ START_TEST(the_product_is_refused_by_name)
     assert_has(program_err, "tiles differ in their columns");
     ck_assert_int_eq(program_run(PRODUCT "--issue=batch --batch=2 --emit=-"), 2);
     assert_has(program_err, "the matrix product in batches");
+    ck_assert_int_eq(program_run(PRODUCT "--pack --batch=1 --emit=-"), 2);
+    assert_has(program_err, "the matrix product with --pack");
 }
 END_TEST
 
@@ -224,7 +264,7 @@ START_TEST(what_is_refused)
         {"--mistake=lazy-loading", "--mistake=lazy-loading"},
         {"--scatter --memory=mapped --issue=batch --batch=4 -n 1M -t 64",
          "lie apart in mapped"},
-        {"--pack", "--pack"},
+        {"--pack -t 31 --batch=4", "a multiple of --tiles"},
         {"-k uniform -t 31", "a multiple of --tiles"},
         {"-t 31 --issue=batch --batch=4", "a multiple of --tiles"},
         {"--device='sim:h200*2'", "several devices"},
@@ -261,7 +301,8 @@ END_TEST
 static void check_nvcc(const char *options)
 {
     emit_write(options);
-    int status = system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra tiles.cu >err 2>&1");
+    int status =
+        system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra,-fopenmp tiles.cu >err 2>&1");
     char *said = test_file_text("err");
     ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
     free(said);
@@ -276,6 +317,8 @@ START_TEST(nvcc_takes_programs)
                                        "-t 31 -s 4 -n 1G -k wave",
                                        "-t 31 -s 4 -k scan --carry=callback",
                                        "-t 100 -s 4 --scatter --issue=batch --batch=8",
+                                       "-t 100 -s 4 --scatter --pack --batch=8 -k scale,sum",
+                                       "-t 32 -s 3 --pack --batch=4 --copy=2d --tile-width=20",
                                        "-t 16 -s 4 -k dgemm --rows=20 --inner=12"};
     if (emit_is_there(some[_i]))
         check_nvcc(some[_i]);
@@ -312,7 +355,7 @@ Suite *emit_suite(void)
     tcase_add_loop_test(all, what_is_refused, 0, 13);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 8);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 10);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
@@ -327,10 +370,12 @@ Suite *emit_calls_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 18);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 21);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
     tcase_add_loop_test(all, each_run_does_its_own_work, 0, 9);
     tcase_add_test(all, kernels_need_their_barriers);
+    tcase_add_test(all, other_places_are_found);
+    tcase_add_loop_test(all, tiles_need_their_packs, 0, 2);
     if (test_cases(1) > 1)
         tcase_add_test(all, all_calls_are_their_plans);
     suite_add_tcase(suite, all);

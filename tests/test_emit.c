@@ -161,6 +161,8 @@ int emit_run_on_cpu(const char *options)
     /* A tile of the CPU's has several pieces, and each is written down. */
     text = replace(text, "CPU_PIECE = 16384", "CPU_PIECE = 64");
     text = replace(text, "std::min(CPU_PIECE, ", "fake_cpu(tile, from, CPU_PIECE, ");
+    if (strstr(options, "--pack") != NULL)
+        text = replace(text, " memcpy(", " fake_pack(");
     FILE *out = fopen("tiles.cpp", "w");
     write_launches(text, out);
     fclose(out);
@@ -285,6 +287,11 @@ static void expected_call(const json_t *op, int legacy, int place, int first, in
                  (long long)json_integer_value(json_object_get(op, "bytes")));
     else if (strcmp(kind, "wait") == 0)
         snprintf(text, CALL_TEXT, "wait %d %d", stream, first + recorded[event]);
+    else if (strcmp(kind, "event-sync") == 0)
+        snprintf(text, CALL_TEXT, "event-sync %d", first + recorded[event]);
+    else if (strcmp(kind, "pack") == 0)
+        snprintf(text, CALL_TEXT, "pack %lld",
+                 (long long)json_integer_value(json_object_get(op, "bytes")));
     else
         snprintf(text, CALL_TEXT, "%s %d", kind, stream);
     if (strcmp(kind, "record") == 0)
@@ -334,11 +341,13 @@ static void check_calls(const char *options, const char *plan_text)
  * and tiles that lie apart in pageable memory are arrays of their own. */
 static bool is_recorded(const char *options)
 {
-    const bool apart = strstr(options, "--scatter") != NULL;
+    const bool packed = strstr(options, "--pack") != NULL; /* in one piece */
+    const bool apart = strstr(options, "--scatter") != NULL && !packed;
     return !(apart && strstr(options, "pageable") != NULL) &&
            strstr(options, "--issue=") == NULL &&
            strstr(options, "--memory=ma") == NULL /* mapped, managed */ &&
-           strstr(options, "--alloc=") == NULL && strstr(options, "--copy=") == NULL;
+           strstr(options, "--alloc=") == NULL &&
+           (packed || strstr(options, "--copy=") == NULL);
 }
 
 /* The command in the head makes the same program. */

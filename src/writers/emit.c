@@ -159,6 +159,7 @@ static void put_variables(FILE *out, const struct emit_program *program)
         emit_stencil_arrays(out);
     else
         put_arrays(out, program);
+    emit_pack_variables(out, program);
     emit_pool_declaration(out, program);
     emit_managed_variables(out, program);
     const bool ours = reduction != NULL && reduction->file == NULL;
@@ -246,7 +247,7 @@ static void put_sides(FILE *out)
 static void put_batch_copies(FILE *out, const struct emit_program *program)
 {
     const char *first = emit_in_places(program) ? "start" : "first";
-    if (program->plan->batch <= 1 || !emit_has(program, OP_H2D))
+    if (program->plan->batch <= 1 || !emit_has(program, OP_H2D) || emit_packs(program))
         return;
     if (emit_in_places(program))
         put_scattered_sides(out, program);
@@ -291,6 +292,7 @@ static bool put_body(FILE *out, const struct emit_program *program)
         emit_own_functions(out, program);
     emit_cpu(out, program);
     put_batch_copies(out, program);
+    emit_pack_functions(out, program);
     emit_managed_functions(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);

@@ -218,17 +218,44 @@ static void put_prologue(FILE *out, const struct emit_program *program)
     }
 }
 
+/* Writes the function that takes a batch back, which the copies in and the end of all call. */
+static bool put_take_back(FILE *out, const struct emit_program *program)
+{
+    char *code = NULL;
+    size_t length;
+    if (!emit_packs(program))
+        return true;
+    FILE *memory = open_memstream(&code, &length);
+    if (memory == NULL)
+        return false;
+    emit_put_take_back(memory, 4, program);
+    const bool whole = fclose(memory) == 0;
+    if (whole) {
+        fprintf(out,
+                "// Waits for a %s%s: its slot is free then.\n"
+                "static void take_back(size_t %s) {\n",
+                emit_index_name(program), emit_unpacks(program) ? ", and unpacks it" : "",
+                emit_index_name(program));
+        put_variables(out, 4, program, code);
+        fprintf(out, "%s}\n\n", code);
+    }
+    free(code);
+    return whole;
+}
+
 bool emit_issue(FILE *out, const struct emit_program *program)
 {
     if (emit_is_stencil(program)) {
         emit_stencil_issue(out, program);
         return true;
     }
-    bool whole = !has_functions(program) || put_functions(out, program);
+    bool whole = put_take_back(out, program);
+    whole &= !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
     put_prologue(out, program);
     for (int i = 0; i < program->loop_count; i++)
         whole &= put_whole_loop(out, program, &program->loops[i]);
+    emit_put_rest(out, program);
     fprintf(out, "}\n\n");
     return whole;
 }

@@ -40,7 +40,7 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
     char host[EMIT_TEXT], device[EMIT_TEXT];
     const struct kernel *reduction = emit_reduction(program);
     const enum buffer array =
-        inwards ? (enum buffer)(BUFFER_HOST_IN0 + input) : BUFFER_HOST_OUT;
+        inwards ? emit_sent_input(program, input) : emit_sent_output(program);
     emit_address(program, array, false, host);
     emit_address(program,
                  inwards ? (enum buffer)(BUFFER_DEVICE_IN0 + input) : emit_copied_out(program),
@@ -55,11 +55,14 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
     else if (!program->even)
         snprintf(bytes, sizeof bytes, "count * sizeof(%s)",
                  emit_type(program->plan->chain[0]->in));
-    if (emit_in_columns(program) && (inwards || reduction == NULL)) {
+    else if (emit_packs(program) && emit_in_batches(program))
+        snprintf(bytes, sizeof bytes, "tiles * BYTES"); /* a batch is one piece */
+    if (emit_in_columns(program) && !emit_packs(program) && (inwards || reduction == NULL)) {
         put_columns(out, indent, program, inwards, input, stream);
         return;
     }
-    const bool tiles_go = emit_in_batches(program) && !(reduction != NULL && !inwards);
+    const bool tiles_go =
+        emit_in_batches(program) && !emit_packs(program) && !(reduction != NULL && !inwards);
     if (tiles_go && emit_in_places(program))
         emit_put(out, indent, NULL, "copy_batch(%s, %s, batch * BATCH, tiles, %s, %s);", device,
                  emit_buffer_name(program, array), way, stream);
@@ -212,6 +215,10 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
         add_waiters(program, item->event_stage, EMIT_OWN, why);
         add_waiters(program, item->event_stage, EMIT_AHEAD, why);
         add_waiters(program, item->event_stage, EMIT_BEFORE, why);
+        if (emit_packs(program) && item->event_stage == program->stage_count - 1)
+            snprintf(why + strlen(why), sizeof why - strlen(why), "%s the host, which %s",
+                     why[0] != '\0' ? ", and for" : "for",
+                     emit_unpacks(program) ? "unpacks it" : "packs into its slot again");
     } else {
         snprintf(why, sizeof why, "%s", why_wait(program, item, stage));
     }
@@ -314,6 +321,16 @@ static void put_alloc(FILE *out, int indent, const struct emit_program *program)
     emit_put(out, indent, NULL, "CHECK(%s(memory));", pinned ? "cudaFreeHost" : "cudaFree");
 }
 
+/* Writes that the batch which had the slot is taken back; `when`: on which condition. */
+static void put_take_back(FILE *out, int indent, const struct emit_program *program,
+                          const char *when)
+{
+    const char *index = emit_index_name(program);
+    emit_put(out, indent, "what is in this slot has to leave it first",
+             "if (%s) take_back(%s - %s);", when, index,
+             program->slots == 1 ? "1" : emit_slot_count(program));
+}
+
 void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
                    const struct emit_item *item)
 {
@@ -339,6 +356,12 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
             emit_put_prefetches(out, indent, program, false, in);
         else
             put_copy(out, indent, program, false, 0, in);
+        break;
+    case OP_SYNC_EVENT:
+        put_take_back(out, indent, program, text);
+        break;
+    case OP_PACK:
+        emit_put_pack(out, indent, program);
         break;
     case OP_SYNC:
         emit_put(out, indent, "the mistake: the host waits for each tile",

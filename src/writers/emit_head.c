@@ -140,7 +140,8 @@ static bool put_commands(FILE *out, const struct emit_program *program)
     FILE *memory = open_memstream(&text, &length);
     if (memory == NULL)
         return false;
-    snprintf(run, sizeof run, "nvcc -O3 THIS.cu%s && ./a.out",
+    snprintf(run, sizeof run, "nvcc -O3%s THIS.cu%s && ./a.out",
+             program->plan->packs ? " -Xcompiler -fopenmp" : "",
              emit_has_own(program)      ? " -ldl"
              : emit_is_product(program) ? " -lcublas"
                                         : "");

@@ -23,10 +23,12 @@ static uint32_t work_stage(const struct emit_program *program, const struct op *
 
 /* --- reading the stages off the ops --- */
 
-/* Returns how early an item comes in its stage: waits come before what waits, and with them
- * what is copied in for a scan. */
+/* Returns how early an item comes in its stage: what the host does before it comes first. Waits
+ * come before what waits, and with them what is copied in for a scan. */
 static int turn(const struct emit_item *item)
 {
+    if (item->kind == OP_SYNC_EVENT || item->kind == OP_PACK)
+        return item->kind == OP_SYNC_EVENT ? -2 : -1;
     return item->kind == OP_WAIT ? 0 : item->kind == OP_H2D && item->carries ? 1 : 2;
 }
 
@@ -100,10 +102,27 @@ static bool carries(const struct emit_program *program, uint32_t at)
            (ops[at].kind == OP_SYNC && at > 0 && emit_op_carries(&ops[at - 1]));
 }
 
+/* Reads an op of the host's beside its calls: a batch is packed, or taken back by the one that
+ * gets its slot. What is behind that, its unpacking and the last batches, follows. */
+static bool read_pack(struct emit_program *program, const struct op *op)
+{
+    const uint32_t batch = plan_batch_of(program->plan, (uint32_t)op->tile);
+    struct emit_item item = {.kind = op->kind};
+    if (op->kind == OP_PACK)
+        return op->pack.to.buffer == BUFFER_HOST_OUT ||
+               add_item(program, (struct emit_step){0, batch}, item);
+    item.event_stage = program->stage_count - 1;
+    item.whose = EMIT_BEFORE;
+    return batch + program->slots >= program->batches ||
+           add_item(program, (struct emit_step){0, batch + program->slots}, item);
+}
+
 static bool read_op(struct emit_program *program, uint32_t at, struct emit_step *recorded)
 {
     const struct plan *plan = program->plan;
     const struct op *op = &plan->ops[at];
+    if (op->kind == OP_PACK || op->kind == OP_SYNC_EVENT)
+        return read_pack(program, op);
     const uint32_t work = work_of(program, at);
     if (work >= plan->op_count)
         return false;

@@ -106,7 +106,9 @@ static void put_host_arrays(FILE *out, const struct emit_program *program)
         return;
     }
     const char *count = emit_host_count(program);
-    put_host_memory(out, program, "in", type, count, why[memory]);
+    const bool packed = memory == MEMORY_PAGEABLE && emit_packs(program);
+    put_host_memory(out, program, "in", type, count,
+                    packed ? "pageable: in the loop the CPU alone works on it" : why[memory]);
     if (emit_inputs(program) == 2)
         put_host_memory(out, program, "in2", type, count, "");
     const char *results = emit_reduction(program) != NULL ? "TILES" : count;
@@ -175,6 +177,12 @@ static bool has_device_arrays(const struct emit_program *program)
     return has;
 }
 
+/* Returns the bytes of all slots of an array that the CPU packs tiles into. */
+static const char *packed_bytes(const struct emit_program *program, char text[EXPRESSION])
+{
+    return slots_bytes(program, BUFFER_HOST_PACK_IN0, input_type(program), text);
+}
+
 static void put_device_memory(FILE *out, const struct emit_program *program)
 {
     const bool values = emit_reduction(program) != NULL;
@@ -202,6 +210,8 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
                 "    CHECK(cudaMemset(d_found, 0, %s%ssizeof(scratch)));\n",
                 slots, times, slots, times);
     }
+    char bytes[EXPRESSION];
+    emit_pack_memory(out, program, packed_bytes(program, bytes));
     if (emit_scan(program) != NULL)
         emit_scan_memory(out, program);
     if (emit_is_product(program))
@@ -456,6 +466,7 @@ static void put_runs(FILE *out, const struct emit_program *program)
     const bool whole = plan_last_kernel(program->plan)->out == DTYPE_I32;
     const bool values = emit_reduction(program) != NULL;
     const bool on_device = emit_is_stencil(program) || has_device_arrays(program);
+    char bytes[EXPRESSION];
     fprintf(out, "    double best = INFINITY, bare = INFINITY; size_t wrong = 0;\n"
                  "    for (int run = 0; run < RUNS; run++) {\n"
                  "        double begin = now_ms();\n");
@@ -468,6 +479,7 @@ static void put_runs(FILE *out, const struct emit_program *program)
              "for (size_t i = 0; i < %s; i++) %s%s = %s;", values ? "TILES" : "N",
              emit_buffer_name(program, BUFFER_HOST_OUT), values ? "[i]" : emit_element(program),
              whole ? "0xA5A5A5A5u" : "NAN");
+    emit_pack_poison(out, program, packed_bytes(program, bytes));
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
     emit_managed_home(out, program);

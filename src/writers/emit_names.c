@@ -203,11 +203,23 @@ bool emit_is_product(const struct emit_program *program)
 const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer)
 {
     static const char *const names[BUFFER_COUNT][2] = {
-        [BUFFER_HOST_IN0] = {"in", "c0"},       [BUFFER_HOST_IN1] = {"in2", "b"},
-        [BUFFER_HOST_OUT] = {"out", "c"},       [BUFFER_DEVICE_IN0] = {"d_in", "d_c"},
-        [BUFFER_DEVICE_IN1] = {"d_in2", "d_b"}, [BUFFER_DEVICE_OUT] = {"d_out", NULL},
+        [BUFFER_HOST_IN0] = {"in", "c0"},
+        [BUFFER_HOST_IN1] = {"in2", "b"},
+        [BUFFER_HOST_OUT] = {"out", "c"},
+        [BUFFER_DEVICE_IN0] = {"d_in", "d_c"},
+        [BUFFER_DEVICE_IN1] = {"d_in2", "d_b"},
+        [BUFFER_DEVICE_OUT] = {"d_out", NULL},
+        [BUFFER_HOST_PACK_IN0] = {"packed_in", NULL},
+        [BUFFER_HOST_PACK_IN1] = {"packed_in2", NULL},
+        [BUFFER_HOST_PACK_OUT] = {"packed_out", NULL},
     };
     return names[buffer][emit_is_product(program) ? 1 : 0];
+}
+
+bool emit_has_slots(enum buffer buffer)
+{
+    return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
+           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT;
 }
 
 static bool is_second(enum buffer buffer)
@@ -235,13 +247,13 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
 {
     const bool values = emit_reduction(program) != NULL &&
                         (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
-    const bool slotted = buffer >= BUFFER_FIRST_DEVICE && program->slots < program->batches;
+    const bool slotted = emit_has_slots(buffer) && program->slots < program->batches;
     const char *name = emit_buffer_name(program, buffer);
     char place[EMIT_TEXT / 2];
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
-    if (buffer < BUFFER_FIRST_DEVICE && !values) {
+    if (!emit_has_slots(buffer) && !values) {
         emit_host_address(program, name, place, text);
         return text;
     }
@@ -293,6 +305,18 @@ enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link
 enum buffer emit_copied_out(const struct emit_program *program)
 {
     return program->plan->chain[0]->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_sent_input(const struct emit_program *program, int input)
+{
+    return (enum buffer)((program->plan->packs ? BUFFER_HOST_PACK_IN0 : BUFFER_HOST_IN0) +
+                         input);
+}
+
+enum buffer emit_sent_output(const struct emit_program *program)
+{
+    return program->plan->packs && emit_reduction(program) == NULL ? BUFFER_HOST_PACK_OUT
+                                                                   : BUFFER_HOST_OUT;
 }
 
 int emit_inputs(const struct emit_program *program)

@@ -16,6 +16,7 @@
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
  *   emit_places.c   where tiles lie on the host
+ *   emit_pack.c     tiles that the CPU packs and unpacks
  *   emit_calls.c    the calls as text, and why each is there
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
@@ -88,6 +89,14 @@ enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link
 
 /* Returns the buffer that copies out take: where the result replaces the input, that. */
 enum buffer emit_copied_out(const struct emit_program *program);
+
+/* Return the buffers of the host's that copies in take an input from, and that copies out leave
+ * results in: packed ones where the CPU packs. */
+enum buffer emit_sent_input(const struct emit_program *program, int input);
+enum buffer emit_sent_output(const struct emit_program *program);
+
+/* Returns true if a buffer has slots: batches take them in turn. */
+bool emit_has_slots(enum buffer buffer);
 
 /* Returns how many input arrays there are. */
 int emit_inputs(const struct emit_program *program);
@@ -446,6 +455,25 @@ void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
 /* Write the declaration of the pool, and its creation in main(), where there is one. */
 void emit_pool_declaration(FILE *out, const struct emit_program *program);
 void emit_pool_creation(FILE *out, const struct emit_program *program);
+
+/* --- emit_pack.c --- */
+
+/* Return true if the CPU packs tiles, and if it unpacks results, too. */
+bool emit_packs(const struct emit_program *program);
+bool emit_unpacks(const struct emit_program *program);
+
+/* Write the variables for packed tiles; their memory, of so many bytes each, and its poison;
+ * and the functions that pack and unpack. Nothing where nobody packs. */
+void emit_pack_variables(FILE *out, const struct emit_program *program);
+void emit_pack_memory(FILE *out, const struct emit_program *program, const char *bytes);
+void emit_pack_poison(FILE *out, const struct emit_program *program, const char *bytes);
+void emit_pack_functions(FILE *out, const struct emit_program *program);
+
+/* Write that the loop's batch is packed; that it is taken back: waited for, and unpacked; and,
+ * behind the loops, that those are which are still under way. */
+void emit_put_pack(FILE *out, int indent, const struct emit_program *program);
+void emit_put_take_back(FILE *out, int indent, const struct emit_program *program);
+void emit_put_rest(FILE *out, const struct emit_program *program);
 
 /* --- emit_calls.c --- */
 

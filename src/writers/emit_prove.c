@@ -33,15 +33,11 @@ static uint32_t event_place(const struct emit_program *program, uint32_t stage,
     return stage * (program->slots + 1) + (single ? program->slots : slot);
 }
 
-/* Takes the plan's next op if it is of that kind, in the step's stream and for its tiles. */
-static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emit_step step,
-                                struct tiles tiles)
+/* Takes the plan's next op if it is of that kind, in that stream and for these tiles. */
+static const struct op *take_from(struct walk *walk, enum op_kind kind, uint32_t stream,
+                                  struct tiles tiles)
 {
-    const struct emit_program *program = walk->program;
-    const struct plan *plan = program->plan;
-    const int64_t fixed = program->stages[step.stage].stream;
-    const uint32_t stream =
-        fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed;
+    const struct plan *plan = walk->program->plan;
     if (walk->at >= plan->op_count)
         return NULL;
     const struct op *op = &plan->ops[walk->at];
@@ -50,6 +46,17 @@ static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emi
         return NULL;
     walk->at++;
     return op;
+}
+
+/* Takes the plan's next op if it is in the step's stream. */
+static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emit_step step,
+                                struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    const int64_t fixed = program->stages[step.stage].stream;
+    return take_from(walk, kind,
+                     fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed,
+                     tiles);
 }
 
 /* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
@@ -79,7 +86,7 @@ static bool range_fits(const struct emit_program *program, const struct range *r
     const size_t size = dtype_bytes(values ? plan_last_kernel(plan)->out : plan->chain[0]->in);
     if (range->bytes != count * size)
         return false;
-    if (range->buffer < BUFFER_FIRST_DEVICE)
+    if (!emit_has_slots(range->buffer))
         return range->offset == first * size;
     const uint64_t stride = plan->buffer_bytes[range->buffer] / program->slots;
     return range->offset == batch % program->slots * stride + ahead * size;
@@ -101,7 +108,7 @@ static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
     const struct emit_program *program = walk->program;
     const struct plan *plan = program->plan;
     const bool values = kind == OP_D2H && emit_reduction(program) != NULL;
-    const uint64_t rows = plan->copy == COPY_ROWS && !values
+    const uint64_t rows = plan->copy == COPY_ROWS && !values && !emit_packs(program)
                               ? plan->elements / plan->tiles / plan->tile_width
                               : 1;
     for (uint64_t row = 0; row < rows; row++) {
@@ -135,7 +142,7 @@ static bool walk_prefetches_in(struct walk *walk, struct emit_step step, struct 
 static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
     for (int input = 0; input < emit_inputs(walk->program); input++) {
-        if (!walk_copies(walk, OP_H2D, (enum buffer)(BUFFER_HOST_IN0 + input),
+        if (!walk_copies(walk, OP_H2D, emit_sent_input(walk->program, input),
                          (enum buffer)(BUFFER_DEVICE_IN0 + input), step, tiles))
             return false;
     }
@@ -255,6 +262,50 @@ static bool walk_carry(struct walk *walk, const struct emit_item *item, struct e
     return op != NULL && emit_carry_fits(walk->program, op);
 }
 
+/* Takes a copy within the host's memory. */
+static bool walk_pack(struct walk *walk, enum buffer from, enum buffer to, struct tiles tiles)
+{
+    const struct emit_program *program = walk->program;
+    const struct op *op = take_from(walk, OP_PACK, program->plan->streams, tiles);
+    return op != NULL && op->pack.from.buffer == from && op->pack.to.buffer == to &&
+           range_fits(program, &op->pack.from, tiles) &&
+           range_fits(program, &op->pack.to, tiles);
+}
+
+static bool walk_packs(struct walk *walk, struct tiles tiles)
+{
+    bool fits = true;
+    for (int input = 0; input < emit_inputs(walk->program) && fits; input++)
+        fits = walk_pack(walk, (enum buffer)(BUFFER_HOST_IN0 + input),
+                         (enum buffer)(BUFFER_HOST_PACK_IN0 + input), tiles);
+    return fits;
+}
+
+/* Takes what has a batch back: the host waits for its copy out, and unpacks it. */
+static bool walk_take_back(struct walk *walk, uint32_t batch)
+{
+    const struct emit_program *program = walk->program;
+    const struct tiles tiles = plan_batch(program->plan, batch);
+    const struct op *op = take_from(walk, OP_SYNC_EVENT, program->plan->streams, tiles);
+    const uint32_t place =
+        event_place(program, program->stage_count - 1, EMIT_OWN, batch % program->slots);
+    if (op == NULL || walk->latest[place] == 0 ||
+        walk->latest[place] != walk->recorder[op->event.event])
+        return false;
+    return !emit_unpacks(program) ||
+           walk_pack(walk, BUFFER_HOST_PACK_OUT, BUFFER_HOST_OUT, tiles);
+}
+
+/* Takes what has the batches back that are still under way when all are issued. */
+static bool walk_rest(struct walk *walk)
+{
+    const uint32_t batches = walk->program->batches, slots = walk->program->slots;
+    uint32_t batch = batches > slots ? batches - slots : 0;
+    while (emit_packs(walk->program) && batch < batches && walk_take_back(walk, batch))
+        batch++;
+    return batch == batches || !emit_packs(walk->program);
+}
+
 static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
     const struct emit_program *program = walk->program;
@@ -270,8 +321,12 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_D2H:
         if (program->plan->prefetches)
             return walk_prefetch(walk, OP_D2H, BUFFER_HOST_OUT, step, tiles);
-        return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT, emit_copied_out(program), step,
-                           tiles);
+        return walk_copies(walk, OP_D2H, emit_sent_output(program), emit_copied_out(program),
+                           step, tiles);
+    case OP_PACK:
+        return walk_packs(walk, tiles);
+    case OP_SYNC_EVENT:
+        return walk_take_back(walk, step.batch - program->slots);
     case OP_RECORD:
     case OP_WAIT:
         return walk_event(walk, item, step, tiles);
@@ -357,7 +412,7 @@ enum status emit_prove(const struct emit_program *program, struct error *error)
         if (!walk_loop(&walk, &program->loops[i]))
             status = emit_refuse_op(program, walk.at, error);
     }
-    if (status == STATUS_OK && walk.at != program->plan->op_count)
+    if (status == STATUS_OK && (!walk_rest(&walk) || walk.at != program->plan->op_count))
         status = emit_refuse_op(program, walk.at, error);
     free(walk.latest);
     free(walk.recorder);

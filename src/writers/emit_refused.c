@@ -14,6 +14,8 @@ static enum status check_kernels(const struct emit_program *program, struct erro
     const struct plan *plan = program->plan;
     if (emit_is_product(program) && plan->batch > 1)
         return refuse(error, "the matrix product in batches (--issue=batch)");
+    if (emit_is_product(program) && plan->packs)
+        return refuse(error, "the matrix product with --pack");
     if (emit_is_product(program) && !program->even)
         return refuse(error, "a matrix product whose tiles differ in their columns");
     for (int i = 0; i < plan->chain_length; i++) {
@@ -88,8 +90,6 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
             mistake_name(settings->mistake));
     if (plan_devices(plan) > 1)
         return refuse(error, "a run on several devices");
-    if (plan->packs)
-        return refuse(error, "--pack");
     if (emit_in_columns(program) && emit_has_own(program))
         return refuse(error, "--copy=2d or --copy=rows with a kernel of one's own");
     if (settings->input != NULL || settings->output != NULL)

@@ -8,7 +8,8 @@
  * of libraries are found by dlsym(), which gives the program launchers of its own here, around the
  * libraries'. Pieces of tiles that the CPU's threads take are calls of fake_cpu(), which the test
  * writes there, too: such tiles are written down when the host next synchronises. There are six such
- * threads at least.
+ * threads at least. Pieces that the CPU packs are calls of fake_pack(), of which those that go to one
+ * array are a line.
  *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -82,10 +83,41 @@ static int fake_stream_number(cudaStream_t stream)
     return stream == NULL ? 0 : stream->number + 1;
 }
 
+/* ---- what the CPU packs ---- */
+
+static std::map<const char *, size_t> fake_host; /* page-locked memory */
+static const char *fake_packs_to;                /* the latest pack's, or NULL: other memory */
+static size_t fake_packed;                       /* its bytes so far */
+
+/* Writes the latest pack down: all that went to one array, between two calls. */
+static inline void fake_pack_ends()
+{
+    if (fake_packed == 0)
+        return;
+    fprintf(fake_file(), "pack %zu\n", fake_packed);
+    fake_lines++;
+    fake_packed = 0;
+}
+
+/* Copies a piece. */
+static inline void fake_pack(void *to, const void *from, size_t bytes)
+{
+    auto next = fake_host.upper_bound((const char *)to);
+    const char *array = next == fake_host.begin() ? NULL : (--next)->first;
+    if (array != NULL && (const char *)to >= array + next->second)
+        array = NULL;
+    if (array != fake_packs_to)
+        fake_pack_ends();
+    fake_packs_to = array;
+    fake_packed += bytes;
+    memcpy(to, from, bytes);
+}
+
 /* Writes a call down, and does it now or keeps it. */
 template <typename... Values>
 static void fake_call(std::function<void()> work, const char *format, Values... values)
 {
+    fake_pack_ends();
     fprintf(fake_file(), format, values...);
     fputc('\n', fake_file());
     fake_lines++;
@@ -111,6 +143,8 @@ template <typename T> static cudaError_t fake_alloc(T **memory, size_t bytes, co
     fake_call([] {}, "alloc %zu", bytes);
     *memory = (T *)malloc(bytes);
     tape_memory(name, kind, (const void *)*memory, bytes);
+    if (strcmp(kind, "pinned") == 0)
+        fake_host[(const char *)*memory] = bytes;
     return *memory != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 template <typename T> static cudaError_t cudaMallocHost(T **memory, size_t bytes)
@@ -200,6 +234,7 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 }
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    fake_pack_ends();
     event->line = fake_lines;
     if (fake_taped("cudaEventRecord"))
         tape_line("[\"record\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
@@ -211,6 +246,13 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
     fake_call([] {}, "wait %d %d", stream->number, event->line);
     if (fake_taped("cudaStreamWaitEvent"))
         tape_line("[\"wait\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
+    return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    fake_call([] {}, "event-sync %d", event->line);
+    if (fake_taped("cudaEventSynchronize"))
+        tape_line("[\"sync\",%lld,\"event\",1,%lld]", tape.call, tape_address(event));
     return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
