@@ -290,18 +290,6 @@ static const char *signed_cast(enum dtype dtype)
     return dtype == DTYPE_I32 ? "(int)" : "";
 }
 
-/* Returns an input of a link, from element `first` on, as a twin gets it: in one piece. */
-static const char *input_of(const struct emit_program *program, int link, int input)
-{
-    if (input >= program->plan->chain[link]->inputs)
-        return "NULL";
-    if (emit_in_places(program))
-        return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
-    if (input == 0)
-        return program->even ? "in[0] + first" : "in + first";
-    return program->even ? "in2[0] + first" : "in2 + first";
-}
-
 /* Begins the loop over the parts that twins get: a result that depends on the tiles is found.
  */
 static void put_parts(FILE *out)
@@ -323,7 +311,7 @@ static void check_one_map(FILE *out, const struct emit_program *program)
                  gathers_second(program) ? ", y[PART]" : "");
     emit_put(out, 8, NULL, "%s right[PART];", twin_type(dtype));
     emit_put(out, 8, NULL, "const pipeline_work work = {{%s, %s}, right, count, 1};",
-             input_of(program, 0, 0), input_of(program, 0, 1));
+             emit_input_of(program, 0, 0), emit_input_of(program, 0, 1));
     emit_put(out, 8, NULL, "%s->host(&work);", name);
     emit_put(out, 8, NULL, "for (size_t i = first; i < first + count; i++)");
     emit_put(out, 12, NULL,
@@ -341,7 +329,7 @@ static void put_link(FILE *out, int indent, const struct emit_program *program, 
     const struct emit_kernel *ours = emit_kernel_find(kernel);
     if (is_own(kernel)) {
         emit_put(out, indent, NULL, "ask_twin(%s, %s, count, value, bound);",
-                 emit_own_name(program, link, name), input_of(program, link, 1));
+                 emit_own_name(program, link, name), emit_input_of(program, link, 1));
         return;
     }
     const char *second = kernel->inputs > 1 ? ", in2" : "";

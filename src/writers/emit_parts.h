@@ -21,6 +21,7 @@
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
  *   emit_head.c     the head: what the program shows, how it is made, and what it includes
+ *   emit_bare.c     the bare copies beside them
  *   emit_main.c     main(), which takes memory, repeats them, measures and checks
  *   emit_refused.c  what is refused
  *   emit.c          the program around them */
@@ -209,7 +210,10 @@ void emit_places_constants(FILE *out, const struct emit_program *program);
 void emit_places(FILE *out, const struct emit_program *program);
 void emit_places_drawn(FILE *out, const struct emit_program *program);
 
-/* Writes the function that copies elements of such tiles into one piece. */
+/* Return an input of a link, from element `first` on, in one piece, as a twin of a user's
+ * kernel gets it; and write the function that copies elements of tiles that lie apart into one.
+ */
+const char *emit_input_of(const struct emit_program *program, int link, int input);
 void emit_gather(FILE *out, const struct emit_program *program);
 
 /* --- emit_ladder.c --- */
@@ -507,10 +511,13 @@ void emit_capture(FILE *out, const struct emit_program *program);
 enum status emit_check_plan(const struct emit_program *program, struct error *error);
 enum status emit_check_loops(const struct emit_program *program, struct error *error);
 
-/* --- emit_main.c --- */
+/* --- emit_bare.c --- */
 
-/* Returns true if the bare copies go in pieces. */
-bool emit_in_pieces(const struct emit_program *program);
+/* Write, in main(), the memory that bare copies need, and the copies. */
+void emit_bare_memory(FILE *out, const struct emit_program *program);
+void emit_bare_copies(FILE *out, const struct emit_program *program);
+
+/* --- emit_main.c --- */
 
 /* Writes main(). */
 void emit_main(FILE *out, const struct emit_program *program);

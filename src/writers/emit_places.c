@@ -100,6 +100,17 @@ const char *emit_host_row(const struct emit_program *program)
     return emit_in_places(program) ? "[PITCH]" : "[TILE]";
 }
 
+const char *emit_input_of(const struct emit_program *program, int link, int input)
+{
+    if (input >= program->plan->chain[link]->inputs)
+        return "NULL";
+    if (emit_in_places(program))
+        return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
+    if (input == 0)
+        return program->even ? "in[0] + first" : "in + first";
+    return program->even ? "in2[0] + first" : "in2 + first";
+}
+
 void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
                        char text[EMIT_TEXT])
 {
