@@ -141,8 +141,6 @@ END_TEST
 START_TEST(others_are_refused)
 {
     static const char *const cases[][2] = {
-        {"-k ./half.so -n 1600 -t 16 --copy=2d --tile-width=10",
-         "--copy=2d or --copy=rows with"},
         {"-k scan,./count.so", "the kernel scan can't"},
         {"-k ./widened.so",
          "the kernel half, which makes float64 of float32, can't be written"},
@@ -244,7 +242,7 @@ Suite *emit_own_suite(void)
     tcase_add_loop_test(all, hidden_mistakes_are_told, 0, 2);
     tcase_add_loop_test(all, libraries_are_looked_at, 0, 9);
     tcase_add_loop_test(all, paths_are_any, 0, 4);
-    tcase_add_loop_test(all, others_are_refused, 0, 3);
+    tcase_add_loop_test(all, others_are_refused, 0, 2);
     tcase_add_test(all, a_simple_program_is_short);
     tcase_add_test(all, grids_are_those_of_the_plan);
     if (system("nvcc --version >/dev/null 2>&1") == 0)

@@ -193,7 +193,7 @@ static bool gathers_second(const struct emit_program *program)
     bool second = false;
     for (int i = 0; i < program->plan->chain_length; i++)
         second |= is_own(program->plan->chain[i]) && program->plan->chain[i]->inputs > 1;
-    return second && emit_in_places(program);
+    return second && emit_is_apart(program);
 }
 
 /* Writes how far a result may be from the twin's, as a share of it. */
@@ -272,7 +272,7 @@ void emit_own_functions(FILE *out, const struct emit_program *program)
     emit_bounds(out, program);
     if (has_own_map(program) && !is_one_map(program))
         put_ask(out, program);
-    if (emit_in_places(program) && (is_one_map(program) || gathers_second(program)))
+    if (emit_is_apart(program) && (is_one_map(program) || gathers_second(program)))
         emit_gather(out, program);
     if (last->shape != KERNEL_REDUCE || last->out != DTYPE_I32)
         fprintf(out, "static bool is_right(double result, double value, double bound) {\n"
@@ -306,7 +306,7 @@ static void check_one_map(FILE *out, const struct emit_program *program)
     emit_own_name(program, 0, name);
     put_tolerance(out, name, dtype, false);
     put_parts(out);
-    if (emit_in_places(program))
+    if (emit_is_apart(program))
         emit_put(out, 8, "the inputs", "%s x[PART]%s;", emit_type(dtype),
                  gathers_second(program) ? ", y[PART]" : "");
     emit_put(out, 8, NULL, "%s right[PART];", twin_type(dtype));

@@ -180,9 +180,11 @@ void emit_check(FILE *out, const struct emit_program *program);
 
 /* --- emit_places.c --- */
 
-/* Return true if a tile is columns of a matrix on the host; and if tiles lie apart there. */
+/* Return true if a tile is columns of a matrix on the host; if tiles lie apart there; and if
+ * either is so. */
 bool emit_in_columns(const struct emit_program *program);
 bool emit_in_places(const struct emit_program *program);
+bool emit_is_apart(const struct emit_program *program);
 
 /* Refuses places that the program would not draw: STATUS_USAGE. */
 enum status emit_check_places(const struct emit_program *program, struct error *error);

@@ -23,6 +23,11 @@ bool emit_in_places(const struct emit_program *program)
     return program->plan->places != NULL;
 }
 
+bool emit_is_apart(const struct emit_program *program)
+{
+    return emit_in_columns(program) || emit_in_places(program);
+}
+
 static bool draws(const struct emit_program *program)
 {
     return program->plan->tiles > TABLE_MOST;
@@ -104,7 +109,7 @@ const char *emit_input_of(const struct emit_program *program, int link, int inpu
 {
     if (input >= program->plan->chain[link]->inputs)
         return "NULL";
-    if (emit_in_places(program))
+    if (emit_is_apart(program))
         return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
     if (input == 0)
         return program->even ? "in[0] + first" : "in + first";
@@ -199,11 +204,14 @@ void emit_places_drawn(FILE *out, const struct emit_program *program)
 void emit_gather(FILE *out, const struct emit_program *program)
 {
     const char *type = emit_type(program->plan->chain[0]->in);
+    char array[EMIT_TEXT];
+    snprintf(array, sizeof array, program->even ? "(*array)%s" : "*array%s",
+             emit_host_row(program));
     fprintf(out,
             "// Copies elements of tiles that lie apart into one piece, as twins ask for.\n");
     emit_put(out, 0, NULL,
              "static const void *gather(%s %s, size_t first, size_t count, %s *piece) {", type,
-             program->even ? "(*array)[PITCH]" : "*array", type);
+             array, type);
     emit_put(out, 4, NULL,
              "for (size_t i = first; i < first + count; i++) piece[i - first] = "
              "array%s;",

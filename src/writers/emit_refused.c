@@ -90,8 +90,6 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
             mistake_name(settings->mistake));
     if (plan_devices(plan) > 1)
         return refuse(error, "a run on several devices");
-    if (emit_in_columns(program) && emit_has_own(program))
-        return refuse(error, "--copy=2d or --copy=rows with a kernel of one's own");
     if (settings->input != NULL || settings->output != NULL)
         return refuse(error, "an array in a file (--input, --output)");
     if (plan->batch > 1 && !program->even)
