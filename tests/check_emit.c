@@ -146,7 +146,7 @@ END_TEST
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 360);
+    ck_assert_int_ge(count, 393);
     emit_precompile();
     emit_libraries();
     for (int i = 0; i < count; i++) {
@@ -267,7 +267,11 @@ START_TEST(what_is_refused)
         {"--pack -t 31 --batch=4", "a multiple of --tiles"},
         {"-k uniform -t 31", "a multiple of --tiles"},
         {"-t 31 --issue=batch --batch=4", "a multiple of --tiles"},
-        {"--device='sim:h200*2'", "several devices"},
+        {"--device='sim:h200*2' -k scan --carry=sync", "a scan on several devices"},
+        {"--device='sim:h200*2' -k dgemm", "the matrix product on several devices"},
+        {"--device='sim:h200*2' -k stencil", "the stencil on several devices"},
+        {"--device='sim:h200*2' -k wave,scale --spread=chain",
+         "--spread=chain on several devices"},
         {"--sweep=tiles=2,4", "there are 2 runs"},
         {"lesson 1", "there are"},
     };
@@ -352,7 +356,7 @@ Suite *emit_suite(void)
         tcase_add_test(all, the_product_is_refused_by_name);
     }
     tcase_add_test(all, every_kernel_can_be_written);
-    tcase_add_loop_test(all, what_is_refused, 0, 13);
+    tcase_add_loop_test(all, what_is_refused, 0, 16);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 10);

@@ -210,7 +210,7 @@ START_TEST(several_devices_are_refused)
 {
     ck_assert_int_eq(program_run("-d 'sim:h200*2' -k stencil --emit=-"), 2);
     ck_assert_str_eq(program_out, "");
-    assert_has(program_err, "a run on several devices");
+    assert_has(program_err, "the stencil on several devices");
 }
 END_TEST
 

@@ -86,7 +86,8 @@ void emit_write(const char *options)
 {
     char common[2 * OPTIONS_TEXT], line[3 * OPTIONS_TEXT];
     const char *intensity = strstr(options, "--intensity") != NULL ? "" : " --intensity=5";
-    snprintf(common, sizeof common, "-q -d sim:h200 --runs=1 -n %d %s%s", elements_for(options),
+    const char *device = strstr(options, "--device=") != NULL ? "" : "-d sim:h200 ";
+    snprintf(common, sizeof common, "-q %s--runs=1 -n %d %s%s", device, elements_for(options),
              options, intensity);
     snprintf(line, sizeof line, "%s --emit=tiles.cu", common);
     ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
@@ -202,16 +203,31 @@ static int behind(const char *name, int nth)
     return 0;
 }
 
+/* Returns how many devices a plan is for. A look at the clock waits for each. */
+static int devices_of(const json_t *plan)
+{
+    const json_t *streams = json_object_get(plan, "streams");
+    const json_t *last = json_array_get(streams, json_array_size(streams) - 1);
+    return (int)json_integer_value(json_object_get(last, "device")) + 1;
+}
+
+/* Returns the place behind the first wait of the fourth look at the clock. */
+static int run_ends(const json_t *plan)
+{
+    return behind("synchronize", 3 * devices_of(plan) + 1);
+}
+
 /* Finds the calls of one run: those between the third and the fourth look at the clock; or
  * those of the capture, without what takes the other streams into it and back. */
-static void find_run(size_t streams, int *first, int *end)
+static void find_run(const json_t *plan, int *first, int *end)
 {
+    const size_t streams = json_array_size(json_object_get(plan, "streams"));
     bool graph = false;
     for (int i = 0; i < call_count; i++)
         graph |= strcmp(calls[i], "capture") == 0;
     const int others = (int)streams - 1;
-    *first = graph ? behind("capture", 1) : behind("synchronize", 3);
-    *end = (graph ? behind("captured", 1) : behind("synchronize", 4)) - 1;
+    *first = graph ? behind("capture", 1) : behind("synchronize", 3 * devices_of(plan));
+    *end = (graph ? behind("captured", 1) : run_ends(plan)) - 1;
     if (graph && others > 0) {
         *first += 1 + others;
         *end -= 2 * others;
@@ -264,14 +280,25 @@ static bool call_fits(const char *call, const char *expected, const json_t *op)
            less < ALIGNMENT;
 }
 
-/* Writes the call that an op is. `recorded`: per event, the place of its record. Streams are
- * numbered as they are made, which the legacy default stream is not. */
-static void expected_call(const json_t *op, int legacy, int place, int first, int *recorded,
-                          char text[CALL_TEXT])
+/* Returns the number of a plan's stream among those that the program makes. The legacy default
+ * stream is not made; where each device has one stream, that is made with another for the bare
+ * copies. */
+static int made_as(const json_t *plan, int number)
+{
+    const int streams = (int)json_array_size(json_object_get(plan, "streams"));
+    const int devices = devices_of(plan);
+    if (devices > 1)
+        return streams == devices ? 2 * number : number;
+    return number > legacy_stream(plan) ? number - 1 : number;
+}
+
+/* Writes the call that an op is. `recorded`: per event, the place of its record. */
+static void expected_call(const json_t *op, const json_t *plan, int place, int first,
+                          int *recorded, char text[CALL_TEXT])
 {
     const char *kind = json_string_value(json_object_get(op, "kind"));
     const int number = (int)json_integer_value(json_object_get(op, "stream"));
-    const int stream = number > legacy ? number - 1 : number;
+    const int stream = made_as(plan, number);
     const int event = (int)json_integer_value(json_object_get(op, "event"));
     if (strcmp(kind, "cpu") == 0)
         snprintf(text, CALL_TEXT, "cpu %lld %lld",
@@ -279,7 +306,7 @@ static void expected_call(const json_t *op, int legacy, int place, int first, in
                  (long long)json_integer_value(json_object_get(op, "elements")));
     else if (strcmp(kind, "alloc") == 0)
         expected_alloc(op, text);
-    else if (number == legacy)
+    else if (number == legacy_stream(plan))
         snprintf(text, CALL_TEXT, "%s in the legacy default stream", kind);
     else if (strcmp(kind, "h2d") == 0 || strcmp(kind, "d2h") == 0 ||
              strcmp(kind, "memset") == 0)
@@ -318,8 +345,8 @@ static void check_calls(const char *options, const char *plan_text)
     int *recorded = calloc(json_array_size(ops) + 1, sizeof *recorded), first, end;
     size_t i;
     read_calls();
-    find_run(json_array_size(json_object_get(plan, "streams")), &first, &end);
-    const int cpu = cpu_tiles(ops), cpu_first = behind("synchronize", 4) - 1 - cpu;
+    find_run(plan, &first, &end);
+    const int cpu = cpu_tiles(ops), cpu_first = run_ends(plan) - 1 - cpu;
     end -= end > cpu_first ? cpu : 0; /* they stand at the end of the run, not of a capture */
     ck_assert_msg((size_t)(end - first + cpu) == json_array_size(ops),
                   "%s: %d calls for %zu ops", options, end - first + cpu, json_array_size(ops));
@@ -328,7 +355,7 @@ static void check_calls(const char *options, const char *plan_text)
         char text[CALL_TEXT];
         const int place = (int)i - cpu;
         const char *call = calls[place < 0 ? cpu_first + (int)i : first + place];
-        expected_call(op, legacy_stream(plan), place, first, recorded, text);
+        expected_call(op, plan, place, first, recorded, text);
         ck_assert_msg(call_fits(call, text, op), "%s: op %zu is %s, not %s", options, i, text,
                       call);
     }
@@ -338,13 +365,14 @@ static void check_calls(const char *options, const char *plan_text)
 
 /* Returns false for what a recording shows otherwise: graphs are ops without streams, of
  * batches of copies nobody records the bytes, where there are no copies nothing names places,
- * and tiles that lie apart in pageable memory are arrays of their own. */
+ * tiles that lie apart in pageable memory are arrays of their own, and of several devices one
+ * is looked at. */
 static bool is_recorded(const char *options)
 {
     const bool packed = strstr(options, "--pack") != NULL; /* in one piece */
     const bool apart = strstr(options, "--scatter") != NULL && !packed;
     return !(apart && strstr(options, "pageable") != NULL) &&
-           strstr(options, "--issue=") == NULL &&
+           strstr(options, "--issue=") == NULL && strstr(options, "--device=") == NULL &&
            strstr(options, "--memory=ma") == NULL /* mapped, managed */ &&
            strstr(options, "--alloc=") == NULL &&
            (packed || strstr(options, "--copy=") == NULL);

@@ -43,11 +43,10 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     const struct {
         const char *name;
         uint32_t value;
-    } numbers[] = {{"STREAMS", program->streams},
-                   {"SLOTS", program->slots},
-                   {"WAVE", program->loops[program->loop_count - 1].wave},
-                   {"BATCH", plan->batch},
-                   {"PART", EMIT_PART}};
+    } numbers[] = {
+        {"DEVICES", program->devices}, {"STREAMS", program->streams},
+        {"SLOTS", program->slots},     {"WAVE", program->loops[program->loop_count - 1].wave},
+        {"BATCH", plan->batch},        {"PART", EMIT_PART}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (emit_has_word(body, numbers[i].name))
             length += snprintf(text + length, sizeof text - (size_t)length, ", %s = %" PRIu32,
@@ -56,6 +55,10 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
     if (emit_has_word(body, "BATCHES"))
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", BATCHES = (%s + BATCH - 1) / BATCH", emit_tiles_name(program));
+    if (emit_has_word(body, "SHARE"))
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length,
+                     ", SHARE = (%s + DEVICES - 1) / DEVICES", emit_batches_name(program));
     if (program->even)
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", TILE = N / TILES, BYTES = TILE * sizeof(%s)",
@@ -68,6 +71,8 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
                  ", WIDTH = %" PRIu32 ", ROWS = TILE / WIDTH, ROW = WIDTH * sizeof(%s)",
                  plan->tile_width, emit_type(plan->chain[0]->in));
     emit_put(out, 0, NULL, "%s;", text);
+    emit_device_numbers(out, program);
+    emit_bare_constants(out, program);
 }
 
 static void put_constants(FILE *out, const struct emit_program *program, const char *body)
@@ -122,12 +127,13 @@ static void put_arrays(FILE *out, const struct emit_program *program)
                                                   arrays[i].buffer == BUFFER_DEVICE_OUT);
         if (values || !emit_uses(program, arrays[i].buffer))
             continue;
-        char pointers[EMIT_TEXT];
+        char pointers[EMIT_TEXT], name[EMIT_NAME];
+        snprintf(name, sizeof name, "%s%s", arrays[i].name,
+                 arrays[i].buffer < BUFFER_FIRST_DEVICE ? "" : emit_each_device(program));
         if (emit_takes(program, arrays[i].buffer))
             emit_pointers(program, arrays[i].name, pointers);
         else
-            snprintf(pointers, sizeof pointers, program->even ? "(*%s)%s" : "*%s%s",
-                     arrays[i].name,
+            snprintf(pointers, sizeof pointers, program->even ? "(*%s)%s" : "*%s%s", name,
                      arrays[i].buffer < BUFFER_FIRST_DEVICE ? emit_host_row(program)
                      : program->even                        ? "[TILE]"
                                                             : "");
@@ -139,14 +145,54 @@ static void put_arrays(FILE *out, const struct emit_program *program)
              emit_in_columns(program) ? "a tile has WIDTH columns of the host's matrices"
              : program->even          ? "tiles are rows"
                                       : "",
-             "%s%s*d_all;", text, before);
+             "%s%s*d_all%s;", text, before, emit_each_device(program));
     emit_pointers(program, "d_out", text);
     if (reduction != NULL)
-        fprintf(out, "static %s *out%s%s; // a value for each tile\n", result,
+        fprintf(out, "static %s *out%s%s%s; // a value for each tile\n", result,
                 emit_uses(program, BUFFER_DEVICE_OUT) ? ", " : "",
                 emit_takes(program, BUFFER_DEVICE_OUT)  ? text
                 : emit_uses(program, BUFFER_DEVICE_OUT) ? "*d_out"
-                                                        : "");
+                                                        : "",
+                emit_uses(program, BUFFER_DEVICE_OUT) ? emit_each_device(program) : "");
+}
+
+/* Writes what the blocks of a reduction tell one another by. */
+static void put_scratch(FILE *out, const struct emit_program *program,
+                        const struct kernel *reduction)
+{
+    if (emit_ladder_scratch(reduction) != NULL)
+        fputs(emit_ladder_scratch(reduction), out);
+    else
+        fprintf(out,
+                "static struct scratch { // of a slot: how many blocks have ended, and what "
+                "each found\n"
+                "    unsigned ended;\n"
+                "    %s part[BLOCKS];\n",
+                emit_kernel_find(reduction)->part);
+    fprintf(out, "} *d_found%s;\n", emit_each_device(program));
+}
+
+static void put_streams(FILE *out, const struct emit_program *program)
+{
+    const char *each = emit_each_device(program);
+    const bool devices = emit_has_devices(program);
+    if (emit_deals_streams(program))
+        emit_put(out, 0, "a stream's calls keep their order, and overlap others",
+                 "static cudaStream_t stream%s[STREAMS];", each);
+    else if (emit_streams_by_stage(program) && program->legacy != EMIT_NO_LEGACY)
+        emit_put(out, 0, "one for each stage; kernels have none",
+                 "static cudaStream_t in_stream, out_stream;");
+    else if (emit_streams_by_stage(program))
+        emit_put(out, 0,
+                 devices ? "on each device one for each stage: events join them"
+                         : "one for each stage: events join them",
+                 "static cudaStream_t in_stream%s, kernel_stream%s, out_stream%s;", each, each,
+                 each);
+    else
+        fprintf(out,
+                "static cudaStream_t stream%s; // %s: nothing overlaps in it\n"
+                "static cudaStream_t other%s;  // for the bare copies' way back\n",
+                each, devices ? "one on each" : "one", each);
 }
 
 static void put_variables(FILE *out, const struct emit_program *program)
@@ -162,34 +208,13 @@ static void put_variables(FILE *out, const struct emit_program *program)
     emit_pack_variables(out, program);
     emit_pool_declaration(out, program);
     emit_managed_variables(out, program);
-    const bool ours = reduction != NULL && reduction->file == NULL;
-    if (ours && emit_ladder_scratch(reduction) != NULL)
-        fputs(emit_ladder_scratch(reduction), out);
-    else if (ours)
-        fprintf(
-            out,
-            "static struct scratch { // of a slot: how many blocks have ended, and what each "
-            "found\n"
-            "    unsigned ended;\n"
-            "    %s part[BLOCKS];\n"
-            "} *d_found;\n",
-            emit_kernel_find(reduction)->part);
+    if (reduction != NULL && reduction->file == NULL)
+        put_scratch(out, program, reduction);
     if (emit_scan(program) != NULL)
         emit_scan_variables(out, program);
     if (emit_has_own(program))
         emit_own_variables(out, program);
-    if (emit_deals_streams(program))
-        fprintf(out,
-                "static cudaStream_t stream[STREAMS]; // a stream's calls keep their order, "
-                "and overlap others\n");
-    else if (emit_streams_by_stage(program))
-        fprintf(out, "static cudaStream_t in_stream, %sout_stream; // one for each stage%s\n",
-                program->legacy == EMIT_NO_LEGACY ? "kernel_stream, " : "",
-                program->legacy == EMIT_NO_LEGACY ? ": events join them"
-                                                  : "; kernels have none");
-    else
-        fprintf(out, "static cudaStream_t stream; // one: nothing overlaps in it\n"
-                     "static cudaStream_t other;  // for the bare copies' way back\n");
+    put_streams(out, program);
     emit_event_declarations(out, program);
     if (emit_has(program, OP_CALLBACK))
         fprintf(out,
@@ -296,6 +321,7 @@ static bool put_body(FILE *out, const struct emit_program *program)
     emit_managed_functions(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);
+    emit_preparation(out, program);
     emit_main(out, program);
     return whole && !ferror(out);
 }
@@ -306,9 +332,11 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
     struct emit_program program = {.plan = plan,
                                    .settings = settings,
                                    .batches = plan_batches(plan),
-                                   .slots = plan->slots,
+                                   .devices = plan_devices(plan),
+                                   .slots = plan->slots / plan_devices(plan),
                                    .stage_count = (uint32_t)plan->chain_length + 2,
                                    .even = plan->elements % plan->tiles == 0};
+    program.share = (program.batches + program.devices - 1) / program.devices;
     enum status status = emit_check_plan(&program, error);
     if (status == STATUS_OK)
         status = emit_find_loops(&program, error);

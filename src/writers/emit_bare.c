@@ -1,5 +1,5 @@
-/* emit_bare.c - the bare copies that a program's time stands beside: as many bytes both ways,
- * at once. */
+/* emit_bare.c - the bare copies beside which a program shows its time: of the same bytes, both
+ * ways at once, and of several devices on all of them. */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
@@ -10,31 +10,13 @@
 
 enum { EXPRESSION = 128 };
 
-static const char *input_type(const struct emit_program *program)
-{
-    return emit_type(program->plan->chain[0]->in);
-}
-
-static const char *output_type(const struct emit_program *program)
-{
-    return emit_type(plan_last_kernel(program->plan)->out);
-}
-
 /* Returns the bytes of a whole array of elements. */
 static const char *array_bytes(const struct emit_program *program, char text[EXPRESSION])
 {
     if (program->even)
         return strcpy(text, "TILES * BYTES");
-    snprintf(text, EXPRESSION, "N * sizeof(%s)", input_type(program));
+    snprintf(text, EXPRESSION, "N * sizeof(%s)", emit_input_type(program));
     return text;
-}
-
-/* Returns another stream than the first, by name. */
-static const char *other_stream(const struct emit_program *program)
-{
-    if (emit_streams_by_stage(program))
-        return "out_stream";
-    return emit_deals_streams(program) ? "stream[1]" : "other";
 }
 
 /* Returns the array that bare copies take, or leave their bytes in: managed memory's own pages
@@ -53,27 +35,51 @@ static void put_pieces(FILE *out, const struct emit_program *program)
                        : emit_in_columns(program) ? "[0][0] + at"
                        : program->even            ? "[0] + at" /* the first row's elements */
                                                   : " + at";
+    const char *on = emit_of_device(program);
     emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
+    if (emit_has_devices(program))
+        emit_put(out, 12, NULL, "const size_t device = at / PIECE %% DEVICES;");
     emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
-             input_type(program));
+             emit_input_type(program));
     emit_put(out, 12, NULL,
-             "CHECK(cudaMemcpyAsync(d_all, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
+             "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));", on,
              bare_name(program, "in"), from, emit_first_stream(program));
     if (emit_inputs(program) == 2)
         emit_put(out, 12, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
-                 bare_name(program, "in2"), from, emit_first_stream(program));
+                 "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
+                 on, bare_name(program, "in2"), from, emit_first_stream(program));
     if (emit_reduction(program) == NULL)
         emit_put(out, 12, NULL,
-                 "CHECK(cudaMemcpyAsync(%s%s, d_all + PIECE, bytes, cudaMemcpyDeviceToHost, "
+                 "CHECK(cudaMemcpyAsync(%s%s, d_all%s + PIECE, bytes, cudaMemcpyDeviceToHost, "
                  "%s));",
-                 bare_name(program, "out"), from, other_stream(program));
+                 bare_name(program, "out"), from, on, emit_other_stream(program));
     emit_put(out, 8, NULL, "}");
+}
+
+/* Returns true if the device's part of the array is too large to be there at once. */
+static bool is_large(const struct emit_program *program)
+{
+    return program->plan->elements / program->devices *
+               dtype_bytes(program->plan->chain[0]->in) >
+           BARE_BYTES_MOST;
 }
 
 static bool in_pieces(const struct emit_program *program)
 {
-    return program->plan->elements * dtype_bytes(program->plan->chain[0]->in) > BARE_BYTES_MOST;
+    return is_large(program) || emit_has_devices(program);
+}
+
+void emit_bare_constants(FILE *out, const struct emit_program *program)
+{
+    if (!emit_has_devices(program))
+        return;
+    if (is_large(program))
+        fprintf(out, "const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
+                BARE_BYTES_MOST / 2 / dtype_bytes(program->plan->chain[0]->in));
+    else
+        fprintf(out,
+                "const size_t PIECE = (N + DEVICES - 1) / DEVICES; // of the bare copies: a "
+                "device's part\n");
 }
 
 void emit_bare_memory(FILE *out, const struct emit_program *program)
@@ -83,13 +89,28 @@ void emit_bare_memory(FILE *out, const struct emit_program *program)
         fprintf(out, "    CHECK(cudaMalloc(&d_all, 2 * PIECE * sizeof(double)));\n");
         return;
     }
-    if (in_pieces(program))
+    if (in_pieces(program) && !emit_has_devices(program))
         fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
                 BARE_BYTES_MOST / 2 / size);
     const bool larger = dtype_bytes(plan_last_kernel(program->plan)->out) > size;
-    fprintf(out, "    CHECK(cudaMalloc(&d_all, %d * %s * sizeof(%s)));%s\n", larger ? 3 : 2,
-            in_pieces(program) ? "PIECE" : "N", input_type(program),
+    fprintf(out, "    CHECK(cudaMalloc(&d_all%s, %d * %s * sizeof(%s)));%s\n",
+            emit_of_device(program), larger ? 3 : 2, in_pieces(program) ? "PIECE" : "N",
+            emit_input_type(program),
             in_pieces(program) ? "" : " // for bare copies of all bytes at once");
+}
+
+/* Writes that each device copies as many values out as others, or one more. */
+static void put_values(FILE *out, const struct emit_program *program)
+{
+    emit_put(out, 8, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
+    emit_put(out, 12, NULL,
+             "const size_t first = device * TILES / DEVICES, end = (device + 1) * TILES / "
+             "DEVICES;");
+    emit_put(out, 12, NULL,
+             "CHECK(cudaMemcpyAsync(%s + first, d_all[device] + PIECE, (end - first) * "
+             "sizeof(%s), cudaMemcpyDeviceToHost, %s));",
+             bare_name(program, "out"), emit_output_type(program), emit_other_stream(program));
+    emit_put(out, 8, NULL, "}");
 }
 
 void emit_bare_copies(FILE *out, const struct emit_program *program)
@@ -97,7 +118,7 @@ void emit_bare_copies(FILE *out, const struct emit_program *program)
     char all[EXPRESSION];
     array_bytes(program, all);
     if (emit_is_product(program)) {
-        emit_product_bare(out, emit_first_stream(program), other_stream(program));
+        emit_product_bare(out, emit_first_stream(program), emit_other_stream(program));
         return;
     }
     if (in_pieces(program)) {
@@ -111,14 +132,16 @@ void emit_bare_copies(FILE *out, const struct emit_program *program)
                      "CHECK(cudaMemcpyAsync(d_all, %s, %s, cudaMemcpyHostToDevice, %s));",
                      bare_name(program, "in2"), all, emit_first_stream(program));
     }
-    if (emit_reduction(program) != NULL)
+    if (emit_reduction(program) != NULL && emit_has_devices(program))
+        put_values(out, program);
+    else if (emit_reduction(program) != NULL)
         emit_put(out, 8, NULL,
                  "CHECK(cudaMemcpyAsync(%s, d_all + %s, TILES * sizeof(%s), "
                  "cudaMemcpyDeviceToHost, %s));",
                  bare_name(program, "out"), in_pieces(program) ? "PIECE" : "N",
-                 output_type(program), other_stream(program));
+                 emit_output_type(program), emit_other_stream(program));
     else if (!in_pieces(program))
         emit_put(out, 8, NULL,
                  "CHECK(cudaMemcpyAsync(%s, d_all + N, %s, cudaMemcpyDeviceToHost, %s));",
-                 bare_name(program, "out"), all, other_stream(program));
+                 bare_name(program, "out"), all, emit_other_stream(program));
 }

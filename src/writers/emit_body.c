@@ -42,13 +42,19 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
     const bool deals = emit_deals_streams(program);
     const char *index = emit_index_name(program);
     const bool begin = emit_has_word(code, "begin"), count = emit_has_word(code, "count");
+    const char *modulus = emit_shares_slots(program) ? emit_slots_name(program) : NULL;
+    if (emit_has_devices(program))
+        emit_put(out, indent, "dealt over the devices in turn",
+                 "const size_t device = %s %% DEVICES;", index);
     if (emit_has_word(code, "slot"))
         emit_put(out, indent,
                  !deals ? "its place on the device"
                  : emit_on_host(program) && program->plan->chain_length == 1
                      ? "its stream"
                      : "its stream, and its place on the device",
-                 "const size_t slot = %s %% %s;", index, emit_slots_name(program));
+                 "const size_t slot = %s%s%s%s;", index,
+                 emit_has_devices(program) ? " / DEVICES" : "", modulus != NULL ? " % " : "",
+                 modulus != NULL ? modulus : "");
     if (emit_has_word(code, "tiles") &&
         (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)
         emit_put(out, indent, NULL, "const size_t tiles = BATCH;");
@@ -64,6 +70,7 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
         emit_put(out, indent, NULL, "const size_t %s;",
                  begin ? "begin = tile * N / TILES"
                        : "count = (tile + 1) * N / TILES - tile * N / TILES");
+    emit_enter_device(out, indent, program, "kernels go to the current device");
 }
 
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
@@ -169,8 +176,7 @@ static bool put_loop(FILE *out, const struct emit_program *program,
 {
     char name[EMIT_TEXT];
     bool whole = true;
-    const char *index = emit_index_name(program),
-               *all = emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
+    const char *index = emit_index_name(program), *all = emit_batches_name(program);
     if (loop->wave > 1) {
         put_waves(out, program, loop, all);
         return true;

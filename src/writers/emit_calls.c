@@ -132,8 +132,9 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
     if (kernel->inputs == 2)
         emit_address(program, mapped ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1, each, in2);
     if (kernel->shape == KERNEL_REDUCE)
-        snprintf(found, sizeof found, program->slots == 1 ? ", d_found" : ", d_found + %s",
-                 emit_slot_name(program));
+        snprintf(found, sizeof found, ", d_found%s%s%s", emit_of_device(program),
+                 program->slots == 1 ? "" : " + ",
+                 program->slots == 1 ? "" : emit_slot_name(program));
     if (kernel->shape == KERNEL_SCAN)
         emit_scan_arguments(program, found);
     emit_put(out, inner, legacy ? "the mistake: no stream is named" : NULL,
@@ -235,59 +236,6 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
 
 /* --- whatever a stage does --- */
 
-/* Writes which batches have an item as a condition; nothing where all have it. */
-static void condition(const struct emit_program *program, const struct emit_item *item,
-                      char text[EMIT_LINE])
-{
-    const char *index = emit_index_name(program);
-    const char *all = emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
-    const uint32_t batches = program->batches, slots = program->slots;
-    const bool shares = emit_shares_slots(program);
-    const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
-    int length = 0;
-    text[0] = '\0';
-    if (item->from == 0 && item->to == batches)
-        return;
-    if (item->from == 1 && item->to == batches &&
-        (item->carries || item->whose == EMIT_AHEAD)) {
-        snprintf(text, EMIT_LINE, "%s > 0", index);
-        return;
-    }
-    const uint32_t dealt = program->streams < batches ? program->streams : batches;
-    if (item->whose == EMIT_ONCE && emit_deals_streams(program) && item->from == 1 &&
-        item->to == dealt) {
-        snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
-        return;
-    }
-    if (item->from == 0 && item->to + 1 == batches) {
-        snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
-        return;
-    }
-    if (item->to == item->from + 1 && item->to == batches && item->from > 0) {
-        snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
-        return;
-    }
-    if (item->to == item->from + 1 && !(item->from == slots && item->to == batches)) {
-        snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
-        return;
-    }
-    if (item->from > 0 && item->from == slots && (shares || slots == 1))
-        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
-    else if (item->from > 0)
-        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
-    if (item->to == batches)
-        return;
-    const char *and = length > 0 ? " && " : "";
-    if (item->to + slots == batches && (shares || slots == 1))
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
-                 slots_name, all);
-    else if (emit_deals_streams(program) && item->to == program->streams)
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < STREAMS", and, index);
-    else
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
-                 item->to);
-}
-
 static void put_memsets(FILE *out, int indent, const struct emit_program *program,
                         const char *stream)
 {
@@ -336,7 +284,7 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
 {
     char text[EMIT_LINE], stream[EMIT_TEXT];
     const char *in = emit_stream_name(program, stage, stream);
-    condition(program, item, text);
+    emit_condition(program, item, text);
     if (item->carries) {
         emit_put_carry(out, indent, program, stage, item, text);
         return;
@@ -402,14 +350,17 @@ static void each_event(FILE *out, const struct emit_program *program, bool decla
             emit_event_name(program, stage, item->whose, name);
             name[strcspn(name, "[")] = '\0';
             if (declares && single)
-                fprintf(out, "static cudaEvent_t %s;\n", name);
+                fprintf(out, "static cudaEvent_t %s%s;\n", name, emit_each_device(program));
             else if (declares)
-                fprintf(out, "static cudaEvent_t %s[%s];\n", name, slots);
+                fprintf(out, "static cudaEvent_t %s%s[%s];\n", name, emit_each_device(program),
+                        slots);
             else if (single)
                 emit_put(out, 4, NULL,
-                         "CHECK(cudaEventCreateWithFlags(&%s, cudaEventDisableTiming));", name);
+                         "CHECK(cudaEventCreateWithFlags(&%s%s, cudaEventDisableTiming));",
+                         name, emit_of_device(program));
             else {
-                emit_put(out, 4, NULL, "for (cudaEvent_t &event : %s)", name);
+                emit_put(out, 4, NULL, "for (cudaEvent_t &event : %s%s)", name,
+                         emit_of_device(program));
                 emit_put(out, 8, NULL,
                          "CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));");
             }

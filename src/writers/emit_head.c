@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 512, WORDS = 40 /* of the chain in a line, about */ };
+enum { TEXT = 512, DEALING = 96, WORDS = 40 /* of the chain in a line, about */ };
 
 /* Returns the kernels of the chain, in words. */
 static const char *chain_words(const struct plan *plan, char text[TEXT])
@@ -102,7 +102,8 @@ static bool put_options(FILE *command, const struct settings *settings)
         (usual.out = open_memstream(&usual.text, &length)) == NULL)
         return false;
     defaults.intensity = chain_usual_intensity(settings->chain, settings->chain_length);
-    settings_each(&defaults, put_usual, &usual);
+    settings_each_of(&defaults, (struct settings_shown){.several = true, .halo = true},
+                     put_usual, &usual);
     const bool whole = fclose(usual.out) == 0;
     if (whole)
         settings_each(settings, put_option, &usual);
@@ -186,16 +187,31 @@ static void put_includes(FILE *out, const char *body)
     }
 }
 
+/* Returns how tiles come to devices and streams, in words. */
+static const char *dealing_words(const struct emit_program *program, char text[DEALING])
+{
+    const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
+    if (emit_has_devices(program))
+        snprintf(text, DEALING, "tiles dealt over %" PRIu32 " devices%s", program->devices,
+                 by_stage ? ", on each a stream for each stage"
+                 : deals  ? " and their streams"
+                          : ", each with one stream");
+    else
+        snprintf(text, DEALING, "%s",
+                 by_stage ? "a stream for each stage"
+                 : deals  ? "tiles dealt to streams"
+                          : "in one stream");
+    return text;
+}
+
 bool emit_head(FILE *out, const struct emit_program *program, const char *body)
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
-    char chain[2 * TEXT], how[TEXT], words[TEXT];
+    char chain[2 * TEXT], how[TEXT], words[TEXT], dealing[DEALING];
     snprintf(how, sizeof how, "%s-first, %s.",
              settings->order == ORDER_BREADTH ? "Breadth" : "Depth",
-             emit_streams_by_stage(program) ? "a stream for each stage"
-             : emit_deals_streams(program)  ? "tiles dealt to streams"
-                                            : "in one stream");
+             dealing_words(program, dealing));
     const int length =
         snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));

@@ -268,10 +268,8 @@ const char *emit_ladder_scratch(const struct kernel *kernel)
         return "static struct scratch { // of a slot: blocks that have begun, launches before, "
                "and what each tells\n"
                "    unsigned begun, launches;\n"
-               "    unsigned long long told[BLOCKS];\n"
-               "} *d_found;\n";
+               "    unsigned long long told[BLOCKS];\n";
     return "static struct scratch { // of a slot: how many blocks have ended, and their sum; 0 "
            "between launches\n"
-           "    unsigned ended, total;\n"
-           "} *d_found;\n";
+           "    unsigned ended, total;\n";
 }

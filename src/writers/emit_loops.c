@@ -72,11 +72,13 @@ static bool find_whose(const struct emit_program *program, struct emit_step wait
         *whose = EMIT_AHEAD;
     else if (recorded.batch == batch)
         *whose = EMIT_OWN;
-    else if (recorded.batch + program->slots == batch)
+    else if (recorded.batch + program->devices * program->slots == batch)
         *whose = EMIT_BEFORE;
     else
         return false;
-    return *whose != EMIT_LAST || recorded.batch == program->batches - 1;
+    return *whose != EMIT_LAST ||
+           (recorded.batch + program->devices >= program->batches &&
+            recorded.batch % program->devices == batch % program->devices);
 }
 
 /* Returns the work that op `at` is for: of the op itself, of the one behind what comes
@@ -166,7 +168,7 @@ static void read_streams(struct emit_program *program)
                            plan->ops[i].stream != program->legacy;
         if (stage == NO_STAGE)
             continue;
-        program->stages[stage].stream = plan->ops[i].stream;
+        program->stages[stage].stream = plan_stream_home(plan, plan->ops[i].stream).number;
         if (dealt)
             program->stages[stage].stream = EMIT_BY_TILE;
     }
@@ -183,7 +185,8 @@ static void order_loops(struct emit_program *program)
     const struct settings *settings = program->settings;
     const uint32_t end = program->stage_count;
     const bool copies = !emit_on_host(program) || program->plan->prefetches;
-    const uint32_t wave = settings->order == ORDER_BREADTH ? settings->streams : 1;
+    const uint32_t wave =
+        settings->order == ORDER_BREADTH ? program->devices * settings->streams : 1;
     if (settings->ways == 1 && copies) {
         for (uint32_t stage = 0; stage < end; stage++)
             add_loop(program, stage, stage + 1, 1);
@@ -200,7 +203,7 @@ static void count_streams(struct emit_program *program)
 {
     const struct plan *plan = program->plan;
     program->legacy = EMIT_NO_LEGACY;
-    program->streams = plan->streams;
+    program->streams = plan->streams / program->devices;
     for (uint32_t i = 0; i < plan->streams; i++) {
         if (plan_stream_kind(plan, i) == STREAM_LEGACY)
             program->legacy = i;

@@ -6,6 +6,21 @@
 
 /* --- names --- */
 
+bool emit_has_devices(const struct emit_program *program)
+{
+    return program->devices > 1;
+}
+
+const char *emit_of_device(const struct emit_program *program)
+{
+    return emit_has_devices(program) ? "[device]" : "";
+}
+
+const char *emit_each_device(const struct emit_program *program)
+{
+    return emit_has_devices(program) ? "[DEVICES]" : "";
+}
+
 bool emit_in_batches(const struct emit_program *program)
 {
     return program->plan->batch > 1;
@@ -24,7 +39,8 @@ bool emit_deals_streams(const struct emit_program *program)
 
 bool emit_streams_by_stage(const struct emit_program *program)
 {
-    return program->plan->streams > 2 && program->settings->layout == LAYOUT_STAGE;
+    return program->plan->streams / program->devices > 2 &&
+           program->settings->layout == LAYOUT_STAGE;
 }
 
 bool emit_has(const struct emit_program *program, enum op_kind kind)
@@ -57,7 +73,7 @@ const char *emit_slots_name(const struct emit_program *program)
 bool emit_shares_slots(const struct emit_program *program)
 {
     const bool memory = !emit_on_host(program) || program->plan->chain_length > 1;
-    return program->slots > 1 && program->slots < program->batches &&
+    return program->slots > 1 && program->slots < program->share &&
            (memory || emit_deals_streams(program));
 }
 
@@ -77,14 +93,22 @@ const char *emit_slot_count(const struct emit_program *program)
         return "";
     if (emit_shares_slots(program))
         return emit_slots_name(program);
+    return emit_has_devices(program) ? "SHARE" : emit_batches_name(program);
+}
+
+const char *emit_batches_name(const struct emit_program *program)
+{
     return emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
 }
 
 const char *emit_wave_name(const struct emit_program *program)
 {
+    const bool devices = emit_has_devices(program);
     if (emit_deals_streams(program))
-        return "STREAMS";
-    return emit_shares_slots(program) ? "SLOTS" : "WAVE";
+        return devices ? "DEVICES * STREAMS" : "STREAMS";
+    if (emit_shares_slots(program))
+        return devices ? "DEVICES * SLOTS" : "SLOTS";
+    return "WAVE";
 }
 
 /* Returns the slot of the loop's batch: a variable, or 0. */
@@ -92,33 +116,54 @@ const char *emit_slot_name(const struct emit_program *program)
 {
     if (program->slots == 1)
         return "0";
-    return emit_shares_slots(program) ? "slot" : emit_index_name(program);
+    return emit_shares_slots(program) || emit_has_devices(program) ? "slot"
+                                                                   : emit_index_name(program);
 }
 
 const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                              char text[EMIT_TEXT])
 {
     const int64_t stream = program->stages[stage].stream;
+    const char *on = emit_of_device(program);
     if (stream != EMIT_BY_TILE && stream == program->legacy)
         return "cudaStreamLegacy";
     if (emit_streams_by_stage(program))
-        return stream == 0 ? "in_stream" : stream == 1 ? "kernel_stream" : "out_stream";
-    if (!emit_deals_streams(program))
-        return "stream";
-    if (stream != EMIT_BY_TILE)
-        snprintf(text, EMIT_TEXT, "stream[%" PRId64 "]", stream);
+        snprintf(text, EMIT_TEXT, "%s_stream%s",
+                 stream == 0   ? "in"
+                 : stream == 1 ? "kernel"
+                               : "out",
+                 on);
+    else if (!emit_deals_streams(program))
+        snprintf(text, EMIT_TEXT, "stream%s", on);
+    else if (stream != EMIT_BY_TILE)
+        snprintf(text, EMIT_TEXT, "stream%s[%" PRId64 "]", on, stream);
     else if (program->slots == program->streams)
-        snprintf(text, EMIT_TEXT, "stream[%s]", emit_slot_name(program));
+        snprintf(text, EMIT_TEXT, "stream%s[%s]", on, emit_slot_name(program));
     else
-        snprintf(text, EMIT_TEXT, "stream[%s %% STREAMS]", emit_index_name(program));
+        snprintf(text, EMIT_TEXT, "stream%s[%s %% STREAMS]", on,
+                 emit_has_devices(program) ? emit_slot_name(program)
+                                           : emit_index_name(program));
     return text;
 }
 
 const char *emit_first_stream(const struct emit_program *program)
 {
+    const bool devices = emit_has_devices(program);
     if (emit_streams_by_stage(program))
-        return "in_stream";
-    return emit_deals_streams(program) ? "stream[0]" : "stream";
+        return devices ? "in_stream[device]" : "in_stream";
+    if (emit_deals_streams(program))
+        return devices ? "stream[device][0]" : "stream[0]";
+    return devices ? "stream[device]" : "stream";
+}
+
+const char *emit_other_stream(const struct emit_program *program)
+{
+    const bool devices = emit_has_devices(program);
+    if (emit_streams_by_stage(program))
+        return devices ? "out_stream[device]" : "out_stream";
+    if (emit_deals_streams(program))
+        return devices ? "stream[device][1]" : "stream[1]";
+    return devices ? "other[device]" : "other";
 }
 
 /* Returns the slot of the batch ahead of the loop's. */
@@ -137,18 +182,19 @@ const char *emit_event_name(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, char text[EMIT_TEXT])
 {
     char kernel[EMIT_NAME], ahead[EMIT_NAME];
-    const char *slot = emit_slot_name(program);
+    const char *slot = emit_slot_name(program), *on = emit_of_device(program);
     const uint32_t out = program->stage_count - 1;
     const char *name = stage == 0 ? "copied_in" : stage == out ? "copied_out" : "computed";
     if (whose == EMIT_LAST || whose == EMIT_ONCE)
-        snprintf(text, EMIT_TEXT, whose == EMIT_LAST ? "all_copied_in" : "a_copied_in");
+        snprintf(text, EMIT_TEXT, "%s%s", whose == EMIT_LAST ? "all_copied_in" : "a_copied_in",
+                 on);
     else if (stage > 0 && stage + 1 < out)
-        snprintf(text, EMIT_TEXT, "%s_done[%s]",
-                 emit_function_name(program->plan->chain[stage - 1], kernel), slot);
+        snprintf(text, EMIT_TEXT, "%s_done%s[%s]",
+                 emit_function_name(program->plan->chain[stage - 1], kernel), on, slot);
     else if (whose == EMIT_AHEAD)
         snprintf(text, EMIT_TEXT, "%s[%s]", name, slot_ahead(program, ahead));
     else
-        snprintf(text, EMIT_TEXT, "%s[%s]", name, slot);
+        snprintf(text, EMIT_TEXT, "%s%s[%s]", name, on, slot);
     return text;
 }
 
@@ -247,9 +293,12 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
 {
     const bool values = emit_reduction(program) != NULL &&
                         (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
-    const bool slotted = emit_has_slots(buffer) && program->slots < program->batches;
-    const char *name = emit_buffer_name(program, buffer);
-    char place[EMIT_TEXT / 2];
+    const bool in_slots = emit_has_slots(buffer), on_device = buffer >= BUFFER_FIRST_DEVICE;
+    const bool slotted =
+        in_slots && (program->slots < program->batches || emit_has_devices(program));
+    char place[EMIT_TEXT / 2], name[EMIT_TEXT / 3];
+    snprintf(name, sizeof name, "%s%s", emit_buffer_name(program, buffer),
+             on_device ? emit_of_device(program) : "");
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
@@ -325,4 +374,14 @@ int emit_inputs(const struct emit_program *program)
     for (int i = 0; i < program->plan->chain_length; i++)
         most = program->plan->chain[i]->inputs > most ? program->plan->chain[i]->inputs : most;
     return most;
+}
+
+const char *emit_input_type(const struct emit_program *program)
+{
+    return emit_type(program->plan->chain[0]->in);
+}
+
+const char *emit_output_type(const struct emit_program *program)
+{
+    return emit_type(plan_last_kernel(program->plan)->out);
 }

@@ -15,13 +15,17 @@
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
  *   emit_names.c    what streams, slots and events are called, and where tiles are
+ *   (emit_names.h)  declares these
  *   emit_places.c   where tiles lie on the host
  *   emit_pack.c     tiles that the CPU packs and unpacks
  *   emit_calls.c    the calls as text, and why each is there
+ *   emit_when.c     which batches have them, as conditions
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
+ *   emit_devices.c  what each of several devices has, and waiting for all
+ *   emit_objects.c  what is made on a device, and its poison
+ *   emit_bare.c     the bare copies beside which main() shows its time
  *   emit_head.c     the head: what the program shows, how it is made, and what it includes
- *   emit_bare.c     the bare copies beside them
  *   emit_main.c     main(), which takes memory, repeats them, measures and checks
  *   emit_refused.c  what is refused
  *   emit.c          the program around them */
@@ -29,15 +33,7 @@
 #define PIPELINE_WRITERS_EMIT_PARTS_H
 
 #include "writers/emit.h"
-
-/* The batch whose step recorded an event, as seen from the one that waits. */
-enum emit_whose {
-    EMIT_OWN,    /* the same batch */
-    EMIT_BEFORE, /* the one that had the slot before */
-    EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
-    EMIT_AHEAD,  /* the one ahead of it, whose sum a scan goes on from */
-    EMIT_ONCE,   /* none: what is resident is copied in before all batches */
-};
+#include "writers/emit_names.h"
 
 /* Something that a stage does with each of the batches [from, to). */
 struct emit_item {
@@ -60,7 +56,7 @@ enum {
 struct emit_stage {
     struct emit_item items[EMIT_ITEMS_MAX];
     int item_count; /* 0: the plan has no such stage */
-    int64_t stream; /* that of all batches, or EMIT_BY_TILE */
+    int64_t stream; /* that of all batches, by its number on its device, or EMIT_BY_TILE */
 };
 
 /* A loop over all batches: stages [first, end) of each, or, where wave is above 1, of that many
@@ -72,8 +68,11 @@ struct emit_loop {
 struct emit_program {
     const struct plan *plan;
     const struct settings *settings;
-    uint32_t batches, slots, stage_count;
-    uint32_t streams; /* those that are made: the legacy default stream is there */
+    uint32_t batches, stage_count;
+    uint32_t devices; /* that batches are dealt over in turn */
+    uint32_t share;   /* the batches of a device, at most */
+    uint32_t slots;   /* of each device */
+    uint32_t streams; /* of each that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     int64_t sleep_ns; /* of each callback */
     /* Number stage_count is no stage of a batch: it is what comes once, before the loops. */
@@ -109,6 +108,9 @@ struct emit_step {
     uint32_t stage, batch;
 };
 
+/* Returns the slot of a batch among those of all devices, one device's behind another's. */
+uint32_t emit_slot(const struct emit_program *program, uint32_t batch);
+
 /* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
 enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
                            struct error *error);
@@ -129,7 +131,7 @@ bool emit_head(FILE *out, const struct emit_program *program, const char *body);
 
 /* --- emit_text.c --- */
 
-enum { EMIT_COLUMNS = 100, EMIT_TEXT = 96, EMIT_LINE = 512 }; /* of a line, at most */
+enum { EMIT_COLUMNS = 100 }; /* of a line, at most */
 
 /* Writes a line with a comment, which may be NULL or empty, behind it or, where that is too
  * long, above. Code that is too long itself is broken. */
@@ -163,7 +165,6 @@ struct emit_kernel {
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 
 /* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */
-enum { EMIT_NAME = 64 };
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
 
 /* Returns true if the chain had the kernel of link `link` before that. */
@@ -220,7 +221,7 @@ void emit_gather(FILE *out, const struct emit_program *program);
 
 /* --- emit_ladder.c --- */
 
-/* Return a row like those of emit_kernels.c, and the declaration of the scratch that its blocks
+/* Return a row like those of emit_kernels.c, and the members of the scratch that its blocks
  * share; NULL for a kernel that is none of the ladder's. */
 const struct emit_kernel *emit_ladder_find(const struct kernel *kernel);
 const char *emit_ladder_scratch(const struct kernel *kernel);
@@ -364,87 +365,6 @@ uint32_t emit_prove_cpu(const struct emit_program *program);
 void emit_cpu_constants(FILE *out, const struct emit_program *program);
 void emit_cpu(FILE *out, const struct emit_program *program);
 
-/* --- emit_names.c --- */
-
-/* Returns true if there are streams that batches are dealt to, and true if there is one for
- * each stage. */
-bool emit_deals_streams(const struct emit_program *program);
-bool emit_streams_by_stage(const struct emit_program *program);
-
-/* Returns true if any batch does that, but to carry a scan. */
-bool emit_has(const struct emit_program *program, enum op_kind kind);
-
-/* Return true if the arrays are in managed memory; and if kernels work on the host's arrays. */
-bool emit_is_managed(const struct emit_program *program);
-bool emit_on_host(const struct emit_program *program);
-
-/* Returns true if batches take their slots in turn, so that the loops have a variable for it.
- */
-bool emit_shares_slots(const struct emit_program *program);
-
-/* Returns true if batches are of several tiles. */
-bool emit_in_batches(const struct emit_program *program);
-
-/* Returns how many slots there are as the program has it: a name, or "" for one. */
-const char *emit_slot_count(const struct emit_program *program);
-
-/* Returns true if the CPU has tiles, the last ones. */
-bool emit_has_cpu(const struct emit_program *program);
-
-/* Returns the name of the constant that is the GPU's tiles. */
-const char *emit_tiles_name(const struct emit_program *program);
-
-/* Return the names of the loops' variable; of the slot of its batch, which is a variable or 0;
- * and of the constants that are the slots and the batches of a wave. */
-const char *emit_index_name(const struct emit_program *program);
-const char *emit_slot_name(const struct emit_program *program);
-const char *emit_slots_name(const struct emit_program *program);
-const char *emit_wave_name(const struct emit_program *program);
-
-/* Return the stream of a stage, the event that a stage's end is, what a stage is in words, and
- * the address of the loop's batch in a buffer; `each`: of tile i of the batch. Tiles of one
- * size are rows of their array. */
-const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
-                             char text[EMIT_TEXT]);
-const char *emit_event_name(const struct emit_program *program, uint32_t stage,
-                            enum emit_whose whose, char text[EMIT_TEXT]);
-const char *emit_stage_words(const struct emit_program *program, uint32_t stage);
-const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
-                         char text[EMIT_TEXT]);
-
-/* Returns true if a device buffer is a pointer for each slot, to memory of the loop's. */
-bool emit_takes(const struct emit_program *program, enum buffer buffer);
-
-/* Returns the link whose blocks the program's MAP_BLOCKS are: the first of pipeline's maps, or
- * the first link where there is none. */
-uint32_t emit_map_link(const struct emit_program *program);
-
-/* Returns the blocks that the program calls BLOCKS. */
-uint32_t emit_blocks(const struct emit_program *program);
-
-/* Returns the blocks of a kernel's launches: the name of a constant or, of a kernel of the
- * user's, perhaps a number. */
-const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
-                             char text[EMIT_NAME]);
-
-/* Returns true if the kernel is the matrix product. */
-bool emit_is_product(const struct emit_program *program);
-
-/* Returns how many elements of a buffer go with `count` of the first input: the second may be
- * of another size. */
-uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count);
-
-/* Return the name of a buffer, and that of the constant which is a tile's bytes in it, if tiles
- * are of one size. */
-const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer);
-const char *emit_bytes_name(const struct emit_program *program, enum buffer buffer);
-
-/* Returns the name of the first stream. */
-const char *emit_first_stream(const struct emit_program *program);
-
-/* Returns true if the program needs that buffer. */
-bool emit_uses(const struct emit_program *program, enum buffer buffer);
-
 /* --- emit_alloc.c --- */
 
 /* Returns true if an op is that deed for a batch, in that stream where it goes in order. */
@@ -480,6 +400,11 @@ void emit_pack_functions(FILE *out, const struct emit_program *program);
 void emit_put_pack(FILE *out, int indent, const struct emit_program *program);
 void emit_put_take_back(FILE *out, int indent, const struct emit_program *program);
 void emit_put_rest(FILE *out, const struct emit_program *program);
+/* --- emit_when.c --- */
+
+/* Writes which batches have an item as a condition; nothing where all have it. */
+void emit_condition(const struct emit_program *program, const struct emit_item *item,
+                    char text[EMIT_LINE]);
 
 /* --- emit_calls.c --- */
 
@@ -513,11 +438,43 @@ void emit_capture(FILE *out, const struct emit_program *program);
 enum status emit_check_plan(const struct emit_program *program, struct error *error);
 enum status emit_check_loops(const struct emit_program *program, struct error *error);
 
+/* --- emit_devices.c --- */
+
+/* Writes that calls go to `device`, and why; nothing where there is one. */
+void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
+                       const char *why);
+
+/* Write the numbers of the devices where CUDA counts them otherwise; the function that makes
+ * what a device has, where there are several; what main() does for that; and now_ms(). */
+void emit_device_numbers(FILE *out, const struct emit_program *program);
+void emit_preparation(FILE *out, const struct emit_program *program);
+void emit_make_devices(FILE *out, const struct emit_program *program);
+void emit_clock(FILE *out, const struct emit_program *program);
+
 /* --- emit_bare.c --- */
 
 /* Write, in main(), the memory that bare copies need, and the copies. */
 void emit_bare_memory(FILE *out, const struct emit_program *program);
 void emit_bare_copies(FILE *out, const struct emit_program *program);
+
+/* --- emit_main.c --- */
+
+/* Write the bytes of a piece as a constant, of several devices; the memory of the bare copies;
+ * and these. */
+void emit_bare_constants(FILE *out, const struct emit_program *program);
+void emit_bare_memory(FILE *out, const struct emit_program *program);
+void emit_bare_copies(FILE *out, const struct emit_program *program);
+
+/* --- emit_objects.c --- */
+
+/* Writes what main(), or of several devices what the function for each, makes on a device:
+ * memory, streams and events. */
+void emit_device_objects(FILE *out, const struct emit_program *program);
+
+/* Returns true if a device has arrays that are taken once, and writes that what the run before
+ * left in them, or packed, is no result of the next. */
+bool emit_has_poison(const struct emit_program *program);
+void emit_poison(FILE *out, const struct emit_program *program);
 
 /* --- emit_main.c --- */
 

@@ -26,11 +26,31 @@ struct walk {
     uint32_t *recorder; /* per event of the plan: the op that records it, and 1; 0: none has */
 };
 
+uint32_t emit_slot(const struct emit_program *program, uint32_t batch)
+{
+    return batch % program->devices * program->slots +
+           batch / program->devices % program->slots;
+}
+
+/* Returns the place of the event that stands for the end of a stage of `batch`, or of one of
+ * its device for all: behind those of the slots. */
 static uint32_t event_place(const struct emit_program *program, uint32_t stage,
-                            enum emit_whose whose, uint32_t slot)
+                            enum emit_whose whose, uint32_t batch)
 {
     const bool single = whose == EMIT_LAST || whose == EMIT_ONCE;
-    return stage * (program->slots + 1) + (single ? program->slots : slot);
+    const uint32_t slots = program->devices * program->slots;
+    return stage * (slots + program->devices) +
+           (single ? slots + batch % program->devices : emit_slot(program, batch));
+}
+
+/* Returns the plan's number of the stream that a step is in: that of its device. */
+static uint32_t step_stream(const struct emit_program *program, struct emit_step step)
+{
+    const uint32_t device = step.batch % program->devices;
+    const uint32_t number = step.batch / program->devices;
+    const int64_t fixed = program->stages[step.stage].stream;
+    return device * program->streams +
+           (fixed == EMIT_BY_TILE ? number % program->streams : (uint32_t)fixed);
 }
 
 /* Takes the plan's next op if it is of that kind, in that stream and for these tiles. */
@@ -52,11 +72,7 @@ static const struct op *take_from(struct walk *walk, enum op_kind kind, uint32_t
 static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emit_step step,
                                 struct tiles tiles)
 {
-    const struct emit_program *program = walk->program;
-    const int64_t fixed = program->stages[step.stage].stream;
-    return take_from(walk, kind,
-                     fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed,
-                     tiles);
+    return take_from(walk, kind, step_stream(walk->program, step), tiles);
 }
 
 /* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
@@ -88,8 +104,8 @@ static bool range_fits(const struct emit_program *program, const struct range *r
         return false;
     if (!emit_has_slots(range->buffer))
         return range->offset == first * size;
-    const uint64_t stride = plan->buffer_bytes[range->buffer] / program->slots;
-    return range->offset == batch % program->slots * stride + ahead * size;
+    const uint64_t stride = plan->buffer_bytes[range->buffer] / plan->slots;
+    return range->offset == emit_slot(program, batch) * stride + ahead * size;
 }
 
 /* Returns true if a range is row `row` of `rows` of the batch's part of the buffer. */
@@ -201,8 +217,8 @@ static bool walk_event(struct walk *walk, const struct emit_item *item, struct e
     if (op == NULL)
         return false;
     const uint32_t owner = item->whose == EMIT_AHEAD ? step.batch - 1 : step.batch;
-    uint32_t *latest = &walk->latest[event_place(program, item->event_stage, item->whose,
-                                                 owner % program->slots)];
+    uint32_t *latest =
+        &walk->latest[event_place(program, item->event_stage, item->whose, owner)];
     if (item->kind == OP_RECORD)
         *latest = walk->recorder[op->event.event] = op->id + 1;
     return *latest != 0 && *latest == walk->recorder[op->event.event];
@@ -231,11 +247,9 @@ static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles 
 static bool walk_deed(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
     const struct emit_program *program = walk->program;
-    const int64_t fixed = program->stages[step.stage].stream;
-    const uint32_t stream =
-        fixed == EMIT_BY_TILE ? step.batch % program->streams : (uint32_t)fixed;
     return walk->at < program->plan->op_count &&
-           emit_deed_fits(program, &program->plan->ops[walk->at++], item, step.batch, stream);
+           emit_deed_fits(program, &program->plan->ops[walk->at++], item, step.batch,
+                          step_stream(program, step));
 }
 
 /* Memory for a tile's inputs is taken and given back, in no stream. */
@@ -395,7 +409,8 @@ static bool walk_loop(struct walk *walk, const struct emit_loop *loop)
 
 enum status emit_prove(const struct emit_program *program, struct error *error)
 {
-    const size_t places = ((size_t)program->stage_count + 1) * (program->slots + 1);
+    const size_t places =
+        ((size_t)program->stage_count + 1) * program->devices * (program->slots + 1);
     struct walk walk = {.program = program,
                         .latest = calloc(places, sizeof *walk.latest),
                         .recorder =

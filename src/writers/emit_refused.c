@@ -79,6 +79,23 @@ static bool joins_on_host(const struct emit_program *program)
     return joins && emit_on_host(program) && emit_in_batches(program);
 }
 
+/* Returns what can't be written for several devices; NULL: it can be. */
+static const char *refused_on_devices(const struct plan *plan)
+{
+    if (plan->has_halo)
+        return "the stencil on several devices";
+    if (plan->by_link)
+        return "--spread=chain on several devices";
+    if (plan->sharing != SHARING_NONE)
+        return "--share";
+    if (plan->packs)
+        return "--pack on several devices";
+    if (plan->chain[0]->resident_count != NULL)
+        return "the matrix product on several devices";
+    return kernel_chain_scans(plan->chain, plan->chain_length) ? "a scan on several devices"
+                                                               : NULL;
+}
+
 enum status emit_check_plan(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
@@ -88,8 +105,8 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
             error, STATUS_USAGE,
             "--emit: --mistake=%s can't be written as a program: allowed are " MISTAKES,
             mistake_name(settings->mistake));
-    if (plan_devices(plan) > 1)
-        return refuse(error, "a run on several devices");
+    if (plan_devices(plan) > 1 && refused_on_devices(plan) != NULL)
+        return refuse(error, refused_on_devices(plan));
     if (settings->input != NULL || settings->output != NULL)
         return refuse(error, "an array in a file (--input, --output)");
     if (plan->batch > 1 && !program->even)

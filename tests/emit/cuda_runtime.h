@@ -11,6 +11,11 @@
  * threads at least. Pieces that the CPU packs are calls of fake_pack(), of which those that go to one
  * array are a line.
  *
+ * There are several devices. Memory, streams and events belong to the one that was current when they
+ * were made, and a call that mixes them up fails: a launch into a stream, or with memory, of another
+ * device than the current one, a record of another device's event, a copy to or from memory of another
+ * device than the stream's.
+ *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
 #define PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -21,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -38,7 +44,7 @@ using std::isfinite;
 #define __global__
 #define __device__
 
-enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidDevice = 101 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocMapped = 2 };
 enum { cudaHostRegisterDefault = 0, cudaStreamCaptureModeRelaxed = 2 };
@@ -48,10 +54,10 @@ struct cudaMemcpyAttributes {
 };
 
 struct fake_stream {
-    int number;
+    int number, device;
 };
 struct fake_event {
-    int line;
+    int line, device;
 };
 struct fake_graph {
     std::vector<std::function<void()>> calls;
@@ -61,7 +67,10 @@ typedef fake_event *cudaEvent_t;
 typedef fake_graph *cudaGraph_t, *cudaGraphExec_t;
 
 static fake_graph *fake_capture;                  /* NULL: none is going on */
-static std::map<const char *, size_t> fake_device; /* its allocations */
+static std::map<const char *, size_t> fake_device; /* the allocations of all devices */
+static std::map<const char *, int> fake_homes;     /* and the device of each */
+static int fake_current;                           /* the device that calls go to */
+static cudaError_t fake_failed;                    /* what the latest launch has met */
 static int fake_lines, fake_streams;
 static int fake_taken = -1; /* the lines when memory was taken the last time */
 
@@ -133,7 +142,16 @@ static inline const char *cudaGetErrorString(cudaError_t error)
 }
 static inline cudaError_t cudaGetLastError()
 {
-    return cudaSuccess;
+    const cudaError_t failed = fake_failed;
+    fake_failed = cudaSuccess;
+    return failed;
+}
+static inline cudaError_t cudaSetDevice(int device)
+{
+    enum { DEVICES = 8 };
+    fake_current = device;
+    tape_enter(device);
+    return device >= 0 && device < DEVICES ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 /* ---- memory ---- */
@@ -181,6 +199,7 @@ static inline void fake_keep(void *memory, size_t bytes)
 {
     memset(memory, 0xff, bytes);
     fake_device[(const char *)memory] = bytes;
+    fake_homes[(const char *)memory] = fake_current;
 }
 
 template <typename T> static cudaError_t cudaMalloc(T **memory, size_t bytes)
@@ -215,11 +234,18 @@ static inline bool fake_on_device(const void *memory, size_t bytes)
     return fake_lies_in(fake_device, memory, bytes);
 }
 
+/* Returns true if all of it lies in one allocation of that device's. */
+static inline bool fake_is_at(const void *memory, size_t bytes, int device)
+{
+    return fake_on_device(memory, bytes) &&
+           std::prev(fake_homes.upper_bound((const char *)memory))->second == device;
+}
+
 /* ---- streams and events ---- */
 
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int priority)
 {
-    *stream = new fake_stream{fake_streams++};
+    *stream = new fake_stream{fake_streams++, fake_current};
     tape_stream(fake_stream_number(*stream), *stream, priority);
     return cudaSuccess;
 }
@@ -229,7 +255,7 @@ static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsign
 }
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
-    *event = new fake_event{-1};
+    *event = new fake_event{-1, fake_current};
     return cudaSuccess;
 }
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -237,15 +263,17 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
     fake_pack_ends();
     event->line = fake_lines;
     if (fake_taped("cudaEventRecord"))
-        tape_line("[\"record\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
+        tape_line("[\"record\",%lld,%d,%d,%lld]", tape.call, tape_context(fake_stream_number(stream)),
+                  fake_stream_number(stream), tape_address(event));
     fake_call([] {}, "record %d", stream->number);
-    return cudaSuccess;
+    return event->device == stream->device ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
     fake_call([] {}, "wait %d %d", stream->number, event->line);
     if (fake_taped("cudaStreamWaitEvent"))
-        tape_line("[\"wait\",%lld,1,%d,%lld]", tape.call, fake_stream_number(stream), tape_address(event));
+        tape_line("[\"wait\",%lld,%d,%d,%lld]", tape.call, tape_context(fake_stream_number(stream)),
+                  fake_stream_number(stream), tape_address(event));
     return event->line >= 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t event)
@@ -259,7 +287,8 @@ static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     fake_call([] {}, "sync %d", stream->number);
     if (fake_taped("cudaStreamSynchronize"))
-        tape_line("[\"sync\",%lld,\"stream\",1,%d]", tape.call, fake_stream_number(stream));
+        tape_line("[\"sync\",%lld,\"stream\",%d,%d]", tape.call, tape_context(fake_stream_number(stream)),
+                  fake_stream_number(stream));
     return cudaSuccess;
 }
 /* ---- the CPU's tiles ---- */
@@ -298,7 +327,7 @@ static inline cudaError_t cudaDeviceSynchronize()
     fake_cpu_ends();
     fake_call([] {}, "synchronize");
     if (fake_taped("cudaDeviceSynchronize"))
-        tape_line("[\"sync\",%lld,\"device\",1,null]", tape.call);
+        tape_line("[\"sync\",%lld,\"device\",%d,null]", tape.call, fake_current + 1);
     return cudaSuccess;
 }
 
@@ -385,7 +414,7 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
               bytes);
     if (fake_taped("cudaMemcpyAsync"))
         tape_copy(in, fake_stream_number(stream), to, from, bytes);
-    return fake_on_device(in ? to : from, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+    return fake_is_at(in ? to : from, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
 }
 /* Rows follow one another on the device, and not on the host. */
 static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
@@ -400,7 +429,7 @@ static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const voi
         },
         "%s %d %zu", in ? "h2d" : "d2h", stream->number, width * rows);
     return (in ? to_pitch : from_pitch) == width && (in ? from_pitch : to_pitch) >= width &&
-                   fake_on_device(in ? to : from, width * rows)
+                   fake_is_at(in ? to : from, width * rows, stream->device)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -412,7 +441,7 @@ static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *cons
     const bool in = fake_on_device(to[0], bytes[0]);
     size_t all = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!fake_on_device(in ? to[i] : from[i], bytes[i]))
+        if (!fake_is_at(in ? to[i] : from[i], bytes[i], stream->device))
             return cudaErrorInvalidValue;
         memcpy(to[i], from[i], bytes[i]);
         all += bytes[i];
@@ -426,7 +455,7 @@ static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
     fake_call([=] { memset(memory, value, bytes); }, "memset %d %zu", stream->number, bytes);
     if (fake_taped("cudaMemsetAsync"))
         tape_set(fake_stream_number(stream), memory, bytes);
-    return fake_on_device(memory, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+    return fake_is_at(memory, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
                                              void *argument)
@@ -436,9 +465,18 @@ static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*functio
         tape_function(fake_stream_number(stream));
     return cudaSuccess;
 }
+/* A kernel goes to the current device: its stream and its memory there are that one's. */
+static inline cudaError_t fake_launch_fits(const tape_words &words, cudaStream_t stream)
+{
+    bool fits = stream == NULL || stream->device == fake_current;
+    for (const void *word : words)
+        fits = fits && (!fake_on_device(word, 1) || fake_is_at(word, 1, fake_current));
+    return fits ? cudaSuccess : cudaErrorInvalidValue;
+}
 static inline void launch(const char *name, const tape_words &words, dim3 grid, dim3 block, int,
                           cudaStream_t stream, std::function<void()> kernel)
 {
+    fake_failed = fake_launch_fits(words, stream);
     fake_call([=] { fake_grid(grid, block, kernel); }, "kernel %d", stream->number);
     if (fake_taped("cudaLaunchKernel"))
         tape_launch(fake_stream_number(stream), name, (int)(grid.x * grid.y), words);
@@ -463,10 +501,10 @@ template <int n> static int fake_own_launch(const pipeline_work *given, void *st
         fake_call(launch, "kernel %d", ((cudaStream_t)stream)->number);
     else
         fake_call(launch, "kernel in the legacy default stream");
+    const tape_words words = tape_arguments(work.in[0], work.in[1], work.out);
     if (fake_taped("cudaLaunchKernel"))
-        tape_launch(fake_stream_number((cudaStream_t)stream), "map", (int)work.blocks,
-                    tape_arguments(work.in[0], work.in[1], work.out));
-    return code;
+        tape_launch(fake_stream_number((cudaStream_t)stream), "map", (int)work.blocks, words);
+    return code != 0 ? code : fake_launch_fits(words, (cudaStream_t)stream);
 }
 static inline void *fake_dlsym(void *library, const char *name)
 {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -18,7 +19,16 @@ static struct {
     FILE *file;
     long long time, call;
     std::map<std::string, int> names; /* of kernels */
+    std::map<int, int> contexts;      /* of streams: each device has one */
+    std::set<int> devices;            /* that were named behind the first */
+    int current;                      /* the device that calls go to */
 } tape;
+
+/* Returns the context of a stream; the legacy default stream is the first one's. */
+static int tape_context(int stream)
+{
+    return stream > 0 ? tape.contexts[stream] : 1;
+}
 
 static void tape_end()
 {
@@ -54,6 +64,17 @@ static void tape_call(const char *name)
     tape_line("[\"call\",%lld,\"%s\",1,%lld,%lld,0]", tape.call, name, tape.time - 1, tape.time);
 }
 
+/* Has calls go to a device. When they first go to another than the first, it is named, with the
+ * context that it has. */
+static void tape_enter(int device)
+{
+    tape.current = device;
+    if (device == 0 || !tape.devices.insert(device).second)
+        return;
+    tape_line("[\"device\",%d,\"a GPU\",9,0,132,2048,32,65536,233472,3]", device);
+    tape_line("[\"context\",%d,%d]", device + 1, device);
+}
+
 static long long tape_address(const void *memory)
 {
     return (long long)(uintptr_t)memory;
@@ -62,8 +83,9 @@ static long long tape_address(const void *memory)
 static void tape_memory(const char *name, const char *kind, const void *memory, size_t bytes)
 {
     tape_call(name);
+    const std::string device = kind[0] == 'd' ? std::to_string(tape.current) : "null";
     tape_line("[\"memory\",\"%s\",%lld,%lld,%zu,%s]", kind, tape.time, tape_address(memory), bytes,
-              kind[0] == 'd' ? "0" : "null");
+              device.c_str());
 }
 
 static void tape_free(const char *name, const void *memory)
@@ -75,33 +97,35 @@ static void tape_free(const char *name, const void *memory)
 /* Streams have the numbers from 1 on here: 0 is the legacy default stream. */
 static void tape_stream(int stream, const void *handle, int priority)
 {
+    tape.contexts[stream] = tape.current + 1;
     tape_call("cudaStreamCreateWithPriority");
-    tape_line("[\"stream\",1,%d,%lld,\"non-blocking\",%d]", stream, tape_address(handle), priority);
+    tape_line("[\"stream\",%d,%d,%lld,\"non-blocking\",%d]", tape.current + 1, stream,
+              tape_address(handle), priority);
 }
 
 /* Writes down what the call that tape_call() has just written asks for, and that it ran. */
 static void tape_copy(bool in, int stream, const void *to, const void *from, size_t bytes)
 {
     tape.time += 2;
-    tape_line("[\"copy\",%lld,1,%d,%lld,%lld,%zu]", tape.call, stream, tape_address(to),
+    tape_line("[\"copy\",%lld,%d,%d,%lld,%lld,%zu]", tape.call, tape_context(stream), stream, tape_address(to),
               tape_address(from), bytes);
-    tape_line("[\"op\",%lld,\"%s\",1,%d,%lld,%lld,%zu,\"%s\",\"%s\",0]", tape.call, in ? "h2d" : "d2h",
-              stream, tape.time - 1, tape.time, bytes, in ? "pinned" : "device",
+    tape_line("[\"op\",%lld,\"%s\",%d,%d,%lld,%lld,%zu,\"%s\",\"%s\",0]", tape.call, in ? "h2d" : "d2h",
+              tape_context(stream), stream, tape.time - 1, tape.time, bytes, in ? "pinned" : "device",
               in ? "device" : "pinned");
 }
 
 static void tape_set(int stream, const void *memory, size_t bytes)
 {
     tape.time += 2;
-    tape_line("[\"set\",%lld,1,%d,%lld,%zu]", tape.call, stream, tape_address(memory), bytes);
-    tape_line("[\"op\",%lld,\"memset\",1,%d,%lld,%lld,%zu,\"device\",\"device\",0]", tape.call, stream,
-              tape.time - 1, tape.time, bytes);
+    tape_line("[\"set\",%lld,%d,%d,%lld,%zu]", tape.call, tape_context(stream), stream, tape_address(memory), bytes);
+    tape_line("[\"op\",%lld,\"memset\",%d,%d,%lld,%lld,%zu,\"device\",\"device\",0]", tape.call,
+              tape_context(stream), stream,              tape.time - 1, tape.time, bytes);
 }
 
 static void tape_function(int stream)
 {
     tape.time += 2;
-    tape_line("[\"function\",%lld,1,%d,%lld,%lld]", tape.call, stream, tape.time - 1, tape.time);
+    tape_line("[\"function\",%lld,%d,%d,%lld,%lld]", tape.call, tape_context(stream), stream, tape.time - 1, tape.time);
 }
 
 typedef std::vector<const void *> tape_words; /* the addresses among a kernel's arguments */
@@ -117,8 +141,8 @@ static void tape_launch(int stream, const std::string &name, int blocks, const t
         tape_line("[\"name\",%d,\"%s\"]", id, name.c_str());
     }
     tape.time += 2;
-    tape_line("[\"launch\",%lld,1,%d,[%s]]", tape.call, stream, list.c_str());
-    tape_line("[\"kernel\",%lld,1,%d,%lld,%lld,%d,%d,256,16,0,0]", tape.call, stream, tape.time - 1,
+    tape_line("[\"launch\",%lld,%d,%d,[%s]]", tape.call, tape_context(stream), stream, list.c_str());
+    tape_line("[\"kernel\",%lld,%d,%d,%lld,%lld,%d,%d,256,16,0,0]", tape.call, tape_context(stream), stream, tape.time - 1,
               tape.time, tape.names[name], blocks);
 }
 

@@ -10,10 +10,12 @@
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
 # ELEMENTS are about how many (64M); they are made a multiple of the tiles and of their rows, but of 30 and 31 tiles.
 # Fewer are taken where each row is copied by itself and where the check repeats a heavy kernel on one processor.
+# Simulated devices of the settings stand for as many GPUs (--device=sim:h200*2: the first two). What asks for more
+# than there are is skipped, and counted in the last line.
 # SETTINGS is another file of settings. With RECORD=yes each program is recorded, too, by `pipeline record`,
 # and its last run compared with the plan: "back OPS EDGES" is behind the settings. NVCC is the compiler (nvcc, or that of /usr/local/cuda). The last line sums up. Exits 0, 1 when a
 # program was not written, did not compile or was wrong, 77 where there is no device or no compiler.
-set -u
+set -uf
 
 # elements WANTED OPTIONS...: prints how many elements to take: whole rows, or columns, in each tile.
 elements() {
@@ -35,15 +37,34 @@ elements() {
     }'
 }
 
+# asked OPTIONS...: prints how many GPUs the settings ask for.
+asked() {
+    case "$*" in
+    *--device=sim:*\**) echo "$*" | sed 's/.*--device=[^ ]*\*\([0-9]*\).*/\1/' ;;
+    *) echo 1 ;;
+    esac
+}
+
+# first COUNT: prints the option that names as many GPUs, the first ones.
+first() {
+    [ "$1" -eq 1 ] && echo --device=cuda || echo "--device=cuda:$(seq -s , 0 $(($1 - 1)))"
+}
+
+# on_gpus OPTIONS...: prints the options, with GPUs in the place of simulated devices.
+on_gpus() {
+    echo "$(first "$(asked "$@")") $*" | sed 's/ --device=sim:[^ ]*//'
+}
+
 # Writes and compiles the program of line $2 of the settings, here; what is said is left beside it.
 if [ "${1:-}" = --make ]; then
     options=$(sed -n "$2p" settings.txt)
+    [ "$(asked "$options")" -le "$gpus" ] || exit 0
     library=-ldl
     case "$options" in *dgemm*) library=-lcublas ;; esac
     threads=
     case "$options" in *--pack*) threads=,-fopenmp ;; esac # the cores share in packing
-    # shellcheck disable=SC2086 # a word for each option
-    "$program" -q --device=cuda -n "$(elements "$wanted" $options)" $options --emit="$2.cu" >"$2.said" 2>&1 </dev/null &&
+    # shellcheck disable=SC2046,SC2086 # a word for each option
+    "$program" -q $(on_gpus "$options") -n "$(elements "$wanted" $options)" --emit="$2.cu" >"$2.said" 2>&1 </dev/null &&
         "$compiler" -O3 -arch=native -Xcompiler "-Wall,-Wextra$threads" -o "tiles-$2" "$2.cu" "$library" >>"$2.said" 2>&1
     exit 0
 fi
@@ -70,6 +91,11 @@ cd "$folder" || exit 1
 [ -x "$compiler" ] || exit 77
 "$program" -q --dry-run --device=cuda -n 64k -t 2 >/dev/null 2>&1
 [ $? -eq 77 ] && exit 77
+gpus=1
+while "$program" -q --dry-run "$(first $((gpus + 1)))" -n 64k -t 8 >/dev/null 2>&1; do
+    gpus=$((gpus + 1))
+done
+export gpus
 
 grep -o '\./[a-z0-9]*\.so' settings.txt | sort -u | sed 's,\./,,; s,\.so,,' | xargs -r -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --library || exit 1
 seq "$(wc -l <settings.txt)" | PIPELINE_NO_RATES=1 xargs -P "${JOBS:-$(nproc)}" -n 1 sh "$script" --make
@@ -82,7 +108,8 @@ one() {
         cat "$line.said" said
         return 1
     fi
-    "$program" -q --device=cuda -n "$(elements "$wanted" "$@")" "$@" --format=json >own.json || return 1
+    # shellcheck disable=SC2046 # a word for each option
+    "$program" -q $(on_gpus "$@") -n "$(elements "$wanted" "$@")" --format=json >own.json || return 1
     own=$(grep -o '"time_min_ms": *[0-9.e+-]*' own.json | head -n 1 | sed 's/.*: *//')
     awk -v own="$own" '{ printf "%10.3f %10.3f %6.2f ", $1, own, $1 / own }' said
 }
@@ -99,6 +126,7 @@ last_run='/^ *{"kind":/ { print }
 back() {
     graph=0
     case "$*" in
+    *--device=*) return 0 ;; # of several devices `pipeline view` looks at one
     *--issue=graph*) graph=1 ;;
     *dgemm*) return 0 ;; # cuBLAS launches as many kernels for a product as it likes
     esac
@@ -114,12 +142,18 @@ back() {
 
 total=0
 failed=0
+skipped=0
 ratios=
 printf '%10s %10s %6s  %s\n' "emitted ms" "own ms" ratio settings
 while read -r options; do
     total=$((total + 1))
     : >said
     came=
+    if [ "$(asked "$options")" -gt "$gpus" ]; then
+        skipped=$((skipped + 1))
+        echo "skipped, as there are fewer GPUs ($gpus): $options"
+        continue
+    fi
     # shellcheck disable=SC2086 # a word for each option
     if row=$(PIPELINE_NO_RATES=1 one $total $options </dev/null 2>&1) &&
         came=$([ -z "${RECORD:-}" ] || PIPELINE_NO_RATES=1 back $total $options </dev/null 2>&1); then
@@ -133,5 +167,5 @@ while read -r options; do
 done <settings.txt
 # shellcheck disable=SC2086 # a word for each ratio
 middle=$(printf '%s\n' $ratios | sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }')
-echo "$total settings, $failed failed; median ratio $middle"
+echo "$total settings, $failed failed, $skipped skipped with $gpus GPUs; median ratio $middle"
 [ "$failed" -eq 0 ]

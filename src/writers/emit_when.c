@@ -1,0 +1,101 @@
+/* emit_when.c - which batches do what a stage does, as a condition in the loop. */
+#include "writers/emit_parts.h"
+
+#include <inttypes.h>
+
+/* Returns `batches` of all devices, as many of each as `name` says, as the program has them. */
+static const char *of_all(const char *name, bool several, char text[EMIT_NAME])
+{
+    snprintf(text, EMIT_NAME, several ? "DEVICES * %s" : "DEVICES", name);
+    return text;
+}
+
+/* Does what emit_condition() does for several devices: their batches begin, and end, with one
+ * of each. */
+static void condition_on_devices(const struct emit_program *program,
+                                 const struct emit_item *item, char text[EMIT_LINE])
+{
+    const char *index = emit_index_name(program), *all = emit_batches_name(program);
+    const uint32_t devices = program->devices, in_slots = devices * program->slots;
+    char slots[EMIT_NAME], streams[EMIT_NAME];
+    int length = 0;
+    of_all(emit_slots_name(program), program->slots > 1, slots);
+    of_all("STREAMS", true, streams);
+    if (item->whose == EMIT_LAST && item->kind == OP_RECORD)
+        length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
+    else if (item->from == devices && program->slots > 1)
+        length = snprintf(text, EMIT_LINE, "%s >= DEVICES", index);
+    else if (item->from == in_slots)
+        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots);
+    else if (item->from > 0)
+        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
+    if (item->to == program->batches)
+        return;
+    const char *and = length > 0 ? " && " : "";
+    char *end = text + length;
+    const size_t room = (size_t)(EMIT_LINE - length);
+    if (item->to + in_slots == program->batches)
+        snprintf(end, room, "%s%s + %s < %s", and, index, slots, all);
+    else if (item->to == devices)
+        snprintf(end, room, "%s%s < DEVICES", and, index);
+    else if (emit_deals_streams(program) && item->to == devices * program->streams)
+        snprintf(end, room, "%s%s < %s", and, index, streams);
+    else
+        snprintf(end, room, "%s%s < %" PRIu32, and, index, item->to);
+}
+
+void emit_condition(const struct emit_program *program, const struct emit_item *item,
+                    char text[EMIT_LINE])
+{
+    const char *index = emit_index_name(program);
+    const char *all = emit_batches_name(program);
+    const uint32_t batches = program->batches, slots = program->slots;
+    const bool shares = emit_shares_slots(program);
+    const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
+    int length = 0;
+    text[0] = '\0';
+    if (item->from == 0 && item->to == batches)
+        return;
+    if (emit_has_devices(program)) {
+        condition_on_devices(program, item, text);
+        return;
+    }
+    if (item->from == 1 && item->to == batches &&
+        (item->carries || item->whose == EMIT_AHEAD)) {
+        snprintf(text, EMIT_LINE, "%s > 0", index);
+        return;
+    }
+    const uint32_t dealt = program->streams < batches ? program->streams : batches;
+    if (item->whose == EMIT_ONCE && emit_deals_streams(program) && item->from == 1 &&
+        item->to == dealt) {
+        snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
+        return;
+    }
+    if (item->from == 0 && item->to + 1 == batches) {
+        snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
+        return;
+    }
+    if (item->to == item->from + 1 && item->to == batches && item->from > 0) {
+        snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
+        return;
+    }
+    if (item->to == item->from + 1 && !(item->from == slots && item->to == batches)) {
+        snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
+        return;
+    }
+    if (item->from > 0 && item->from == slots && (shares || slots == 1))
+        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
+    else if (item->from > 0)
+        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
+    if (item->to == batches)
+        return;
+    const char *and = length > 0 ? " && " : "";
+    if (item->to + slots == batches && (shares || slots == 1))
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
+                 slots_name, all);
+    else if (emit_deals_streams(program) && item->to == program->streams)
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < STREAMS", and, index);
+    else
+        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
+                 item->to);
+}
