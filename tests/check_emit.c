@@ -268,6 +268,7 @@ START_TEST(what_is_refused)
         {"-k uniform -t 31", "a multiple of --tiles"},
         {"-t 31 --issue=batch --batch=4", "a multiple of --tiles"},
         {"--device='sim:h200*2' -k scan --carry=sync", "a scan on several devices"},
+        {"--device='sim:h200*2' --share=mps", "--share can't be"},
         {"--device='sim:h200*2' -k dgemm", "the matrix product on several devices"},
         {"--device='sim:h200*2' -k stencil", "the stencil on several devices"},
         {"--device='sim:h200*2' -k wave,scale --spread=chain",
@@ -356,7 +357,7 @@ Suite *emit_suite(void)
         tcase_add_test(all, the_product_is_refused_by_name);
     }
     tcase_add_test(all, every_kernel_can_be_written);
-    tcase_add_loop_test(all, what_is_refused, 0, 16);
+    tcase_add_loop_test(all, what_is_refused, 0, 17);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 10);
