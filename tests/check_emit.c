@@ -81,6 +81,7 @@ START_TEST(each_run_does_its_own_work)
         {"-t 4 -s 4 -k wave,sum", "sum<<<", 4},
         {"-t 4 -s 4 -k wave", "CHECK(cudaMemcpyAsync(d_in2\\[", 4},
         {"-t 4 -s 4 -k scan", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
+        {"--device=sim:h200*2 -t 4 -s 2", "scale<<<", 4},
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_a,", 1},
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_c\\[", 4},
     };
@@ -146,7 +147,7 @@ END_TEST
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 393);
+    ck_assert_int_ge(count, 396);
     emit_precompile();
     emit_libraries();
     for (int i = 0; i < count; i++) {
@@ -199,7 +200,7 @@ END_TEST
 START_TEST(tiles_have_places)
 {
     ck_assert_int_eq(program_run("-d sim:h200 --scatter -t 4 -s 2 --seed=2 --emit=-"), 0);
-    assert_shown(program_out, "// Made with --scatter --seed=2.|place[TILES] = {|"
+    assert_shown(program_out, " --scatter=yes |--seed=2|place[TILES] = {|"
                               "d_in[slot], in[place[tile]], BYTES, |"
                               "cudaMemcpyAsync(out[place[tile]], d_out[slot], BYTES, ");
     ck_assert_int_eq(program_run("-d sim:h200 --scatter -n 1M -t 128 --issue=batch --batch=4 "
@@ -377,7 +378,7 @@ Suite *emit_calls_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, 21);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
-    tcase_add_loop_test(all, each_run_does_its_own_work, 0, 9);
+    tcase_add_loop_test(all, each_run_does_its_own_work, 0, 10);
     tcase_add_test(all, kernels_need_their_barriers);
     tcase_add_test(all, other_places_are_found);
     tcase_add_loop_test(all, tiles_need_their_packs, 0, 2);

@@ -66,6 +66,20 @@ void emit_make_devices(FILE *out, const struct emit_program *program)
         emit_device_objects(out, program);
 }
 
+void emit_poison(FILE *out, const struct emit_program *program)
+{
+    if (emit_is_stencil(program)) {
+        emit_stencil_poison(out);
+    } else if (emit_has_devices(program)) {
+        fprintf(out, "        for (size_t device = 0; device < DEVICES; device++) {\n");
+        emit_enter_device(out, 12, program, "");
+        emit_object_poison(out, 12, program);
+        fprintf(out, "        }\n");
+    } else {
+        emit_object_poison(out, 8, program);
+    }
+}
+
 void emit_clock(FILE *out, const struct emit_program *program)
 {
     if (emit_has_devices(program))

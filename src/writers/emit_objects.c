@@ -106,13 +106,14 @@ bool emit_has_poison(const struct emit_program *program)
     return has;
 }
 
-/* Writes the poison of a device's arrays: in one line for arrays of one size. */
-static void put_device_poison(FILE *out, int indent, const struct emit_program *program)
+/* Arrays of one size have one line. */
+void emit_object_poison(FILE *out, int indent, const struct emit_program *program)
 {
-    char texts[DEVICE_ARRAYS][EXPRESSION], names[EXPRESSION] = "";
+    char packed[EXPRESSION], texts[DEVICE_ARRAYS][EXPRESSION], names[EXPRESSION] = "";
     const char *bytes = NULL, *on = emit_of_device(program);
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
+    emit_pack_poison(out, program, packed_bytes(program, packed));
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
         const char *own = device_bytes(program, device_arrays[i], texts[i]);
         if (own == NULL)
@@ -136,22 +137,6 @@ static void put_device_poison(FILE *out, int indent, const struct emit_program *
     }
     if (emit_is_product(program))
         emit_put(out, indent, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
-}
-
-void emit_poison(FILE *out, const struct emit_program *program)
-{
-    char text[EXPRESSION];
-    emit_pack_poison(out, program, packed_bytes(program, text));
-    if (emit_is_stencil(program)) {
-        emit_stencil_poison(out);
-    } else if (emit_has_devices(program)) {
-        fprintf(out, "        for (size_t device = 0; device < DEVICES; device++) {\n");
-        emit_enter_device(out, 12, program, "");
-        put_device_poison(out, 12, program);
-        fprintf(out, "        }\n");
-    } else {
-        put_device_poison(out, 8, program);
-    }
 }
 
 /* --- streams --- */

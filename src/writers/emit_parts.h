@@ -451,6 +451,9 @@ void emit_preparation(FILE *out, const struct emit_program *program);
 void emit_make_devices(FILE *out, const struct emit_program *program);
 void emit_clock(FILE *out, const struct emit_program *program);
 
+/* Writes that what the run before left on the devices is no result of the next. */
+void emit_poison(FILE *out, const struct emit_program *program);
+
 /* --- emit_bare.c --- */
 
 /* Write, in main(), the memory that bare copies need, and the copies. */
@@ -472,9 +475,9 @@ void emit_bare_copies(FILE *out, const struct emit_program *program);
 void emit_device_objects(FILE *out, const struct emit_program *program);
 
 /* Returns true if a device has arrays that are taken once, and writes that what the run before
- * left in them, or packed, is no result of the next. */
+ * left in those of `device`, or packed, is no result of the next. */
 bool emit_has_poison(const struct emit_program *program);
-void emit_poison(FILE *out, const struct emit_program *program);
+void emit_object_poison(FILE *out, int indent, const struct emit_program *program);
 
 /* --- emit_main.c --- */
 
