@@ -280,6 +280,8 @@ static enum status try_setting(void *context, const struct settings *settings, u
     if (status == STATUS_OK) {
         run.settings = *settings;
         status = bench_run_prepare(&run, error);
+        if (status == STATUS_FAILED) /* there is too little memory for it */
+            status = error->status = STATUS_USAGE;
     }
     for (uint32_t i = 0; i < runs + 1 && status == STATUS_OK; i++) { /* the first warms up */
         struct run_times times;

@@ -82,6 +82,7 @@ START_TEST(each_run_does_its_own_work)
         {"-t 4 -s 4 -k wave", "CHECK(cudaMemcpyAsync(d_in2\\[", 4},
         {"-t 4 -s 4 -k scan", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
         {"--device=sim:h200*2 -t 4 -s 2", "scale<<<", 4},
+        {"-t 1 -s 4 -k finite", "CHECK(cudaMemcpyAsync(d_in\\[", 1},
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_a,", 1},
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_c\\[", 4},
     };
@@ -378,7 +379,7 @@ Suite *emit_calls_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, 21);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
-    tcase_add_loop_test(all, each_run_does_its_own_work, 0, 10);
+    tcase_add_loop_test(all, each_run_does_its_own_work, 0, 11);
     tcase_add_test(all, kernels_need_their_barriers);
     tcase_add_test(all, other_places_are_found);
     tcase_add_loop_test(all, tiles_need_their_packs, 0, 2);

@@ -69,6 +69,7 @@ END_TEST
 /* A device that takes as long as it likes. */
 struct device {
     struct settings fastest;   /* this takes least */
+    int64_t fastest_ns;        /* so long; all others 2000 */
     const struct settings *no; /* these can't be run; NULL: all can */
     enum status status;        /* how all end, if not well */
     int settings, runs;
@@ -89,9 +90,7 @@ static enum status measure(void *context, const struct settings *settings, uint3
     if (runs > device->most)
         device->most = runs;
     device->runs += (int)runs;
-    *median_ns = finalists_are_alike(settings, &device->fastest)
-                     ? 1000
-                     : 2000 + (int64_t)settings->tiles;
+    *median_ns = finalists_are_alike(settings, &device->fastest) ? device->fastest_ns : 2000;
     return STATUS_OK;
 }
 
@@ -111,6 +110,7 @@ START_TEST(the_fastest_is_taken)
     struct tried tried;
     for (int i = 0; i < tuned.finalists.count + 2; i++) {
         struct device device = {
+            .fastest_ns = 1000,
             .fastest = i < tuned.finalists.count    ? tuned.finalists.all[i].settings
                        : i == tuned.finalists.count ? chosen
                                                     : settings_of("scale", 1 << 24, 1800)};
@@ -118,12 +118,30 @@ START_TEST(the_fastest_is_taken)
         ck_assert_int_eq(try_all(&tuned, &chosen, &device, &tried, &error), STATUS_OK);
         ck_assert(finalists_are_alike(&tried.settings, &device.fastest));
         ck_assert_int_eq(tried.time_ns, 1000);
-        ck_assert_int_eq(tried.chosen_ns, itself ? 1000 : 2000 + (int64_t)chosen.tiles);
+        ck_assert_int_eq(tried.chosen_ns, itself ? 1000 : 2000);
         ck_assert_int_ge(tried.count, tuned.finalists.count);
         ck_assert_int_le(tried.count, tuned.finalists.count + 2);
         ck_assert_int_eq(tried.count, device.settings);
+        ck_assert_int_le(device.runs, 14 * 3 + 5 * 3 * 5);
         ck_assert_uint_gt(device.most, device.fewest); /* the last ones run more often */
     }
+}
+END_TEST
+
+/* The choice stays where another is hardly faster. */
+START_TEST(the_choice_stays)
+{
+    struct settings chosen = settings_of("scale", 1 << 24, 1800);
+    const struct tuned tuned = tune_all(&chosen);
+    struct device device = {.fastest_ns = 1985};
+    struct error error = {0};
+    struct tried tried;
+    device.fastest = tuned.finalists.all[tuned.finalists.count - 1].settings;
+    ck_assert(!finalists_are_alike(&device.fastest, &chosen));
+    ck_assert_int_eq(try_all(&tuned, &chosen, &device, &tried, &error), STATUS_OK);
+    ck_assert(finalists_are_alike(&tried.settings, &chosen));
+    ck_assert_int_eq(tried.time_ns, 2000);
+    ck_assert_int_eq(tried.chosen_ns, 2000);
 }
 END_TEST
 
@@ -139,7 +157,7 @@ START_TEST(what_cannot_be_run_is_left_out)
     ck_assert_int_eq(try_all(&tuned, &chosen, &device, &tried, &error), STATUS_OK);
     ck_assert_int_eq(tried.chosen_ns, 0);
     ck_assert(!finalists_are_alike(&tried.settings, &chosen));
-    ck_assert_int_gt(tried.time_ns, 1000);
+    ck_assert_int_eq(tried.time_ns, 2000);
     ck_assert_int_eq(try_all(&tuned, &chosen, &failing, &tried, &error), STATUS_FAILED);
     ck_assert_str_eq(error.text, "the device says why");
     ck_assert_int_eq(try_all(&tuned, &chosen, &without, &tried, &error), STATUS_OK);
@@ -154,6 +172,7 @@ TCase *tune_try_case(void)
     tcase_add_loop_test(one, finalists_are_nearly_as_good, 0, 4);
     tcase_add_test(one, many_tiles_have_no_finalists);
     tcase_add_test(one, the_fastest_is_taken);
+    tcase_add_test(one, the_choice_stays);
     tcase_add_test(one, what_cannot_be_run_is_left_out);
     return one;
 }

@@ -125,14 +125,24 @@ static enum status measure(void *context, const struct settings *settings, uint3
     const enum status status = beside_run(context, &beside, error);
     arrays_free(&beside.arrays);
     *median = beside.median_ns;
-    return status;
+    /* What could not be prepared needs more than the device has, which others may not. */
+    if (status == STATUS_FAILED && !beside.ran)
+        error->status = STATUS_USAGE;
+    return status == STATUS_OK ? STATUS_OK : error->status;
 }
 
-/* Notes "of 12 settings run on the device these were the fastest: tiles=32 streams=4
- * order=depth layout=tile issue=streams, 1.86 ms; what was chosen took 2.06 ms". */
+/* Notes "of 12 settings run on the device the fastest are taken: tiles=32 streams=4 order=depth
+ * layout=tile issue=streams, 1.86 ms; those that the simulator chose took 2.07 ms". */
 static void note_tried(const struct job *job, const struct tried *tried, bool changed)
 {
-    char text[CHOICE_TEXT] = "", fastest[UNITS_TEXT], chosen[UNITS_TEXT] = "no run";
+    char text[CHOICE_TEXT] = "", fastest[UNITS_TEXT], chosen[UNITS_TEXT];
+    units_time(tried->time_ns, fastest);
+    if (!changed) {
+        note_print(job->options->quiet,
+                   "of %d settings run on the device none was clearly faster than these: %s",
+                   tried->count, fastest);
+        return;
+    }
     add_chosen_number(text, "tiles", tried->settings.tiles);
     add_chosen_number(text, "streams", tried->settings.streams);
     add_chosen(text, "order", order_names[tried->settings.order]);
@@ -142,19 +152,19 @@ static void note_tried(const struct job *job, const struct tried *tried, bool ch
         add_chosen(text, "memory", memory_names[tried->settings.memory]);
     if (tried->settings.pack)
         add_chosen(text, "pack", "yes");
-    units_time(tried->time_ns, fastest);
-    if (tried->chosen_ns > 0)
-        units_time(tried->chosen_ns, chosen);
-    if (changed)
+    if (tried->settings.batch > 0)
+        add_chosen_number(text, "batch", tried->settings.batch);
+    if (tried->chosen_ns == 0)
+        note_print(
+            job->options->quiet,
+            "of %d settings run on the device the fastest are taken: %s, %s; it can't run "
+            "those that the simulator chose",
+            tried->count, text, fastest);
+    else
         note_print(job->options->quiet,
                    "of %d settings run on the device the fastest are taken: %s, %s; those that "
                    "the simulator chose took %s",
-                   tried->count, text, fastest, chosen);
-    else
-        note_print(job->options->quiet,
-                   "of %d settings run on the device these are the "
-                   "fastest, too: %s",
-                   tried->count, fastest);
+                   tried->count, text, fastest, units_time(tried->chosen_ns, chosen));
 }
 
 enum status choice_try(struct job *job, bool *changed, struct error *error)

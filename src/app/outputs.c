@@ -85,8 +85,9 @@ enum status outputs_write_program(const struct options *options, struct outputs 
         return status;
     status = output_file_commit(&outputs->program, error);
     if (status == STATUS_OK)
-        note_print(options->quiet, "%.200s: nvcc %s-O3%s%s compiles it", options->emit,
+        note_print(options->quiet, "%.200s: nvcc %s-O3%s%s%s compiles it", options->emit,
                    is_cuda_source(options->emit) ? "" : "-x cu ",
+                   plan->packs ? " -Xcompiler -fopenmp" : "",
                    has_own_kernel(plan) ? " -ldl" : "",
                    plan->chain[0]->resident_count != NULL ? " -lcublas" : "");
     return status;

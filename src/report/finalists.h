@@ -31,8 +31,8 @@ void finalists_add_all(struct finalists *finalists, const struct finalists *othe
 /* Leaves out those that take longer than that. */
 void finalists_keep(struct finalists *finalists, int64_t most_ns);
 
-/* Runs settings on a device, `runs` times once they are warm, and sets *median_ns. STATUS_USAGE
- * where the device can't run them. */
+/* Runs settings on a device, with arrays of their own, `runs` times once they are warm, and
+ * sets *median_ns. STATUS_USAGE where the device can't run them, for want of memory, too. */
 typedef enum status finalists_measure(void *context, const struct settings *settings,
                                       uint32_t runs, int64_t *median_ns, struct error *error);
 
@@ -45,7 +45,8 @@ struct tried {
 };
 
 /* Measures the finalists, `chosen`, the simulator's choice, and `usual`, what would be without
- * a choice: each with few runs, then the fastest, and the choice, with more. The simulator
+ * a choice: each with few runs, then the fastest, and the choice, with more. The choice stays
+ * unless another is faster by a hundredth. The simulator
  * doesn't know all that a host does to copies; where it finds settings alike, the device may
  * tell them apart. Sets *tried on STATUS_OK. */
 enum status finalists_try(const struct finalists *finalists, const struct settings *chosen,

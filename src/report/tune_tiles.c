@@ -45,7 +45,7 @@ struct tuner {
     struct settings settings;     /* its first tiles, with the tiles and streams of the trial */
     const struct machine *machine;
     uint32_t given_tiles, given_streams; /* 0: to be chosen */
-    uint32_t tiles_most;
+    uint32_t tiles_least, tiles_most;
     uint64_t ops_most;
     struct trial trials[TRIALS_MAX];
     uint32_t count;
@@ -196,7 +196,9 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
     if (tuner->given_tiles > 0)
         trial.tiles = tuner->given_tiles;
     else
-        trial.tiles = settings_tiles_near(&tuner->settings, trial.tiles);
+        trial.tiles = settings_tiles_near(
+            &tuner->settings, /* each of several devices needs one */
+            trial.tiles < tuner->tiles_least ? tuner->tiles_least : trial.tiles);
     if (tuner->given_streams > 0)
         trial.streams = tuner->given_streams;
     else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
@@ -339,6 +341,8 @@ static uint32_t tiles_most(const struct settings *settings)
     const uint32_t tried = tune_tiles_most(settings);
     if (settings->tiles > 0)
         return settings->tiles;
+    if (most < settings_devices(settings))
+        return settings_devices(settings);
     return most < 1 ? 1 : most > tried ? tried : (uint32_t)most;
 }
 
@@ -369,6 +373,7 @@ enum status tune_tiles(struct settings *settings, const struct machine *machine,
                           .best = {1, 1, TIME_NONE}};
     tuner.given_tiles = tuner.settings.tiles;
     tuner.given_streams = tuner.settings.streams;
+    tuner.tiles_least = settings_devices(settings);
     tuner.tiles_most = tiles_most(&tuner.settings);
     tuner.ops_most = ops_most(&tuner.settings, part);
     search(&tuner);

@@ -220,6 +220,8 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
             snprintf(why + strlen(why), sizeof why - strlen(why), "%s the host, which %s",
                      why[0] != '\0' ? ", and for" : "for",
                      emit_unpacks(program) ? "unpacks it" : "packs into its slot again");
+        if (why[0] == '\0' && mistake_rows[program->settings->mistake].races)
+            snprintf(why, sizeof why, "the mistake: nothing waits for it");
     } else {
         snprintf(why, sizeof why, "%s", why_wait(program, item, stage));
     }

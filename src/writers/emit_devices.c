@@ -20,6 +20,14 @@ static bool named_numbers(const struct emit_program *program, int numbers[MACHIN
     return unlike;
 }
 
+void emit_first_device(FILE *out, const struct emit_program *program)
+{
+    int numbers[MACHINE_DEVICES_MAX];
+    if (named_numbers(program, numbers) && numbers[0] != 0)
+        emit_put(out, 4, "all that has no other device is on this one",
+                 "CHECK(cudaSetDevice(%d));", numbers[0]);
+}
+
 void emit_device_numbers(FILE *out, const struct emit_program *program)
 {
     int numbers[MACHINE_DEVICES_MAX];

@@ -36,6 +36,8 @@ static const char *ways_words(const struct emit_program *program)
         return "kernels work on the host's memory";
     if (emit_is_managed(program) && !program->plan->prefetches)
         return "kernels have pages of managed memory move to them";
+    if (program->plan->streams == 1 && program->settings->ways == 3)
+        return "3-way in a single stream: nothing overlaps";
     switch (program->settings->ways) {
     case 1:
         return "serial: nothing overlaps";
@@ -66,9 +68,19 @@ static void put_word(FILE *out, const char *text)
 
 /* Which options of a run are as usual: lines of names and values, each behind a newline. */
 struct usual {
+    const struct settings *settings; /* those of the command */
     FILE *out, *command;
     char *text;
 };
+
+static void put_chain(FILE *out, const struct settings *settings)
+{
+    for (int i = 0; i < settings->chain_length; i++) {
+        const struct kernel *kernel = settings->chain[i];
+        fprintf(out, "%s", i > 0 ? "," : "");
+        put_word(out, kernel->file != NULL ? kernel->file : kernel->name);
+    }
+}
 
 static void put_usual(void *context, const char *name, const char *value, enum value_kind kind)
 {
@@ -85,6 +97,10 @@ static void put_option(void *context, const char *name, const char *value, enum 
     if (value == NULL || strstr(usual->text, line) != NULL)
         return;
     fprintf(usual->command, " --%s=", name);
+    if (strcmp(name, "kernel") == 0) { /* a value is cut where paths make it too long */
+        put_chain(usual->command, usual->settings);
+        return;
+    }
     put_word(usual->command, kind != VALUE_BOOL           ? value
                              : strcmp(value, "true") == 0 ? "yes"
                                                           : "no");
@@ -95,7 +111,7 @@ static void put_option(void *context, const char *name, const char *value, enum 
 static bool put_options(FILE *command, const struct settings *settings)
 {
     struct settings defaults;
-    struct usual usual = {.command = command};
+    struct usual usual = {.settings = settings, .command = command};
     struct error error;
     size_t length;
     if (settings_set_defaults(&defaults, &error) != STATUS_OK ||
@@ -191,15 +207,16 @@ static void put_includes(FILE *out, const char *body)
 static const char *dealing_words(const struct emit_program *program, char text[DEALING])
 {
     const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
+    const char *items = emit_in_batches(program) ? "batches" : "tiles";
     if (emit_has_devices(program))
-        snprintf(text, DEALING, "tiles dealt over %" PRIu32 " devices%s", program->devices,
+        snprintf(text, DEALING, "%s dealt over %" PRIu32 " devices%s", items, program->devices,
                  by_stage ? ", on each a stream for each stage"
                  : deals  ? " and their streams"
                           : ", each with one stream");
     else
-        snprintf(text, DEALING, "%s",
+        snprintf(text, DEALING, "%s%s", by_stage || !deals ? "" : items,
                  by_stage ? "a stream for each stage"
-                 : deals  ? "tiles dealt to streams"
+                 : deals  ? " dealt to streams"
                           : "in one stream");
     return text;
 }

@@ -151,11 +151,9 @@ static void put_runs(FILE *out, const struct emit_program *program)
             emit_has_cpu(program)     ? "all bytes, the CPU's tiles' too"
             : emit_in_places(program) ? "as many bytes, together"
                                       : "the same bytes");
-    emit_put(out, 8,
-             emit_has_poison(program) ? "poison, as on the device" : "poison: no result",
-             "for (size_t i = 0; i < %s; i++) %s%s = %s;", values ? "TILES" : "N",
-             emit_buffer_name(program, BUFFER_HOST_OUT), values ? "[i]" : emit_element(program),
-             whole ? "0xA5A5A5A5u" : "NAN");
+    emit_put(out, 8, "no old result can pass", "for (size_t i = 0; i < %s; i++) %s%s = %s;",
+             values ? "TILES" : "N", emit_buffer_name(program, BUFFER_HOST_OUT),
+             values ? "[i]" : emit_element(program), whole ? "0xA5A5A5A5u" : "NAN");
     if (emit_scan(program) != NULL)
         emit_scan_poison(out, program);
     emit_managed_home(out, program);
@@ -169,6 +167,7 @@ void emit_main(FILE *out, const struct emit_program *program)
 {
     emit_clock(out, program);
     fprintf(out, "int main() {\n");
+    emit_first_device(out, program);
     if (emit_has_own(program))
         emit_own_opening(out, program);
     emit_places_drawn(out, program);

@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 
 struct emit_program;
+
 /* The batch whose step recorded an event, as seen from the one that waits. */
 enum emit_whose {
     EMIT_OWN,    /* the same batch */

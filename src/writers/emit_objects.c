@@ -67,6 +67,7 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     const bool values = emit_reduction(program) != NULL;
     const bool short_ones = !values && emit_inputs(program) == 1 && !emit_has_devices(program);
     const char *before = "    ";
+    bool any = false;
     char text[EXPRESSION];
     if (emit_is_stencil(program)) {
         emit_stencil_memory(out);
@@ -79,8 +80,9 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
         fprintf(out, "%sCHECK(cudaMalloc(&%s%s, %s));", before,
                 emit_buffer_name(program, device_arrays[i]), emit_of_device(program), bytes);
         before = strlen(bytes) < 20 && short_ones ? " " : "\n    ";
+        any = true;
     }
-    if (before[0] != ' ' || before[1] == '\0')
+    if (any)
         fprintf(out, "\n");
     if (values && emit_reduction(program)->file == NULL) {
         const char *slots = emit_slot_count(program);
@@ -97,13 +99,14 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
         fprintf(out, "    CHECK(cudaMalloc(&d_a, A * sizeof(double)));\n");
 }
 
-bool emit_has_poison(const struct emit_program *program)
+/* Returns what poisons the bytes of an array: NaN, or as an int a large number. `finite` finds
+ * no NaN in what it has not been given, as in most of its tiles: its inputs are zeros. */
+static const char *poison_of(const struct emit_program *program, enum buffer array)
 {
-    char text[EXPRESSION];
-    bool has = emit_is_stencil(program);
-    for (size_t i = 0; i < DEVICE_ARRAYS; i++)
-        has |= device_bytes(program, device_arrays[i], text) != NULL;
-    return has;
+    const struct kernel *last = emit_reduction(program);
+    const bool finds_nans = last != NULL && last->fold == KERNEL_FOLD_AND &&
+                            program->plan->chain[0]->in != DTYPE_I32;
+    return finds_nans && array != BUFFER_DEVICE_OUT ? "0" : "0xFF";
 }
 
 /* Arrays of one size have one line. */
@@ -114,6 +117,8 @@ void emit_object_poison(FILE *out, int indent, const struct emit_program *progra
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
     emit_pack_poison(out, program, packed_bytes(program, packed));
+    if (emit_is_product(program))
+        emit_put(out, indent, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
         const char *own = device_bytes(program, device_arrays[i], texts[i]);
         if (own == NULL)
@@ -132,11 +137,10 @@ void emit_object_poison(FILE *out, int indent, const struct emit_program *progra
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
         const char *own = device_bytes(program, device_arrays[i], texts[i]);
         if (own != NULL)
-            emit_put(out, indent, "", "CHECK(cudaMemset(%s%s, 0xFF, %s));",
-                     emit_buffer_name(program, device_arrays[i]), on, own);
+            emit_put(out, indent, "", "CHECK(cudaMemset(%s%s, %s, %s));",
+                     emit_buffer_name(program, device_arrays[i]), on,
+                     poison_of(program, device_arrays[i]), own);
     }
-    if (emit_is_product(program))
-        emit_put(out, indent, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
 }
 
 /* --- streams --- */
@@ -193,6 +197,10 @@ static void put_streams(FILE *out, const struct emit_program *program)
 {
     const bool single = program->plan->streams == program->devices;
     const char *on = emit_of_device(program);
+    if (program->legacy != EMIT_NO_LEGACY)
+        fprintf(out,
+                "    // a part of the mistake: such streams wait for the default stream, and "
+                "it for them\n");
     if (program->plan->priorities != NULL)
         put_priorities(out, program);
     else if (emit_deals_streams(program))

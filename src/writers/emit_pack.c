@@ -18,12 +18,18 @@ bool emit_unpacks(const struct emit_program *program)
 }
 
 /* Returns true if a batch is several pieces of the host's memory: tiles, or their rows. */
-static bool is_apart(const struct emit_program *program)
+static bool goes_in_pieces(const struct emit_program *program)
 {
     return emit_in_columns(program) || (emit_in_places(program) && emit_in_batches(program));
 }
 
 /* --- the functions --- */
+
+static void put_piece_size(FILE *out, const struct emit_program *program)
+{
+    emit_put(out, 4, "what a core takes at a time", "const size_t PIECE = %zu;",
+             PIECE / dtype_bytes(program->plan->chain[0]->in));
+}
 
 /* Writes a function that copies a batch's tiles, or their rows, one way. */
 static void put_pieces(FILE *out, const struct emit_program *program, bool inwards)
@@ -31,9 +37,10 @@ static void put_pieces(FILE *out, const struct emit_program *program, bool inwar
     const char *type = emit_type(program->plan->chain[0]->in);
     const bool columns = emit_in_columns(program);
     char host[EMIT_TEXT], packed[EMIT_TEXT];
-    snprintf(host, sizeof host, "%s%s", inwards ? "from" : "to",
-             columns ? "[row][first + i]" : "[place[first + i]]");
-    snprintf(packed, sizeof packed, columns ? "%s + (i * ROWS + row) * WIDTH" : "%s + i * TILE",
+    snprintf(host, sizeof host, columns ? "%s[row][first + i]" : "%s[place[first + i]] + at",
+             inwards ? "from" : "to");
+    snprintf(packed, sizeof packed,
+             columns ? "%s + (i * ROWS + row) * WIDTH" : "%s + i * TILE + at",
              inwards ? "to" : "from");
     if (inwards)
         emit_put(out, 0, NULL,
@@ -43,12 +50,17 @@ static void put_pieces(FILE *out, const struct emit_program *program, bool inwar
         emit_put(out, 0, NULL,
                  "static void unpack(%s (*to)%s, const %s *from, size_t first, size_t tiles) {",
                  type, emit_host_row(program), type);
-    fprintf(out, "#pragma omp parallel for%s\n", columns ? " collapse(2)" : "");
+    if (!columns)
+        put_piece_size(out, program);
+    fprintf(out, "#pragma omp parallel for collapse(2)\n");
     emit_put(out, 4, NULL, "for (size_t i = 0; i < tiles; i++)");
-    if (columns)
-        emit_put(out, 8, NULL, "for (size_t row = 0; row < ROWS; row++)");
-    emit_put(out, columns ? 12 : 8, NULL, "memcpy(%s, %s, %s);", inwards ? packed : host,
-             inwards ? host : packed, columns ? "ROW" : "BYTES");
+    emit_put(out, 8, NULL,
+             columns ? "for (size_t row = 0; row < ROWS; row++)"
+                     : "for (size_t at = 0; at < TILE; at += PIECE)");
+    emit_put(out, 12, NULL, "memcpy(%s, %s,%s", inwards ? packed : host,
+             inwards ? host : packed, columns ? " ROW);" : "");
+    if (!columns)
+        emit_put(out, 19, NULL, "std::min(PIECE, TILE - at) * sizeof(%s));", type);
     fprintf(out, "}\n\n");
 }
 
@@ -58,8 +70,7 @@ static void put_piece(FILE *out, const struct emit_program *program)
     const char *type = emit_type(program->plan->chain[0]->in);
     emit_put(out, 0, NULL, "static void copy_on_host(%s *to, const %s *from, size_t count) {",
              type, type);
-    emit_put(out, 4, "what a core takes at a time", "const size_t PIECE = %zu;",
-             PIECE / dtype_bytes(program->plan->chain[0]->in));
+    put_piece_size(out, program);
     fprintf(out, "#pragma omp parallel for\n"
                  "    for (size_t at = 0; at < count; at += PIECE)\n");
     emit_put(out, 8, NULL,
@@ -74,7 +85,7 @@ void emit_pack_functions(FILE *out, const struct emit_program *program)
     fprintf(out,
             "// The CPU's cores share in this, with -fopenmp. Meanwhile what was issued before "
             "goes on.\n");
-    if (!is_apart(program)) {
+    if (!goes_in_pieces(program)) {
         put_piece(out, program);
         return;
     }
@@ -132,7 +143,7 @@ void emit_pack_poison(FILE *out, const struct emit_program *program, const char 
     for (int i = 0; i < ARRAYS && emit_packs(program); i++) {
         if (has_array(program, arrays[i].buffer))
             emit_put(out, 8, i == 0 ? "what the run before has packed is gone" : NULL,
-                     "memset(%s, 0xff, %s);", arrays[i].name, bytes);
+                     "memset(%s, 0xFF, %s);", arrays[i].name, bytes);
     }
 }
 
@@ -145,7 +156,7 @@ static void put_move(FILE *out, int indent, const struct emit_program *program,
     const bool inwards = host != BUFFER_HOST_OUT;
     char at[EMIT_TEXT], slot[EMIT_TEXT];
     emit_address(program, packed, false, slot);
-    if (is_apart(program)) {
+    if (goes_in_pieces(program)) {
         const char *array = emit_buffer_name(program, host);
         emit_put(out, indent, NULL, "%s(%s, %s, %s%s, %s);", inwards ? "pack" : "unpack",
                  inwards ? slot : array, inwards ? array : slot, emit_index_name(program),
@@ -181,7 +192,7 @@ void emit_put_take_back(FILE *out, int indent, const struct emit_program *progra
 void emit_put_rest(FILE *out, const struct emit_program *program)
 {
     const char *index = emit_index_name(program), *slots = emit_slot_count(program);
-    const char *all = emit_in_batches(program) ? "BATCHES" : "TILES";
+    const char *all = emit_batches_name(program);
     if (!emit_packs(program))
         return;
     char first[EMIT_TEXT] = "0";

@@ -400,6 +400,7 @@ void emit_pack_functions(FILE *out, const struct emit_program *program);
 void emit_put_pack(FILE *out, int indent, const struct emit_program *program);
 void emit_put_take_back(FILE *out, int indent, const struct emit_program *program);
 void emit_put_rest(FILE *out, const struct emit_program *program);
+
 /* --- emit_when.c --- */
 
 /* Writes which batches have an item as a condition; nothing where all have it. */
@@ -444,6 +445,9 @@ enum status emit_check_loops(const struct emit_program *program, struct error *e
 void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
                        const char *why);
 
+/* Writes, in main(), that all begins on the first device that the settings name. */
+void emit_first_device(FILE *out, const struct emit_program *program);
+
 /* Write the numbers of the devices where CUDA counts them otherwise; the function that makes
  * what a device has, where there are several; what main() does for that; and now_ms(). */
 void emit_device_numbers(FILE *out, const struct emit_program *program);
@@ -456,14 +460,8 @@ void emit_poison(FILE *out, const struct emit_program *program);
 
 /* --- emit_bare.c --- */
 
-/* Write, in main(), the memory that bare copies need, and the copies. */
-void emit_bare_memory(FILE *out, const struct emit_program *program);
-void emit_bare_copies(FILE *out, const struct emit_program *program);
-
-/* --- emit_main.c --- */
-
-/* Write the bytes of a piece as a constant, of several devices; the memory of the bare copies;
- * and these. */
+/* Write the bytes of a piece as a constant, of several devices; and, in main(), the memory that
+ * bare copies need, and the copies. */
 void emit_bare_constants(FILE *out, const struct emit_program *program);
 void emit_bare_memory(FILE *out, const struct emit_program *program);
 void emit_bare_copies(FILE *out, const struct emit_program *program);
@@ -474,9 +472,8 @@ void emit_bare_copies(FILE *out, const struct emit_program *program);
  * memory, streams and events. */
 void emit_device_objects(FILE *out, const struct emit_program *program);
 
-/* Returns true if a device has arrays that are taken once, and writes that what the run before
- * left in those of `device`, or packed, is no result of the next. */
-bool emit_has_poison(const struct emit_program *program);
+/* Writes that what the run before left in the arrays of `device`, or packed, is no result of
+ * the next. */
 void emit_object_poison(FILE *out, int indent, const struct emit_program *program);
 
 /* --- emit_main.c --- */

@@ -35,27 +35,18 @@ static bool draws(const struct emit_program *program)
 
 /* --- the proof --- */
 
-/* Draws as the program does: DRAW below. */
-static void draw(uint64_t key, uint32_t tiles, uint32_t *place)
-{
-    for (uint32_t tile = 0; tile < tiles; tile++) {
-        const uint64_t other = (mix_at(key, tile) >> 32) * (tile + 1) >> 32;
-        place[tile] = place[other];
-        place[other] = tile;
-    }
-}
-
 enum status emit_check_places(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
     if (!emit_in_places(program) || !draws(program))
         return STATUS_OK; /* a table has the plan's own numbers */
-    uint32_t *drawn = malloc(plan->tiles * sizeof *drawn);
-    if (drawn == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");
-    draw(host_layout_key(program->settings->seed), plan->tiles, drawn);
-    const bool same = memcmp(drawn, plan->places, plan->tiles * sizeof *drawn) == 0;
-    free(drawn);
+    struct plan drawn = {.tiles = plan->tiles};
+    const enum status status = host_layout_draw(&drawn, program->settings->seed, error);
+    if (status != STATUS_OK)
+        return status;
+    const bool same =
+        memcmp(drawn.places, plan->places, plan->tiles * sizeof *drawn.places) == 0;
+    free(drawn.places);
     return same ? STATUS_OK
                 : error_set(error, STATUS_USAGE,
                             "--emit: places of tiles that are not drawn from --seed can't be "
@@ -180,9 +171,7 @@ void emit_places(FILE *out, const struct emit_program *program)
 {
     if (!emit_in_places(program))
         return;
-    fprintf(out,
-            "// Which place a tile has: neighbours lie apart, so that no two can be copied "
-            "as one.\n");
+    fprintf(out, "// Which place a tile has: drawn at random, with a gap behind each.\n");
     if (draws(program))
         fprintf(out, DRAW, host_layout_key(program->settings->seed));
     else

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 
-/* Returns `batches` of all devices, as many of each as `name` says, as the program has them. */
-static const char *of_all(const char *name, bool several, char text[EMIT_NAME])
+/* Returns how many batches there are of all devices where each has as many as `name` says; one
+ * where that is not `many`. */
+static const char *of_all(const char *name, bool many, char text[EMIT_NAME])
 {
-    snprintf(text, EMIT_NAME, several ? "DEVICES * %s" : "DEVICES", name);
+    snprintf(text, EMIT_NAME, many ? "DEVICES * %s" : "DEVICES", name);
     return text;
 }
 
@@ -52,6 +53,12 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
     const uint32_t batches = program->batches, slots = program->slots;
     const bool shares = emit_shares_slots(program);
     const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
+    /* A condition that follows from the slots is written by them, also where it comes to one
+     * batch: it stays right when somebody changes how many tiles there are. */
+    const bool by_slots = (shares || slots == 1) && item->whose != EMIT_LAST;
+    const bool from_slots = by_slots && item->from > 0 && item->from == slots;
+    const bool to_slots = by_slots && item->to < batches && item->to + slots == batches;
+    const bool single = item->to == item->from + 1 && !from_slots && !to_slots;
     int length = 0;
     text[0] = '\0';
     if (item->from == 0 && item->to == batches)
@@ -75,22 +82,22 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
         return;
     }
-    if (item->to == item->from + 1 && item->to == batches && item->from > 0) {
+    if (single && item->to == batches && item->from > 0) {
         snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
         return;
     }
-    if (item->to == item->from + 1 && !(item->from == slots && item->to == batches)) {
+    if (single) {
         snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
         return;
     }
-    if (item->from > 0 && item->from == slots && (shares || slots == 1))
+    if (from_slots)
         length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
     else if (item->from > 0)
         length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
     if (item->to == batches)
         return;
     const char *and = length > 0 ? " && " : "";
-    if (item->to + slots == batches && (shares || slots == 1))
+    if (to_slots)
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
                  slots_name, all);
     else if (emit_deals_streams(program) && item->to == program->streams)

@@ -225,6 +225,14 @@ done
 # shellcheck disable=SC2086 # several words
 fails -d cuda:1 $usual --memory=managed --prefetch
 
+# --- what is chosen is tried, and a program is for the device that was named --------------------------
+run FAKE_DEVICES=3 -- -d cuda:2 -n 64k --intensity=1 --runs=1 --gantt=none --machine=h200 --tiles=auto --streams=auto
+{ [ "$code" -eq 0 ] && grep -q 'note: of [0-9]* settings run on the device' err; } || fault "nothing was tried"
+for device in cuda:2 cuda:2,1; do
+    run FAKE_DEVICES=3 -- -q -d $device -n 64k --emit=-
+    { [ "$code" -eq 0 ] && grep -A 1 'int main() {' out | grep -q 'cudaSetDevice(2)'; } || fault "--emit: $device:"
+done
+
 # --- ranks, each with a device --------------------------------------------------------------------------
 # ranks N VARIABLES... -- ARGUMENTS...: as run, but with ranks.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
