@@ -31,15 +31,6 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
 static size_t count_hazards(const struct plan *plan)
 {
     struct hazard hazards[8];
@@ -64,7 +55,7 @@ START_TEST(test_plans)
     uint64_t random = 20;
     for (int i = 0; i < 400; i++) {
         const struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         const uint32_t takes = count_deeds(&plan, ALLOC_TAKE);
         const uint32_t buffers = 1 + (plan.buffer_bytes[BUFFER_DEVICE_IN1] > 0) +
                                  (plan.buffer_bytes[BUFFER_DEVICE_OUT] > 0);
@@ -107,7 +98,7 @@ START_TEST(test_faults)
     settings.elements = 12000;
     settings.streams = 3;
     settings.alloc = ALLOC_ASYNC;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     struct op *take = deed_of(&plan, ALLOC_TAKE, 4), *give = deed_of(&plan, ALLOC_GIVE, 4);
     take->alloc.deed = ALLOC_GIVE;
     must_refuse(&plan, "gives back memory that is not taken");
@@ -143,7 +134,7 @@ START_TEST(test_a_give_too_early_is_a_hazard)
     settings.elements = 12000;
     settings.streams = 3;
     settings.alloc = ALLOC_POOL;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_uint_eq(count_hazards(&plan), 0);
     struct op *give = deed_of(&plan, ALLOC_GIVE, 3);
     give->alloc.stream = (give->alloc.stream + 1) % plan.streams;

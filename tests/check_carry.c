@@ -40,15 +40,6 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
 /* --- what a callback does --- */
 
 START_TEST(test_feed)
@@ -141,7 +132,7 @@ START_TEST(test_plans)
     for (int i = 0; i < test_cases(300); i++) {
         struct settings settings = random_settings(&random);
         settings.memory = i % 3 == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         struct error error = {0};
         uint32_t scans = 0, feeds = 0, syncs = 0;
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
@@ -189,7 +180,7 @@ START_TEST(test_a_dropped_wait_is_a_hazard)
         settings.tiles = 8;
         settings.carry = CARRY_CALLBACK;
         settings.order = tile % 2 ? ORDER_BREADTH : ORDER_DEPTH;
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         struct error error = {0};
         char first[64], second[64];
         drop_wait(&plan, find_wait(&plan, tile));

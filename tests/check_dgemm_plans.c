@@ -13,9 +13,9 @@
 #include "run/verify.h"
 #include "sim_cases.h"
 #include "suites.h"
+#include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -39,15 +39,6 @@ static struct settings random_settings(uint64_t *random)
     if (settings.ways == 4)
         settings.cpu_share = test_random_below(random, 11) / 10.0;
     return settings;
-}
-
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
 }
 
 static size_t find_hazards(const struct plan *plan, struct hazard *hazard)
@@ -126,7 +117,7 @@ START_TEST(test_generated_plans)
     uint64_t random = 1977;
     for (int i = 0; i < test_cases(2000); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         struct hazard hazard;
         ck_assert_uint_eq(find_hazards(&plan, &hazard), 0);
         assert_one_upload(&plan);
@@ -143,7 +134,7 @@ START_TEST(test_every_wait_is_needed)
     int waits = 0, for_a = 0;
     for (int i = 0; i < test_cases(400); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         for (uint32_t w = 0; w < plan.op_count; w++) {
             struct hazard hazard;
             if (plan.ops[w].kind != OP_WAIT)
@@ -165,42 +156,25 @@ END_TEST
 
 /* --- programs of --emit --- */
 
-static enum status emit(const struct plan *plan, const struct settings *settings)
-{
-    struct error error = {0};
-    FILE *out = fopen("/dev/null", "w");
-    const enum status status = write_program(out, plan, settings, &error);
-    fclose(out);
-    return status;
-}
-
 START_TEST(test_plans_are_programs)
 {
     uint64_t random = 23;
     for (int i = 0; i < test_cases(300); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
-        ck_assert_int_eq(emit(&plan, &settings), plan.cpu_tiles > 0 ? STATUS_USAGE : STATUS_OK);
+        struct plan plan = test_built(&settings);
+        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"),
+                         plan.cpu_tiles > 0 ? STATUS_USAGE : STATUS_OK);
         plan_free(&plan);
     }
 }
 END_TEST
 
-/* Returns the nth op of a kind. */
-static struct op *nth_op(struct plan *plan, enum op_kind kind, int nth)
-{
-    struct op *op = plan->ops;
-    while (op->kind != kind || nth-- > 0)
-        op++;
-    return op;
-}
-
 /* Makes one change to a plan: to A's copy, its event, who waits for that, or what kernels read.
  */
 static void change_plan(struct plan *plan, int change)
 {
-    struct op *upload = &plan->ops[0], *wait = nth_op(plan, OP_WAIT, 1);
-    struct op *kernel = nth_op(plan, OP_KERNEL, 2);
+    struct op *upload = &plan->ops[0], *wait = test_nth_op(plan, OP_WAIT, 1);
+    struct op *kernel = test_nth_op(plan, OP_KERNEL, 2);
     switch (change) {
     case 0:
         upload->copy.device.offset += 8;
@@ -240,11 +214,11 @@ START_TEST(test_programs_are_of_their_plans)
     settings.elements = 10 * 12;
     settings.tiles = 6;
     settings.streams = 3;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_int_eq(plan.ops[1].kind, OP_RECORD);
-    ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
     change_plan(&plan, _i);
-    ck_assert_int_eq(emit(&plan, &settings), STATUS_USAGE);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
     plan_free(&plan);
 }
 END_TEST
@@ -259,7 +233,7 @@ START_TEST(test_limit_counts_the_resident_input)
     settings.elements = 100 * 8;
     settings.tiles = 8;
     machine.flops_per_s = 1e15;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     /* One byte per ns: A, then a column of B and one of C, and so on. */
     const int64_t a = 8 * 100 * 50, in = 8 * 8 * (50 + 100);
     struct limit limit = limit_of(&machine, &plan);
@@ -274,7 +248,7 @@ START_TEST(test_no_run_is_below_its_limit)
     struct machine machine = test_machine();
     for (int i = 0; i < test_cases(300); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         ck_assert_int_ge(sim_span_ns(&machine, &plan), limit_of(&machine, &plan).ns);
         plan_free(&plan);
     }

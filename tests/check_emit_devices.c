@@ -87,25 +87,6 @@ END_TEST
 
 /* --- plans --- */
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static enum status emit(const struct plan *plan, const struct settings *settings,
-                        const char *file)
-{
-    struct error error = {0};
-    FILE *out = fopen(file, "w");
-    const enum status status = write_program(out, plan, settings, &error);
-    fclose(out);
-    return status;
-}
-
 static struct settings settings_of(uint32_t devices, uint32_t tiles, uint32_t streams)
 {
     struct settings settings = test_settings("scale");
@@ -129,8 +110,8 @@ START_TEST(plans_are_programs)
         settings.ways = 1 + (int)test_random_below(&random, 3);
         settings.order = test_random_below(&random, 2) == 0 ? ORDER_DEPTH : ORDER_BREADTH;
         settings.layout = test_random_below(&random, 2) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
-        struct plan plan = build(&settings);
-        ck_assert_int_eq(emit(&plan, &settings, "/dev/null"), STATUS_OK);
+        struct plan plan = test_built(&settings);
+        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
         plan_free(&plan);
     }
 }
@@ -140,15 +121,15 @@ END_TEST
 START_TEST(numbers_are_kept)
 {
     struct settings settings = settings_of(2, 8, 2);
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     settings.device = "cuda:3,1";
-    ck_assert_int_eq(emit(&plan, &settings, "tiles.cu"), STATUS_OK);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "tiles.cu"), STATUS_OK);
     char *text = test_file_text("tiles.cu");
     assert_shown(text,
                  "const int NUMBERS[DEVICES] = {3, 1}; // |cudaSetDevice(NUMBERS[device])");
     free(text);
     settings.device = "cuda:0,1";
-    ck_assert_int_eq(emit(&plan, &settings, "tiles.cu"), STATUS_OK);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "tiles.cu"), STATUS_OK);
     text = test_file_text("tiles.cu");
     ck_assert_ptr_null(strstr(text, "NUMBERS"));
     free(text);
@@ -156,23 +137,14 @@ START_TEST(numbers_are_kept)
 }
 END_TEST
 
-/* Returns the nth op of a kind. */
-static struct op *nth_op(struct plan *plan, enum op_kind kind, int nth)
-{
-    struct op *op = plan->ops;
-    while (op->kind != kind || nth-- > 0)
-        op++;
-    return op;
-}
-
 enum { CHANGES = 6 };
 
 /* Makes one change to a plan: something is on another device. */
 static void change_plan(struct plan *plan, int change)
 {
     const uint32_t each = plan->streams / 2;
-    struct op *in = nth_op(plan, OP_H2D, 2), *other = nth_op(plan, OP_H2D, 3),
-              *kernel = nth_op(plan, OP_KERNEL, 2), *out = nth_op(plan, OP_D2H, 2);
+    struct op *in = test_nth_op(plan, OP_H2D, 2), *other = test_nth_op(plan, OP_H2D, 3),
+              *kernel = test_nth_op(plan, OP_KERNEL, 2), *out = test_nth_op(plan, OP_D2H, 2);
     switch (change) {
     case 0:
         in->stream += each;
@@ -184,13 +156,13 @@ static void change_plan(struct plan *plan, int change)
         kernel->stream += each;
         break;
     case 3:
-        kernel->kernel.ranges = nth_op(plan, OP_KERNEL, 3)->kernel.ranges;
+        kernel->kernel.ranges = test_nth_op(plan, OP_KERNEL, 3)->kernel.ranges;
         break;
     case 4:
         out->stream += each;
         break;
     default: /* a wait for what the other device has recorded */
-        nth_op(plan, OP_WAIT, 3)->event.event = nth_op(plan, OP_WAIT, 1)->event.event;
+        test_nth_op(plan, OP_WAIT, 3)->event.event = test_nth_op(plan, OP_WAIT, 1)->event.event;
         break;
     }
 }
@@ -199,10 +171,10 @@ START_TEST(other_devices_are_refused)
 {
     struct settings settings = settings_of(2, 16, 3);
     settings.layout = LAYOUT_STAGE;
-    struct plan plan = build(&settings);
-    ck_assert_int_eq(emit(&plan, &settings, "/dev/null"), STATUS_OK);
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
     change_plan(&plan, _i);
-    ck_assert_int_eq(emit(&plan, &settings, "/dev/null"), STATUS_USAGE);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
     plan_free(&plan);
 }
 END_TEST

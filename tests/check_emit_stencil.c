@@ -66,24 +66,6 @@ END_TEST
 
 /* --- plans --- */
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static enum status emit(const struct plan *plan, const struct settings *settings)
-{
-    struct error error = {0};
-    FILE *out = fopen("/dev/null", "w");
-    const enum status status = write_program(out, plan, settings, &error);
-    fclose(out);
-    return status;
-}
-
 static struct settings stencil_settings(uint32_t tiles, uint64_t columns, uint64_t rows)
 {
     struct settings settings = test_settings("stencil");
@@ -103,29 +85,20 @@ START_TEST(plans_are_programs)
                                                     1 + test_random_below(&random, 9));
         settings.halo = 1 + test_random_below(&random, 64);
         settings.steps = 1 + test_random_below(&random, 9);
-        struct plan plan = build(&settings);
-        ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+        struct plan plan = test_built(&settings);
+        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
         plan_free(&plan);
     }
 }
 END_TEST
-
-/* Returns the nth op of a kind. */
-static struct op *nth_op(struct plan *plan, enum op_kind kind, int nth)
-{
-    struct op *op = plan->ops;
-    while (op->kind != kind || nth-- > 0)
-        op++;
-    return op;
-}
 
 enum { CHANGES = 14 };
 
 /* Makes one change to a plan. */
 static void change_plan(struct plan *plan, int change)
 {
-    struct op *set = nth_op(plan, OP_MEMSET, 1), *in = nth_op(plan, OP_H2D, 2),
-              *step = nth_op(plan, OP_KERNEL, 1), *out = nth_op(plan, OP_D2H, 3);
+    struct op *set = test_nth_op(plan, OP_MEMSET, 1), *in = test_nth_op(plan, OP_H2D, 2),
+              *step = test_nth_op(plan, OP_KERNEL, 1), *out = test_nth_op(plan, OP_D2H, 3);
     const struct op kept = *in;
     switch (change) {
     case 0:
@@ -179,10 +152,10 @@ START_TEST(programs_are_of_their_plans)
     struct settings settings = stencil_settings(5, 12, 3);
     settings.halo = 2;
     settings.steps = 3;
-    struct plan plan = build(&settings);
-    ck_assert_int_eq(emit(&plan, &settings), STATUS_OK);
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
     change_plan(&plan, _i);
-    ck_assert_int_eq(emit(&plan, &settings), STATUS_USAGE);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
     plan_free(&plan);
 }
 END_TEST

@@ -12,15 +12,6 @@
 /* --- refused
  * ---------------------------------------------------------------------------------------- */
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
 static uint32_t find_op(const struct plan *plan, enum op_kind kind, int32_t tile)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {
@@ -65,11 +56,11 @@ static struct settings staged(void)
 START_TEST(test_dropped_wait)
 {
     struct settings settings = staged();
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     uint32_t copy = find_op(&plan, OP_H2D, 2), kernel = find_op(&plan, OP_KERNEL, 2);
     drop_wait(&plan, kernel - 1);
     assert_hazard(&plan, copy, kernel, "device.in0");
-    plan = build(&settings);
+    plan = test_built(&settings);
     kernel = find_op(&plan, OP_KERNEL, 4), copy = find_op(&plan, OP_D2H, 4);
     drop_wait(&plan, copy - 1);
     assert_hazard(&plan, kernel, copy, "device.out");
@@ -80,11 +71,11 @@ END_TEST
 START_TEST(test_slot_reused_too_early)
 {
     struct settings settings = staged();
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     uint32_t copy = find_op(&plan, OP_H2D, 5), kernel = find_op(&plan, OP_KERNEL, 2);
     drop_wait(&plan, copy - 1);
     assert_hazard(&plan, kernel, copy, "device.in0");
-    plan = build(&settings);
+    plan = test_built(&settings);
     copy = find_op(&plan, OP_D2H, 2), kernel = find_op(&plan, OP_KERNEL, 5);
     drop_wait(&plan, kernel - 1); /* for the slot; before it, for the copy in */
     assert_hazard(&plan, copy, kernel, "device.out");
@@ -94,12 +85,12 @@ END_TEST
 START_TEST(test_two_streams_on_one_buffer)
 {
     struct settings settings = test_settings("scale");
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     uint32_t first = find_op(&plan, OP_H2D, 0), second = find_op(&plan, OP_H2D, 1);
     ck_assert_uint_ne(plan.ops[first].stream, plan.ops[second].stream);
     plan.ops[second].copy.device.offset = plan.ops[first].copy.device.offset;
     assert_hazard(&plan, first, second, "device.in0");
-    plan = build(&settings);
+    plan = test_built(&settings);
     first = find_op(&plan, OP_D2H, 2), second = find_op(&plan, OP_D2H, 3);
     plan.ops[second].copy.host.offset = plan.ops[first].copy.host.offset + 8;
     assert_hazard(&plan, first, second, "host.out");
@@ -109,7 +100,7 @@ END_TEST
 START_TEST(test_a_plan_without_hazards_is_not_refused)
 {
     struct settings settings = staged();
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     struct error error = {0};
     struct hazard none, *hazards = &none;
     size_t count = 9;

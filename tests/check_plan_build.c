@@ -44,15 +44,6 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
 static size_t count_hazards(const struct plan *plan)
 {
     struct hazard hazards[4];
@@ -115,7 +106,7 @@ START_TEST(test_generated_plans_are_whole_and_free_of_hazards)
     uint64_t random = 4711;
     for (int i = 0; i < test_cases(3000); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         ck_assert_uint_eq(count_hazards(&plan), 0);
         assert_every_tile_once(&plan, settings.callbacks);
         uint32_t gpu_tiles = plan.tiles - plan.cpu_tiles;
@@ -136,7 +127,7 @@ START_TEST(test_every_wait_is_needed)
     for (int i = 0; i < test_cases(400); i++) {
         struct settings settings = random_settings(&random);
         settings.tiles = 1 + settings.tiles % 12;
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         for (uint32_t w = 0; w < plan.op_count; w++) {
             if (plan.ops[w].kind != OP_WAIT)
                 continue;
@@ -161,7 +152,7 @@ START_TEST(test_depth_first_goes_tile_by_tile)
 {
     struct settings settings = test_settings("scale,sum");
     settings.tiles = 6;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     int32_t tile = 0;
     for (uint32_t i = 0; i < plan.op_count; i++) {
         ck_assert_int_ge(plan.ops[i].tile, tile);
@@ -179,7 +170,7 @@ START_TEST(test_breadth_first_goes_stage_by_stage_in_waves)
     settings.tiles = 5;
     settings.streams = 3;
     settings.order = ORDER_BREADTH;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     char text[128] = "";
     for (uint32_t i = 0; i < plan.op_count; i++) {
         size_t used = strlen(text);
@@ -199,7 +190,7 @@ START_TEST(test_serial_is_one_stream_in_three_phases)
     settings.ways = 1;
     settings.streams = 1;
     settings.layout = LAYOUT_STAGE;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     enum op_kind reached = OP_H2D;
     ck_assert_uint_eq(plan.streams, 1);
     ck_assert_uint_eq(plan.events, 0);
@@ -220,7 +211,7 @@ START_TEST(test_two_way_copies_everything_in_first)
         settings.ways = 2;
         settings.tiles = 7;
         settings.layout = (enum layout)layout;
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         uint32_t last_in = 0, waited = 0;
         for (uint32_t i = 0; i < plan.op_count; i++)
             last_in = plan.ops[i].kind == OP_H2D ? i : last_in;
@@ -248,7 +239,7 @@ START_TEST(test_stage_layout_has_a_stream_per_stage)
     struct settings settings = test_settings("scale,scale");
     settings.layout = LAYOUT_STAGE;
     settings.tiles = 9;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_uint_eq(plan.streams, 3);
     ck_assert_uint_eq(plan.slots, 4);
     for (uint32_t i = 0; i < plan.op_count; i++) {
@@ -268,7 +259,7 @@ START_TEST(test_device_memory_does_not_grow_with_the_array)
     struct settings settings = test_settings("wave");
     settings.elements = UINT64_C(1) << 36;
     settings.tiles = 65536;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     /* There are four slots of two inputs and an output, each with room for a tile of 4 MiB. */
     ck_assert_uint_eq(plan_device_bytes(&plan), UINT64_C(4) * 3 * 4 << 20);
     ck_assert_uint_eq(plan_host_bytes(&plan), UINT64_C(3) * 4 << 36);
@@ -327,7 +318,7 @@ START_TEST(test_priorities_are_dealt_and_clamped)
     settings.priority_count = 2;
     settings.priorities[0] = 7;
     settings.priorities[1] = -9;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_int_eq(plan.priorities[0], 0);
     ck_assert_int_eq(plan.priorities[1], -5);
     ck_assert_int_eq(plan.priorities[2], 0);

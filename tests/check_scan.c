@@ -44,15 +44,6 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-static struct plan build(const struct settings *settings)
-{
-    struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
 static uint32_t find_kernel(const struct plan *plan, uint32_t link, int32_t tile)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {
@@ -107,7 +98,7 @@ START_TEST(test_plans_carry_from_tile_to_tile)
     uint64_t random = 20161;
     for (int i = 0; i < test_cases(1000); i++) {
         struct settings settings = random_settings(&random);
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         struct error error = {0};
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
         ck_assert_uint_eq(plan.buffer_bytes[BUFFER_DEVICE_CARRY],
@@ -125,26 +116,26 @@ START_TEST(test_waits_only_where_streams_differ)
 {
     struct settings settings = test_settings("scan");
     settings.tiles = 9;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_uint_eq(plan.events, 8);
     plan_free(&plan);
     settings.ways = 2; /* and the first tile's wait for all copies in covers the others' */
-    plan = build(&settings);
+    plan = test_built(&settings);
     ck_assert_uint_eq(plan.events, 8);
     plan_free(&plan);
     settings.ways = 3;
     settings.streams = 1;
-    plan = build(&settings);
+    plan = test_built(&settings);
     ck_assert_uint_eq(plan.events, 0);
     plan_free(&plan);
     settings = test_settings("scale");
     settings.layout = LAYOUT_STAGE;
-    plan = build(&settings);
+    plan = test_built(&settings);
     uint32_t events = plan.events;
     ck_assert_uint_eq(plan.buffer_bytes[BUFFER_DEVICE_CARRY], 0);
     plan_free(&plan);
     settings.chain[0] = table_row("scan");
-    plan = build(&settings);
+    plan = test_built(&settings);
     ck_assert_uint_eq(plan.events, events);
     plan_free(&plan);
 }
@@ -165,7 +156,7 @@ START_TEST(test_a_dropped_wait_is_a_hazard)
         struct settings settings = test_settings("scan");
         settings.tiles = 8;
         settings.order = tile % 2 ? ORDER_BREADTH : ORDER_DEPTH;
-        struct plan plan = build(&settings);
+        struct plan plan = test_built(&settings);
         struct error error = {0};
         char text[128];
         uint32_t kernel = find_kernel(&plan, 0, tile), before = find_kernel(&plan, 0, tile - 1);

@@ -1,5 +1,6 @@
 /* fixtures.c - see fixtures.h. */
 #include "fixtures.h"
+#include "plan/build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,23 @@ struct machine test_machine(void)
     for (int i = 0; i < MACHINE_ROW_SIZE_COUNT; i++)
         machine.row_h2d_share[i] = machine.row_d2h_share[i] = 1;
     return machine;
+}
+
+struct plan test_built(const struct settings *settings)
+{
+    struct machine machine = test_machine();
+    struct error error = {0};
+    struct plan plan;
+    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    return plan;
+}
+
+struct op *test_nth_op(struct plan *plan, enum op_kind kind, int nth)
+{
+    struct op *op = plan->ops;
+    while (op->kind != kind || nth-- > 0)
+        op++;
+    return op;
 }
 
 struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements)

@@ -29,6 +29,12 @@ int test_mistake(const char *name);
  * and memory is no bound; everything else costs nothing. */
 struct machine test_machine(void);
 
+/* Returns the plan of the settings on that machine, which is to have one. plan_free() it. */
+struct plan test_built(const struct settings *settings);
+
+/* Returns the nth op of a kind, from 0 on. There is one. */
+struct op *test_nth_op(struct plan *plan, enum op_kind kind, int nth);
+
 /* Builds a plan by hand. Each append asserts that it worked and returns the op's id. Copies
  * move `bytes` at the given offset of in0 (h2d) or out (d2h); kernels work on in0 -> out. */
 struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements);

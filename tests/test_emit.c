@@ -6,6 +6,7 @@
 #include "test_emit_back.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "writers/emit.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -80,6 +81,17 @@ void emit_check_lines(const char *text)
         ck_assert_msg(length <= COLUMNS && (length == 0 || at[length - 1] != ' '), "%.*s",
                       (int)length, at);
     }
+}
+
+enum status emit_plan(const struct plan *plan, const struct settings *settings,
+                      const char *file)
+{
+    struct error error = {0};
+    FILE *out = fopen(file, "w");
+    ck_assert_ptr_nonnull(out);
+    const enum status status = write_program(out, plan, settings, &error);
+    fclose(out);
+    return status;
 }
 
 void emit_write(const char *options)

@@ -3,6 +3,9 @@
 #ifndef PIPELINE_TESTS_TEST_EMIT_H
 #define PIPELINE_TESTS_TEST_EMIT_H
 
+#include "plan/plan.h"
+#include "plan/settings.h"
+
 #include <stdbool.h>
 
 enum { OPTIONS_TEXT = 256, SETTINGS_MAX = 512 };
@@ -18,6 +21,11 @@ bool emit_is_there(const char *options);
 
 /* No line is too long for a slide, and none ends in a blank. */
 void emit_check_lines(const char *text);
+
+/* Writes a plan, which may have been changed since the settings were made into it, as a
+ * program, and returns what write_program() does. */
+enum status emit_plan(const struct plan *plan, const struct settings *settings,
+                      const char *file);
 
 /* Emits the plan of `options` into tiles.cu, and has the program print that plan. */
 void emit_write(const char *options);
