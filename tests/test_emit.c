@@ -188,6 +188,17 @@ int emit_run_on_cpu(const char *options)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+int emit_run_edited(const char *options, const char *edit)
+{
+    char line[2 * OPTIONS_TEXT];
+    emit_write(options);
+    snprintf(line, sizeof line,
+             "cp tiles.cu right.cu && sed -i '%s' tiles.cu && ! cmp -s tiles.cu right.cu",
+             edit);
+    ck_assert_msg(system(line) == 0, "nothing is edited: %s", edit);
+    return emit_run_on_cpu(options);
+}
+
 /* --- its calls --- */
 
 static char calls[LINES_MAX][CALL_TEXT];

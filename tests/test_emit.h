@@ -39,6 +39,10 @@ void emit_precompile(void);
  * is tiles.jsonl. */
 int emit_run_on_cpu(const char *options);
 
+/* Emits the plan of `options`, edits the program by sed, which is to change it, and runs it.
+ * Returns its exit code. */
+int emit_run_edited(const char *options, const char *edit);
+
 /* Does all of that for `options`, and holds the calls, and what `pipeline view` makes of the
  * recording, against the plan. The command in the program's head must make the program again.
  */

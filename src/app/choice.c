@@ -125,7 +125,7 @@ static enum status measure(void *context, const struct settings *settings, uint3
     const enum status status = beside_run(context, &beside, error);
     arrays_free(&beside.arrays);
     *median = beside.median_ns;
-    /* What could not be prepared needs more than the device has, which others may not. */
+    /* Settings that could not be prepared need more than the device has; others may fit. */
     if (status == STATUS_FAILED && !beside.ran)
         error->status = STATUS_USAGE;
     return status == STATUS_OK ? STATUS_OK : error->status;

@@ -36,7 +36,7 @@ void finalists_keep(struct finalists *finalists, int64_t most_ns);
 typedef enum status finalists_measure(void *context, const struct settings *settings,
                                       uint32_t runs, int64_t *median_ns, struct error *error);
 
-/* What came out on the device. */
+/* The result of running settings on the device. */
 struct tried {
     struct settings settings; /* the fastest */
     int64_t time_ns;          /* its median */
