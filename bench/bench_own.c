@@ -307,7 +307,7 @@ static enum status open_auto(struct choosing *choosing, struct error *error)
         return status;
     reference_learn(&machine, &run->machine);
     reference_restrict(&machine, &run->machine, run->ops, run->backend);
-    status = tune_settings(&run->settings, &machine, &choosing->tuned, error);
+    status = tune_settings(&run->settings, &machine, NULL, &choosing->tuned, error);
     arguments_of(choosing, "", text);
     if (status == STATUS_OK && !choosing->simulated)
         status = describe(&usual, text, error);

@@ -79,7 +79,7 @@ static enum status choose(struct bench_run *run, enum tuned_way *chosen, struct 
     if (status != STATUS_OK)
         return status;
     reference_restrict(&machine, &run->machine, run->ops, run->backend);
-    status = tune_settings(&run->settings, &machine, &tuned, error);
+    status = tune_settings(&run->settings, &machine, NULL, &tuned, error);
     if (status == STATUS_OK)
         *chosen = tuned.way;
     return status;

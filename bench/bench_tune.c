@@ -112,7 +112,7 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
     for (int i = 0; i < bench->repeats && status == STATUS_OK; i++) {
         struct settings settings = run.settings;
         double began_s = core_s();
-        status = tune_settings(&settings, &run.machine, &tuned, error);
+        status = tune_settings(&settings, &run.machine, NULL, &tuned, error);
         series_add(&times, 1e3 * (core_s() - began_s));
     }
     if (status == STATUS_OK)

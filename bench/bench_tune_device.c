@@ -130,7 +130,7 @@ static enum status measure(struct bench *bench, const char *name, const char *ar
     if (status == STATUS_OK) {
         struct settings settings = run.settings;
         settings.tiles = settings.streams = 0;
-        status = tune_settings(&settings, &machine, &tuned, error);
+        status = tune_settings(&settings, &machine, NULL, &tuned, error);
     }
     if (status == STATUS_OK)
         status = run_all(bench, &run, &tuned, times_ms, error);

@@ -265,7 +265,7 @@ START_TEST(test_tuned_tiles_are_whole_columns)
     settings.inner = 64;
     settings.elements = 512 * 360;
     settings.tiles = settings.streams = 0;
-    ck_assert_msg(tune_settings(&settings, &machine, &tuned, &error) == STATUS_OK, "%s",
+    ck_assert_msg(tune_settings(&settings, &machine, NULL, &tuned, &error) == STATUS_OK, "%s",
                   error.text);
     ck_assert_uint_eq(360 % settings.tiles, 0);
     ck_assert_uint_gt(settings.tiles, 1);

@@ -180,12 +180,12 @@ START_TEST(test_tuning_heeds_the_launches)
     settings.elements = 1 << 22;
     settings.intensity = 2000;
     settings.tiles = settings.streams = 0;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_OK);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_OK);
     ck_assert_uint_ge(tuned.candidates, 5);
     ck_assert_uint_le(tuned.tiles, 32);
     settings.tiles = 100000;
     settings.streams = 0;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_OK);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_OK);
     ck_assert_uint_eq(settings.tiles, 100000);
     ck_assert_uint_ge(settings.streams, 1);
 }

@@ -356,7 +356,7 @@ START_TEST(test_auto_chooses_whole_rows)
     settings.columns = 3;
     settings.elements = 3 * 1000003 * 7; /* 1, 7, 1000003 or 7000021 tiles */
     settings.tiles = settings.streams = 0;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_OK);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_OK);
     ck_assert_uint_eq(settings.tiles, 7);
 }
 END_TEST

@@ -34,7 +34,7 @@ static struct tuned tune(struct settings *settings, const struct machine *machin
 {
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_msg(tune_settings(settings, machine, &tuned, &error) == STATUS_OK, "%s",
+    ck_assert_msg(tune_settings(settings, machine, NULL, &tuned, &error) == STATUS_OK, "%s",
                   error.text);
     ck_assert_uint_eq(tuned.tiles, settings->tiles);
     ck_assert_uint_eq(tuned.streams, settings->streams);
@@ -206,7 +206,7 @@ START_TEST(test_what_never_fits_is_refused)
     struct error error = {0};
     settings.ways = 2;
     machine.memory_bytes = UINT64_C(1) << 23;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_FAILED);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "device memory"));
     ck_assert_ptr_nonnull(strstr(error.text, "h200"));
     ck_assert_uint_eq(settings.tiles, 0);

@@ -24,7 +24,7 @@ static struct tuned choose(struct settings *settings, const struct machine *mach
 {
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_msg(tune_settings(settings, machine, &tuned, &error) == STATUS_OK, "%s",
+    ck_assert_msg(tune_settings(settings, machine, NULL, &tuned, &error) == STATUS_OK, "%s",
                   error.text);
     ck_assert_int_lt(settings->issue, ISSUE_AUTO);
     ck_assert(tuned.ways[tuned.way].simulated);
@@ -257,7 +257,7 @@ START_TEST(test_what_never_fits)
     struct error error = {0};
     machine.memory_bytes = 1 * MIB;
     settings.memory_given = true;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_FAILED);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "device memory"));
     ck_assert_int_eq(settings.issue, ISSUE_AUTO);
 }

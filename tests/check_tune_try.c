@@ -13,7 +13,7 @@ static struct tuned tune_all(struct settings *settings)
     settings->order = ORDER_AUTO;
     settings->layout = LAYOUT_AUTO;
     settings->issue = ISSUE_AUTO;
-    ck_assert_msg(tune_settings(settings, &machine, &tuned, &error) == STATUS_OK, "%s",
+    ck_assert_msg(tune_settings(settings, &machine, NULL, &tuned, &error) == STATUS_OK, "%s",
                   error.text);
     return tuned;
 }
@@ -61,7 +61,7 @@ START_TEST(many_tiles_have_no_finalists)
     struct error error = {0};
     settings.tiles = 4096;
     settings.streams = 0;
-    ck_assert_int_eq(tune_settings(&settings, &machine, &tuned, &error), STATUS_OK);
+    ck_assert_int_eq(tune_settings(&settings, &machine, NULL, &tuned, &error), STATUS_OK);
     ck_assert_int_eq(tuned.finalists.count, 0);
 }
 END_TEST

@@ -7,6 +7,7 @@
 #include "report/reference.h"
 #include "report/tune.h"
 #include "term/marks.h"
+#include "writers/emit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,6 +93,12 @@ static enum status set_usual(struct job *job, const struct settings *asked, stru
     return STATUS_OK;
 }
 
+/* A program is asked for: only plans are chosen that can be written as one. */
+static tune_accept *accepted_by(const struct job *job)
+{
+    return job->options->emit != NULL ? can_write_program : NULL;
+}
+
 enum status choice_make(struct job *job, struct error *error)
 {
     if (!settings_are_open(&job->settings))
@@ -103,7 +110,8 @@ enum status choice_make(struct job *job, struct error *error)
         return error_set(error, STATUS_NO_MEMORY, "no memory to choose settings");
     reference_learn(&machine, &job->machine);
     reference_restrict(&machine, &job->machine, job->ops, job->backend);
-    enum status status = tune_settings(&job->settings, &machine, job->tuned, error);
+    enum status status =
+        tune_settings(&job->settings, &machine, accepted_by(job), job->tuned, error);
     if (status == STATUS_OK) {
         note_tuned(job, &asked, job->tuned);
         status = set_usual(job, &asked, error);

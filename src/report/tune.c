@@ -41,6 +41,7 @@ struct way {
 
 struct chooser {
     const struct machine *machine;
+    tune_accept *accept;
     struct way ways[WAY_COUNT];
     int64_t best_ns; /* of the ways tried so far; INT64_MAX before the first */
     uint32_t candidates;
@@ -112,11 +113,12 @@ static enum status time_all(struct chooser *chooser, const struct settings *sett
     const struct settings half = tune_shorten(settings, most / batch / 2 * batch);
     uint64_t ops = 0;
     int64_t half_ns = 0;
-    enum status status = tune_simulate(&first, chooser->machine, time_ns, &ops, error);
+    enum status status =
+        tune_simulate(&first, chooser->machine, chooser->accept, time_ns, &ops, error);
     chooser->candidates++;
     if (status != STATUS_OK || first.tiles == settings->tiles)
         return status;
-    status = tune_simulate(&half, chooser->machine, &half_ns, &ops, error);
+    status = tune_simulate(&half, chooser->machine, chooser->accept, &half_ns, &ops, error);
     double further = (double)(settings->tiles - first.tiles) / (first.tiles - half.tiles);
     *time_ns += llround(further * (double)(*time_ns - half_ns));
     return status;
@@ -131,8 +133,8 @@ static enum status try_way(struct chooser *chooser, struct way *way, struct erro
     way->trial.time_ns = way->floor_ns;
     if (way->floor_ns > best_ns && way->floor_ns - best_ns > best_ns / TIES)
         return STATUS_OK;
-    enum status status =
-        tune_tiles(&way->settings, chooser->machine, WAY_COUNT, &tuned, &way->why);
+    enum status status = tune_tiles(&way->settings, chooser->machine, chooser->accept,
+                                    WAY_COUNT, &tuned, &way->why);
     if (status == STATUS_OK) {
         chooser->candidates += tuned.candidates;
         finalists_add_all(&chooser->finalists, &tuned.finalists);
@@ -190,9 +192,9 @@ static enum status refuse(const struct chooser *chooser, struct error *error)
 
 /* Does all of tune_settings() where issue is auto, but for the time that it takes. */
 static enum status choose_way(struct settings *settings, const struct machine *machine,
-                              struct tuned *tuned, struct error *error)
+                              tune_accept *accept, struct tuned *tuned, struct error *error)
 {
-    struct chooser chooser = {.machine = machine, .best_ns = INT64_MAX};
+    struct chooser chooser = {.machine = machine, .accept = accept, .best_ns = INT64_MAX};
     enum status status = STATUS_OK;
     for (int i = 0; i < WAY_COUNT; i++)
         begin_way(&chooser, settings, (enum tuned_way)i);
@@ -229,15 +231,15 @@ static int64_t host_now_ns(void)
 /* Chooses all but order and layout. A layout that is left open is one of the ways, where these
  * are open, too. */
 static enum status choose_rest(struct settings *settings, const struct machine *machine,
-                               struct tuned *tuned, struct error *error)
+                               tune_accept *accept, struct tuned *tuned, struct error *error)
 {
     if (settings->issue == ISSUE_AUTO)
-        return choose_way(settings, machine, tuned, error);
-    return tune_tiles(settings, machine, 1, tuned, error);
+        return choose_way(settings, machine, accept, tuned, error);
+    return tune_tiles(settings, machine, accept, 1, tuned, error);
 }
 
 enum status tune_settings(struct settings *settings, const struct machine *machine,
-                          struct tuned *tuned, struct error *error)
+                          tune_accept *accept, struct tuned *tuned, struct error *error)
 {
     const int64_t began_ns = host_now_ns();
     const struct settings asked = *settings;
@@ -257,7 +259,7 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
             tried.layout = i / (orders ? 2 : 1) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
         enum status status = orders || layouts ? settings_check(&tried, &why) : STATUS_OK;
         if (status == STATUS_OK)
-            status = choose_rest(&tried, machine, &trial, &why);
+            status = choose_rest(&tried, machine, accept, &trial, &why);
         if (status == STATUS_NO_MEMORY)
             return error_pass(error, &why);
         if (status != STATUS_OK) {

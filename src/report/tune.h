@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "machine/machine.h"
 #include "options/options.h"
+#include "plan/plan.h"
 #include "report/finalists.h"
 
 /* The ways to bring tiles to the device and back that --issue=auto chooses from, of ways that
@@ -51,12 +52,19 @@ struct tuned {
     struct finalists finalists;
 };
 
+/* Says whether a plan of the settings may be chosen: STATUS_OK, or STATUS_USAGE with why not.
+ */
+typedef enum status tune_accept(const struct plan *plan, const struct settings *settings,
+                                struct error *error);
+
 /* Chooses settings->tiles (up to 1024) and settings->streams (up to 32), each only where it is
  * 0 (auto), and order, layout and issue where these are auto, by simulating plans of `settings`
  * on `machine` without data. Among settings whose times are within a thousandth it takes depth
  * before breadth and tile before stage, the first of the ways above, then the one with the
  * fewest streams and then the fewest tiles; settings that do not fit the device's memory are
  * never taken.
+ *
+ * Of these only plans are taken that `accept` takes, which may be NULL: it takes any.
  *
  * With the issue it sets memory, layout and pack; memory only to mapped, layout only to stages,
  * and each only where it was not given. A way is left out that settings_check() refuses, of
@@ -66,6 +74,6 @@ struct tuned {
  * Sets all of it and *tuned on STATUS_OK. The choice is the same on every host. Where no plan
  * can be built or simulated, returns the status of the first. */
 enum status tune_settings(struct settings *settings, const struct machine *machine,
-                          struct tuned *tuned, struct error *error);
+                          tune_accept *accept, struct tuned *tuned, struct error *error);
 
 #endif

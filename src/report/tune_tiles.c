@@ -44,6 +44,7 @@ struct tuner {
     const struct settings *whole; /* the run's */
     struct settings settings;     /* its first tiles, with the tiles and streams of the trial */
     const struct machine *machine;
+    tune_accept *accept;
     uint32_t given_tiles, given_streams; /* 0: to be chosen */
     uint32_t tiles_least, tiles_most;
     uint64_t ops_most;
@@ -148,7 +149,8 @@ static uint64_t count_ops(const struct plan *plan)
 }
 
 enum status tune_simulate(const struct settings *settings, const struct machine *machine,
-                          int64_t *time_ns, uint64_t *ops, struct error *error)
+                          tune_accept *accept, int64_t *time_ns, uint64_t *ops,
+                          struct error *error)
 {
     struct plan plan;
     char text[UNITS_TEXT];
@@ -163,7 +165,9 @@ enum status tune_simulate(const struct settings *settings, const struct machine 
                            settings->tiles, settings->streams,
                            units_bytes(plan_device_bytes(&plan) / plan_gpus(&plan), text),
                            machine->name);
-    else
+    else if (accept != NULL)
+        status = accept(&plan, settings, error);
+    if (status == STATUS_OK)
         status = simulator_time(machine, 0, &plan, time_ns, error);
     plan_free(&plan);
     return status;
@@ -215,8 +219,8 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
         tuner->settings.batch = batch_of(tuner->whole, trial.streams);
     if (tune_floor_ns(&tuner->settings, tuner->machine) >= worth_ns)
         return;
-    enum status status = tune_simulate(&tuner->settings, tuner->machine, &trial.time_ns,
-                                       &tuner->ops, &tuner->error);
+    enum status status = tune_simulate(&tuner->settings, tuner->machine, tuner->accept,
+                                       &trial.time_ns, &tuner->ops, &tuner->error);
     tuner->starved |= status == STATUS_NO_MEMORY;
     if (status != STATUS_OK)
         trial.time_ns = TIME_NONE;
@@ -364,12 +368,14 @@ static void add_finalists(const struct tuner *tuner, const struct settings *sett
     }
 }
 
-enum status tune_tiles(struct settings *settings, const struct machine *machine, uint32_t part,
-                       struct tuned *tuned, struct error *error)
+enum status tune_tiles(struct settings *settings, const struct machine *machine,
+                       tune_accept *accept, uint32_t part, struct tuned *tuned,
+                       struct error *error)
 {
     struct tuner tuner = {.whole = settings,
                           .settings = tune_shorten(settings, tune_tiles_most(settings)),
                           .machine = machine,
+                          .accept = accept,
                           .best = {1, 1, TIME_NONE}};
     tuner.given_tiles = tuner.settings.tiles;
     tuner.given_streams = tuner.settings.streams;

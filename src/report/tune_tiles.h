@@ -8,8 +8,9 @@
 /* Chooses tiles and streams, each where it is 0, as tune_settings() does, but for the time that
  * this takes. Of the ops that may be simulated where a kernel has many launches, it takes a
  * `part`th. */
-enum status tune_tiles(struct settings *settings, const struct machine *machine, uint32_t part,
-                       struct tuned *tuned, struct error *error);
+enum status tune_tiles(struct settings *settings, const struct machine *machine,
+                       tune_accept *accept, uint32_t part, struct tuned *tuned,
+                       struct error *error);
 
 /* Returns the least time of settings with tiles and streams on a machine, without simulating:
  * the limit, or the time to fill and drain, or the host's. */
@@ -23,8 +24,10 @@ uint32_t tune_tiles_most(const struct settings *settings);
 struct settings tune_shorten(const struct settings *settings, uint32_t tiles);
 
 /* Builds the plan of the settings and simulates it. Adds the copies and other ops of the plan
- * to *ops. STATUS_FAILED where the machine's memory is too small. */
+ * to *ops. STATUS_FAILED where the machine's memory is too small; STATUS_USAGE where `accept`
+ * does not take the plan. */
 enum status tune_simulate(const struct settings *settings, const struct machine *machine,
-                          int64_t *time_ns, uint64_t *ops, struct error *error);
+                          tune_accept *accept, int64_t *time_ns, uint64_t *ops,
+                          struct error *error);
 
 #endif

@@ -326,22 +326,36 @@ static bool put_body(FILE *out, const struct emit_program *program)
     return whole && !ferror(out);
 }
 
+/* Finds the program of a plan. STATUS_USAGE where it has none. */
+static enum status find_program(struct emit_program *program, const struct plan *plan,
+                                const struct settings *settings, struct error *error)
+{
+    *program = (struct emit_program){.plan = plan,
+                                     .settings = settings,
+                                     .batches = plan_batches(plan),
+                                     .devices = plan_devices(plan),
+                                     .slots = plan->slots / plan_devices(plan),
+                                     .stage_count = (uint32_t)plan->chain_length + 2,
+                                     .even = plan->elements % plan->tiles == 0};
+    program->share = (program->batches + program->devices - 1) / program->devices;
+    enum status status = emit_check_plan(program, error);
+    if (status == STATUS_OK)
+        status = emit_find_loops(program, error);
+    return status == STATUS_OK ? emit_check_loops(program, error) : status;
+}
+
+enum status can_write_program(const struct plan *plan, const struct settings *settings,
+                              struct error *error)
+{
+    struct emit_program program;
+    return find_program(&program, plan, settings, error);
+}
+
 enum status write_program(FILE *out, const struct plan *plan, const struct settings *settings,
                           struct error *error)
 {
-    struct emit_program program = {.plan = plan,
-                                   .settings = settings,
-                                   .batches = plan_batches(plan),
-                                   .devices = plan_devices(plan),
-                                   .slots = plan->slots / plan_devices(plan),
-                                   .stage_count = (uint32_t)plan->chain_length + 2,
-                                   .even = plan->elements % plan->tiles == 0};
-    program.share = (program.batches + program.devices - 1) / program.devices;
-    enum status status = emit_check_plan(&program, error);
-    if (status == STATUS_OK)
-        status = emit_find_loops(&program, error);
-    if (status == STATUS_OK)
-        status = emit_check_loops(&program, error);
+    struct emit_program program;
+    const enum status status = find_program(&program, plan, settings, error);
     if (status != STATUS_OK)
         return status;
     char *body = NULL;

@@ -19,4 +19,9 @@
 enum status write_program(FILE *out, const struct plan *plan, const struct settings *settings,
                           struct error *error);
 
+/* Returns what write_program() does for the plan, but for want of memory, and writes nothing.
+ */
+enum status can_write_program(const struct plan *plan, const struct settings *settings,
+                              struct error *error);
+
 #endif

@@ -110,7 +110,7 @@ static void put_option(void *context, const char *name, const char *value, enum 
  * before it, and none in it that has no backslash. Returns false where memory ran out. */
 static bool put_options(FILE *command, const struct settings *settings)
 {
-    struct settings defaults;
+    struct settings defaults, shown = *settings;
     struct usual usual = {.settings = settings, .command = command};
     struct error error;
     size_t length;
@@ -121,8 +121,10 @@ static bool put_options(FILE *command, const struct settings *settings)
     settings_each_of(&defaults, (struct settings_shown){.several = true, .halo = true},
                      put_usual, &usual);
     const bool whole = fclose(usual.out) == 0;
+    shown.no_data = defaults.no_data; /* how pipeline runs it is no part of the program */
+    shown.profile = defaults.profile;
     if (whole)
-        settings_each(settings, put_option, &usual);
+        settings_each(&shown, put_option, &usual);
     free(usual.text);
     return whole;
 }
