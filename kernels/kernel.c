@@ -237,3 +237,21 @@ const char *kernel_needs_neighbours(const struct kernel *kernel)
         return "works on whole rows or columns of a matrix";
     return kernel->gathers ? "reads its elements at a distance" : NULL;
 }
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+uint32_t kernel_stride_step(uint32_t stride)
+{
+    uint32_t step = (uint32_t)(0.6180339887498949 * stride);
+    while (step > 1 && common_divisor(stride, step) != 1)
+        step--;
+    return step > 0 ? step : 1;
+}

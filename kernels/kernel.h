@@ -251,6 +251,11 @@ bool kernel_chain_scans(const struct kernel *const chain[], int length);
  * anywhere. */
 const char *kernel_needs_neighbours(const struct kernel *kernel);
 
+/* Returns how many columns further each pass of `stride-copy` is (kernels/stride.cu): a step
+ * that has no divisor in common with `stride`; 1 for strides 1 and 2. It is near the golden
+ * section, whose multiples are spread the most evenly and come near each other the latest. */
+uint32_t kernel_stride_step(uint32_t stride);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,31 +10,10 @@
  * whatever the stride and the tile.
  *
  * Neighbouring passes read the same sectors of memory. If they came one after the other, many
- * of these would still be in the cache: so each pass is stride_copy_step() columns further than
- * the last one, around the row's end. Neighbours are then so far apart in time that a tile a
- * few times as large as the cache is read from memory at every stride. */
+ * of these would still be in the cache: so each pass is kernel_stride_step() columns further
+ * than the last one, around the row's end. Neighbours are then so far apart in time that a tile
+ * a few times as large as the cache is read from memory at every stride. */
 #include "kernels/kernel_file.h"
-
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* Returns a step that has no divisor in common with `stride`; 1 for strides 1 and 2. It is near
- * the golden section, whose multiples are spread the most evenly and come near each other the
- * latest. */
-static uint32_t stride_copy_step(uint32_t stride)
-{
-    uint32_t step = (uint32_t)(0.6180339887498949 * stride);
-    while (step > 1 && common_divisor(stride, step) != 1)
-        step--;
-    return step > 0 ? step : 1;
-}
 
 #ifdef __cplusplus /* ---- the kernels and their launchers ---- */
 
@@ -113,7 +92,7 @@ static int stride_copy_launch(const struct kernel_args *args, void *stream)
     p.out = static_cast<float *>(args->out);
     p.count = args->count;
     p.stride = args->params.stride;
-    p.step = stride_copy_step(p.stride);
+    p.step = kernel_stride_step(p.stride);
     p.each = p.count / p.stride;
     p.whole = p.each * p.stride;
     return kernel_launch_grid(stride_copy_kernel, static_cast<unsigned>(blocks), KERNEL_THREADS,
@@ -133,7 +112,7 @@ static void stride_copy_host(const struct kernel_args *args)
     const float *in = args->in[0];
     float *out = args->out;
     const uint64_t stride = args->params.stride, each = args->count / stride;
-    const uint64_t whole = each * stride, step = stride_copy_step(args->params.stride);
+    const uint64_t whole = each * stride, step = kernel_stride_step(args->params.stride);
 #pragma omp parallel for schedule(static) if (host_is_parallel(args))
     for (uint64_t first = 0; first < args->count; first += PART) {
         const uint64_t end = args->count - first < PART ? args->count : first + PART;
@@ -154,7 +133,7 @@ static uint64_t stride_copy_gather(uint64_t place, uint64_t count,
     const uint64_t stride = params->stride, each = count / stride;
     if (place >= each * stride)
         return place;
-    const uint64_t column = place / each * stride_copy_step(params->stride) % stride;
+    const uint64_t column = place / each * kernel_stride_step(params->stride) % stride;
     return place % each * stride + column;
 }
 

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Loads an answer, which is freed. */
 static json_t *load(char *answer)
@@ -66,6 +67,57 @@ START_TEST(times_are_the_librarys)
         json_decref(data);
         pipeline_free(run);
     }
+}
+END_TEST
+
+/* Returns the member `key` of the only program of a config. The answer is freed. */
+static char *code_of(const char *config, const char *key)
+{
+    json_t *answer = load(lab_code(config)), *programs = json_object_get(answer, "programs");
+    ck_assert_uint_eq(json_array_size(programs), 1);
+    char *text = strdup(text_of(json_array_get(programs, 0), key));
+    json_decref(answer);
+    return text;
+}
+
+START_TEST(every_lesson_is_a_program)
+{
+    for (const struct embedded *lesson = lesson_texts; lesson->name != NULL; lesson++) {
+        json_t *answer = load(lab_code(lesson->text)), *program;
+        size_t i;
+        json_array_foreach(json_object_get(answer, "programs"), i, program)
+        {
+            const json_t *code = json_object_get(program, "code");
+            ck_assert_str_ne(text_of(program, "name"), "");
+            ck_assert_msg((code != NULL) != (json_object_get(program, "refusal") != NULL), "%s",
+                          lesson->name);
+            ck_assert(code == NULL || strstr(json_string_value(code), "int main() {") != NULL);
+        }
+        ck_assert_uint_gt(i, 0);
+        json_decref(answer);
+    }
+}
+END_TEST
+
+START_TEST(programs_are_written_or_refused)
+{
+    char *code = code_of("[run]\ndevice = sim:h200\nstreams = 7\n", "code");
+    ck_assert_ptr_nonnull(strstr(code, "STREAMS = 7"));
+    free(code);
+    char *refusal = code_of("[run]\ndevice = sim:h200\nkernel = scan\ncarry = callback\n"
+                            "issue = batch\nbatch = 4\n",
+                            "refusal");
+    ck_assert_ptr_nonnull(strstr(refusal, "can't be written as a program"));
+    free(refusal);
+    /* What is left open is chosen among what can be written. */
+    code = code_of("[run]\ndevice = sim:h200\nkernel = scan\ncarry = callback\nissue = auto\n"
+                   "tiles = 999\n",
+                   "code");
+    ck_assert_ptr_null(strstr(code, "BATCH"));
+    free(code);
+    json_t *answer = load(lab_code("[run]\ntiles = 0\n"));
+    ck_assert_ptr_nonnull(strstr(text_of(answer, "error"), "tiles=0 is too small"));
+    json_decref(answer);
 }
 END_TEST
 
@@ -132,6 +184,8 @@ Suite *lab_suite(void)
     TCase *tests = tcase_create("answers");
     tcase_add_test(tests, every_lesson_is_simulated);
     tcase_add_test(tests, times_are_the_librarys);
+    tcase_add_test(tests, every_lesson_is_a_program);
+    tcase_add_test(tests, programs_are_written_or_refused);
     tcase_add_test(tests, what_cannot_be_is_refused);
     tcase_add_test(tests, a_recording_is_judged);
     tcase_add_test(tests, all_that_can_be_chosen_is_listed);

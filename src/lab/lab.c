@@ -5,6 +5,7 @@
 #include "core/version.h"
 #include "lab/answer.h"
 #include "trace/view.h"
+#include "writers/emit.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
@@ -101,6 +102,72 @@ char *lab_run(const char *config)
     free(jobs);
     options_free(&options);
     return answer;
+}
+
+/* Writes the member of a run: its program, or why it has none. */
+static enum status put_program(struct json *json, const struct options *options,
+                               const struct settings *settings, struct error *error)
+{
+    struct job job = {.options = options, .settings = *settings};
+    struct run_report run = {.settings = &job.settings};
+    struct report report = {.runs = &run, .run_count = 1};
+    struct answer code;
+    struct error why = {0};
+    if (!answer_begin(&code))
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+    timeline_init(&run.timeline);
+    enum status status = job_open(&job, &why);
+    if (status == STATUS_OK)
+        status = job_plan(&job, &run, &why);
+    if (status == STATUS_OK)
+        status = write_program(code.out, &job.plan, &job.settings, &why);
+    job_end(&job);
+    report_free(&report);
+    char *text = answer_end(&code, STATUS_OK);
+    if (status == STATUS_NO_MEMORY || text == NULL) {
+        free(text);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+    }
+    json_open(json, '{');
+    json_put_text(json_key(json, "name"), settings->name);
+    if (status == STATUS_OK)
+        json_put_text(json_key(json, "code"), text);
+    else
+        json_put_text(json_key(json, "refusal"), why.text);
+    json_close(json, '}');
+    free(text);
+    return STATUS_OK;
+}
+
+char *lab_code(const char *config)
+{
+    struct options options;
+    struct error error = {0};
+    struct answer answer;
+    struct put put;
+    struct json json = {.put = &put};
+    enum status status = options_read_text(config_name, config, &options, &error);
+    if (status != STATUS_OK)
+        return answer_of(status, NULL, &error);
+    options.emit = "-"; /* what is chosen for a run can be written */
+    if (!answer_begin(&answer)) {
+        options_free(&options);
+        return NULL;
+    }
+    put_begin(&put, answer.out);
+    json_open(&json, '{');
+    json_open(json_key(&json, "programs"), '[');
+    for (int i = 0; i < options.run_count && status == STATUS_OK; i++)
+        status = put_program(&json, &options, &options.runs[i], &error);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    const enum status written = put_end(&put);
+    options_free(&options);
+    char *text = answer_end(&answer, written);
+    if (status == STATUS_OK)
+        return text;
+    free(text);
+    return answer_of(status, NULL, &error);
 }
 
 char *lab_view(const char *path)

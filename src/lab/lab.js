@@ -1,6 +1,6 @@
 /* lab.js - the lab page: controls for every setting, and what the simulator answers to them.
  *
- * In order: the state, the address, controls, simulating, what is shown of an answer, the pinned run,
+ * In order: the state, the address, controls, simulating, what is shown of an answer, the code, the pinned run,
  * files, the start. The simulator is `engine` (lab_engine.js), the picture is drawn by show()
  * (page.js). Settings are texts, as the command takes them; the command's own checks judge them. */
 
@@ -531,6 +531,7 @@ function present(drawn, of) {
     element('command').textContent = of.command;
     element('config').textContent = of.ini ?? '';
     element('config').closest('details').hidden = !of.ini;
+    showCode(of);
     element('file-line').hidden = !of.file;
     if (of.file) element('hint').hidden = true;
     showPins();
@@ -621,6 +622,36 @@ async function copy(text, button, source) {
     }
     element('said').textContent = button.textContent;
     setTimeout(() => { button.textContent = name; }, COPIED_MS);
+}
+
+/* --- the code ----------------------------------------------------------------------------------- */
+
+/* A run as a CUDA program, with a button that copies it, or why it can't be one. */
+function programOf({ name, code, refusal }, place, list) {
+    const title = list.length > 1 ? [html('h3', '', name)] : [];
+    if (!code) return [...title, html('p', '', sentence(refusal))];
+    const text = html('pre', '', code), button = html('button', '', 'Copy');
+    button.type = 'button';
+    button.onclick = () => copy(code, button, text);
+    return [...title, html('div', 'copied', text, button)];
+}
+
+/* What is opened to read the runs of a config as CUDA programs: they are written then. */
+function codeOf(ini) {
+    const place = html('div', ''), folded = html('details', 'code', html('summary', '', 'Show me the code'), place);
+    folded.ontoggle = async () => {
+        if (!folded.open || place.hasChildNodes()) return;
+        const { programs, message } = await engine.code(ini).catch((error) => error);
+        fill(place, programs ? [html('p', '', 'A program of its own, which checks its result and prints its time. On a machine with a GPU: ',
+            html('code', '', 'nvcc -O3 tiles.cu && ./a.out')), ...programs.flatMap(programOf)] : [html('p', '', sentence(message))]);
+    };
+    return folded;
+}
+
+/* The code of the run that the reader has set; it stays open from run to run. */
+function showCode({ states }) {
+    const open = element('code').querySelector('details')?.open ?? false;
+    fill(element('code'), states ? [Object.assign(codeOf(iniOf(states.slice(-1))), { open })] : []);
 }
 
 /* --- the pinned run ----------------------------------------------------------------------------- */

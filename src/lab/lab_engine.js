@@ -81,6 +81,7 @@ const engine = (() => {
     return {
         start,
         run: (config) => ask({ ask: 'run', text: config }),
+        code: (config) => ask({ ask: 'code', text: config }),
         view: (name, bytes) => ask({ ask: 'view', name, bytes }, [bytes]),
         stop: () => fail?.('stopped'),
     };

@@ -275,7 +275,7 @@ function revealLesson(lesson, drawn, form, asked) {
     question.before(folded);
     folded.append(question);
     openPicture(drawn, html('h2', '', 'Why'), ...lesson.explanation.map((text) => html('p', '', text)),
-        ...causesOfRuns(drawn), html('p', 'remember', html('b', '', 'Remember: '), lesson.message), ...wayOn(lesson));
+        ...causesOfRuns(drawn), codeOf(lesson.ini), html('p', 'remember', html('b', '', 'Remember: '), lesson.message), ...wayOn(lesson));
     scrollTo(0, 0);
     top.focus({ preventScroll: true });
 }

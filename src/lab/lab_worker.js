@@ -1,7 +1,7 @@
 /* lab_worker.js - the simulator's thread: WebAssembly that is asked one question at a time.
  *
  * It gets {wasm} once, base64 of the gzipped module, and answers {ready: the catalogue's text}; then
- * {ask: 'run', text} or {ask: 'view', name, bytes}, each of which it answers by {answer, notes}. What
+ * {ask: 'run', text}, {ask: 'code', text} or {ask: 'view', name, bytes}, each of which it answers by {answer, notes}. What
  * can't be answered is {failed: why}: the module may be in any state then, and so the worker ends. */
 'use strict';
 
@@ -75,10 +75,12 @@ function take(answered) {
 }
 
 function answer({ ask, text, name, bytes }) {
-    const said = put(new TextEncoder().encode(ask === 'run' ? text : name));
+    const said = put(new TextEncoder().encode(text ?? name));
     let found;
     if (ask === 'run') {
         found = take(simulator.lab_run(said));
+    } else if (ask === 'code') {
+        found = take(simulator.lab_code(said));
     } else {
         const file = put(new Uint8Array(bytes));
         simulator.lab_drop(file, bytes.byteLength);

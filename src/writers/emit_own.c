@@ -39,7 +39,7 @@ enum status emit_own_check_types(const struct emit_program *program, struct erro
                              "--emit: the kernel %s, which makes %s of %s, can't be written as "
                              "a program: allowed are maps that keep the type",
                              kernel->name, dtype_name(kernel->out), dtype_name(kernel->in));
-        if (kernel_lacks_twin(kernel))
+        if (is_own(kernel) && kernel_lacks_twin(kernel))
             return error_set(
                 error, STATUS_USAGE,
                 "--emit: the kernel %s has no CPU twin, which the program compares "

@@ -1,5 +1,4 @@
 /* emit_stride.c - `stride-copy` in a program: neighbours read STRIDE elements apart. */
-#include "kernels/kernel_code.h"
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
@@ -54,10 +53,8 @@ void emit_stride_kernel(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     const struct kernel *kernel = plan->chain[0];
     const uint32_t stride = plan->params.stride;
-    /* The kernel's own rule tells the step: it is the column that the second element of a row
-     * comes from. */
-    const uint64_t step = kernel_code(kernel)->gather(1, stride, &plan->params);
-    fprintf(out, "const unsigned STRIDE = %" PRIu32 ", STEP = %" PRIu64 ";\n", stride, step);
+    fprintf(out, "const unsigned STRIDE = %" PRIu32 ", STEP = %" PRIu32 ";\n", stride,
+            kernel_stride_step(stride));
     fprintf(out, "const int EACH = %" PRIu32 "; // elements of a thread\n",
             (uint32_t)kernel->per_thread);
     emit_put(out, 0,

@@ -80,6 +80,18 @@ describe('lessons', { skip: noLab }, () => {
         await closePage(page);
     });
 
+    test('the code of a lesson has a program for each run', async () => {
+        const page = await openLab(browser, '#lesson=16-default-stream');
+        await page.getByRole('button', { name: 'Reveal' }).click();
+        await page.getByText('Show me the code').and(page.locator('#lesson-after summary')).click();
+        await page.locator('#lesson-after .code pre').first().waitFor();
+        const names = await page.locator('#lesson-after .code h3').allTextContents(), codes = await page.locator('#lesson-after .code pre').allTextContents();
+        assert.deepEqual(names, await page.evaluate('runs.map(({ name }) => name)'));
+        assert.equal(new Set(codes).size, names.length - 1); // a mistake that is no program's is refused by name
+        for (const code of codes) assert.match(code, /int main\(\) \{/);
+        await closePage(page);
+    });
+
     test('free play from a lesson is that run', async () => {
         const page = await openLab(browser, '#lesson=16-default-stream');
         await page.getByRole('button', { name: 'Reveal' }).click();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { closePage, launch } from './cases.mjs';
-import { nanoseconds, pipeline, simulate } from './lab_command.mjs';
+import { nanoseconds, pipeline, simulate, words } from './lab_command.mjs';
 import { drawRuns } from './lab_draw.mjs';
 import { alertOf, labFile, noLab, openLab, setState } from './lab_open.mjs';
 
@@ -220,6 +220,21 @@ describe('the lab', { skip: noLab }, () => {
             const { out, error } = await pipeline(...args, '-q', '--no-data', '--format=json');
             assert.equal(error, '');
             assert.equal(nanoseconds(JSON.parse(out).runs[0].time_ms), figures.time);
+        }
+        await closePage(page);
+    });
+
+    test('the code is the command\'s, and stays open from run to run', async () => {
+        const page = await openLab(browser);
+        await page.locator('#code summary').click();
+        for (const { machine, settings } of [{ machine: 'h200', settings: {} }, ...await goodRuns(page, 12)]) {
+            await setState(page, machine, settings);
+            await page.locator('#code p').first().waitFor();
+            const [, ...args] = (await page.locator('#command').textContent()).split(' ');
+            const { out, error } = await pipeline(...args, '-q', '--no-data', '--emit=-');
+            const shown = page.locator('#code pre');
+            if (error) assert.equal(words((await page.locator('#code p').last().textContent()).slice(0, -1)), words(error));
+            else assert.equal(await shown.textContent(), out);
         }
         await closePage(page);
     });
