@@ -289,6 +289,18 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
+/* All are compiled and run by the suite emit_calls, in many minutes. */
+START_TEST(all_settings_are_written)
+{
+    const int count = emit_read_settings();
+    emit_libraries();
+    for (int i = 0; i < count; i++) {
+        if (emit_is_there(emit_settings[i]))
+            emit_write(emit_settings[i]);
+    }
+}
+END_TEST
+
 START_TEST(several_go_to_standard_output)
 {
     ck_assert_int_eq(program_run("-d sim:h200 -n 1M --sweep=order=depth,breadth --emit=-"), 0);
@@ -360,6 +372,7 @@ Suite *emit_suite(void)
     }
     tcase_add_test(all, every_kernel_can_be_written);
     tcase_add_loop_test(all, what_is_refused, 0, 17);
+    tcase_add_test(all, all_settings_are_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 10);
