@@ -184,7 +184,7 @@ OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWE
                INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE WILD MEDDLER LAZY BLIND BLINDSUM BLINDPLACE STRAY ODD \
                FAILING PARITY QUIT DOUBLES))
 OWN_LAUNCHERS := $(addprefix tests/own/launch-,$(addsuffix .so,RIGHT BLIND LEGACY APART WAITS ALLOCATES NOTHING BEHIND \
-                 SHORT UNEVEN BOASTER))
+                 SHORT UNEVEN BOASTER TOILER))
 EMIT_KERNELS := $(addprefix tests/emit/,$(addsuffix .so,half halfoff axpy total totaloff ints intsoff count countoff \
                 twice squares place lost edges edgeoff fails blind newer none clash clash2 retyped widened steep))
 PROGRAMS := pipeline pipeline-mpi clocks-check libpipeline-record.so print-pages check hostile no-memory tests/hostile/no_memory.so check-emulator check-gpu nvtx-walk tests/nvtx/injection.so \

@@ -29,7 +29,8 @@ launch-NOTHING|1|launches nothing on the stream that it is given
 launch-BEHIND|1|writes outside its output: 0 bytes behind it
 launch-SHORT|1|1 block: does not write element 256
 launch-UNEVEN|1|for element 999, where it itself, in pieces of 509 elements, gives
-launch-BOASTER|1|WRONG      cost      an element takes
+launch-BOASTER|1|as .bytes says, that were
+launch-TOILER|1|as .flops says, that were
 END
 [ $failed -eq 0 ] && echo "$count libraries"
 exit $failed

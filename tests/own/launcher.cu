@@ -16,6 +16,7 @@ enum {
     SHORT,    // needs more blocks than it may get
     UNEVEN,   // its results depend on the place in the tile, and it has no twin
     BOASTER,  // says that it moves more than it does
+    TOILER,   // says that it computes more than it does
 };
 
 static __global__ void triple(const float *in, float *out, uint64_t count)
@@ -60,6 +61,6 @@ static int launch(const struct pipeline_work *work, void *given)
 }
 
 const struct pipeline_kernel pipeline_kernel = {
-    PIPELINE_KERNEL_VERSION, 1, "triple", NULL, PIPELINE_FLOAT32, PIPELINE_FLOAT32, 0, 1,
-    OWN == BOASTER ? 80. : 0., 0, launch, OWN == BLIND || OWN == UNEVEN ? NULL : host,
+    PIPELINE_KERNEL_VERSION, 1, "triple", NULL, PIPELINE_FLOAT32, PIPELINE_FLOAT32, 0,
+    OWN == TOILER ? 1e8 : 1, OWN == BOASTER ? 80. : 0., 0, launch, OWN == BLIND || OWN == UNEVEN ? NULL : host,
 };
