@@ -74,6 +74,7 @@ static const struct {
     {"emit_own", emit_own_suite},
     {"emit_back", emit_back_suite},
     {"emit_stencil", emit_stencil_suite},
+    {"emit_chain", emit_chain_suite},
     {"emit_devices", emit_devices_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},

@@ -332,7 +332,7 @@ static void expected_call(const json_t *op, const json_t *plan, int place, int f
     else if (number == legacy_stream(plan))
         snprintf(text, CALL_TEXT, "%s in the legacy default stream", kind);
     else if (strcmp(kind, "h2d") == 0 || strcmp(kind, "d2h") == 0 ||
-             strcmp(kind, "memset") == 0)
+             strcmp(kind, "peer") == 0 || strcmp(kind, "memset") == 0)
         snprintf(text, CALL_TEXT, "%s %d %lld", kind, stream,
                  (long long)json_integer_value(json_object_get(op, "bytes")));
     else if (strcmp(kind, "wait") == 0)

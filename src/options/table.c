@@ -352,7 +352,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
          .help = "write the plan as a CUDA program that checks and times itself, "
                  "and run nothing; - is standard output",
          .with = "A file takes the program of one run. For several devices scans, dgemm, "
-                 "stencil, --pack and --spread=chain can't be written, and of mistakes only "
+                 "stencil and --pack can't be written, and of mistakes only "
                  "some, which the error lists. Some kernels are written "
                  "alone, or without tiles of the CPU's. One of "
                  "your own is opened by its path, from the "

@@ -44,9 +44,9 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
         const char *name;
         uint32_t value;
     } numbers[] = {
-        {"DEVICES", program->devices}, {"STREAMS", program->streams},
-        {"SLOTS", program->slots},     {"WAVE", program->loops[program->loop_count - 1].wave},
-        {"BATCH", plan->batch},        {"PART", EMIT_PART}};
+        {"DEVICES", plan_devices(plan)}, {"STREAMS", program->streams},
+        {"SLOTS", program->slots},       {"WAVE", program->loops[program->loop_count - 1].wave},
+        {"BATCH", plan->batch},          {"PART", EMIT_PART}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (emit_has_word(body, numbers[i].name))
             length += snprintf(text + length, sizeof text - (size_t)length, ", %s = %" PRIu32,
@@ -206,6 +206,7 @@ static void put_variables(FILE *out, const struct emit_program *program)
     else
         put_arrays(out, program);
     emit_pack_variables(out, program);
+    emit_handing_variables(out, program);
     emit_pool_declaration(out, program);
     emit_managed_variables(out, program);
     if (reduction != NULL && reduction->file == NULL)
@@ -321,9 +322,19 @@ static bool put_body(FILE *out, const struct emit_program *program)
     emit_managed_functions(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);
+    emit_reach_function(out, program);
     emit_preparation(out, program);
     emit_main(out, program);
     return whole && !ferror(out);
+}
+
+static void list_stages(struct emit_program *program)
+{
+    struct steps steps = {.plan = program->plan};
+    steps_list(&steps);
+    program->stage_count = steps.stages;
+    for (uint32_t stage = 0; stage < steps.stages; stage++)
+        program->stages[stage].what = steps.stage[stage];
 }
 
 /* Finds the program of a plan. STATUS_USAGE where it has none. */
@@ -333,10 +344,10 @@ static enum status find_program(struct emit_program *program, const struct plan 
     *program = (struct emit_program){.plan = plan,
                                      .settings = settings,
                                      .batches = plan_batches(plan),
-                                     .devices = plan_devices(plan),
+                                     .devices = plan->by_link ? 1 : plan_devices(plan),
                                      .slots = plan->slots / plan_devices(plan),
-                                     .stage_count = (uint32_t)plan->chain_length + 2,
                                      .even = plan->elements % plan->tiles == 0};
+    list_stages(program);
     program->share = (program->batches + program->devices - 1) / program->devices;
     enum status status = emit_check_plan(program, error);
     if (status == STATUS_OK)

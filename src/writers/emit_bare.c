@@ -35,24 +35,29 @@ static void put_pieces(FILE *out, const struct emit_program *program)
                        : emit_in_columns(program) ? "[0][0] + at"
                        : program->even            ? "[0] + at" /* the first row's elements */
                                                   : " + at";
-    const char *on = emit_of_device(program);
+    const struct emit_program source = emit_at(program, 0),
+                              sink = emit_at(program, program->stage_count - 1);
+    const char *on = emit_of_device(&source);
+    char in_stream[EMIT_NAME], out_stream[EMIT_NAME];
+    emit_first_stream(&source, in_stream);
+    emit_other_stream(&sink, out_stream);
     emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
-    if (emit_has_devices(program))
+    if (emit_deals_devices(program))
         emit_put(out, 12, NULL, "const size_t device = at / PIECE %% DEVICES;");
     emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
              emit_input_type(program));
     emit_put(out, 12, NULL,
              "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));", on,
-             bare_name(program, "in"), from, emit_first_stream(program));
+             bare_name(program, "in"), from, in_stream);
     if (emit_inputs(program) == 2)
         emit_put(out, 12, NULL,
                  "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
-                 on, bare_name(program, "in2"), from, emit_first_stream(program));
+                 on, bare_name(program, "in2"), from, in_stream);
     if (emit_reduction(program) == NULL)
         emit_put(out, 12, NULL,
                  "CHECK(cudaMemcpyAsync(%s%s, d_all%s + PIECE, bytes, cudaMemcpyDeviceToHost, "
                  "%s));",
-                 bare_name(program, "out"), from, on, emit_other_stream(program));
+                 bare_name(program, "out"), from, emit_of_device(&sink), out_stream);
     emit_put(out, 8, NULL, "}");
 }
 
@@ -66,7 +71,7 @@ static bool is_large(const struct emit_program *program)
 
 static bool in_pieces(const struct emit_program *program)
 {
-    return is_large(program) || emit_has_devices(program);
+    return is_large(program) || emit_deals_devices(program);
 }
 
 void emit_bare_constants(FILE *out, const struct emit_program *program)
@@ -76,7 +81,7 @@ void emit_bare_constants(FILE *out, const struct emit_program *program)
     if (is_large(program))
         fprintf(out, "const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
                 BARE_BYTES_MOST / 2 / dtype_bytes(program->plan->chain[0]->in));
-    else
+    else if (emit_deals_devices(program))
         fprintf(out,
                 "const size_t PIECE = (N + DEVICES - 1) / DEVICES; // of the bare copies: a "
                 "device's part\n");
@@ -93,15 +98,15 @@ void emit_bare_memory(FILE *out, const struct emit_program *program)
         fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
                 BARE_BYTES_MOST / 2 / size);
     const bool larger = dtype_bytes(plan_last_kernel(program->plan)->out) > size;
-    fprintf(out, "    CHECK(cudaMalloc(&d_all%s, %d * %s * sizeof(%s)));%s\n",
-            emit_of_device(program), larger ? 3 : 2, in_pieces(program) ? "PIECE" : "N",
-            emit_input_type(program),
-            in_pieces(program) ? "" : " // for bare copies of all bytes at once");
+    emit_put(out, 4, in_pieces(program) ? "" : "for bare copies of all bytes at once",
+             "CHECK(cudaMalloc(&d_all%s, %d * %s * sizeof(%s)));", emit_of_device(program),
+             larger ? 3 : 2, in_pieces(program) ? "PIECE" : "N", emit_input_type(program));
 }
 
 /* Writes that each device copies as many values out as others, or one more. */
 static void put_values(FILE *out, const struct emit_program *program)
 {
+    char stream[EMIT_NAME];
     emit_put(out, 8, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
     emit_put(out, 12, NULL,
              "const size_t first = device * TILES / DEVICES, end = (device + 1) * TILES / "
@@ -109,39 +114,51 @@ static void put_values(FILE *out, const struct emit_program *program)
     emit_put(out, 12, NULL,
              "CHECK(cudaMemcpyAsync(%s + first, d_all[device] + PIECE, (end - first) * "
              "sizeof(%s), cudaMemcpyDeviceToHost, %s));",
-             bare_name(program, "out"), emit_output_type(program), emit_other_stream(program));
+             bare_name(program, "out"), emit_output_type(program),
+             emit_other_stream(program, stream));
     emit_put(out, 8, NULL, "}");
+}
+
+/* Writes the copies of what is copied in, at once. */
+static void put_all_in(FILE *out, const struct emit_program *program, const char *bytes)
+{
+    static const char *const names[] = {"in", "in2"};
+    const struct emit_program source = emit_at(program, 0);
+    char stream[EMIT_NAME];
+    for (int input = 0; input < emit_inputs(program); input++)
+        emit_put(out, 8, NULL,
+                 "CHECK(cudaMemcpyAsync(d_all%s, %s, %s, cudaMemcpyHostToDevice, %s));",
+                 emit_of_device(&source), bare_name(program, names[input]), bytes,
+                 emit_first_stream(&source, stream));
 }
 
 void emit_bare_copies(FILE *out, const struct emit_program *program)
 {
-    char all[EXPRESSION];
+    const struct emit_program source = emit_at(program, 0),
+                              sink = emit_at(program, program->stage_count - 1);
+    char all[EXPRESSION], in_stream[EMIT_NAME], out_stream[EMIT_NAME];
     array_bytes(program, all);
+    emit_other_stream(&sink, out_stream);
     if (emit_is_product(program)) {
-        emit_product_bare(out, emit_first_stream(program), emit_other_stream(program));
+        emit_product_bare(out, emit_first_stream(&source, in_stream), out_stream);
         return;
     }
-    if (in_pieces(program)) {
+    if (emit_is_handed(program))
+        fprintf(out, "        // in to the first device, and out of the last\n");
+    if (in_pieces(program))
         put_pieces(out, program);
-    } else {
-        emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all, %s, %s, cudaMemcpyHostToDevice, %s));",
-                 bare_name(program, "in"), all, emit_first_stream(program));
-        if (emit_inputs(program) == 2)
-            emit_put(out, 8, NULL,
-                     "CHECK(cudaMemcpyAsync(d_all, %s, %s, cudaMemcpyHostToDevice, %s));",
-                     bare_name(program, "in2"), all, emit_first_stream(program));
-    }
-    if (emit_reduction(program) != NULL && emit_has_devices(program))
+    else
+        put_all_in(out, program, all);
+    if (emit_reduction(program) != NULL && emit_deals_devices(program))
         put_values(out, program);
     else if (emit_reduction(program) != NULL)
         emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(%s, d_all + %s, TILES * sizeof(%s), "
+                 "CHECK(cudaMemcpyAsync(%s, d_all%s + %s, TILES * sizeof(%s), "
                  "cudaMemcpyDeviceToHost, %s));",
-                 bare_name(program, "out"), in_pieces(program) ? "PIECE" : "N",
-                 emit_output_type(program), emit_other_stream(program));
+                 bare_name(program, "out"), emit_of_device(&sink),
+                 in_pieces(program) ? "PIECE" : "N", emit_output_type(program), out_stream);
     else if (!in_pieces(program))
         emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(%s, d_all + N, %s, cudaMemcpyDeviceToHost, %s));",
-                 bare_name(program, "out"), all, emit_other_stream(program));
+                 "CHECK(cudaMemcpyAsync(%s, d_all%s + N, %s, cudaMemcpyDeviceToHost, %s));",
+                 bare_name(program, "out"), emit_of_device(&sink), all, out_stream);
 }

@@ -43,17 +43,19 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
     const char *index = emit_index_name(program);
     const bool begin = emit_has_word(code, "begin"), count = emit_has_word(code, "count");
     const char *modulus = emit_shares_slots(program) ? emit_slots_name(program) : NULL;
-    if (emit_has_devices(program))
+    if (emit_deals_devices(program))
         emit_put(out, indent, "dealt over the devices in turn",
                  "const size_t device = %s %% DEVICES;", index);
     if (emit_has_word(code, "slot"))
         emit_put(out, indent,
-                 !deals ? "its place on the device"
+                 emit_is_handed(program) ? deals ? "on each device its stream, and its place"
+                                                 : "its place on each device"
+                 : !deals                ? "its place on the device"
                  : emit_on_host(program) && program->plan->chain_length == 1
                      ? "its stream"
                      : "its stream, and its place on the device",
                  "const size_t slot = %s%s%s%s;", index,
-                 emit_has_devices(program) ? " / DEVICES" : "", modulus != NULL ? " % " : "",
+                 emit_deals_devices(program) ? " / DEVICES" : "", modulus != NULL ? " % " : "",
                  modulus != NULL ? modulus : "");
     if (emit_has_word(code, "tiles") &&
         (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)
@@ -70,17 +72,19 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
         emit_put(out, indent, NULL, "const size_t %s;",
                  begin ? "begin = tile * N / TILES"
                        : "count = (tile + 1) * N / TILES - tile * N / TILES");
-    emit_enter_device(out, indent, program, "kernels go to the current device");
+    if (emit_deals_devices(program))
+        emit_enter_device(out, indent, program, "kernels go to the current device");
 }
 
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
                       const struct emit_loop *loop, uint32_t stage)
 {
+    const struct emit_program at = emit_at(program, stage);
     for (int i = 0; i < program->stages[stage].item_count; i++) {
         const struct emit_item *item = &program->stages[stage].items[i];
         if (item != item_before(program, loop, stage) &&
             item != item_behind(program, loop, stage))
-            emit_put_item(out, indent, program, stage, item);
+            emit_put_item(out, indent, &at, stage, &at.stages[stage].items[i]);
     }
 }
 
@@ -93,8 +97,11 @@ static bool put_stages(FILE *out, int indent, const struct emit_program *program
     FILE *memory = open_memstream(&code, &length);
     if (memory == NULL)
         return false;
-    for (uint32_t stage = first; stage < end; stage++)
+    uint32_t current = 0;
+    for (uint32_t stage = first; stage < end; stage++) {
+        emit_enter_part(memory, indent, program, stage, end, &current);
         put_stage(memory, indent, program, loop, stage);
+    }
     const bool whole = !ferror(memory);
     if (fclose(memory) == 0 && whole) {
         put_variables(out, indent, program, code);
@@ -114,9 +121,12 @@ static const char *stage_function(const struct emit_program *program, uint32_t s
         return "copy_in";
     if (stage == program->stage_count - 1)
         return "copy_out";
-    emit_function_name(program->plan->chain[stage - 1], kernel);
+    if (emit_hands_on(program, stage))
+        return emit_handing_function(program, stage, text);
+    const uint32_t link = program->stages[stage].what.link;
+    emit_function_name(program->plan->chain[link], kernel);
     if (program->plan->chain_length > 1)
-        snprintf(text, EMIT_TEXT, "launch_%s_%" PRIu32, kernel, stage);
+        snprintf(text, EMIT_TEXT, "launch_%s_%" PRIu32, kernel, link + 1);
     else
         snprintf(text, EMIT_TEXT, "launch_%s", kernel);
     return text;

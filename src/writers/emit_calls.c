@@ -99,7 +99,7 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
                        uint32_t stage, const char *stream)
 {
     const struct plan *plan = program->plan;
-    const uint32_t link = stage - 1;
+    const uint32_t link = program->stages[stage].what.link;
     const struct kernel *kernel = plan->chain[link];
     const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
     const bool mapped = emit_on_host(program);
@@ -147,6 +147,17 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
         emit_put(out, indent, NULL, "}");
 }
 
+/* Returns what a stage does, in words. */
+static const char *stage_words(const struct emit_program *program, uint32_t stage,
+                               char text[EMIT_NAME])
+{
+    if (stage == 0)
+        return "copy in";
+    if (stage == program->stage_count - 1)
+        return "copy out";
+    return emit_is_handed(program) ? emit_handing_words(program, stage, text) : "kernel";
+}
+
 /* Adds those who wait for an event, in their own batch or in a later one, to `text`. */
 static void add_waiters(const struct emit_program *program, uint32_t event_stage,
                         enum emit_whose whose, char text[EMIT_LINE])
@@ -155,6 +166,7 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
         for (int i = 0; i < program->stages[stage].item_count; i++) {
             const struct emit_item *wait = &program->stages[stage].items[i];
             size_t length = strlen(text);
+            char words[EMIT_NAME];
             if (wait->kind != OP_WAIT || wait->event_stage != event_stage ||
                 wait->whose != whose)
                 continue;
@@ -172,7 +184,8 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
                              : ": the host has then added what it needs");
             else
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
-                         whose == EMIT_BEFORE ? " next" : "", emit_stage_words(program, stage),
+                         whose == EMIT_BEFORE ? " next" : "",
+                         stage_words(program, stage, words),
                          whose != EMIT_BEFORE ? ""
                          : stage == 0         ? " to this slot"
                                               : " in this slot");
@@ -182,9 +195,11 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
 
 /* Returns why a stage waits. */
 static const char *why_wait(const struct emit_program *program, const struct emit_item *item,
-                            uint32_t stage)
+                            uint32_t stage, char text[EMIT_LINE])
 {
     const bool copy_out = stage == program->stage_count - 1;
+    if (emit_is_handed(program))
+        return emit_why_handed(program, item, stage, text);
     if (item->whose == EMIT_LAST)
         return "2-way: kernels begin when all is there";
     if (item->whose == EMIT_ONCE)
@@ -223,7 +238,8 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
         if (why[0] == '\0' && mistake_rows[program->settings->mistake].races)
             snprintf(why, sizeof why, "the mistake: nothing waits for it");
     } else {
-        snprintf(why, sizeof why, "%s", why_wait(program, item, stage));
+        char text[EMIT_LINE];
+        snprintf(why, sizeof why, "%s", why_wait(program, item, stage, text));
     }
     if (when[0] != '\0') {
         emit_put(out, indent, why, "if (%s)", when);
@@ -291,6 +307,10 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
         emit_put_carry(out, indent, program, stage, item, text);
         return;
     }
+    if (emit_hands_on(program, stage) && item->kind != OP_RECORD && item->kind != OP_WAIT) {
+        emit_put_handing(out, indent, program, stage, in);
+        return;
+    }
     switch (item->kind) {
     case OP_H2D:
         if (emit_is_managed(program))
@@ -338,6 +358,23 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
 
 /* --- events --- */
 
+/* Returns true if a stage before has an event of that name: one on another device. */
+static bool is_named_before(const struct emit_program *program, uint32_t stage,
+                            const char *name)
+{
+    char other[EMIT_TEXT];
+    bool found = false;
+    for (uint32_t before = 0; before < stage && emit_is_handed(program); before++) {
+        for (int i = 0; i < program->stages[before].item_count; i++) {
+            const struct emit_item *item = &program->stages[before].items[i];
+            emit_event_name(program, before, item->whose, other);
+            found |= item->kind == OP_RECORD && strcspn(other, "[") == strlen(name) &&
+                     strncmp(other, name, strlen(name)) == 0;
+        }
+    }
+    return found;
+}
+
 /* Calls for each event that is recorded. */
 static void each_event(FILE *out, const struct emit_program *program, bool declares)
 {
@@ -351,6 +388,8 @@ static void each_event(FILE *out, const struct emit_program *program, bool decla
                 continue;
             emit_event_name(program, stage, item->whose, name);
             name[strcspn(name, "[")] = '\0';
+            if (is_named_before(program, stage, name))
+                continue;
             if (declares && single)
                 fprintf(out, "static cudaEvent_t %s%s;\n", name, emit_each_device(program));
             else if (declares)

@@ -1,29 +1,14 @@
 /* emit_devices.c - what a program has for each of several devices, and how it goes from one to
- * the next. One thread issues to all: batches are dealt over them in turn. */
-#include "plan/device.h"
+ * the next. One thread issues to all: batches are dealt over them in turn, or devices have
+ * parts of the chain (emit_chain.c). */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
 
-/* Sets by which numbers the settings name the devices. Returns false where CUDA's own count,
- * from 0 on, is meant: of simulated devices, and of all. */
-static bool named_numbers(const struct emit_program *program, int numbers[MACHINE_DEVICES_MAX])
-{
-    const char *value = program->settings->device;
-    const struct device_row *row = device_find(value);
-    bool unlike = false;
-    if (row == NULL || !row->numbered || device_is_all(value) ||
-        device_numbers(device_argument(value), numbers) != program->devices)
-        return false;
-    for (uint32_t i = 0; i < program->devices; i++)
-        unlike |= numbers[i] != (int)i;
-    return unlike;
-}
-
 void emit_first_device(FILE *out, const struct emit_program *program)
 {
     int numbers[MACHINE_DEVICES_MAX];
-    if (named_numbers(program, numbers) && numbers[0] != 0)
+    if (emit_named_numbers(program, numbers) && numbers[0] != 0)
         emit_put(out, 4, "all that has no other device is on this one",
                  "CHECK(cudaSetDevice(%d));", numbers[0]);
 }
@@ -31,27 +16,21 @@ void emit_first_device(FILE *out, const struct emit_program *program)
 void emit_device_numbers(FILE *out, const struct emit_program *program)
 {
     int numbers[MACHINE_DEVICES_MAX];
-    if (!emit_has_devices(program) || !named_numbers(program, numbers))
+    if (!emit_has_devices(program) || !emit_named_numbers(program, numbers))
         return;
     fprintf(out, "const int NUMBERS[DEVICES] = {");
-    for (uint32_t i = 0; i < program->devices; i++)
+    for (uint32_t i = 0; i < plan_devices(program->plan); i++)
         fprintf(out, "%s%d", i > 0 ? ", " : "", numbers[i]);
     fprintf(out, "}; // of the devices, as CUDA counts them\n");
-}
-
-/* Returns the call that makes `device` the current one. */
-static const char *enter_call(const struct emit_program *program)
-{
-    int numbers[MACHINE_DEVICES_MAX];
-    return named_numbers(program, numbers) ? "CHECK(cudaSetDevice(NUMBERS[device]));"
-                                           : "CHECK(cudaSetDevice(device));";
 }
 
 void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
                        const char *why)
 {
+    char number[EMIT_NAME];
     if (emit_has_devices(program))
-        emit_put(out, indent, why, "%s", enter_call(program));
+        emit_put(out, indent, why, "CHECK(cudaSetDevice(%s));",
+                 emit_device_number(program, "device", number));
 }
 
 void emit_preparation(FILE *out, const struct emit_program *program)
@@ -59,8 +38,10 @@ void emit_preparation(FILE *out, const struct emit_program *program)
     if (!emit_has_devices(program))
         return;
     fprintf(out, "static void prepare(size_t device) {\n");
-    emit_put(out, 4, "memory, streams and events are made on the current device", "%s",
-             enter_call(program));
+    emit_enter_device(out, 4, program,
+                      "memory, streams and events are made on the current device");
+    if (emit_is_handed(program))
+        emit_reach_others(out, program);
     emit_device_objects(out, program);
     fprintf(out, "}\n\n");
 }
@@ -90,19 +71,19 @@ void emit_poison(FILE *out, const struct emit_program *program)
 
 void emit_clock(FILE *out, const struct emit_program *program)
 {
-    if (emit_has_devices(program))
-        fprintf(
-            out,
-            "static double now_ms() { // once all devices have done all that was issued\n"
-            "    for (size_t device = 0; device < DEVICES; device++) {\n"
-            "        %s\n"
-            "        CHECK(cudaDeviceSynchronize()); // it waits for the current one alone\n"
-            "    }\n",
-            enter_call(program));
-    else
+    if (emit_has_devices(program)) {
+        fprintf(out,
+                "static double now_ms() { // once all devices have done all that was issued\n"
+                "    for (size_t device = 0; device < DEVICES; device++) {\n");
+        emit_enter_device(out, 8, program, "");
+        fprintf(out, "        CHECK(cudaDeviceSynchronize()); // it waits for the current one "
+                     "alone\n"
+                     "    }\n");
+    } else {
         fprintf(out,
                 "static double now_ms() { // once the device has done all that was issued\n"
                 "    CHECK(cudaDeviceSynchronize());\n");
+    }
     fprintf(out, "    return std::chrono::steady_clock::now().time_since_epoch() / "
                  "std::chrono::nanoseconds(1) / 1e6;\n"
                  "}\n\n");

@@ -3,7 +3,8 @@
 
 static void put_meeting(FILE *out, const struct emit_program *program, bool fork)
 {
-    const char *first = emit_first_stream(program);
+    char first[EMIT_NAME];
+    emit_first_stream(program, first);
     const char *each = emit_deals_streams(program)
                            ? "    for (size_t i = 1; i < STREAMS; i++)"
                            : "    for (cudaStream_t each : {kernel_stream, out_stream})";
@@ -28,7 +29,8 @@ static void put_meeting(FILE *out, const struct emit_program *program, bool fork
 
 void emit_capture(FILE *out, const struct emit_program *program)
 {
-    const char *first = emit_first_stream(program);
+    char first[EMIT_NAME];
+    emit_first_stream(program, first);
     if (program->plan->issue != ISSUE_GRAPH)
         return;
     fprintf(out,

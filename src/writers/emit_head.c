@@ -210,7 +210,13 @@ static const char *dealing_words(const struct emit_program *program, char text[D
 {
     const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
     const char *items = emit_in_batches(program) ? "batches" : "tiles";
-    if (emit_has_devices(program))
+    if (emit_is_handed(program))
+        snprintf(text, DEALING, "the chain in parts on %" PRIu32 " devices%s",
+                 plan_devices(program->plan),
+                 by_stage ? ", on each a stream for each stage"
+                 : deals  ? ", tiles dealt to their streams"
+                          : ", each with one stream");
+    else if (emit_has_devices(program))
         snprintf(text, DEALING, "%s dealt over %" PRIu32 " devices%s", items, program->devices,
                  by_stage ? ", on each a stream for each stage"
                  : deals  ? " and their streams"

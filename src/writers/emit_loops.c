@@ -8,17 +8,44 @@
 
 enum { NO_STAGE = UINT32_MAX };
 
+/* Returns the stage of that kind that an op is the work of: that of its link, or the one in
+ * which its device takes tiles over or hands them on. */
+static uint32_t find_stage(const struct emit_program *program, const struct op *op,
+                           enum stage_kind kind)
+{
+    const uint32_t device = plan_stream_home(program->plan, op->stream).device;
+    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+        const struct stage *what = &program->stages[stage].what;
+        const bool single = kind == STAGE_IN || kind == STAGE_OUT;
+        if (what->kind == kind &&
+            (single ||
+             (kind == STAGE_KERNEL ? what->link == op->kernel.link : what->device == device)))
+            return stage;
+    }
+    return NO_STAGE;
+}
+
 /* Returns the stage that an op is the work of; NO_STAGE for events, callbacks and what carries
  * a scan. The copy of what is resident is for no tile: it comes before the loops. */
 static uint32_t work_stage(const struct emit_program *program, const struct op *op)
 {
     if (emit_op_carries(op))
         return NO_STAGE;
-    if (op->kind == OP_H2D)
-        return op->tile < 0 ? program->stage_count : 0;
-    if (op->kind == OP_KERNEL)
-        return op->kernel.link + 1;
-    return op->kind == OP_D2H ? program->stage_count - 1 : NO_STAGE;
+    const bool handed = op_is_copy(op->kind) && op->copy.host.buffer == BUFFER_HOST_EXCHANGE;
+    switch (op->kind) {
+    case OP_H2D:
+        if (op->tile < 0)
+            return program->stage_count;
+        return find_stage(program, op, handed ? STAGE_FROM_HOST : STAGE_IN);
+    case OP_KERNEL:
+        return find_stage(program, op, STAGE_KERNEL);
+    case OP_PEER:
+        return find_stage(program, op, STAGE_PEER);
+    case OP_D2H:
+        return find_stage(program, op, handed ? STAGE_TO_HOST : STAGE_OUT);
+    default:
+        return NO_STAGE;
+    }
 }
 
 /* --- reading the stages off the ops --- */
@@ -203,7 +230,7 @@ static void count_streams(struct emit_program *program)
 {
     const struct plan *plan = program->plan;
     program->legacy = EMIT_NO_LEGACY;
-    program->streams = plan->streams / program->devices;
+    program->streams = plan->streams / plan_devices(plan);
     for (uint32_t i = 0; i < plan->streams; i++) {
         if (plan_stream_kind(plan, i) == STREAM_LEGACY)
             program->legacy = i;

@@ -126,13 +126,14 @@ static void put_data(FILE *out, const struct emit_program *program)
  * fits a slide. */
 static void put_issue(FILE *out, const struct emit_program *program)
 {
+    char stream[EMIT_NAME];
     const bool graph = program->plan->issue == ISSUE_GRAPH, cpu = emit_has_cpu(program);
     fprintf(out, "        begin = now_ms();%s", graph || cpu ? "\n" : " issue_tiles();\n");
     if (cpu)
         fprintf(out, "        std::thread cpu(run_cpu_tiles);\n");
     if (graph)
         fprintf(out, "        CHECK(cudaGraphLaunch(graph, %s));\n",
-                emit_first_stream(program));
+                emit_first_stream(program, stream));
     else if (cpu)
         fprintf(out, "        issue_tiles();\n");
     if (cpu)

@@ -81,12 +81,13 @@ void emit_managed_home(FILE *out, const struct emit_program *program)
         return;
     for (int i = 0; i < ARRAYS; i++) {
         static const char *const names[] = {"in", "in2", "out"};
+        char stream[EMIT_NAME];
         const bool value = arrays[i] == BUFFER_HOST_OUT && reduction != NULL;
         if (has_array(program, arrays[i]))
             emit_put(out, 8, i == 0 ? "pages go home" : NULL,
                      "prefetch(%s, %s * sizeof(%s), HOST, %s);", names[i],
                      value ? "TILES" : "N",
                      emit_type(value ? reduction->out : program->plan->chain[0]->in),
-                     emit_first_stream(program));
+                     emit_first_stream(program, stream));
     }
 }

@@ -1,5 +1,6 @@
 /* emit_names.c - what a program calls its streams, slots and events, and where its tiles are.
  */
+#include "plan/device.h"
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
@@ -8,11 +9,43 @@
 
 bool emit_has_devices(const struct emit_program *program)
 {
+    return plan_devices(program->plan) > 1;
+}
+
+bool emit_deals_devices(const struct emit_program *program)
+{
     return program->devices > 1;
+}
+
+bool emit_is_handed(const struct emit_program *program)
+{
+    return program->plan->by_link && emit_has_devices(program);
+}
+
+bool emit_hands_on(const struct emit_program *program, uint32_t stage)
+{
+    const enum stage_kind kind = program->stages[stage].what.kind;
+    return kind == STAGE_PEER || kind == STAGE_TO_HOST || kind == STAGE_FROM_HOST;
+}
+
+struct emit_program emit_on_device(const struct emit_program *program, uint32_t device)
+{
+    struct emit_program at = *program;
+    at.here = emit_is_handed(program) ? device + 1 : 0;
+    return at;
+}
+
+struct emit_program emit_at(const struct emit_program *program, uint32_t stage)
+{
+    return emit_on_device(program, program->stages[stage].what.device);
 }
 
 const char *emit_of_device(const struct emit_program *program)
 {
+    static const char *const parts[MACHINE_DEVICES_MAX] = {"[0]", "[1]", "[2]", "[3]",
+                                                           "[4]", "[5]", "[6]", "[7]"};
+    if (program->here > 0)
+        return parts[program->here - 1];
     return emit_has_devices(program) ? "[device]" : "";
 }
 
@@ -39,7 +72,7 @@ bool emit_deals_streams(const struct emit_program *program)
 
 bool emit_streams_by_stage(const struct emit_program *program)
 {
-    return program->plan->streams / program->devices > 2 &&
+    return program->plan->streams / plan_devices(program->plan) > 2 &&
            program->settings->layout == LAYOUT_STAGE;
 }
 
@@ -93,7 +126,7 @@ const char *emit_slot_count(const struct emit_program *program)
         return "";
     if (emit_shares_slots(program))
         return emit_slots_name(program);
-    return emit_has_devices(program) ? "SHARE" : emit_batches_name(program);
+    return emit_deals_devices(program) ? "SHARE" : emit_batches_name(program);
 }
 
 const char *emit_batches_name(const struct emit_program *program)
@@ -103,7 +136,7 @@ const char *emit_batches_name(const struct emit_program *program)
 
 const char *emit_wave_name(const struct emit_program *program)
 {
-    const bool devices = emit_has_devices(program);
+    const bool devices = emit_deals_devices(program);
     if (emit_deals_streams(program))
         return devices ? "DEVICES * STREAMS" : "STREAMS";
     if (emit_shares_slots(program))
@@ -116,8 +149,8 @@ const char *emit_slot_name(const struct emit_program *program)
 {
     if (program->slots == 1)
         return "0";
-    return emit_shares_slots(program) || emit_has_devices(program) ? "slot"
-                                                                   : emit_index_name(program);
+    return emit_shares_slots(program) || emit_deals_devices(program) ? "slot"
+                                                                     : emit_index_name(program);
 }
 
 const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
@@ -141,29 +174,28 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
         snprintf(text, EMIT_TEXT, "stream%s[%s]", on, emit_slot_name(program));
     else
         snprintf(text, EMIT_TEXT, "stream%s[%s %% STREAMS]", on,
-                 emit_has_devices(program) ? emit_slot_name(program)
-                                           : emit_index_name(program));
+                 emit_deals_devices(program) ? emit_slot_name(program)
+                                             : emit_index_name(program));
     return text;
 }
 
-const char *emit_first_stream(const struct emit_program *program)
+const char *emit_first_stream(const struct emit_program *program, char text[EMIT_NAME])
 {
-    const bool devices = emit_has_devices(program);
-    if (emit_streams_by_stage(program))
-        return devices ? "in_stream[device]" : "in_stream";
-    if (emit_deals_streams(program))
-        return devices ? "stream[device][0]" : "stream[0]";
-    return devices ? "stream[device]" : "stream";
+    const bool by_stage = emit_streams_by_stage(program);
+    snprintf(text, EMIT_NAME, "%s%s%s", by_stage ? "in_stream" : "stream",
+             emit_of_device(program), emit_deals_streams(program) ? "[0]" : "");
+    return text;
 }
 
-const char *emit_other_stream(const struct emit_program *program)
+const char *emit_other_stream(const struct emit_program *program, char text[EMIT_NAME])
 {
-    const bool devices = emit_has_devices(program);
-    if (emit_streams_by_stage(program))
-        return devices ? "out_stream[device]" : "out_stream";
-    if (emit_deals_streams(program))
-        return devices ? "stream[device][1]" : "stream[1]";
-    return devices ? "other[device]" : "other";
+    const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
+    snprintf(text, EMIT_NAME, "%s%s%s",
+             by_stage ? "out_stream"
+             : deals  ? "stream"
+                      : "other",
+             emit_of_device(program), deals ? "[1]" : "");
+    return text;
 }
 
 /* Returns the slot of the batch ahead of the loop's. */
@@ -181,29 +213,26 @@ static const char *slot_ahead(const struct emit_program *program, char text[EMIT
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, char text[EMIT_TEXT])
 {
+    static const char *const names[] = {
+        [STAGE_IN] = "copied_in",       [STAGE_KERNEL] = "computed",
+        [STAGE_PEER] = "handed_on",     [STAGE_TO_HOST] = "handed_on",
+        [STAGE_FROM_HOST] = "taken_on", [STAGE_OUT] = "copied_out"};
     char kernel[EMIT_NAME], ahead[EMIT_NAME];
-    const char *slot = emit_slot_name(program), *on = emit_of_device(program);
-    const uint32_t out = program->stage_count - 1;
-    const char *name = stage == 0 ? "copied_in" : stage == out ? "copied_out" : "computed";
+    const struct emit_stage *at = &program->stages[stage];
+    const struct emit_program there = emit_at(program, stage);
+    const char *slot = emit_slot_name(program), *on = emit_of_device(&there);
+    const char *name = names[at->what.kind];
     if (whose == EMIT_LAST || whose == EMIT_ONCE)
         snprintf(text, EMIT_TEXT, "%s%s", whose == EMIT_LAST ? "all_copied_in" : "a_copied_in",
                  on);
-    else if (stage > 0 && stage + 1 < out)
+    else if (at[0].what.kind == STAGE_KERNEL && at[1].what.kind == STAGE_KERNEL)
         snprintf(text, EMIT_TEXT, "%s_done%s[%s]",
-                 emit_function_name(program->plan->chain[stage - 1], kernel), on, slot);
+                 emit_function_name(program->plan->chain[at->what.link], kernel), on, slot);
     else if (whose == EMIT_AHEAD)
         snprintf(text, EMIT_TEXT, "%s[%s]", name, slot_ahead(program, ahead));
     else
         snprintf(text, EMIT_TEXT, "%s%s[%s]", name, on, slot);
     return text;
-}
-
-/* Returns what a stage does, in words. */
-const char *emit_stage_words(const struct emit_program *program, uint32_t stage)
-{
-    if (stage == 0)
-        return "copy in";
-    return stage == program->stage_count - 1 ? "copy out" : "kernel";
 }
 
 uint32_t emit_map_link(const struct emit_program *program)
@@ -234,6 +263,30 @@ const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
     return text;
 }
 
+/* --- devices --- */
+
+bool emit_named_numbers(const struct emit_program *program, int numbers[MACHINE_DEVICES_MAX])
+{
+    const char *value = program->settings->device;
+    const struct device_row *row = device_find(value);
+    bool unlike = false;
+    if (row == NULL || !row->numbered || device_is_all(value) ||
+        device_numbers(device_argument(value), numbers) != plan_devices(program->plan))
+        return false;
+    for (uint32_t i = 0; i < plan_devices(program->plan); i++)
+        unlike |= numbers[i] != (int)i;
+    return unlike;
+}
+
+const char *emit_device_number(const struct emit_program *program, const char *device,
+                               char text[EMIT_NAME])
+{
+    int numbers[MACHINE_DEVICES_MAX];
+    snprintf(text, EMIT_NAME, emit_named_numbers(program, numbers) ? "NUMBERS[%s]" : "%s",
+             device);
+    return text;
+}
+
 /* --- addresses --- */
 
 bool emit_takes(const struct emit_program *program, enum buffer buffer)
@@ -258,6 +311,7 @@ const char *emit_buffer_name(const struct emit_program *program, enum buffer buf
         [BUFFER_HOST_PACK_IN0] = {"packed_in", NULL},
         [BUFFER_HOST_PACK_IN1] = {"packed_in2", NULL},
         [BUFFER_HOST_PACK_OUT] = {"packed_out", NULL},
+        [BUFFER_HOST_EXCHANGE] = {"handed", NULL},
     };
     return names[buffer][emit_is_product(program) ? 1 : 0];
 }
@@ -265,7 +319,8 @@ const char *emit_buffer_name(const struct emit_program *program, enum buffer buf
 bool emit_has_slots(enum buffer buffer)
 {
     return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
-           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT;
+           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT ||
+           buffer == BUFFER_HOST_EXCHANGE;
 }
 
 static bool is_second(enum buffer buffer)
@@ -293,9 +348,10 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
 {
     const bool values = emit_reduction(program) != NULL &&
                         (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
-    const bool in_slots = emit_has_slots(buffer), on_device = buffer >= BUFFER_FIRST_DEVICE;
+    const bool in_slots = emit_has_slots(buffer);
+    const bool on_device = buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_EXCHANGE;
     const bool slotted =
-        in_slots && (program->slots < program->batches || emit_has_devices(program));
+        in_slots && (program->slots < program->batches || emit_deals_devices(program));
     char place[EMIT_TEXT / 2], name[EMIT_TEXT / 3];
     snprintf(name, sizeof name, "%s%s", emit_buffer_name(program, buffer),
              on_device ? emit_of_device(program) : "");
@@ -317,64 +373,7 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     return text;
 }
 
-/* --- buffers --- */
-
-bool emit_uses(const struct emit_program *program, enum buffer buffer)
-{
-    const struct plan *plan = program->plan;
-    bool used = buffer == BUFFER_HOST_IN0 || buffer == BUFFER_HOST_OUT ||
-                (buffer == BUFFER_HOST_IN1 && emit_inputs(program) == 2);
-    if (!emit_on_host(program))
-        used |= buffer == emit_copied_out(program) || buffer == BUFFER_DEVICE_IN0 ||
-                (buffer == BUFFER_DEVICE_IN1 && emit_inputs(program) == 2);
-    for (int i = 0; i < plan->chain_length; i++)
-        used |= emit_kernel_input(program, (uint32_t)i) == buffer ||
-                emit_kernel_output(program, (uint32_t)i) == buffer;
-    return used;
-}
-
-/* --- the chain --- */
-
-enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link)
-{
-    const bool mapped = emit_on_host(program);
-    if (link == 0)
-        return mapped ? BUFFER_HOST_IN0 : BUFFER_DEVICE_IN0;
-    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
-}
-
-enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link)
-{
-    const bool last = link + 1 == (uint32_t)program->plan->chain_length;
-    if (last)
-        return emit_on_host(program) ? BUFFER_HOST_OUT : emit_copied_out(program);
-    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
-}
-
-enum buffer emit_copied_out(const struct emit_program *program)
-{
-    return program->plan->chain[0]->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
-}
-
-enum buffer emit_sent_input(const struct emit_program *program, int input)
-{
-    return (enum buffer)((program->plan->packs ? BUFFER_HOST_PACK_IN0 : BUFFER_HOST_IN0) +
-                         input);
-}
-
-enum buffer emit_sent_output(const struct emit_program *program)
-{
-    return program->plan->packs && emit_reduction(program) == NULL ? BUFFER_HOST_PACK_OUT
-                                                                   : BUFFER_HOST_OUT;
-}
-
-int emit_inputs(const struct emit_program *program)
-{
-    int most = 1;
-    for (int i = 0; i < program->plan->chain_length; i++)
-        most = program->plan->chain[i]->inputs > most ? program->plan->chain[i]->inputs : most;
-    return most;
-}
+/* --- types --- */
 
 const char *emit_input_type(const struct emit_program *program)
 {

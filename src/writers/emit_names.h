@@ -55,22 +55,33 @@ const char *emit_slots_name(const struct emit_program *program);
 const char *emit_wave_name(const struct emit_program *program);
 const char *emit_batches_name(const struct emit_program *program);
 
-/* Returns true if there are several devices. */
+/* Return true if there are several devices; and if batches are dealt over them in turn. */
 bool emit_has_devices(const struct emit_program *program);
+bool emit_deals_devices(const struct emit_program *program);
 
-/* Return what chooses the device of the loop's batch in an array that has an item for each, and
- * what declares such an array behind its name: "" where there is one device. */
+/* Return true if devices have parts of the chain, and hand tiles on; and if a stage does that.
+ */
+bool emit_is_handed(const struct emit_program *program);
+bool emit_hands_on(const struct emit_program *program, uint32_t stage);
+
+/* Return the program for what is written on a device that has a part of the chain, and of a
+ * stage: on its device. */
+struct emit_program emit_on_device(const struct emit_program *program, uint32_t device);
+struct emit_program emit_at(const struct emit_program *program, uint32_t stage);
+
+/* Return what chooses the device of the loop's batch, or that of the part of the chain which is
+ * being written, in an array that has an item for each, and what declares such an array behind
+ * its name: "" where there is one device. */
 const char *emit_of_device(const struct emit_program *program);
 const char *emit_each_device(const struct emit_program *program);
 
-/* Return the stream of a stage, the event that a stage's end is, what a stage is in words, and
- * the address of the loop's batch in a buffer; `each`: of tile i of the batch. Tiles of one
- * size are rows of their array. */
+/* Return the stream of a stage, the event that a stage's end is, and the address of the loop's
+ * batch in a buffer; `each`: of tile i of the batch. Tiles of one size are rows of their array.
+ */
 const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                              char text[EMIT_TEXT]);
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, char text[EMIT_TEXT]);
-const char *emit_stage_words(const struct emit_program *program, uint32_t stage);
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT]);
 
@@ -89,6 +100,14 @@ uint32_t emit_blocks(const struct emit_program *program);
 const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
                              char text[EMIT_NAME]);
 
+/* Sets by which numbers the settings name the devices. Returns false where CUDA's own count,
+ * from 0 on, is meant: of simulated devices, and of all. */
+bool emit_named_numbers(const struct emit_program *program, int numbers[MACHINE_DEVICES_MAX]);
+
+/* Returns a device as CUDA counts it: `device`, an expression, or its number in a table. */
+const char *emit_device_number(const struct emit_program *program, const char *device,
+                               char text[EMIT_NAME]);
+
 /* Returns true if the kernel is the matrix product. */
 bool emit_is_product(const struct emit_program *program);
 
@@ -102,11 +121,8 @@ const char *emit_buffer_name(const struct emit_program *program, enum buffer buf
 const char *emit_bytes_name(const struct emit_program *program, enum buffer buffer);
 
 /* Return the names of the first stream of a device, and of another one. */
-const char *emit_first_stream(const struct emit_program *program);
-const char *emit_other_stream(const struct emit_program *program);
-
-/* Returns true if the program needs that buffer. */
-bool emit_uses(const struct emit_program *program, enum buffer buffer);
+const char *emit_first_stream(const struct emit_program *program, char text[EMIT_NAME]);
+const char *emit_other_stream(const struct emit_program *program, char text[EMIT_NAME]);
 
 /* Return the types of an element that is copied in, and of one that is copied out. */
 const char *emit_input_type(const struct emit_program *program);

@@ -18,7 +18,7 @@ static const char *slots_bytes(const struct emit_program *program, enum buffer b
     const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
     const char *slots = emit_slot_count(program), *batch = plan->batch > 1 ? "BATCH * " : "";
     char times[32] = "";
-    if (program->slots >= program->batches && !emit_has_devices(program)) {
+    if (program->slots >= program->batches && !emit_deals_devices(program)) {
         if (emit_has_cpu(program) && program->even && !values)
             return strcpy(text, "GPU_TILES * BYTES");
         if (emit_is_product(program)) {
@@ -56,7 +56,8 @@ static const char *device_bytes(const struct emit_program *program, enum buffer 
                        value ? emit_output_type(program) : emit_input_type(program), text);
 }
 
-/* Returns the bytes of all slots of an array that the CPU packs tiles into. */
+/* Returns the bytes of all slots of an array that the CPU packs tiles into, or that a device
+ * hands them on by. */
 static const char *packed_bytes(const struct emit_program *program, char text[EXPRESSION])
 {
     return slots_bytes(program, BUFFER_HOST_PACK_IN0, emit_input_type(program), text);
@@ -93,6 +94,7 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
                 on, slots, times, on, slots, times);
     }
     emit_pack_memory(out, program, packed_bytes(program, text));
+    emit_handing_memory(out, program, packed_bytes(program, text));
     if (emit_scan(program) != NULL)
         emit_scan_memory(out, program);
     if (emit_is_product(program))
@@ -117,6 +119,7 @@ void emit_object_poison(FILE *out, int indent, const struct emit_program *progra
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
     emit_pack_poison(out, program, packed_bytes(program, packed));
+    emit_handing_poison(out, indent, program, packed_bytes(program, packed));
     if (emit_is_product(program))
         emit_put(out, indent, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
@@ -171,7 +174,7 @@ static void put_priorities(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     const uint32_t period = priority_period(program);
     if (!emit_deals_streams(program)) {
-        const uint32_t streams = plan->streams / program->devices;
+        const uint32_t streams = plan->streams / plan_devices(plan);
         const char *const names[] = {streams > 1 ? "in_stream" : "stream", "kernel_stream",
                                      "out_stream"};
         for (uint32_t i = 0; i < streams; i++) {
@@ -195,7 +198,7 @@ static void put_priorities(FILE *out, const struct emit_program *program)
 
 static void put_streams(FILE *out, const struct emit_program *program)
 {
-    const bool single = program->plan->streams == program->devices;
+    const bool single = program->plan->streams == plan_devices(program->plan);
     const char *on = emit_of_device(program);
     if (program->legacy != EMIT_NO_LEGACY)
         fprintf(out,

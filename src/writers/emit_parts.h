@@ -2,6 +2,7 @@
  *
  *   emit_loops.c    finds the loops in a plan
  *   emit_prove.c    proves that they give its ops
+ *   emit_buffers.c  which buffers there are, and which bytes are a batch's
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_ladder.c   the sums of ints that are steps of a ladder
  *   emit_scan.c     scans, and what they carry from tile to tile
@@ -23,6 +24,8 @@
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
  *   emit_devices.c  what each of several devices has, and waiting for all
+ *   emit_chain.c    devices that have parts of the chain, and hand tiles on
+ *   (emit_devices.h)  declares both
  *   emit_objects.c  what is made on a device, and its poison
  *   emit_bare.c     the bare copies beside which main() shows its time
  *   emit_head.c     the head: what the program shows, how it is made, and what it includes
@@ -32,7 +35,9 @@
 #ifndef PIPELINE_WRITERS_EMIT_PARTS_H
 #define PIPELINE_WRITERS_EMIT_PARTS_H
 
+#include "plan/steps.h"
 #include "writers/emit.h"
+#include "writers/emit_devices.h"
 #include "writers/emit_names.h"
 
 /* Something that a stage does with each of the batches [from, to). */
@@ -48,12 +53,13 @@ struct emit_item {
 
 enum {
     EMIT_ITEMS_MAX = 12,
-    EMIT_STAGES_MAX = CHAIN_MAX + 2,
+    EMIT_STAGES_MAX = STAGES_MOST,
     EMIT_BY_TILE = -1,   /* streams are dealt to batches in turn */
     EMIT_NO_LEGACY = -1, /* the legacy default stream has no part */
 };
 
 struct emit_stage {
+    struct stage what; /* it does; its device is a part of the chain's */
     struct emit_item items[EMIT_ITEMS_MAX];
     int item_count; /* 0: the plan has no such stage */
     int64_t stream; /* that of all batches, by its number on its device, or EMIT_BY_TILE */
@@ -69,7 +75,8 @@ struct emit_program {
     const struct plan *plan;
     const struct settings *settings;
     uint32_t batches, stage_count;
-    uint32_t devices; /* that batches are dealt over in turn */
+    uint32_t devices; /* that batches are dealt over in turn: one that has a part of the chain
+                         gets all of them */
     uint32_t share;   /* the batches of a device, at most */
     uint32_t slots;   /* of each device */
     uint32_t streams; /* of each that are made: the legacy default stream is there */
@@ -81,7 +88,30 @@ struct emit_program {
     int loop_count;
     uint32_t blocks[CHAIN_MAX]; /* of each kernel's largest launch */
     bool even;                  /* all tiles are of one size */
+    uint32_t here; /* 0, or the device of the chain's part that is being written, and 1 */
 };
+
+/* Returns true if a buffer has slots: batches take them in turn. */
+bool emit_has_slots(enum buffer buffer);
+
+/* --- emit_prove.c --- */
+
+/* A stage of one batch. */
+struct emit_step {
+    uint32_t stage, batch;
+};
+
+/* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
+enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
+                           struct error *error);
+
+/* Runs through the loops. STATUS_USAGE where they don't give the plan's ops. */
+enum status emit_prove(const struct emit_program *program, struct error *error);
+
+/* --- emit_buffers.c --- */
+
+/* Returns true if the program needs that buffer. */
+bool emit_uses(const struct emit_program *program, enum buffer buffer);
 
 /* Return the buffers that link `link` of the chain works on in the program. */
 enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link);
@@ -95,28 +125,23 @@ enum buffer emit_copied_out(const struct emit_program *program);
 enum buffer emit_sent_input(const struct emit_program *program, int input);
 enum buffer emit_sent_output(const struct emit_program *program);
 
-/* Returns true if a buffer has slots: batches take them in turn. */
-bool emit_has_slots(enum buffer buffer);
-
 /* Returns how many input arrays there are. */
 int emit_inputs(const struct emit_program *program);
 
-/* --- emit_prove.c --- */
+/* Returns the slot of a batch among those of all devices, one device's behind another's;
+ * `part`: on the device that has that part of the chain. */
+uint32_t emit_slot(const struct emit_program *program, uint32_t batch, uint32_t part);
 
-/* A stage of one batch. */
-struct emit_step {
-    uint32_t stage, batch;
-};
+/* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
+ * host array, which has its elements or, of a reduction, a value for each tile; or elements in
+ * a slot, of the device that has the part `part` of the chain, behind those of the batch's
+ * tiles before. */
+bool emit_range_fits(const struct emit_program *program, const struct range *range,
+                     uint32_t part, struct tiles tiles);
 
-/* Returns the slot of a batch among those of all devices, one device's behind another's. */
-uint32_t emit_slot(const struct emit_program *program, uint32_t batch);
-
-/* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
-enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
-                           struct error *error);
-
-/* Runs through the loops. STATUS_USAGE where they don't give the plan's ops. */
-enum status emit_prove(const struct emit_program *program, struct error *error);
+/* Returns true if a range is row `row` of `rows` of the batch's part of the buffer. */
+bool emit_row_fits(const struct emit_program *program, const struct range *range, uint32_t part,
+                   uint64_t row, uint64_t rows, struct tiles tiles);
 
 /* --- emit_loops.c --- */
 
@@ -438,25 +463,6 @@ void emit_capture(FILE *out, const struct emit_program *program);
  */
 enum status emit_check_plan(const struct emit_program *program, struct error *error);
 enum status emit_check_loops(const struct emit_program *program, struct error *error);
-
-/* --- emit_devices.c --- */
-
-/* Writes that calls go to `device`, and why; nothing where there is one. */
-void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
-                       const char *why);
-
-/* Writes, in main(), that all begins on the first device that the settings name. */
-void emit_first_device(FILE *out, const struct emit_program *program);
-
-/* Write the numbers of the devices where CUDA counts them otherwise; the function that makes
- * what a device has, where there are several; what main() does for that; and now_ms(). */
-void emit_device_numbers(FILE *out, const struct emit_program *program);
-void emit_preparation(FILE *out, const struct emit_program *program);
-void emit_make_devices(FILE *out, const struct emit_program *program);
-void emit_clock(FILE *out, const struct emit_program *program);
-
-/* Writes that what the run before left on the devices is no result of the next. */
-void emit_poison(FILE *out, const struct emit_program *program);
 
 /* --- emit_bare.c --- */
 

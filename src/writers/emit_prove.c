@@ -26,10 +26,10 @@ struct walk {
     uint32_t *recorder; /* per event of the plan: the op that records it, and 1; 0: none has */
 };
 
-uint32_t emit_slot(const struct emit_program *program, uint32_t batch)
+/* Returns the device whose part of the chain a step is; 0 where none has a part. */
+static uint32_t step_part(const struct walk *walk, struct emit_step step)
 {
-    return batch % program->devices * program->slots +
-           batch / program->devices % program->slots;
+    return walk->program->stages[step.stage].what.device;
 }
 
 /* Returns the place of the event that stands for the end of a stage of `batch`, or of one of
@@ -40,13 +40,14 @@ static uint32_t event_place(const struct emit_program *program, uint32_t stage,
     const bool single = whose == EMIT_LAST || whose == EMIT_ONCE;
     const uint32_t slots = program->devices * program->slots;
     return stage * (slots + program->devices) +
-           (single ? slots + batch % program->devices : emit_slot(program, batch));
+           (single ? slots + batch % program->devices : emit_slot(program, batch, 0));
 }
 
 /* Returns the plan's number of the stream that a step is in: that of its device. */
 static uint32_t step_stream(const struct emit_program *program, struct emit_step step)
 {
-    const uint32_t device = step.batch % program->devices;
+    const uint32_t device =
+        step.batch % program->devices + program->stages[step.stage].what.device;
     const uint32_t number = step.batch / program->devices;
     const int64_t fixed = program->stages[step.stage].stream;
     return device * program->streams +
@@ -75,48 +76,6 @@ static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emi
     return take_from(walk, kind, step_stream(walk->program, step), tiles);
 }
 
-/* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
- * host array, which has its elements or, of a reduction, a value for each tile; or elements in
- * a slot, behind those of the batch's tiles before. */
-static bool range_fits(const struct emit_program *program, const struct range *range,
-                       struct tiles tiles)
-{
-    const struct plan *plan = program->plan;
-    const bool values = emit_reduction(program) != NULL && (range->buffer == BUFFER_HOST_OUT ||
-                                                            range->buffer == BUFFER_DEVICE_OUT);
-    const uint32_t batch = plan_batch_of(plan, tiles.first);
-    const struct tiles before = {plan_batch(plan, batch).first,
-                                 tiles.first - plan_batch(plan, batch).first};
-    uint64_t first, count, skipped, ahead = 0;
-    plan_tiles(plan, tiles, &first, &count);
-    if (before.count > 0)
-        plan_tiles(plan, before, &skipped, &ahead);
-    if (values) {
-        first = tiles.first;
-        count = tiles.count;
-        ahead = before.count;
-    }
-    first = emit_elements(program, range->buffer, first);
-    count = emit_elements(program, range->buffer, count);
-    ahead = emit_elements(program, range->buffer, ahead);
-    const size_t size = dtype_bytes(values ? plan_last_kernel(plan)->out : plan->chain[0]->in);
-    if (range->bytes != count * size)
-        return false;
-    if (!emit_has_slots(range->buffer))
-        return range->offset == first * size;
-    const uint64_t stride = plan->buffer_bytes[range->buffer] / plan->slots;
-    return range->offset == emit_slot(program, batch) * stride + ahead * size;
-}
-
-/* Returns true if a range is row `row` of `rows` of the batch's part of the buffer. */
-static bool row_fits(const struct emit_program *program, const struct range *range,
-                     uint64_t row, uint64_t rows, struct tiles tiles)
-{
-    const uint64_t before = row * range->bytes;
-    const struct range whole = {range->buffer, range->offset - before, rows * range->bytes};
-    return range->offset >= before && range_fits(program, &whole, tiles);
-}
-
 /* Takes a batch's copies of an array: one, or one for each row of a tile. */
 static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
                         enum buffer device, struct emit_step step, struct tiles tiles)
@@ -124,14 +83,15 @@ static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
     const struct emit_program *program = walk->program;
     const struct plan *plan = program->plan;
     const bool values = kind == OP_D2H && emit_reduction(program) != NULL;
+    const uint32_t part = step_part(walk, step);
     const uint64_t rows = plan->copy == COPY_ROWS && !values && !emit_packs(program)
                               ? plan->elements / plan->tiles / plan->tile_width
                               : 1;
     for (uint64_t row = 0; row < rows; row++) {
         const struct op *op = take_op(walk, kind, step, tiles);
         if (op == NULL || op->copy.host.buffer != host || op->copy.device.buffer != device ||
-            !row_fits(program, &op->copy.host, row, rows, tiles) ||
-            !row_fits(program, &op->copy.device, row, rows, tiles))
+            !emit_row_fits(program, &op->copy.host, part, row, rows, tiles) ||
+            !emit_row_fits(program, &op->copy.device, part, row, rows, tiles))
             return false;
     }
     return true;
@@ -143,7 +103,7 @@ static bool walk_prefetch(struct walk *walk, enum op_kind kind, enum buffer host
 {
     const struct op *op = take_op(walk, kind, step, tiles);
     return op != NULL && op->copy.host.buffer == host && op->copy.device.bytes == 0 &&
-           range_fits(walk->program, &op->copy.host, tiles);
+           emit_range_fits(walk->program, &op->copy.host, 0, tiles);
 }
 
 static bool walk_prefetches_in(struct walk *walk, struct emit_step step, struct tiles tiles)
@@ -170,7 +130,8 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
 {
     const struct emit_program *program = walk->program;
     const struct plan *plan = program->plan;
-    const uint32_t link = step.stage - 1;
+    const uint32_t link = program->stages[step.stage].what.link;
+    const uint32_t part = step_part(walk, step);
     const uint32_t launches = kernel_launches(plan->chain[link], &plan->params);
     for (uint32_t repeat = 0; repeat < launches; repeat++) {
         const struct op *op = take_op(walk, OP_KERNEL, step, tiles);
@@ -182,12 +143,13 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
         const struct op_ranges *ranges = op->kernel.ranges;
         if (ranges->in[0].buffer != emit_kernel_input(program, link) ||
             ranges->out.buffer != emit_kernel_output(program, link) ||
-            !range_fits(program, &ranges->in[0], tiles) ||
-            !range_fits(program, &ranges->out, tiles))
+            !emit_range_fits(program, &ranges->in[0], part, tiles) ||
+            !emit_range_fits(program, &ranges->out, part, tiles))
             return false;
         const enum buffer second = emit_on_host(program) ? BUFFER_HOST_IN1 : BUFFER_DEVICE_IN1;
         if (plan->chain[link]->inputs == 2 &&
-            (ranges->in[1].buffer != second || !range_fits(program, &ranges->in[1], tiles)))
+            (ranges->in[1].buffer != second ||
+             !emit_range_fits(program, &ranges->in[1], part, tiles)))
             return false;
         if (plan->chain[link]->shape == KERNEL_SCAN && !emit_scan_fits(program, op))
             return false;
@@ -199,7 +161,8 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
 
 static bool walk_kernel(struct walk *walk, struct emit_step step, struct tiles tiles)
 {
-    const bool joins = kernel_is_elementwise(walk->program->plan->chain[step.stage - 1]);
+    const bool joins = kernel_is_elementwise(
+        walk->program->plan->chain[walk->program->stages[step.stage].what.link]);
     if (joins)
         return walk_launches(walk, step, tiles);
     for (uint32_t i = 0; i < tiles.count; i++) {
@@ -237,7 +200,7 @@ static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles 
         const struct op *op = take_op(walk, OP_MEMSET, step, tiles);
         if (op == NULL || op->set.value != 0 ||
             op->set.range.buffer != (enum buffer)(BUFFER_DEVICE_IN0 + input) ||
-            !range_fits(program, &op->set.range, tiles))
+            !emit_range_fits(program, &op->set.range, 0, tiles))
             return false;
     }
     return true;
@@ -282,8 +245,8 @@ static bool walk_pack(struct walk *walk, enum buffer from, enum buffer to, struc
     const struct emit_program *program = walk->program;
     const struct op *op = take_from(walk, OP_PACK, program->plan->streams, tiles);
     return op != NULL && op->pack.from.buffer == from && op->pack.to.buffer == to &&
-           range_fits(program, &op->pack.from, tiles) &&
-           range_fits(program, &op->pack.to, tiles);
+           emit_range_fits(program, &op->pack.from, 0, tiles) &&
+           emit_range_fits(program, &op->pack.to, 0, tiles);
 }
 
 static bool walk_packs(struct walk *walk, struct tiles tiles)
@@ -324,6 +287,11 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
 {
     const struct emit_program *program = walk->program;
     const struct tiles tiles = plan_batch(program->plan, step.batch);
+    if (emit_hands_on(program, step.stage) && item->kind != OP_RECORD &&
+        item->kind != OP_WAIT) {
+        const struct op *op = take_op(walk, item->kind, step, tiles);
+        return op != NULL && emit_handing_fits(program, op, step.stage, tiles);
+    }
     if (item->carries)
         return walk_carry(walk, item, step, tiles);
     switch (item->kind) {

@@ -84,8 +84,6 @@ static const char *refused_on_devices(const struct plan *plan)
 {
     if (plan->has_halo)
         return "the stencil on several devices";
-    if (plan->by_link)
-        return "--spread=chain on several devices";
     if (plan->sharing != SHARING_NONE)
         return "--share";
     if (plan->packs)

@@ -63,7 +63,7 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
     text[0] = '\0';
     if (item->from == 0 && item->to == batches)
         return;
-    if (emit_has_devices(program)) {
+    if (emit_deals_devices(program)) {
         condition_on_devices(program, item, text);
         return;
     }

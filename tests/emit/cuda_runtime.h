@@ -14,7 +14,8 @@
  * There are several devices. Memory, streams and events belong to the one that was current when they
  * were made, and a call that mixes them up fails: a launch into a stream, or with memory, of another
  * device than the current one, a record of another device's event, a copy to or from memory of another
- * device than the stream's.
+ * device than the stream's. A copy between devices names both, is in a stream of the one it comes from,
+ * and fails unless each has been let reach the other: CUDA would take a way by the host then.
  *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -29,7 +30,9 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../../kernels/own_kernel.h"
@@ -44,7 +47,12 @@ using std::isfinite;
 #define __global__
 #define __device__
 
-enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidDevice = 101 };
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorInvalidValue,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorPeerAccessAlreadyEnabled = 704
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocMapped = 2 };
 enum { cudaHostRegisterDefault = 0, cudaStreamCaptureModeRelaxed = 2 };
@@ -70,6 +78,7 @@ static fake_graph *fake_capture;                  /* NULL: none is going on */
 static std::map<const char *, size_t> fake_device; /* the allocations of all devices */
 static std::map<const char *, int> fake_homes;     /* and the device of each */
 static int fake_current;                           /* the device that calls go to */
+static std::set<std::pair<int, int>> fake_reaches; /* devices, and whose memory they reach */
 static cudaError_t fake_failed;                    /* what the latest launch has met */
 static int fake_lines, fake_streams;
 static int fake_taken = -1; /* the lines when memory was taken the last time */
@@ -146,12 +155,28 @@ static inline cudaError_t cudaGetLastError()
     fake_failed = cudaSuccess;
     return failed;
 }
-static inline cudaError_t cudaSetDevice(int device)
+static inline bool fake_is_device(int device)
 {
     enum { DEVICES = 8 };
+    return device >= 0 && device < DEVICES;
+}
+static inline cudaError_t cudaSetDevice(int device)
+{
     fake_current = device;
     tape_enter(device);
-    return device >= 0 && device < DEVICES ? cudaSuccess : cudaErrorInvalidDevice;
+    return fake_is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+static inline cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int other)
+{
+    *can = device != other;
+    return fake_is_device(device) && fake_is_device(other) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+static inline cudaError_t cudaDeviceEnablePeerAccess(int other, unsigned flags)
+{
+    if (!fake_is_device(other) || other == fake_current || flags != 0)
+        return cudaErrorInvalidDevice;
+    return fake_reaches.insert({fake_current, other}).second ? cudaSuccess
+                                                             : cudaErrorPeerAccessAlreadyEnabled;
 }
 
 /* ---- memory ---- */
@@ -413,8 +438,20 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
     fake_call([=] { memcpy(to, from, bytes); }, "%s %d %zu", in ? "h2d" : "d2h", stream->number,
               bytes);
     if (fake_taped("cudaMemcpyAsync"))
-        tape_copy(in, fake_stream_number(stream), to, from, bytes);
+        tape_copy(in ? "h2d" : "d2h", fake_stream_number(stream), to, from, bytes);
     return fake_is_at(in ? to : from, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
+}
+static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
+                                              int from_device, size_t bytes, cudaStream_t stream)
+{
+    fake_call([=] { memcpy(to, from, bytes); }, "peer %d %zu", stream->number, bytes);
+    if (fake_taped("cudaMemcpyPeerAsync"))
+        tape_copy("peer", fake_stream_number(stream), to, from, bytes);
+    return stream->device == from_device && fake_is_at(from, bytes, from_device) &&
+                   fake_is_at(to, bytes, to_device) && fake_reaches.count({from_device, to_device}) > 0 &&
+                   fake_reaches.count({to_device, from_device}) > 0
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 /* Rows follow one another on the device, and not on the host. */
 static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,

@@ -104,14 +104,15 @@ static void tape_stream(int stream, const void *handle, int priority)
 }
 
 /* Writes down what the call that tape_call() has just written asks for, and that it ran. */
-static void tape_copy(bool in, int stream, const void *to, const void *from, size_t bytes)
+static void tape_copy(const char *kind, int stream, const void *to, const void *from, size_t bytes)
 {
+    const char *const from_where = kind[0] == 'h' ? "pinned" : "device";
+    const char *const to_where = kind[0] == 'd' ? "pinned" : "device";
     tape.time += 2;
     tape_line("[\"copy\",%lld,%d,%d,%lld,%lld,%zu]", tape.call, tape_context(stream), stream, tape_address(to),
               tape_address(from), bytes);
-    tape_line("[\"op\",%lld,\"%s\",%d,%d,%lld,%lld,%zu,\"%s\",\"%s\",0]", tape.call, in ? "h2d" : "d2h",
-              tape_context(stream), stream, tape.time - 1, tape.time, bytes, in ? "pinned" : "device",
-              in ? "device" : "pinned");
+    tape_line("[\"op\",%lld,\"%s\",%d,%d,%lld,%lld,%zu,\"%s\",\"%s\",0]", tape.call, kind,
+              tape_context(stream), stream, tape.time - 1, tape.time, bytes, from_where, to_where);
 }
 
 static void tape_set(int stream, const void *memory, size_t bytes)

@@ -1,0 +1,276 @@
+/* check_emit_chain.c - programs of --emit whose devices have parts of the chain: each hands its
+ * tiles on to the next. */
+#include "fixtures.h"
+#include "plan/build.h"
+#include "suites.h"
+#include "test_emit.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "writers/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN "--spread=chain "
+#define TWO   "--device=sim:h200*2 " CHAIN
+#define THREE "--device=sim:h200*3 " CHAIN
+
+/* --- the programs, run --- */
+
+/* Both orders and layouts, both ways to hand tiles on, tiles of two sizes, values, columns, the
+ * CPU, a user's kernel, and fewer and more slots than tiles. */
+START_TEST(calls_are_the_plan)
+{
+    static const char *const some[] = {
+        TWO "-t 32 -s 4 -k wave,scale",
+        TWO "-t 31 -s 3 -k scale,scale --layout=stage --order=breadth --callbacks",
+        THREE "-t 16 -s 3 -k wave,scale,uniform --layout=stage",
+        THREE "-t 30 -s 4 -k scale,wave,scale,sum",
+        TWO "-t 32 -s 4 -k wave,scale --exchange=host",
+        THREE "-t 31 -s 3 -k scale,scale,scale,finite --exchange=host --layout=stage",
+        THREE "-t 3 -s 8 -k scale,scale,sum --order=breadth --exchange=host",
+        TWO "-t 16 -s 1 -k scale,scale",
+        TWO "-t 31 -s 4 -k scale,scale --ways=4 --cpu-share=0.3",
+        TWO "-t 16 -s 4 -k wave,scale --copy=rows --tile-width=50 --layout=stage",
+        TWO "-t 31 -s 3 -k ./axpy.so,scale,./half.so --layout=stage"};
+    emit_libraries();
+    emit_check_program(some[_i]);
+}
+END_TEST
+
+#define PEERS   TWO "-t 16 -s 3 -k wave,scale --layout=stage"
+#define BY_HOST PEERS " --exchange=host"
+
+/* Mistakes in a program, as edits by sed: kernels go to another device, or get another's memory
+ * or stream; a tile goes to another device or slot, in another's stream, or stays where it is;
+ * nobody lets a device reach another's memory; an event is recorded in another's stream. */
+static const char *const edits[][2] = {
+    {PEERS, "/cudaSetDevice(1)/d"},
+    {PEERS, "s/kernel_stream\\[1\\]>>>/kernel_stream[0]>>>/"},
+    {PEERS, "s/>>>(d_in\\[1\\]/>>>(d_in[0]/"},
+    {PEERS, "s/PeerAsync(d_in\\[1\\]/PeerAsync(d_in[0]/"},
+    {PEERS, "s/PeerAsync(d_in\\[1\\]\\[slot\\]/PeerAsync(d_in[1][0]/"},
+    {PEERS, "s/\\[slot\\], 1, d_out/[slot], 0, d_out/"},
+    {PEERS, "/PeerAsync(/,/;/s/out_stream\\[0\\]/out_stream[1]/"},
+    {PEERS, "/PeerAsync(/,/;/d"},
+    {PEERS, "/ reach(device, device - 1)/d"},
+    {PEERS, "/ reach(device, device + 1)/d"},
+    {PEERS, "s/EventRecord(computed\\[1\\]/EventRecord(computed[0]/"},
+    {BY_HOST, "s/MemcpyAsync(handed\\[0\\]\\[slot\\]/MemcpyAsync(handed[0][0]/"},
+    {BY_HOST, "s/handed\\[0\\]\\[slot\\], BYTES/handed[0][0], BYTES/"},
+    {BY_HOST, "s/MemcpyAsync(d_in\\[1\\]/MemcpyAsync(d_in[0]/"},
+};
+enum { EDITS = sizeof edits / sizeof *edits };
+
+START_TEST(mistakes_are_seen)
+{
+    ck_assert_msg(emit_run_edited(edits[_i][0], edits[_i][1]) != 0, "it is right: %s",
+                  edits[_i][1]);
+}
+END_TEST
+
+#define FOUR TWO "-t 4 -s 4 -k scale,scale"
+
+/* The first run alone makes its four calls: what it left is poisoned, on each device and on the
+ * way by the host. */
+static const char *const left_out[][2] = {
+    {FOUR, "CHECK(cudaMemcpyAsync(d_in"},
+    {FOUR, "scale<<<BLOCKS, THREADS, 0, stream\\[1"},
+    {FOUR, "CHECK(cudaMemcpyPeerAsync("},
+    {FOUR " --exchange=host", "CHECK(cudaMemcpyAsync(handed"},
+    {FOUR " --exchange=host", "CHECK(cudaMemcpyAsync(d_in\\[1"},
+    {FOUR ",sum", "CHECK(cudaMemcpyPeerAsync("},
+};
+enum { LEFT_OUT = sizeof left_out / sizeof *left_out };
+
+START_TEST(each_run_does_its_own_work)
+{
+    char edit[OPTIONS_TEXT];
+    snprintf(edit, sizeof edit,
+             "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < 4) &/",
+             left_out[_i][1]);
+    ck_assert_int_eq(emit_run_edited(left_out[_i][0], edit), 1);
+    char *said = test_file_text("said");
+    assert_has(said, " wrong");
+    free(said);
+}
+END_TEST
+
+/* --- as a text --- */
+
+START_TEST(tiles_are_handed_on)
+{
+    ck_assert_int_eq(program_run("-d 'sim:h200*2' --spread=chain -k wave,scale --emit=-"), 0);
+    emit_check_lines(program_out);
+    assert_shown(
+        program_out,
+        "the chain in parts on 2 devices|stream[DEVICES][STREAMS];|"
+        "const size_t slot = tile % STREAMS; // |CHECK(cudaSetDevice(0)); // |"
+        "if (tile >= STREAMS) // device 1 may still read |"
+        "cudaMemcpyPeerAsync(d_in[1][slot], 1, d_out[0][slot], 0, BYTES, |"
+        "(handed_on[0][slot], stream[0][slot])); // for the kernel on device 1|"
+        "CHECK(cudaSetDevice(1)); // |// the kernel reads what device 0 hands on|"
+        "(stream[1][slot], handed_on[0][slot], 0)|cudaDeviceEnablePeerAccess(other, 0)");
+    ck_assert_ptr_null(strstr(program_out, "handed["));
+    ck_assert_int_eq(program_run("-d 'sim:h200*3' --spread=chain -k scale,scale,scale,sum "
+                                 "--exchange=host --order=breadth --layout=stage --emit=-"),
+                     0);
+    emit_check_lines(program_out);
+    assert_shown(program_out,
+                 "(*handed[DEVICES - 1])[TILE];|static void leave_for_1(size_t tile)|"
+                 "// device 1 may still copy what was in this slot on the host|"
+                 "static void take_on_1(size_t tile)|device 0 has left on the host|"
+                 "static void take_on_2(size_t tile)|static void launch_sum_4(size_t tile)|"
+                 "cudaSetDevice(2)|memset(handed[device], 0xFF, ");
+    ck_assert_ptr_null(strstr(program_out, "Peer"));
+}
+END_TEST
+
+/* --- plans --- */
+
+static struct settings settings_of(const char *chain, uint32_t devices)
+{
+    struct settings settings = test_settings(chain);
+    settings.spread = SPREAD_CHAIN;
+    settings.devices = devices;
+    return settings;
+}
+
+START_TEST(plans_are_programs)
+{
+    static const char *const chains[] = {"scale,scale",
+                                         "wave,scale",
+                                         "scale,sum",
+                                         "scale,scale,scale,scale",
+                                         "wave,scale,scale,sum",
+                                         "scale,wave,scale,scale,scale",
+                                         "scale,wave,scale,finite",
+                                         "scale,scale,finite"};
+    uint64_t random = 37;
+    for (int i = 0; i < test_cases(400); i++) {
+        struct settings settings = settings_of(chains[test_random_below(&random, 8)], 2);
+        const uint32_t links = (uint32_t)settings.chain_length;
+        const bool twins = strstr(settings.chain[1]->name, "wave") != NULL;
+        settings.devices = 2 + test_random_below(&random, links - (twins ? 2 : 1));
+        settings.tiles = 1 + test_random_below(&random, 40);
+        settings.streams = 1 + test_random_below(&random, 6);
+        settings.elements = 100 * settings.tiles + test_random_below(&random, 2) * 7;
+        settings.order = (enum order)test_random_below(&random, 2);
+        settings.layout = (enum layout)test_random_below(&random, 2);
+        settings.exchange = (enum exchange)test_random_below(&random, 3);
+        settings.callbacks = test_random_below(&random, 2) == 0;
+        struct plan plan = test_built(&settings);
+        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+/* The devices are those that were named, whatever CUDA counts. */
+START_TEST(numbers_are_kept)
+{
+    struct settings settings = settings_of("scale,scale", 2);
+    settings.exchange = EXCHANGE_PEER;
+    struct plan plan = test_built(&settings);
+    settings.device = "cuda:3,1";
+    ck_assert_int_eq(emit_plan(&plan, &settings, "tiles.cu"), STATUS_OK);
+    char *text = test_file_text("tiles.cu");
+    emit_check_lines(text);
+    assert_shown(text,
+                 "const int NUMBERS[DEVICES] = {3, 1}; // |CHECK(cudaSetDevice(NUMBERS[0]));|"
+                 ", NUMBERS[1], d_out[0]|], NUMBERS[0], |cudaSetDevice(NUMBERS[1])|"
+                 "cudaDeviceCanAccessPeer(&can, NUMBERS[device], NUMBERS[other])|"
+                 "cudaDeviceEnablePeerAccess(NUMBERS[other], 0)");
+    free(text);
+    plan_free(&plan);
+}
+END_TEST
+
+enum { PEER_CHANGES = 9, HOST_CHANGES = 3 };
+
+/* Makes one change to a plan whose devices are peers: something is on another device, in
+ * another slot, or waits for something else. */
+static void change_peers(struct plan *plan, int change)
+{
+    const uint32_t each = plan->streams / 2;
+    struct op *peer = test_nth_op(plan, OP_PEER, 2), *other = test_nth_op(plan, OP_PEER, 3),
+              *kernel = test_nth_op(plan, OP_KERNEL, 3);
+    switch (change) {
+    case 0:
+        peer->peer.to = other->peer.to;
+        break;
+    case 1:
+        peer->peer.from = other->peer.from;
+        break;
+    case 2:
+        peer->peer.to.offset -= plan_device_part(plan, BUFFER_DEVICE_IN0, 1).offset;
+        break;
+    case 3:
+        peer->peer.from.buffer = BUFFER_DEVICE_IN0;
+        break;
+    case 4:
+        peer->peer.to.bytes /= 2;
+        break;
+    case 5:
+        peer->stream += each;
+        break;
+    case 6:
+        kernel->stream = (kernel->stream + each) % plan->streams;
+        break;
+    case 7:
+        kernel->kernel.ranges = test_nth_op(plan, OP_KERNEL, 4)->kernel.ranges;
+        break;
+    default: /* the next tile's copy out waits for what this one's does */
+        test_nth_op(plan, OP_WAIT, 7)->event.event = test_nth_op(plan, OP_WAIT, 3)->event.event;
+        break;
+    }
+}
+
+/* Does the same where tiles go by the host: each is copied in twice, and out twice. */
+static void change_copies(struct plan *plan, int change)
+{
+    struct op *left = test_nth_op(plan, OP_D2H, 2), *taken = test_nth_op(plan, OP_H2D, 3);
+    if (change == 0)
+        left->copy.host.offset += left->copy.host.bytes;
+    else if (change == 1)
+        taken->copy.host = test_nth_op(plan, OP_H2D, 1)->copy.host;
+    else
+        taken->copy.device.offset -= plan_device_part(plan, BUFFER_DEVICE_IN0, 1).offset;
+}
+
+START_TEST(other_parts_are_refused)
+{
+    struct settings settings = settings_of("scale,scale", 2);
+    settings.tiles = 16;
+    settings.streams = 3;
+    settings.elements = 1600;
+    settings.layout = LAYOUT_STAGE;
+    settings.exchange = _i < PEER_CHANGES ? EXCHANGE_PEER : EXCHANGE_HOST;
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+    if (_i < PEER_CHANGES)
+        change_peers(&plan, _i);
+    else
+        change_copies(&plan, _i - PEER_CHANGES);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
+Suite *emit_chain_suite(void)
+{
+    enum { SECONDS = 600 };
+    Suite *suite = suite_create("emit_chain");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, SECONDS);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 11);
+    tcase_add_loop_test(all, mistakes_are_seen, 0, EDITS);
+    tcase_add_loop_test(all, each_run_does_its_own_work, 0, LEFT_OUT);
+    tcase_add_test(all, tiles_are_handed_on);
+    tcase_add_test(all, plans_are_programs);
+    tcase_add_test(all, numbers_are_kept);
+    tcase_add_loop_test(all, other_parts_are_refused, 0, PEER_CHANGES + HOST_CHANGES);
+    suite_add_tcase(suite, all);
+    return suite;
+}
