@@ -174,14 +174,6 @@ START_TEST(steps_are_a_loop)
 }
 END_TEST
 
-START_TEST(several_devices_are_refused)
-{
-    ck_assert_int_eq(program_run("-d 'sim:h200*2' -k stencil --emit=-"), 2);
-    ck_assert_str_eq(program_out, "");
-    assert_has(program_err, "the stencil on several devices");
-}
-END_TEST
-
 static void check_nvcc(const char *options)
 {
     emit_write(options);
@@ -211,7 +203,6 @@ Suite *emit_stencil_suite(void)
     tcase_add_test(all, plans_are_programs);
     tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
     tcase_add_test(all, steps_are_a_loop);
-    tcase_add_test(all, several_devices_are_refused);
     if (system("nvcc --version >/dev/null 2>&1") == 0)
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 3);
     suite_add_tcase(suite, all);

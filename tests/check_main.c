@@ -73,6 +73,7 @@ static const struct {
     {"emit_calls", emit_calls_suite},
     {"emit_own", emit_own_suite},
     {"emit_back", emit_back_suite},
+    {"emit_halo", emit_halo_suite},
     {"emit_stencil", emit_stencil_suite},
     {"emit_chain", emit_chain_suite},
     {"emit_devices", emit_devices_suite},

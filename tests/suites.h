@@ -89,6 +89,7 @@ Suite *emit_suite(void);
 Suite *emit_calls_suite(void);
 Suite *emit_own_suite(void);
 Suite *emit_back_suite(void);
+Suite *emit_halo_suite(void);
 Suite *emit_stencil_suite(void);
 Suite *emit_chain_suite(void);
 Suite *emit_devices_suite(void);

@@ -351,8 +351,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
          PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON), .absent = "none",
          .help = "write the plan as a CUDA program that checks and times itself, "
                  "and run nothing; - is standard output",
-         .with = "A file takes the program of one run. For several devices scans, dgemm, "
-                 "stencil and --pack can't be written, and of mistakes only "
+         .with = "A file takes the program of one run. For several devices scans, dgemm "
+                 "and --pack can't be written, and of mistakes only "
                  "some, which the error lists. Some kernels are written "
                  "alone, or without tiles of the CPU's. One of "
                  "your own is opened by its path, from the "

@@ -176,7 +176,9 @@ static void put_streams(FILE *out, const struct emit_program *program)
 {
     const char *each = emit_each_device(program);
     const bool devices = emit_has_devices(program);
-    if (emit_deals_streams(program))
+    if (emit_is_stencil(program) && devices)
+        emit_rows_streams(out, program);
+    else if (emit_deals_streams(program))
         emit_put(out, 0, "a stream's calls keep their order, and overlap others",
                  "static cudaStream_t stream%s[STREAMS];", each);
     else if (emit_streams_by_stage(program) && program->legacy != EMIT_NO_LEGACY)
@@ -202,7 +204,7 @@ static void put_variables(FILE *out, const struct emit_program *program)
     if (emit_is_product(program))
         emit_product_arrays(out, program);
     else if (emit_is_stencil(program))
-        emit_stencil_arrays(out);
+        emit_stencil_arrays(out, program);
     else
         put_arrays(out, program);
     emit_pack_variables(out, program);

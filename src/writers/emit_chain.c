@@ -213,31 +213,3 @@ void emit_handing_poison(FILE *out, int indent, const struct emit_program *progr
         emit_put(out, indent, NULL,
                  "if (device + 1 < DEVICES) memset(handed[device], 0xFF, %s);", bytes);
 }
-
-void emit_reach_function(FILE *out, const struct emit_program *program)
-{
-    char device[EMIT_NAME], other[EMIT_NAME];
-    if (!emit_is_handed(program) || program->plan->by_host)
-        return;
-    fprintf(out, "// Lets a device, which is the current one, reach another's memory where it "
-                 "can: copies between them\n"
-                 "// then take no way by the host's.\n"
-                 "static void reach(size_t device, size_t other) {\n"
-                 "    int can;\n");
-    emit_device_number(program, "device", device);
-    emit_device_number(program, "other", other);
-    emit_put(out, 4, NULL, "CHECK(cudaDeviceCanAccessPeer(&can, %s, %s));", device, other);
-    emit_put(out, 4, NULL, "if (can) CHECK(cudaDeviceEnablePeerAccess(%s, 0));", other);
-    fprintf(out, "}\n\n");
-}
-
-void emit_reach_others(FILE *out, const struct emit_program *program)
-{
-    if (!program->plan->by_host) {
-        emit_put(out, 4, "tiles go from each device to the next",
-                 "if (device > 0) reach(device, device - 1);");
-        emit_put(out, 4, NULL, "if (device + 1 < DEVICES) reach(device, device + 1);");
-    }
-    emit_put(out, 4, NULL,
-             "// Each has the same, also what its part of the chain does without.");
-}

@@ -10,7 +10,7 @@
 
 struct emit_item;
 
-/* --- emit_devices.c --- */
+/* --- emit_enter.c --- */
 
 /* Writes that calls go to `device`, and why; nothing where there is one. */
 void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
@@ -19,9 +19,16 @@ void emit_enter_device(FILE *out, int indent, const struct emit_program *program
 /* Writes, in main(), that all begins on the first device that the settings name. */
 void emit_first_device(FILE *out, const struct emit_program *program);
 
-/* Write the numbers of the devices where CUDA counts them otherwise; the function that makes
- * what a device has, where there are several; what main() does for that; and now_ms(). */
+/* Write the numbers of the devices where CUDA counts them otherwise; the function by which a
+ * device reaches another, nothing where no copies go from device to device; and its calls. */
 void emit_device_numbers(FILE *out, const struct emit_program *program);
+void emit_reach_function(FILE *out, const struct emit_program *program);
+void emit_reach_others(FILE *out, const struct emit_program *program);
+
+/* --- emit_devices.c --- */
+
+/* Write the function that makes what a device has, where there are several; what main() does
+ * for that; and now_ms(). */
 void emit_preparation(FILE *out, const struct emit_program *program);
 void emit_make_devices(FILE *out, const struct emit_program *program);
 void emit_clock(FILE *out, const struct emit_program *program);
@@ -53,14 +60,10 @@ void emit_enter_part(FILE *out, int indent, const struct emit_program *program, 
 void emit_put_handing(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
                       const char *stream);
 
-/* Write the host's memory that tiles go by: its declaration, its allocation, and its poison;
- * the function by which a device reaches another, nothing where tiles are not handed on that
- * way; and the calls of that, with what is said of all that follows in prepare(). */
+/* Write the host's memory that tiles go by: its declaration, its allocation, and its poison. */
 void emit_handing_variables(FILE *out, const struct emit_program *program);
 void emit_handing_memory(FILE *out, const struct emit_program *program, const char *bytes);
 void emit_handing_poison(FILE *out, int indent, const struct emit_program *program,
                          const char *bytes);
-void emit_reach_function(FILE *out, const struct emit_program *program);
-void emit_reach_others(FILE *out, const struct emit_program *program);
 
 #endif

@@ -173,6 +173,7 @@ void emit_main(FILE *out, const struct emit_program *program)
         emit_own_opening(out, program);
     emit_places_drawn(out, program);
     put_host_arrays(out, program);
+    emit_rows_host(out, program);
     emit_make_devices(out, program);
     put_data(out, program);
     if (program->plan->issue == ISSUE_GRAPH)

@@ -67,7 +67,8 @@ const char *emit_index_name(const struct emit_program *program)
 
 bool emit_deals_streams(const struct emit_program *program)
 {
-    return program->streams > 1 && program->settings->layout == LAYOUT_TILE;
+    return program->streams > 1 && program->settings->layout == LAYOUT_TILE &&
+           !emit_is_stencil(program);
 }
 
 bool emit_streams_by_stage(const struct emit_program *program)
@@ -191,9 +192,10 @@ const char *emit_other_stream(const struct emit_program *program, char text[EMIT
 {
     const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
     snprintf(text, EMIT_NAME, "%s%s%s",
-             by_stage ? "out_stream"
-             : deals  ? "stream"
-                      : "other",
+             by_stage              ? "out_stream"
+             : deals               ? "stream"
+             : emit_hides(program) ? "edge_stream"
+                                   : "other",
              emit_of_device(program), deals ? "[1]" : "");
     return text;
 }
@@ -297,6 +299,16 @@ bool emit_takes(const struct emit_program *program, enum buffer buffer)
 bool emit_is_product(const struct emit_program *program)
 {
     return program->plan->chain[0]->resident_count != NULL;
+}
+
+bool emit_is_stencil(const struct emit_program *program)
+{
+    return program->plan->has_halo;
+}
+
+bool emit_hides(const struct emit_program *program)
+{
+    return emit_is_stencil(program) && program->plan->streams > program->devices;
 }
 
 const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer)

@@ -108,6 +108,13 @@ bool emit_named_numbers(const struct emit_program *program, int numbers[MACHINE_
 const char *emit_device_number(const struct emit_program *program, const char *device,
                                char text[EMIT_NAME]);
 
+/* Returns true if the kernel is the stencil, whose program has loops of its own. */
+bool emit_is_stencil(const struct emit_program *program);
+
+/* Returns true if it is the stencil, and edges have streams of their own: their exchange is
+ * hidden behind the inner rows. */
+bool emit_hides(const struct emit_program *program);
+
 /* Returns true if the kernel is the matrix product. */
 bool emit_is_product(const struct emit_program *program);
 

@@ -71,7 +71,7 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     bool any = false;
     char text[EXPRESSION];
     if (emit_is_stencil(program)) {
-        emit_stencil_memory(out);
+        emit_stencil_memory(out, program);
         return;
     }
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
@@ -200,6 +200,10 @@ static void put_streams(FILE *out, const struct emit_program *program)
 {
     const bool single = program->plan->streams == plan_devices(program->plan);
     const char *on = emit_of_device(program);
+    if (emit_is_stencil(program) && emit_has_devices(program)) {
+        emit_rows_objects(out, program);
+        return;
+    }
     if (program->legacy != EMIT_NO_LEGACY)
         fprintf(out,
                 "    // a part of the mistake: such streams wait for the default stream, and "

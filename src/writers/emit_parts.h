@@ -10,6 +10,10 @@
  *   emit_stride.c   the copy whose reads lie apart
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   emit_stencil.c  the stencil, whose rows stay on the device for all steps
+ *   (emit_stencil.h)  declares it, and the next three
+ *   emit_halo.c     on several devices: the proof of its loops
+ *   emit_exchange.c these loops, in which devices exchange their outer rows
+ *   emit_rows.c     and what each device has for that
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
  *   emit_managed.c  managed memory: prefetches, and pages that go home
@@ -23,6 +27,7 @@
  *   emit_when.c     which batches have them, as conditions
  *   emit_body.c     the loops around them
  *   emit_graph.c    their capture as a graph
+ *   emit_enter.c    by which numbers devices are known, and going from one to the next
  *   emit_devices.c  what each of several devices has, and waiting for all
  *   emit_chain.c    devices that have parts of the chain, and hand tiles on
  *   (emit_devices.h)  declares both
@@ -39,6 +44,7 @@
 #include "writers/emit.h"
 #include "writers/emit_devices.h"
 #include "writers/emit_names.h"
+#include "writers/emit_stencil.h"
 
 /* Something that a stage does with each of the batches [from, to). */
 struct emit_item {
@@ -328,29 +334,6 @@ void emit_put_prefetches(FILE *out, int indent, const struct emit_program *progr
 void emit_managed_functions(FILE *out, const struct emit_program *program);
 void emit_managed_variables(FILE *out, const struct emit_program *program);
 void emit_managed_home(FILE *out, const struct emit_program *program);
-
-/* --- emit_stencil.c --- */
-
-/* Returns true if the kernel is the stencil, whose program has loops of its own. */
-bool emit_is_stencil(const struct emit_program *program);
-
-/* Reads the blocks of a step off the plan, and runs through the loops. STATUS_USAGE where they
- * don't give the plan's ops. */
-enum status emit_prove_stencil(struct emit_program *program, struct error *error);
-
-/* Write the line that says what the program shows; its constants and arrays; its kernel, and
- * the same step on the CPU; and the function that issues all ops. */
-void emit_stencil_head(FILE *out, const struct emit_program *program);
-void emit_stencil_constants(FILE *out, const struct emit_program *program);
-void emit_stencil_arrays(FILE *out);
-void emit_stencil_functions(FILE *out);
-void emit_stencil_issue(FILE *out, const struct emit_program *program);
-
-/* Write what main() does for it: memory of the device, its poison, and the check of the result,
- * which counts in `wrong`. */
-void emit_stencil_memory(FILE *out);
-void emit_stencil_poison(FILE *out);
-void emit_stencil_check(FILE *out);
 
 /* --- emit_own.c --- */
 

@@ -82,8 +82,6 @@ static bool joins_on_host(const struct emit_program *program)
 /* Returns what can't be written for several devices; NULL: it can be. */
 static const char *refused_on_devices(const struct plan *plan)
 {
-    if (plan->has_halo)
-        return "the stencil on several devices";
     if (plan->sharing != SHARING_NONE)
         return "--share";
     if (plan->packs)

@@ -2,18 +2,12 @@
  *
  * Its plan is no loop over tiles. They are copied in, then each step is one launch on the rows
  * of all, and then they are copied out: so the loops are written, and proved, here. On one
- * device all of that is in one stream, which keeps the order, and there are no events. */
+ * device all of that is in one stream, which keeps the order, and there are no events. Those of
+ * several devices are in emit_halo.c and emit_exchange.c; the kernel and the check are here. */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { PER_THREAD = 4 /* elements, as in kernels/stencil.cu */ };
-
-bool emit_is_stencil(const struct emit_program *program)
-{
-    return program->plan->has_halo;
-}
 
 /* --- the proof --- */
 
@@ -81,7 +75,7 @@ static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host)
 static bool walk_step(struct walk *walk)
 {
     const struct plan *plan = walk->program->plan;
-    const uint64_t per_block = (uint64_t)PER_THREAD * KERNEL_THREADS;
+    const uint64_t per_block = EMIT_STENCIL_BLOCK;
     const struct op *op = take_op(walk, OP_KERNEL, -1);
     if (op == NULL || op->kernel.link != 0 || op->kernel.repeat != 0 ||
         op->kernel.count != plan->elements ||
@@ -115,6 +109,8 @@ static bool walk_all(struct walk *walk)
 enum status emit_prove_stencil(struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
+    if (emit_has_devices(program))
+        return emit_prove_halo(program, error);
     const uint64_t columns = plan->params.columns, rows = plan->elements / columns;
     struct walk walk = {.program = program,
                         .row = columns * sizeof(float),
@@ -138,6 +134,10 @@ enum status emit_prove_stencil(struct emit_program *program, struct error *error
 void emit_stencil_head(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
+    if (emit_has_devices(program)) {
+        emit_rows_head(out, program);
+        return;
+    }
     fprintf(out,
             "// %" PRIu32 " step%s of stencil on %" PRIu32
             " tile%s, which stay%s on the device until the last. In one stream.\n",
@@ -158,6 +158,7 @@ static unsigned weight_of(uint32_t halo)
 void emit_stencil_constants(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
+    char blocks[EMIT_NAME] = "";
     emit_put(out, 0, NULL,
              "const size_t N = %" PRIu64 ", TILES = %" PRIu32
              ", TILE = N / TILES, BYTES = TILE * sizeof(float);",
@@ -172,10 +173,13 @@ void emit_stencil_constants(FILE *out, const struct emit_program *program)
     fprintf(out,
             "const size_t HALO_BYTES = HALO * COLUMNS * sizeof(float); // above, and as many "
             "below\n");
+    if (emit_has_devices(program))
+        emit_rows_constants(out, program);
+    else
+        snprintf(blocks, sizeof blocks, "BLOCKS = %" PRIu32 ", ", emit_blocks(program));
     emit_put(out, 0, "ITEMS: of a thread",
-             "const int THREADS = %d, ITEMS = %d, BLOCKS = %" PRIu32 ", STEPS = %" PRIu32
-             ", RUNS = %" PRIu32 ";",
-             KERNEL_THREADS, PER_THREAD, emit_blocks(program), plan->params.steps,
+             "const int THREADS = %d, ITEMS = %d, %sSTEPS = %" PRIu32 ", RUNS = %" PRIu32 ";",
+             KERNEL_THREADS, EMIT_STENCIL_BLOCK / KERNEL_THREADS, blocks, plan->params.steps,
              program->settings->runs + 1);
     fprintf(out,
             "constexpr float WEIGHT = 1 / %u.0f; // of a neighbour: all %" PRIu32
@@ -183,8 +187,12 @@ void emit_stencil_constants(FILE *out, const struct emit_program *program)
             weight_of(plan->params.halo), 4 * plan->params.halo);
 }
 
-void emit_stencil_arrays(FILE *out)
+void emit_stencil_arrays(FILE *out, const struct emit_program *program)
 {
+    if (emit_has_devices(program)) {
+        emit_rows_arrays(out, program);
+        return;
+    }
     fputs("static float (*in)[TILE], (*out)[TILE], *d_all;\n"
           "// On the device there are HALO rows before the array's own, and as many behind "
           "them.\n"
@@ -259,6 +267,10 @@ void emit_stencil_functions(FILE *out)
 
 void emit_stencil_issue(FILE *out, const struct emit_program *program)
 {
+    if (emit_has_devices(program)) {
+        emit_exchange_issue(out, program);
+        return;
+    }
     const bool both = program->plan->params.steps > 1;
     const int indent = both ? 8 : 4;
     const char *array = both ? "array" : "now", *why = "what lies outside the array is 0";
@@ -301,16 +313,24 @@ void emit_stencil_issue(FILE *out, const struct emit_program *program)
 
 /* --- main() --- */
 
-void emit_stencil_memory(FILE *out)
+void emit_stencil_memory(FILE *out, const struct emit_program *program)
 {
+    if (emit_has_devices(program)) {
+        emit_rows_memory(out);
+        return;
+    }
     fputs("    const size_t device_bytes = N * sizeof(float) + 2 * HALO_BYTES;\n"
           "    CHECK(cudaMalloc(&d_in, device_bytes)); CHECK(cudaMalloc(&d_out, "
           "device_bytes));\n",
           out);
 }
 
-void emit_stencil_poison(FILE *out)
+void emit_stencil_poison(FILE *out, const struct emit_program *program)
 {
+    if (emit_has_devices(program)) {
+        emit_rows_poison(out, program);
+        return;
+    }
     emit_put(out, 8, "no zeros are left around the array",
              "for (float (*array)[COLUMNS] : {d_in, d_out})");
     emit_put(out, 12, NULL, "CHECK(cudaMemset(array, 0xFF, device_bytes));");

@@ -14,8 +14,12 @@
  * There are several devices. Memory, streams and events belong to the one that was current when they
  * were made, and a call that mixes them up fails: a launch into a stream, or with memory, of another
  * device than the current one, a record of another device's event, a copy to or from memory of another
- * device than the stream's. A copy between devices names both, is in a stream of the one it comes from,
+ * device than the stream's. A copy between devices names both, is in a stream of one of them,
  * and fails unless each has been let reach the other: CUDA would take a way by the host then.
+ *
+ * With FAKE_ORDER=first or last, copies, memsets, launches, records and waits are done late: when the
+ * host waits for a device. The first (or the last) of all streams then goes on for as long as the
+ * waits in it let it, so that a wait that is missing is one too few.
  *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -26,6 +30,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -63,9 +68,11 @@ struct cudaMemcpyAttributes {
 
 struct fake_stream {
     int number, device;
+    std::deque<std::function<bool()>> late; /* what is to be done; false: it has to wait yet */
 };
 struct fake_event {
     int line, device;
+    int records, done; /* how many there were, and of how many the stream has come as far */
 };
 struct fake_graph {
     std::vector<std::function<void()>> calls;
@@ -143,6 +150,51 @@ static void fake_call(std::function<void()> work, const char *format, Values... 
         fake_capture->calls.push_back(work);
     else
         work();
+}
+
+/* ---- what is done late ---- */
+
+static std::vector<fake_stream *> fake_made; /* all streams */
+
+static inline const char *fake_order()
+{
+    static const char *const order = getenv("FAKE_ORDER"); /* NULL: nothing is late */
+    return order;
+}
+
+/* Returns what does `work` at once, or has the stream do it late. */
+static inline std::function<void()> fake_later(fake_stream *stream, std::function<bool()> work)
+{
+    return [=] {
+        if (fake_order() == NULL)
+            work();
+        else
+            stream->late.push_back(work);
+    };
+}
+
+/* Does one thing in a stream; returns false where it has none, or has to wait. */
+static inline bool fake_step(fake_stream *stream)
+{
+    if (stream->late.empty() || !stream->late.front()())
+        return false;
+    stream->late.pop_front();
+    return true;
+}
+
+static inline bool fake_step_any()
+{
+    const size_t count = fake_made.size();
+    for (size_t i = 0; i < count; i++)
+        if (fake_step(fake_made[strcmp(fake_order(), "last") == 0 ? count - 1 - i : i]))
+            return true;
+    return false;
+}
+
+static inline void fake_do_all()
+{
+    while (fake_order() != NULL && fake_step_any())
+        ;
 }
 
 static inline const char *cudaGetErrorString(cudaError_t error)
@@ -270,7 +322,8 @@ static inline bool fake_is_at(const void *memory, size_t bytes, int device)
 
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int priority)
 {
-    *stream = new fake_stream{fake_streams++, fake_current};
+    *stream = new fake_stream{fake_streams++, fake_current, {}};
+    fake_made.push_back(*stream);
     tape_stream(fake_stream_number(*stream), *stream, priority);
     return cudaSuccess;
 }
@@ -280,7 +333,7 @@ static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsign
 }
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
-    *event = new fake_event{-1, fake_current};
+    *event = new fake_event{-1, fake_current, 0, 0};
     return cudaSuccess;
 }
 static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -290,12 +343,15 @@ static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream
     if (fake_taped("cudaEventRecord"))
         tape_line("[\"record\",%lld,%d,%d,%lld]", tape.call, tape_context(fake_stream_number(stream)),
                   fake_stream_number(stream), tape_address(event));
-    fake_call([] {}, "record %d", stream->number);
+    const int nth = ++event->records;
+    const auto come = [=] { return (event->done = nth) > 0; };
+    fake_call(fake_later(stream, come), "record %d", stream->number);
     return event->device == stream->device ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
-    fake_call([] {}, "wait %d %d", stream->number, event->line);
+    const int nth = event->records;
+    fake_call(fake_later(stream, [=] { return event->done >= nth; }), "wait %d %d", stream->number, event->line);
     if (fake_taped("cudaStreamWaitEvent"))
         tape_line("[\"wait\",%lld,%d,%d,%lld]", tape.call, tape_context(fake_stream_number(stream)),
                   fake_stream_number(stream), tape_address(event));
@@ -350,6 +406,7 @@ static inline void fake_cpu_ends()
 static inline cudaError_t cudaDeviceSynchronize()
 {
     fake_cpu_ends();
+    fake_do_all();
     fake_call([] {}, "synchronize");
     if (fake_taped("cudaDeviceSynchronize"))
         tape_line("[\"sync\",%lld,\"device\",%d,null]", tape.call, fake_current + 1);
@@ -431,23 +488,29 @@ static inline cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 
 /* ---- work ---- */
 
+static inline std::function<void()> fake_copies(cudaStream_t stream, void *to, const void *from, size_t bytes)
+{
+    return fake_later(stream, [=] { return memcpy(to, from, bytes) != NULL; });
+}
+
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                                           cudaMemcpyKind kind, cudaStream_t stream)
 {
     const bool in = kind == cudaMemcpyHostToDevice;
-    fake_call([=] { memcpy(to, from, bytes); }, "%s %d %zu", in ? "h2d" : "d2h", stream->number,
+    fake_call(fake_copies(stream, to, from, bytes), "%s %d %zu", in ? "h2d" : "d2h", stream->number,
               bytes);
     if (fake_taped("cudaMemcpyAsync"))
         tape_copy(in ? "h2d" : "d2h", fake_stream_number(stream), to, from, bytes);
     return fake_is_at(in ? to : from, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
 }
-static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
-                                              int from_device, size_t bytes, cudaStream_t stream)
+/* The stream is of one of the two devices. */
+static inline cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                              size_t bytes, cudaStream_t stream)
 {
-    fake_call([=] { memcpy(to, from, bytes); }, "peer %d %zu", stream->number, bytes);
+    fake_call(fake_copies(stream, to, from, bytes), "peer %d %zu", stream->number, bytes);
     if (fake_taped("cudaMemcpyPeerAsync"))
         tape_copy("peer", fake_stream_number(stream), to, from, bytes);
-    return stream->device == from_device && fake_is_at(from, bytes, from_device) &&
+    return (stream->device == to_device || stream->device == from_device) && fake_is_at(from, bytes, from_device) &&
                    fake_is_at(to, bytes, to_device) && fake_reaches.count({from_device, to_device}) > 0 &&
                    fake_reaches.count({to_device, from_device}) > 0
                ? cudaSuccess
@@ -489,7 +552,7 @@ static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *cons
 static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
                                           cudaStream_t stream)
 {
-    fake_call([=] { memset(memory, value, bytes); }, "memset %d %zu", stream->number, bytes);
+    fake_call(fake_later(stream, [=] { return memset(memory, value, bytes) != NULL; }), "memset %d %zu", stream->number, bytes);
     if (fake_taped("cudaMemsetAsync"))
         tape_set(fake_stream_number(stream), memory, bytes);
     return fake_is_at(memory, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
@@ -514,7 +577,11 @@ static inline void launch(const char *name, const tape_words &words, dim3 grid, 
                           cudaStream_t stream, std::function<void()> kernel)
 {
     fake_failed = fake_launch_fits(words, stream);
-    fake_call([=] { fake_grid(grid, block, kernel); }, "kernel %d", stream->number);
+    const auto work = [=] {
+        fake_grid(grid, block, kernel);
+        return true;
+    };
+    fake_call(fake_later(stream, work), "kernel %d", stream->number);
     if (fake_taped("cudaLaunchKernel"))
         tape_launch(fake_stream_number(stream), name, (int)(grid.x * grid.y), words);
 }

@@ -1,0 +1,383 @@
+/* check_emit_halo.c - programs of --emit with the stencil on several devices: each has its
+ * rows, and all exchange those that neighbours need. */
+#include "fixtures.h"
+#include "plan/build.h"
+#include "suites.h"
+#include "test_emit.h"
+#include "test_folder.h"
+#include "test_program.h"
+#include "writers/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO   "--device=sim:h200*2 -k stencil "
+#define THREE "--device=sim:h200*3 -k stencil "
+
+/* Hidden or not, by peers or by the host, shares that are uneven, a tile for each device, and
+ * steps of which none is exchanged. */
+START_TEST(calls_are_the_plan)
+{
+    static const char *const some[] = {
+        TWO "-t 8 --columns=20 --steps=3",
+        THREE "-t 7 --columns=10 --halo=3 --steps=6",
+        TWO "-t 4 --columns=25 --halo=2 --steps=4 --hide=no",
+        THREE "-t 8 --columns=20 --halo=2 --steps=3 --exchange=host --memory=pageable",
+        THREE "-t 7 --columns=10 --steps=2 --exchange=host --hide=no",
+        THREE "-t 3 --columns=5 --halo=9 --steps=1 --memory=registered",
+        TWO "-t 5 --columns=20 --steps=1 --hide=no"};
+    emit_check_program(some[_i]);
+}
+END_TEST
+
+/* Some of several blocks in each launch. */
+#define HIDDEN  THREE "-t 7 --columns=100 --halo=3 --steps=4 -n 21000"
+#define BY_HOST HIDDEN " --exchange=host"
+#define BARE    HIDDEN " --hide=no"
+
+/* Mistakes in a program, as edits by sed: rows that are not exchanged, or go to other places or
+ * come from others; rows that nobody works on; rows outside that are not zero; and tiles that
+ * lack their neighbours' rows. */
+static const struct {
+    const char *options, *edit;
+} edits[] = {
+    {HIDDEN, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/"},
+    {HIDDEN, "/^static void send_edges/,/^}/s/if (device + 1 < DEVICES)/if (false)/"},
+    {HIDDEN, "s/step + 1 < STEPS; device/step + 2 < STEPS; device/"},
+    {HIDDEN, "s/next\\[device\\]\\[HALO\\], device/next[device][0], device/"},
+    {HIDDEN, "s/next\\[device + 1\\]\\[0\\]/next[device + 1][1]/"},
+    {HIDDEN, "s/\\[end_row(device) - HALO\\], device/[end_row(device)], device/"},
+    {HIDDEN, "s/HALO_BYTES, edge_stream/HALO_BYTES - 4, edge_stream/"},
+    {HIDDEN, "s/, HALO, 2 \\* HALO, /, HALO, 2 * HALO - 1, /"},
+    {HIDDEN, "s/, end - HALO, end, /, end - HALO + 1, end, /"},
+    {HIDDEN, "s/> 0 ? 2 \\* HALO : HALO/> 0 ? 2 * HALO + 1 : HALO/"},
+    {HIDDEN, "s/0, HALO_BYTES, stream/0, device > 0 ? HALO_BYTES : 0, stream/"},
+    {HIDDEN, "s/0, HALO_BYTES, stream/0, device == 0 ? HALO_BYTES : 0, stream/"},
+    {HIDDEN, "s/: {d_in\\[device\\], d_out\\[device\\]})/: {d_in[device]})/"},
+    {HIDDEN, "s/is_first && device > 0 ? HALO : 0/0/"},
+    {HIDDEN, "s/DEVICES ? HALO : 0;/DEVICES ? HALO - 1 : 0;/"},
+    {HIDDEN, "s/        std::swap(now, next);/        if (step > 0) &/"},
+    {BARE, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/"},
+    {BARE, "s/HALO, end_row(device), stream/HALO, end_row(device) - 1, stream/"},
+    {BY_HOST, "s/\\[0\\]\\[step % 2\\]/[0][0]/"},
+    {BY_HOST, "s/\\[(step - 1) % 2\\]/[step % 2]/"},
+    {BY_HOST, "s/exchange\\[device - 1\\]\\[1\\]/exchange[device - 1][0]/"},
+    {BY_HOST, "/^static void receive/,/^}/s/if (device > 0)/if (false)/"},
+};
+enum { EDITS = sizeof edits / sizeof *edits };
+
+/* Returns what the edited program says, which has to find itself wrong. */
+static char *said_by_edited(const char *options, const char *edit)
+{
+    ck_assert_msg(emit_run_edited(options, edit) == 1, "%s: it is right: %s", options, edit);
+    return test_file_text("said");
+}
+
+START_TEST(mistakes_are_seen)
+{
+    emit_precompile();
+    for (int i = 0; i < EDITS; i++) {
+        char *said = said_by_edited(edits[i].options, edits[i].edit);
+        ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", edits[i].edit, said);
+        free(said);
+    }
+}
+END_TEST
+
+/* Calls that go to another device than they should: CUDA would refuse them. */
+static const char *const others[] = {
+    "/^static void make_edges/,/^}/{/cudaSetDevice/d}",
+    "/^static void prepare/,/^}/{/cudaSetDevice/d}",
+    "s/cudaMemcpyPeerAsync(next\\[device + 1\\]\\[0\\], device + 1/"
+    "cudaMemcpyPeerAsync(next[device + 1][0], device/",
+    "s/cudaMemcpyPeerAsync(next\\[device + 1\\]/cudaMemcpyPeerAsync(next[device]/",
+    "s/HALO, end, edge_stream\\[device\\]/HALO, end, edge_stream[0]/",
+    "s/cudaEventRecord(sent\\[device\\]/cudaEventRecord(sent[0]/",
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+START_TEST(other_devices_are_seen)
+{
+    emit_precompile();
+    for (int i = 0; i < OTHERS; i++) {
+        char *said = said_by_edited(HIDDEN, others[i]);
+        ck_assert_msg(strncmp(said, "line ", strlen("line ")) == 0, "%s: %s", others[i], said);
+        free(said);
+    }
+}
+END_TEST
+
+/* --- waits --- */
+
+/* Runs tiles.cu with ops that are done late: first those of one end of the streams. */
+static int run_late(const char *order)
+{
+    setenv("FAKE_ORDER", order, 1);
+    const int code = emit_run_on_cpu("");
+    unsetenv("FAKE_ORDER");
+    return code;
+}
+
+START_TEST(waits_are_enough)
+{
+    static const char *const some[] = {HIDDEN, BY_HOST, BARE, BARE " --exchange=host"};
+    emit_write(some[_i]);
+    ck_assert_int_eq(run_late("first"), 0);
+    ck_assert_int_eq(run_late("last"), 0);
+}
+END_TEST
+
+/* A wait that is left out, and which streams then go on too early. */
+static const struct {
+    const char *options, *wait, *order;
+} waits[] = {
+    {HIDDEN, "edge_stream\\[device\\], sent\\[device - 1\\]", "last"},
+    {HIDDEN, "edge_stream\\[device\\], sent\\[device + 1\\]", "first"},
+    {HIDDEN, "edge_stream\\[device\\], inside_done", "last"},
+    {HIDDEN, "                CHECK(cudaStreamWaitEvent(stream\\[device\\], edges_done",
+     "first"},
+    {HIDDEN, "^        CHECK(cudaStreamWaitEvent(stream\\[device\\], edges_done", "first"},
+    {BY_HOST, "edge_stream\\[device\\], sent\\[device - 1\\]", "last"},
+    {BY_HOST, "edge_stream\\[device\\], sent\\[device + 1\\]", "first"},
+    {BARE, "stream\\[device\\], sent\\[device - 1\\]", "last"},
+    {BARE, "stream\\[device\\], sent\\[device + 1\\]", "first"},
+    {BARE " --exchange=host", "stream\\[device\\], sent\\[device - 1\\]", "last"},
+};
+enum { WAITS = sizeof waits / sizeof *waits };
+
+START_TEST(every_wait_is_needed)
+{
+    char edit[OPTIONS_TEXT];
+    emit_precompile();
+    for (int i = 0; i < WAITS; i++) {
+        snprintf(edit, sizeof edit, "/%s/s/CHECK.*/;/", waits[i].wait);
+        setenv("FAKE_ORDER", waits[i].order, 1);
+        char *said = said_by_edited(waits[i].options, edit);
+        unsetenv("FAKE_ORDER");
+        ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", waits[i].wait, said);
+        free(said);
+    }
+}
+END_TEST
+
+/* --- plans --- */
+
+static struct settings halo_settings(uint32_t devices, uint32_t tiles, uint64_t columns,
+                                     uint64_t rows)
+{
+    struct settings settings = test_settings("stencil");
+    settings.devices = devices;
+    settings.tiles = tiles;
+    settings.columns = columns;
+    settings.elements = tiles * columns * rows;
+    return settings;
+}
+
+START_TEST(plans_are_programs)
+{
+    uint64_t random = 37;
+    for (int i = 0; i < test_cases(300); i++) {
+        const uint32_t devices = 2 + test_random_below(&random, 7);
+        const uint32_t halo = 1 + test_random_below(&random, 20);
+        struct settings settings = halo_settings(
+            devices, devices + test_random_below(&random, 30),
+            1 + test_random_below(&random, 70), 2 * halo + 1 + test_random_below(&random, 9));
+        settings.halo = halo;
+        settings.steps = 1 + test_random_below(&random, 9);
+        settings.hide = (enum hide)test_random_below(&random, 2);
+        settings.exchange = test_random_below(&random, 2) == 0 ? EXCHANGE_PEER : EXCHANGE_HOST;
+        struct plan plan = test_built(&settings);
+        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+enum { CHANGES = 18 };
+
+/* Makes one change to a plan of three devices. */
+static void change_plan(struct plan *plan, int change)
+{
+    struct op *set = test_nth_op(plan, OP_MEMSET, 2), *in = test_nth_op(plan, OP_H2D, 3),
+              *edge = test_nth_op(plan, OP_KERNEL, 2), *peer = test_nth_op(plan, OP_PEER, 2),
+              *out = test_nth_op(plan, OP_D2H, 2), *wait = test_nth_op(plan, OP_WAIT, 5);
+    const struct op kept = *peer;
+    switch (change) {
+    case 0:
+        set->set.range.offset += sizeof(float);
+        break;
+    case 1:
+        set->stream += 2;
+        break;
+    case 2:
+        in->copy.host.bytes -= sizeof(float);
+        break;
+    case 3:
+        in->copy.device = test_nth_op(plan, OP_H2D, 1)->copy.device;
+        break;
+    case 4:
+        edge->kernel.blocks++;
+        break;
+    case 5:
+        edge->stream--; /* with the inner rows */
+        break;
+    case 6:
+        edge->kernel.ranges = test_nth_op(plan, OP_KERNEL, 1)->kernel.ranges;
+        break;
+    case 7:
+        peer->peer.to.offset += sizeof(float);
+        break;
+    case 8:
+        peer->peer.from.offset += sizeof(float);
+        break;
+    case 9:
+        peer->peer.to.bytes -= sizeof(float);
+        break;
+    case 10:
+        *peer = peer[1]; /* the edges go in another order */
+        peer[1] = kept;
+        break;
+    case 11:
+        out->copy.device.buffer ^= BUFFER_DEVICE_IN0 ^ BUFFER_DEVICE_OUT;
+        break;
+    case 12:
+        out->stream++;
+        break;
+    case 13:
+        wait->event.event = test_nth_op(plan, OP_WAIT, 4)->event.event;
+        break;
+    case 14:
+        wait->stream ^= 1;
+        break;
+    case 15:
+        test_nth_op(plan, OP_RECORD, 2)->event.event =
+            test_nth_op(plan, OP_RECORD, 1)->event.event;
+        break;
+    case 16:
+        test_nth_op(plan, OP_KERNEL, 5)->kernel.count--;
+        break;
+    default:
+        plan->op_count--; /* the last tile stays there */
+        break;
+    }
+}
+
+START_TEST(programs_are_of_their_plans)
+{
+    struct settings settings = halo_settings(3, 7, 12, 6);
+    settings.halo = 2;
+    settings.steps = 3;
+    settings.exchange = EXCHANGE_PEER;
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+    change_plan(&plan, _i);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
+enum { HOST_CHANGES = 4 };
+
+/* What goes by the host has its place there, of its device, side and step. */
+START_TEST(places_on_the_host_are_kept)
+{
+    struct settings settings = halo_settings(3, 7, 12, 6);
+    settings.halo = 1;
+    settings.steps = 3;
+    settings.exchange = EXCHANGE_HOST;
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+    struct op *sent = test_nth_op(&plan, OP_D2H, _i);
+    ck_assert_int_eq(sent->copy.host.buffer, BUFFER_HOST_EXCHANGE);
+    sent->copy.host.offset += sent->copy.host.bytes;
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
+/* --- the program as a text --- */
+
+START_TEST(steps_begin_with_the_edges)
+{
+    ck_assert_int_eq(
+        program_run("-d 'sim:h200*2' -k stencil --halo=3 --steps=64 -t 16 --emit=-"), 0);
+    emit_check_lines(program_out);
+    assert_shown(program_out,
+                 "// 64 steps of stencil on 16 tiles, which stay on 2 devices |"
+                 "// Neighbours exchange their outer rows, hidden behind the inner ones.|"
+                 "HALO = 3;|DEVICES = 2, |static Row *d_in[DEVICES]|edge_stream[DEVICES]; // |"
+                 "return device * SHARE;|receive(device);|make_edges(device, now, next);|"
+                 "send_edges(device, next);|make_inside(device, now, next);|"
+                 "cudaDeviceEnablePeerAccess(peer, 0)");
+    ck_assert_ptr_null(strstr(program_out, "exchange["));
+    ck_assert_int_eq(program_run("-d 'sim:h200*3' -k stencil --steps=4 -t 16 --hide=no "
+                                 "--exchange=host --emit=-"),
+                     0);
+    emit_check_lines(program_out);
+    assert_shown(program_out, "by way of the host, after each step.|"
+                              "*exchange)[2][2][HALO * COLUMNS];|exchange[device][0][step % 2]|"
+                              "make_rows(device, now, next);|memset(exchange, 0xFF, ");
+    ck_assert_ptr_null(strstr(program_out, "Peer"));
+    ck_assert_ptr_null(strstr(program_out, "edge_stream"));
+    ck_assert_int_eq(program_run("-d 'sim:h200*2' -k stencil --steps=1 -t 16 --emit=-"), 0);
+    ck_assert_ptr_null(strstr(program_out, "receive("));
+    ck_assert_ptr_null(strstr(program_out, "Peer"));
+    ck_assert_ptr_null(strstr(program_out, "sent["));
+}
+END_TEST
+
+/* The devices are those that were named, whatever CUDA counts. */
+START_TEST(numbers_are_kept)
+{
+    struct settings settings = halo_settings(2, 8, 12, 6);
+    settings.halo = 2;
+    settings.steps = 2;
+    settings.exchange = EXCHANGE_PEER;
+    struct plan plan = test_built(&settings);
+    settings.device = "cuda:3,1";
+    ck_assert_int_eq(emit_plan(&plan, &settings, "tiles.cu"), STATUS_OK);
+    char *text = test_file_text("tiles.cu");
+    emit_check_lines(text);
+    assert_shown(text, "NUMBERS[DEVICES] = {3, 1}; // |NUMBERS[device - 1]|"
+                       "cudaDeviceEnablePeerAccess(NUMBERS[peer], 0)");
+    free(text);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(nvcc_takes_programs)
+{
+    static const char *const some[] = {
+        HIDDEN, BARE " --exchange=host", TWO "-t 2 --columns=1 --steps=1 --halo=1 -n 8",
+        TWO "-t 64 --columns=1G --halo=15 --steps=5 -n 64G", BY_HOST " --memory=pageable"};
+    emit_write(some[_i]);
+    const int status = system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra tiles.cu >err 2>&1");
+    char *said = test_file_text("err");
+    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", some[_i], said);
+    free(said);
+}
+END_TEST
+
+Suite *emit_halo_suite(void)
+{
+    enum { SECONDS = 600 };
+    Suite *suite = suite_create("emit_halo");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, SECONDS);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    tcase_add_test(all, mistakes_are_seen);
+    tcase_add_test(all, other_devices_are_seen);
+    tcase_add_loop_test(all, waits_are_enough, 0, 4);
+    tcase_add_test(all, every_wait_is_needed);
+    tcase_add_test(all, plans_are_programs);
+    tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
+    tcase_add_loop_test(all, places_on_the_host_are_kept, 1, HOST_CHANGES);
+    tcase_add_test(all, steps_begin_with_the_edges);
+    tcase_add_test(all, numbers_are_kept);
+    if (system("nvcc --version >/dev/null 2>&1") == 0)
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 5);
+    suite_add_tcase(suite, all);
+    return suite;
+}
