@@ -32,7 +32,7 @@ START_TEST(calls_are_the_plan)
 END_TEST
 
 /* Some of several blocks in each launch. */
-#define HIDDEN  THREE "-t 7 --columns=100 --halo=3 --steps=4 -n 21000"
+#define HIDDEN  THREE "-t 7 --columns=100 --halo=3 --steps=4 -n 7000"
 #define BY_HOST HIDDEN " --exchange=host"
 #define BARE    HIDDEN " --hide=no"
 

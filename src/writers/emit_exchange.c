@@ -231,7 +231,8 @@ static void put_joins(FILE *out, const struct emit_program *program)
              "CHECK(cudaStreamWaitEvent(edge_stream[device], inside_done[device], 0));");
     if (!emit_has_steps(program))
         return;
-    emit_put(out, 12, "and the other way round", "if (step > 0)");
+    emit_put(out, 12, "inner rows read the edges beside them, and write where these were read",
+             "if (step > 0)");
     emit_put(out, 16, NULL,
              "CHECK(cudaStreamWaitEvent(stream[device], edges_done[device], 0));");
 }
@@ -249,9 +250,8 @@ static void put_waits(FILE *out, const struct emit_program *program)
     if (!emit_has_steps(program) && !emit_hides(program))
         return;
     fputs(
-        "        // All devices wait before any of them records its events anew: a wait is for "
-        "the latest\n"
-        "        // record.\n",
+        "        // All devices wait before any of them records anew: a wait is for the latest "
+        "record.\n",
         out);
     if (!emit_hides(program)) {
         snprintf(call, sizeof call, "if (step > 0) receive(%s);",

@@ -36,7 +36,7 @@ void emit_rows_constants(FILE *out, const struct emit_program *program)
     emit_put(out, 0, "tiles of a device, at most",
              "const size_t DEVICES = %" PRIu32 ", SHARE = (TILES + DEVICES - 1) / DEVICES;",
              program->devices);
-    emit_put(out, 0, "one array of a device's",
+    emit_put(out, 0, "of each of a device's two arrays",
              "const size_t DEVICE_BYTES = (SHARE * TILE_ROWS + 2 * HALO) * COLUMNS * "
              "sizeof(float);");
     emit_device_numbers(out, program);
