@@ -306,6 +306,11 @@ bool emit_is_stencil(const struct emit_program *program)
     return program->plan->has_halo;
 }
 
+bool emit_has_steps(const struct emit_program *program)
+{
+    return program->plan->params.steps > 1;
+}
+
 bool emit_hides(const struct emit_program *program)
 {
     return emit_is_stencil(program) && program->plan->streams > program->devices;

@@ -10,11 +10,6 @@ bool emit_by_host(const struct emit_program *program)
     return program->plan->by_host;
 }
 
-bool emit_has_steps(const struct emit_program *program)
-{
-    return program->plan->params.steps > 1;
-}
-
 /* --- the head, constants and variables --- */
 
 void emit_rows_head(FILE *out, const struct emit_program *program)

@@ -46,10 +46,8 @@ void emit_exchange_issue(FILE *out, const struct emit_program *program);
 
 /* --- emit_rows.c --- */
 
-/* Return true if neighbours exchange rows by way of the host's memory; and if there are several
- * steps, so that they exchange any. */
+/* Returns true if neighbours exchange rows by way of the host's memory. */
 bool emit_by_host(const struct emit_program *program);
-bool emit_has_steps(const struct emit_program *program);
 
 /* Write, for several devices, the lines that say what the program shows; constants, arrays,
  * streams and events; and the functions that tell which rows a device has. */
