@@ -423,6 +423,18 @@ static void check_command(const char *options)
     free(text);
 }
 
+/* CUDA reads whether launches block at its first call, of which the recording has what was set.
+ */
+static void check_environment(const char *options)
+{
+    const bool blocks = strstr(options, "--mistake=launch-blocking") != NULL;
+    char *recording = test_file_text("tiles.jsonl");
+    ck_assert_msg(strstr(recording, blocks ? "\"launch_blocking\":true"
+                                           : "\"launch_blocking\":false") != NULL,
+                  "%s: launches %s", options, blocks ? "don't block" : "block");
+    free(recording);
+}
+
 void emit_check_program(const char *options)
 {
     enum { RUNS = 2 };
@@ -431,6 +443,7 @@ void emit_check_program(const char *options)
     char *plan = test_file_text("out");
     ck_assert_msg(emit_run_on_cpu(options) == 0, "%s: the result is wrong", options);
     check_calls(options, plan);
+    check_environment(options);
     if (is_recorded(options))
         ck_assert_msg(emit_gives_back("tiles.jsonl", RUNS, why), "%s: %s", options, why);
     free(plan);

@@ -1,4 +1,5 @@
 /* emit_main.c - main() of a program: the host's arrays, data, repeats, times and the check. */
+#include "plan/mistake.h"
 #include "writers/emit_parts.h"
 
 #include <string.h>
@@ -164,10 +165,23 @@ static void put_runs(FILE *out, const struct emit_program *program)
                  "    }\n");
 }
 
+/* Writes what CUDA reads of the environment when it begins: before its first call. */
+static void put_environment(FILE *out, const struct emit_program *program)
+{
+    if (!mistake_rows[program->settings->mistake].launches_block)
+        return;
+    fprintf(out, "    // the mistake, as if left from debugging: each launch returns when its "
+                 "kernel has ended, and\n"
+                 "    // what comes behind it is issued late. CUDA reads this at its first "
+                 "call.\n"
+                 "    setenv(\"CUDA_LAUNCH_BLOCKING\", \"1\", 1);\n");
+}
+
 void emit_main(FILE *out, const struct emit_program *program)
 {
     emit_clock(out, program);
     fprintf(out, "int main() {\n");
+    put_environment(out, program);
     emit_first_device(out, program);
     if (emit_has_own(program))
         emit_own_opening(out, program);

@@ -50,10 +50,10 @@ static enum status check_kernels(const struct emit_program *program, struct erro
     return emit_own_check_types(program, error);
 }
 
-/* Mistakes that are made by memory, waits, streams and calls in the loop. */
+/* Mistakes that are made by memory, waits, streams, calls in the loop and the environment. */
 #define MISTAKES                                                                               \
     "missing-wait, pageable-memory, legacy-stream, sync-in-loop, alloc-in-loop, "              \
-    "pinned-alloc-in-loop, memset-in-loop, slow-callback"
+    "pinned-alloc-in-loop, memset-in-loop, launch-blocking, slow-callback"
 
 static bool mistake_fits(int mistake)
 {

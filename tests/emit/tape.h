@@ -9,6 +9,8 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -36,14 +38,23 @@ static void tape_end()
     fclose(tape.file);
 }
 
+/* As CUDA does, it is read at the first call. */
+static bool tape_launches_block()
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    return blocking != NULL && strcmp(blocking, "1") == 0;
+}
+
 __attribute__((format(printf, 1, 2))) static void tape_line(const char *format, ...)
 {
     va_list values;
     if (tape.file == NULL) {
         tape.file = fopen("tiles.jsonl", "w");
         fputs("{\"pipeline_recording\":1,\"version\":\"0\",\"program\":\"tiles\",\"pid\":2,\"parent\":1,"
-              "\"begin_ns\":0,\"driver\":13000,\"cupti\":130000,\"launch_blocking\":false,"
-              "\"connections\":null,\"lazy\":true}\n"
+              "\"begin_ns\":0,\"driver\":13000,\"cupti\":130000,\"launch_blocking\":",
+              tape.file);
+        fputs(tape_launches_block() ? "true" : "false", tape.file);
+        fputs(",\"connections\":null,\"lazy\":true}\n"
               "[\"device\",0,\"a GPU\",9,0,132,2048,32,65536,233472,3]\n"
               "[\"context\",1,0]\n"
               "[\"stream\",1,0,1,\"legacy\",0]\n",
