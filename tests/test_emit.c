@@ -329,6 +329,9 @@ static void expected_call(const json_t *op, const json_t *plan, int place, int f
                  (long long)json_integer_value(json_object_get(op, "elements")));
     else if (strcmp(kind, "alloc") == 0)
         expected_alloc(op, text);
+    else if (number == legacy_stream(plan) && strcmp(kind, "memset") == 0)
+        snprintf(text, CALL_TEXT, "memset in the legacy default stream %lld",
+                 (long long)json_integer_value(json_object_get(op, "bytes")));
     else if (number == legacy_stream(plan))
         snprintf(text, CALL_TEXT, "%s in the legacy default stream", kind);
     else if (strcmp(kind, "h2d") == 0 || strcmp(kind, "d2h") == 0 ||

@@ -32,6 +32,7 @@ struct comparison {
     struct place places[PLACES_MAX]; /* that copies have named */
     int place_count;
     const json_t *streams[NUMBERS_MAX]; /* of the plan: their numbers in the recording */
+    const json_t *kinds, *seen_kinds;   /* of both, with what kind each stream is of */
     bool own;     /* the chain has kernels of the user's, whose functions have any names */
     bool library; /* it is a library's, which chooses the blocks, too */
     struct apart apart;
@@ -217,7 +218,11 @@ static bool same_stream(struct comparison *comparison, const json_t *op, const j
             return differs(comparison, "%s is in another stream", word(op, "name"));
     }
     comparison->streams[mine] = other;
-    return true;
+    const char *kind = word(json_array_get(comparison->kinds, mine), "kind");
+    const char *seen_kind =
+        word(json_array_get(comparison->seen_kinds, (size_t)json_integer_value(other)), "kind");
+    return strcmp(kind, seen_kind) == 0 || differs(comparison, "the stream of %s is %s, not %s",
+                                                   word(op, "name"), seen_kind, kind);
 }
 
 /* Returns the place in `ops`, before `at`, of the latest record of the event of a wait; -1:
@@ -330,6 +335,8 @@ static bool gives_back(const json_t *plan, const json_t *seen, int runs,
     free(comparison.apart.plan.places);
     comparison = (struct comparison){
         .text = why,
+        .kinds = json_object_get(plan, "streams"),
+        .seen_kinds = json_object_get(seen, "streams"),
         .own = strchr(word(json_object_get(plan, "settings"), "kernel"), '/') != NULL,
         .library = strcmp(word(json_object_get(plan, "settings"), "kernel"), "dgemm") == 0};
     find_places(&comparison.apart, plan);

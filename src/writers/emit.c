@@ -181,7 +181,8 @@ static void put_streams(FILE *out, const struct emit_program *program)
     else if (emit_deals_streams(program))
         emit_put(out, 0, "a stream's calls keep their order, and overlap others",
                  "static cudaStream_t stream%s[STREAMS];", each);
-    else if (emit_streams_by_stage(program) && program->legacy != EMIT_NO_LEGACY)
+    else if (emit_streams_by_stage(program) && program->legacy != EMIT_NO_LEGACY &&
+             !emit_has_other(program))
         emit_put(out, 0, "one for each stage; kernels have none",
                  "static cudaStream_t in_stream, out_stream;");
     else if (emit_streams_by_stage(program))
@@ -322,6 +323,7 @@ static bool put_body(FILE *out, const struct emit_program *program)
     put_batch_copies(out, program);
     emit_pack_functions(out, program);
     emit_managed_functions(out, program);
+    emit_other_code(out, program);
     const bool whole = emit_issue(out, program);
     emit_capture(out, program);
     emit_reach_function(out, program);

@@ -338,7 +338,10 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
                  "CHECK(cudaStreamSynchronize(%s));", in);
         break;
     case OP_MEMSET:
-        put_memsets(out, indent, program, in);
+        if (item->buffer == BUFFER_DEVICE_OTHER)
+            emit_put_other(out, indent);
+        else
+            put_memsets(out, indent, program, in);
         break;
     case OP_ALLOC:
         if (item->deed != ALLOC_PAIR)

@@ -146,12 +146,28 @@ static bool read_pack(struct emit_program *program, const struct op *op)
            add_item(program, (struct emit_step){0, batch + program->slots}, item);
 }
 
+/* Reads what other code does, as the last of the stage and the batch that it comes behind. */
+static bool read_other(struct emit_program *program, uint32_t at)
+{
+    const struct plan *plan = program->plan;
+    const struct emit_item item = {.kind = OP_MEMSET, .buffer = BUFFER_DEVICE_OTHER};
+    while (at > 0 && work_stage(program, &plan->ops[at]) == NO_STAGE)
+        at--;
+    const struct op *work = &plan->ops[at];
+    if (work->tile < 0 || work_stage(program, work) == NO_STAGE)
+        return false;
+    const uint32_t batch = plan_batch_of(plan, (uint32_t)work->tile);
+    return add_item(program, (struct emit_step){work_stage(program, work), batch}, item);
+}
+
 static bool read_op(struct emit_program *program, uint32_t at, struct emit_step *recorded)
 {
     const struct plan *plan = program->plan;
     const struct op *op = &plan->ops[at];
     if (op->kind == OP_PACK || op->kind == OP_SYNC_EVENT)
         return read_pack(program, op);
+    if (emit_is_other(op))
+        return read_other(program, at);
     const uint32_t work = work_of(program, at);
     if (work >= plan->op_count)
         return false;

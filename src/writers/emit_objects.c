@@ -196,6 +196,17 @@ static void put_priorities(FILE *out, const struct emit_program *program)
             emit_of_device(program), stream_flag(program), period);
 }
 
+/* The call that has no flags makes blocking streams. */
+static void put_plain_streams(FILE *out, const struct emit_program *program)
+{
+    if (emit_deals_streams(program))
+        emit_put(out, 4, NULL, "for (auto &each : stream) CHECK(cudaStreamCreate(&each));");
+    else
+        emit_put(out, 4, NULL,
+                 "for (cudaStream_t *each : {&in_stream, &kernel_stream, &out_stream}) "
+                 "CHECK(cudaStreamCreate(each));");
+}
+
 static void put_streams(FILE *out, const struct emit_program *program)
 {
     const bool single = program->plan->streams == plan_devices(program->plan);
@@ -210,6 +221,8 @@ static void put_streams(FILE *out, const struct emit_program *program)
                 "it for them\n");
     if (program->plan->priorities != NULL)
         put_priorities(out, program);
+    else if (emit_has_other(program))
+        put_plain_streams(out, program);
     else if (emit_deals_streams(program))
         emit_put(out, 4, NULL,
                  "for (auto &each : stream%s) CHECK(cudaStreamCreateWithFlags(&each, %s));", on,
@@ -244,5 +257,6 @@ void emit_device_objects(FILE *out, const struct emit_program *program)
     put_device_memory(out, program);
     emit_pool_creation(out, program);
     emit_bare_memory(out, program);
+    emit_other_memory(out, program);
     put_streams(out, program);
 }

@@ -16,6 +16,7 @@
  *   emit_rows.c     and what each device has for that
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
+ *   emit_other.c    other code, which knows no streams
  *   emit_managed.c  managed memory: prefetches, and pages that go home
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
  *   emit_text.c     lines, broken where they are too long
@@ -324,6 +325,19 @@ void emit_product_functions(FILE *out, const struct emit_program *program);
 void emit_product_handles(FILE *out, const struct emit_program *program);
 void emit_product_data(FILE *out);
 void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream);
+
+/* --- emit_other.c --- */
+
+/* Return true if the program calls other code, in the legacy default stream; if an op is what
+ * that does; and if it is as the program has it. */
+bool emit_has_other(const struct emit_program *program);
+bool emit_is_other(const struct op *op);
+bool emit_other_fits(const struct emit_program *program, const struct op *op);
+
+/* Write that code, and its memory in main(), where the program calls it; and a call. */
+void emit_other_code(FILE *out, const struct emit_program *program);
+void emit_other_memory(FILE *out, const struct emit_program *program);
+void emit_put_other(FILE *out, int indent);
 
 /* --- emit_managed.c --- */
 

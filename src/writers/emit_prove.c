@@ -206,6 +206,14 @@ static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles 
     return true;
 }
 
+/* Other code is called: what it does is for no tile, and in no stream of the program's. */
+static bool walk_other(struct walk *walk)
+{
+    const struct emit_program *program = walk->program;
+    return walk->at < program->plan->op_count &&
+           emit_other_fits(program, &program->plan->ops[walk->at++]);
+}
+
 /* Memory of a slot is taken or given back, by the host or in the order of the step's stream. */
 static bool walk_deed(struct walk *walk, const struct emit_item *item, struct emit_step step)
 {
@@ -317,7 +325,8 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
     case OP_SYNC:
         return take_op(walk, OP_SYNC, step, tiles) != NULL;
     case OP_MEMSET:
-        return walk_memsets(walk, step, tiles);
+        return item->buffer == BUFFER_DEVICE_OTHER ? walk_other(walk)
+                                                   : walk_memsets(walk, step, tiles);
     case OP_ALLOC:
         if (item->deed != ALLOC_PAIR)
             return walk_deed(walk, item, step);

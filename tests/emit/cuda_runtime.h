@@ -320,16 +320,20 @@ static inline bool fake_is_at(const void *memory, size_t bytes, int device)
 
 /* ---- streams and events ---- */
 
-static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int priority)
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
     *stream = new fake_stream{fake_streams++, fake_current, {}};
     fake_made.push_back(*stream);
-    tape_stream(fake_stream_number(*stream), *stream, priority);
+    tape_stream(fake_stream_number(*stream), *stream, flags == cudaStreamDefault, priority);
     return cudaSuccess;
 }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+static inline cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
@@ -550,12 +554,16 @@ static inline cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *cons
     return cudaSuccess;
 }
 static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
-                                          cudaStream_t stream)
+                                          cudaStream_t stream = NULL)
 {
-    fake_call(fake_later(stream, [=] { return memset(memory, value, bytes) != NULL; }), "memset %d %zu", stream->number, bytes);
+    if (stream == NULL)
+        fake_call([=] { memset(memory, value, bytes); }, "memset in the legacy default stream %zu", bytes);
+    else
+        fake_call(fake_later(stream, [=] { return memset(memory, value, bytes) != NULL; }), "memset %d %zu", stream->number,
+                  bytes);
     if (fake_taped("cudaMemsetAsync"))
         tape_set(fake_stream_number(stream), memory, bytes);
-    return fake_is_at(memory, bytes, stream->device) ? cudaSuccess : cudaErrorInvalidValue;
+    return fake_is_at(memory, bytes, stream == NULL ? fake_current : stream->device) ? cudaSuccess : cudaErrorInvalidValue;
 }
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
                                              void *argument)

@@ -106,12 +106,12 @@ static void tape_free(const char *name, const void *memory)
 }
 
 /* Streams have the numbers from 1 on here: 0 is the legacy default stream. */
-static void tape_stream(int stream, const void *handle, int priority)
+static void tape_stream(int stream, const void *handle, bool blocking, int priority)
 {
     tape.contexts[stream] = tape.current + 1;
     tape_call("cudaStreamCreateWithPriority");
-    tape_line("[\"stream\",%d,%d,%lld,\"non-blocking\",%d]", tape.current + 1, stream,
-              tape_address(handle), priority);
+    tape_line("[\"stream\",%d,%d,%lld,\"%s\",%d]", tape.current + 1, stream, tape_address(handle),
+              blocking ? "blocking" : "non-blocking", priority);
 }
 
 /* Writes down what the call that tape_call() has just written asks for, and that it ran. */
