@@ -229,6 +229,8 @@ static void put_prologue(FILE *out, const struct emit_program *program)
     for (int i = 0; i < stage->item_count; i++) {
         if (stage->items[i].kind == OP_H2D)
             emit_put_upload(out, 4, program);
+        else if (stage->items[i].kind == OP_ALLOC)
+            emit_put_pin(out, 4, program);
         else
             emit_put_event(out, 4, program, &stage->items[i], program->stage_count, "");
     }

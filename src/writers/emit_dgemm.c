@@ -51,7 +51,8 @@ static bool has_handles(const struct emit_program *program)
 static bool has_event(const struct emit_program *program)
 {
     const struct emit_stage *prologue = &program->stages[program->stage_count];
-    return prologue->item_count > 1;
+    return prologue->item_count > 0 &&
+           prologue->items[prologue->item_count - 1].kind == OP_RECORD;
 }
 
 void emit_put_upload(FILE *out, int indent, const struct emit_program *program)

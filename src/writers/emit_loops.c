@@ -168,6 +168,9 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
         return read_pack(program, op);
     if (emit_is_other(op))
         return read_other(program, at);
+    if (emit_is_pin(op))
+        return add_item(program, (struct emit_step){program->stage_count, 0},
+                        (struct emit_item){.kind = OP_ALLOC});
     const uint32_t work = work_of(program, at);
     if (work >= plan->op_count)
         return false;

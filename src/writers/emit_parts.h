@@ -16,6 +16,7 @@
  *   emit_rows.c     and what each device has for that
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile
+ *   emit_pin.c      page-locked memory that is taken within a run
  *   emit_other.c    other code, which knows no streams
  *   emit_managed.c  managed memory: prefetches, and pages that go home
  *   emit_own.c      kernels of users' own: their libraries, launchers and CPU twins
@@ -325,6 +326,14 @@ void emit_product_functions(FILE *out, const struct emit_program *program);
 void emit_product_handles(FILE *out, const struct emit_program *program);
 void emit_product_data(FILE *out);
 void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream);
+
+/* --- emit_pin.c --- */
+
+/* Return true if an op takes page-locked memory for all arrays and gives it back; and if it is
+ * as the program has it, which emit_put_pin() writes. */
+bool emit_is_pin(const struct op *op);
+bool emit_pin_fits(const struct emit_program *program, const struct op *op);
+void emit_put_pin(FILE *out, int indent, const struct emit_program *program);
 
 /* --- emit_other.c --- */
 

@@ -343,7 +343,7 @@ static bool walk_upload(struct walk *walk, struct emit_step step, struct tiles n
     return op != NULL && emit_upload_fits(walk->program, op);
 }
 
-/* Takes what comes once, before the loops: that copy, and its event. */
+/* Takes what comes once, before the loops: page-locking, or that copy, and its event. */
 static bool walk_prologue(struct walk *walk)
 {
     const struct emit_step step = {walk->program->stage_count, 0};
@@ -352,8 +352,11 @@ static bool walk_prologue(struct walk *walk)
     bool fits = true;
     for (int i = 0; i < stage->item_count && fits; i++) {
         const struct emit_item *item = &stage->items[i];
-        fits = item->kind == OP_RECORD ? walk_event(walk, item, step, none)
-                                       : walk_upload(walk, step, none);
+        if (item->kind == OP_ALLOC)
+            fits = emit_pin_fits(walk->program, &walk->program->plan->ops[walk->at++]);
+        else
+            fits = item->kind == OP_RECORD ? walk_event(walk, item, step, none)
+                                           : walk_upload(walk, step, none);
     }
     return fits;
 }

@@ -53,7 +53,8 @@ static enum status check_kernels(const struct emit_program *program, struct erro
 /* Mistakes that are made by memory, waits, streams, calls in the loop and the environment. */
 #define MISTAKES                                                                               \
     "missing-wait, pageable-memory, legacy-stream, blocking-stream, sync-in-loop, "            \
-    "alloc-in-loop, pinned-alloc-in-loop, memset-in-loop, launch-blocking, slow-callback"
+    "alloc-in-loop, pinned-alloc-in-loop, memset-in-loop, launch-blocking, slow-callback, "    \
+    "pin-in-run"
 
 static bool mistake_fits(int mistake)
 {
