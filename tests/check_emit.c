@@ -308,6 +308,12 @@ START_TEST(several_go_to_standard_output)
     assert_shown(program_out, "STREAMS = |int main() {");
     ck_assert_int_eq(program_run("lesson 10 -d sim:h200 --emit=-"), 0);
     assert_shown(program_out, "3-way|4-way"); /* its second run has 4 ways */
+    ck_assert_int_eq(program_run("lesson 3 -d sim:h200 --emit=-"), 0);
+    assert_shown(program_out, "    CHECK(cudaMallocHost(&memory, 2 * N * sizeof(float)));");
+    ck_assert_int_eq(program_run("lesson 16 -d sim:h200 --emit=-"), 0);
+    assert_shown(program_out, "no stream is named|call_other_code();|(cudaStreamCreate(&each)");
+    ck_assert_int_eq(program_run("lesson 24 -d sim:h200 --emit=-"), 0);
+    assert_shown(program_out, "int main() {\n    // the mistake|setenv(|int main() {");
     ck_assert_int_eq(program_run("compare -d sim:h200 --emit=-"), 2);
     ck_assert_str_eq(program_out, "");
 }
