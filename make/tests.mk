@@ -14,8 +14,11 @@ test-deep:
 # --- the suites ----------------------------------------------------------------------------------
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
+# How the tests compile programs of --emit for the CPU.
+EMIT_COMPILE := $(CXX) -std=c++17 -O1 -w -pthread -ffp-contract=off
 TEST_CFLAGS = -Itests -DPIPELINE_PROGRAM='"$(abspath $(O))/pipeline"' \
               -DTESTS_FOLDER='"$(CURDIR)/tests"' -DBUILD_FOLDER='"$(abspath $(O))"' \
+              -DEMIT_COMPILE='"$(EMIT_COMPILE)"' \
               -DTESTS_NVTX=$(if $(NVTX),1,0)
 $(OBJ)/tests/%.o: ROOM_CFLAGS += $(TEST_CFLAGS)
 SUITE_OBJECTS := $(SUITES:%.c=$(OBJ)/%.o)
@@ -66,6 +69,12 @@ $(addprefix $(OBJ)/bin/,$(EMIT_KERNELS)): $(OBJ)/bin/tests/emit/%.so: tests/emit
 	$(say) CXX $@
 	$(call write,$(CXX) -std=c++17 -I. -Wall -Wextra -O2 -DOWN_$* -shared -fPIC -o $(NEW) -x c++ $<)
 $(O)/check: | $(EMIT_KERNELS:%=$(O)/%)
+
+# What they include is compiled once: without that each program would take twice as long.
+$(OBJ)/bin/tests/emit/cuda_runtime.h.gch: $(wildcard tests/emit/*.h)
+	$(say) CXX $@
+	$(call write,$(EMIT_COMPILE) -x c++-header -o $(NEW) tests/emit/cuda_runtime.h)
+$(O)/check: | $(O)/tests/emit/cuda_runtime.h.gch
 
 # Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
 # checks find there traps, so that the emulator can say which thread it was.

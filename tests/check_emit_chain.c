@@ -264,9 +264,9 @@ Suite *emit_chain_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 11);
-    tcase_add_loop_test(all, mistakes_are_seen, 0, EDITS);
-    tcase_add_loop_test(all, each_run_does_its_own_work, 0, LEFT_OUT);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(11));
+    tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
+    tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(LEFT_OUT));
     tcase_add_test(all, tiles_are_handed_on);
     tcase_add_test(all, plans_are_programs);
     tcase_add_test(all, numbers_are_kept);

@@ -76,8 +76,7 @@ static char *said_by_edited(const char *options, const char *edit)
 
 START_TEST(mistakes_are_seen)
 {
-    emit_precompile();
-    for (int i = 0; i < EDITS; i++) {
+    for (int i = 0; i < emit_some(EDITS); i++) {
         char *said = said_by_edited(edits[i].options, edits[i].edit);
         ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", edits[i].edit, said);
         free(said);
@@ -99,8 +98,7 @@ enum { OTHERS = sizeof others / sizeof *others };
 
 START_TEST(other_devices_are_seen)
 {
-    emit_precompile();
-    for (int i = 0; i < OTHERS; i++) {
+    for (int i = 0; i < emit_some(OTHERS); i++) {
         char *said = said_by_edited(HIDDEN, others[i]);
         ck_assert_msg(strncmp(said, "line ", strlen("line ")) == 0, "%s: %s", others[i], said);
         free(said);
@@ -149,8 +147,7 @@ enum { WAITS = sizeof waits / sizeof *waits };
 START_TEST(every_wait_is_needed)
 {
     char edit[OPTIONS_TEXT];
-    emit_precompile();
-    for (int i = 0; i < WAITS; i++) {
+    for (int i = 0; i < emit_some(WAITS); i++) {
         snprintf(edit, sizeof edit, "/%s/s/CHECK.*/;/", waits[i].wait);
         setenv("FAKE_ORDER", waits[i].order, 1);
         char *said = said_by_edited(waits[i].options, edit);
@@ -309,7 +306,7 @@ START_TEST(steps_begin_with_the_edges)
                  "HALO = 3;|DEVICES = 2, |static Row *d_in[DEVICES]|edge_stream[DEVICES]; // |"
                  "return device * SHARE;|receive(device);|make_edges(device, now, next);|"
                  "send_edges(device, next);|make_inside(device, now, next);|"
-                 "cudaDeviceEnablePeerAccess(peer, 0)");
+                 "cudaDeviceEnablePeerAccess(other, 0)");
     ck_assert_ptr_null(strstr(program_out, "exchange["));
     ck_assert_int_eq(program_run("-d 'sim:h200*3' -k stencil --steps=4 -t 16 --hide=no "
                                  "--exchange=host --emit=-"),
@@ -340,7 +337,7 @@ START_TEST(numbers_are_kept)
     char *text = test_file_text("tiles.cu");
     emit_check_lines(text);
     assert_shown(text, "NUMBERS[DEVICES] = {3, 1}; // |NUMBERS[device - 1]|"
-                       "cudaDeviceEnablePeerAccess(NUMBERS[peer], 0)");
+                       "cudaDeviceEnablePeerAccess(NUMBERS[other], 0)");
     free(text);
     plan_free(&plan);
 }
@@ -366,7 +363,7 @@ Suite *emit_halo_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 7);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(7));
     tcase_add_test(all, mistakes_are_seen);
     tcase_add_test(all, other_devices_are_seen);
     tcase_add_loop_test(all, waits_are_enough, 0, 4);
@@ -377,7 +374,7 @@ Suite *emit_halo_suite(void)
     tcase_add_test(all, steps_begin_with_the_edges);
     tcase_add_test(all, numbers_are_kept);
     if (system("nvcc --version >/dev/null 2>&1") == 0)
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 5);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, emit_some(5));
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -198,8 +198,8 @@ Suite *emit_stencil_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, 4);
-    tcase_add_loop_test(all, mistakes_are_seen, 0, EDITS);
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(4));
+    tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
     tcase_add_test(all, plans_are_programs);
     tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
     tcase_add_test(all, steps_are_a_loop);

@@ -19,7 +19,7 @@
 #define SETTINGS_FILE TESTS_FOLDER "/emit/settings.txt"
 #define LIBRARIES     BUILD_FOLDER "/tests/emit/"
 #define HEADER        TESTS_FOLDER "/../kernels/own_kernel.h"
-#define COMPILE       "c++ -std=c++17 -O1 -w -pthread -ffp-contract=off -I. -I " TESTS_FOLDER "/emit "
+#define COMPILE       EMIT_COMPILE " -I. -I " LIBRARIES " -I " TESTS_FOLDER "/emit "
 #define RUNTIME       "cuda_runtime.h"
 
 enum { LINES_MAX = 1 << 16, CALL_TEXT = 48 };
@@ -38,6 +38,14 @@ int emit_read_settings(void)
     if (file != NULL)
         fclose(file);
     return count;
+}
+
+int emit_some(int all)
+{
+    const char *mode = getenv("PIPELINE_TESTS");
+    const bool each =
+        mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "programs") == 0);
+    return each ? all : (all + 3) / 4;
 }
 
 bool emit_is_there(const char *options)
@@ -160,12 +168,6 @@ static char *replace(char *text, const char *mark, const char *other)
     fclose(out);
     free(text);
     return whole;
-}
-
-void emit_precompile(void)
-{
-    ck_assert_int_eq(
-        system(COMPILE "-x c++-header -o " RUNTIME ".gch " TESTS_FOLDER "/emit/" RUNTIME), 0);
 }
 
 int emit_run_on_cpu(const char *options)

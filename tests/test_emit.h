@@ -30,9 +30,9 @@ enum status emit_plan(const struct plan *plan, const struct settings *settings,
 /* Emits the plan of `options` into tiles.cu, and has the program print that plan. */
 void emit_write(const char *options);
 
-/* Compiles what all programs include, once for those of this folder: that is half of the work.
- */
-void emit_precompile(void);
+/* Returns how many of `all` programs a test compiles: a quarter, and with PIPELINE_TESTS=deep
+ * or programs each of them. */
+int emit_some(int all);
 
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
  * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording

@@ -64,10 +64,14 @@ quick_steps() {
     step demo run_make run-demo
 }
 
+# Suites that compile programs of --emit; the quick tier has a quarter of these.
+compiling="emit_calls emit_own emit_stencil emit_devices emit_halo emit_chain"
+
 # Suites of BUILD/check, less those that compile programs of --emit, which no sanitizer sees: the
 # suite `emit` writes all of them.
 less_compiled() {
-    "$1/check" --list | grep -v -x -e emit_calls -e emit_own -e emit_stencil -e emit_devices
+    # shellcheck disable=SC2046,SC2086 # a word for each suite
+    "$1/check" --list | grep -v -x $(printf -- '-e %s ' $compiling)
 }
 
 # Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
@@ -85,6 +89,8 @@ deep_steps() {
     # shellcheck disable=SC2046 # a word for each suite
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator $(less_compiled "$build/asan")
     step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" emit emit_calls replan
+    # shellcheck disable=SC2086 # a word for each suite
+    step programs env PIPELINE_TESTS=programs tests/run-suites.sh "$build" ${compiling#* }
     step hostile "$build/hostile" --seed=2 --inputs=6000
     step asan-hostile "$build/hostile" --seed=3 --inputs=1200 --program="$build/asan/pipeline"
     # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
