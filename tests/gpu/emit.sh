@@ -8,7 +8,7 @@
 #
 # All are compiled first, JOBS at once (one for each processor), and then run in turn. So are the
 # libraries of tests/emit/own.cu, whose kernels some of them launch.
-# ELEMENTS are about how many (64M); they are made a multiple of the tiles and of their rows, but of 30 and 31 tiles.
+# ELEMENTS are about how many (64M); they are made a multiple of the tiles and of their rows, but of 30 and 31 tiles without rows.
 # Fewer are taken where each row is copied by itself and where the check repeats a heavy kernel on one processor.
 # Simulated devices of the settings stand for as many GPUs (--device=sim:h200*2: the first two). What asks for more
 # than there are is skipped, and counted in the last line.
@@ -27,13 +27,14 @@ elements() {
                 tiles = $(i + 1)
             if ($i ~ /^--(columns|tile-width|rows)=/)
                 row = substr($i, index($i, "=") + 1)
+            whole += $i ~ /^--columns=/
             if ($i == "--copy=rows")
                 wanted /= 64
             if ($i ~ /^--intensity=/ && substr($i, 13) >= 50)
                 wanted /= 16
         }
         wanted = int(wanted)
-        print tiles == 30 || tiles == 31 ? wanted + 3 : int(wanted / tiles / row) * tiles * row
+        print !whole && (tiles == 30 || tiles == 31) ? wanted + 3 : int(wanted / tiles / row) * tiles * row
     }'
 }
 
