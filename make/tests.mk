@@ -71,7 +71,7 @@ $(addprefix $(OBJ)/bin/,$(EMIT_KERNELS)): $(OBJ)/bin/tests/emit/%.so: tests/emit
 $(O)/check: | $(EMIT_KERNELS:%=$(O)/%)
 
 # What they include is compiled once: without that each program would take twice as long.
-$(OBJ)/bin/tests/emit/cuda_runtime.h.gch: $(wildcard tests/emit/*.h)
+$(OBJ)/bin/tests/emit/cuda_runtime.h.gch: $(wildcard tests/emit/*.h) kernels/own_kernel.h
 	$(say) CXX $@
 	$(call write,$(EMIT_COMPILE) -x c++-header -o $(NEW) tests/emit/cuda_runtime.h)
 $(O)/check: | $(O)/tests/emit/cuda_runtime.h.gch

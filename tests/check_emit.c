@@ -43,8 +43,8 @@ START_TEST(calls_are_the_plan)
                                        "-t 8 -s 3 -k dgemm --rows=20 --inner=12",
                                        "-t 16 -s 3 -k dgemm --rows=20 --inner=12 "
                                        "--layout=stage --order=breadth --callbacks"};
-    if (emit_is_there(some[_i]))
-        emit_check_program(some[_i]);
+    if (emit_is_there(some[emit_nth(_i)]))
+        emit_check_program(some[emit_nth(_i)]);
 }
 END_TEST
 
@@ -88,13 +88,13 @@ START_TEST(each_run_does_its_own_work)
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_c\\[", 4},
     };
     char line[2 * OPTIONS_TEXT];
-    emit_write(left_out[_i].options);
+    emit_write(left_out[emit_nth(_i)].options);
     snprintf(line, sizeof line,
              "cp tiles.cu right.cu && sed -i 's/^#define CHECK/static int calls;\\n&/; "
              "s/^ *%s/if (calls++ < %d) &/' tiles.cu && grep -q 'if (calls++' tiles.cu",
-             left_out[_i].call, left_out[_i].calls);
-    ck_assert_msg(system(line) == 0, "no call is left out: %s", left_out[_i].call);
-    ck_assert_int_eq(emit_run_on_cpu(left_out[_i].options), 1);
+             left_out[emit_nth(_i)].call, left_out[emit_nth(_i)].calls);
+    ck_assert_msg(system(line) == 0, "no call is left out: %s", left_out[emit_nth(_i)].call);
+    ck_assert_int_eq(emit_run_on_cpu(left_out[emit_nth(_i)].options), 1);
     char *said = test_file_text("said");
     assert_has(said, " wrong");
     free(said);
@@ -313,6 +313,14 @@ START_TEST(several_go_to_standard_output)
     assert_shown(program_out, "no stream is named|call_other_code();|(cudaStreamCreate(&each)");
     ck_assert_int_eq(program_run("lesson 24 -d sim:h200 --emit=-"), 0);
     assert_shown(program_out, "int main() {\n    // the mistake|setenv(|int main() {");
+    ck_assert_int_eq(program_run("lesson 29 -d sim:h200 --emit=-"), 0);
+    assert_shown(
+        program_out,
+        "// ---- run gathered ----\n// --emit: a kernel on a batch of tiles|int main() {");
+    ck_assert_int_eq(
+        program_run("-d sim:h200 --mistake=lazy-loading --sweep=tiles=2,4 --emit=-"), 2);
+    ck_assert_str_eq(program_out, "");
+    assert_has(program_err, "--mistake=lazy-loading");
     ck_assert_int_eq(program_run("compare -d sim:h200 --emit=-"), 2);
     ck_assert_str_eq(program_out, "");
 }

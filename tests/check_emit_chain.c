@@ -34,7 +34,7 @@ START_TEST(calls_are_the_plan)
         TWO "-t 16 -s 4 -k wave,scale --copy=rows --tile-width=50 --layout=stage",
         TWO "-t 31 -s 3 -k ./axpy.so,scale,./half.so --layout=stage"};
     emit_libraries();
-    emit_check_program(some[_i]);
+    emit_check_program(some[emit_nth(_i)]);
 }
 END_TEST
 
@@ -64,8 +64,8 @@ enum { EDITS = sizeof edits / sizeof *edits };
 
 START_TEST(mistakes_are_seen)
 {
-    ck_assert_msg(emit_run_edited(edits[_i][0], edits[_i][1]) != 0, "it is right: %s",
-                  edits[_i][1]);
+    ck_assert_msg(emit_run_edited(edits[emit_nth(_i)][0], edits[emit_nth(_i)][1]) != 0,
+                  "it is right: %s", edits[emit_nth(_i)][1]);
 }
 END_TEST
 
@@ -88,8 +88,8 @@ START_TEST(each_run_does_its_own_work)
     char edit[OPTIONS_TEXT];
     snprintf(edit, sizeof edit,
              "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < 4) &/",
-             left_out[_i][1]);
-    ck_assert_int_eq(emit_run_edited(left_out[_i][0], edit), 1);
+             left_out[emit_nth(_i)][1]);
+    ck_assert_int_eq(emit_run_edited(left_out[emit_nth(_i)][0], edit), 1);
     char *said = test_file_text("said");
     assert_has(said, " wrong");
     free(said);

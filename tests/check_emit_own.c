@@ -33,7 +33,7 @@ START_TEST(calls_are_the_plan)
         "-t 16 -s 4 -k ./edges.so --memory=mapped",
         "-t 16 -s 4 -k scale,./steep.so --intensity=500",
         "-t 16 -s 4 -k ./clash.so,uniform,./clash2.so --ways=2"};
-    emit_check_program(some[_i]);
+    emit_check_program(some[emit_nth(_i)]);
 }
 END_TEST
 
@@ -56,9 +56,9 @@ START_TEST(wrong_results_are_told)
         {"-t 16 -s 4 -k ./intsoff.so,sum-int", 16},
     };
     char words[32];
-    emit_write(cases[_i].options);
-    ck_assert_int_eq(emit_run_on_cpu(cases[_i].options), 1);
-    snprintf(words, sizeof words, "%%; %d wrong\n", cases[_i].wrong);
+    emit_write(cases[emit_nth(_i)].options);
+    ck_assert_int_eq(emit_run_on_cpu(cases[emit_nth(_i)].options), 1);
+    snprintf(words, sizeof words, "%%; %d wrong\n", cases[emit_nth(_i)].wrong);
     char *said = test_file_text("said");
     assert_has(said, words);
     free(said);
@@ -95,10 +95,10 @@ START_TEST(libraries_are_looked_at)
         {"cp fails.so half.so", "invalid value"}, /* what the launcher returns */
     };
     emit_write("-t 4 -k ./half.so");
-    ck_assert_int_eq(system(cases[_i][0]), 0);
+    ck_assert_int_eq(system(cases[emit_nth(_i)][0]), 0);
     ck_assert_int_eq(emit_run_on_cpu("-t 4 -k ./half.so"), 1);
     char *said = test_file_text("said");
-    assert_has(said, cases[_i][1]);
+    assert_has(said, cases[emit_nth(_i)][1]);
     ck_assert_ptr_eq(strchr(said, '\n') + 1, strchr(said, '\0'));
     free(said);
 }
@@ -161,7 +161,7 @@ START_TEST(a_simple_program_is_short)
     emit_check_lines(program_out);
     for (const char *at = program_out; *at != '\0'; at++)
         lines += *at == '\n';
-    ck_assert_int_le(lines, 94);
+    ck_assert_int_le(lines, 96);
     assert_shown(program_out, "#include \"pipeline/kernel.h\"|load_own(\"./half.so\", 1,|"
                               "{{d_in[slot], NULL}, d_out[slot], TILE, BLOCKS};|"
                               "own_half->launch(&work, stream[slot])|own_half->host(&work)");

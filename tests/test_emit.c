@@ -40,12 +40,24 @@ int emit_read_settings(void)
     return count;
 }
 
-int emit_some(int all)
+/* Returns how many programs share one that is compiled; 0: none is. */
+static int programs_share(void)
 {
     const char *mode = getenv("PIPELINE_TESTS");
-    const bool each =
-        mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "programs") == 0);
-    return each ? all : (all + 3) / 4;
+    if (mode != NULL && strcmp(mode, "quick") == 0)
+        return 0;
+    return mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "programs") == 0) ? 1 : 4;
+}
+
+int emit_some(int all)
+{
+    const int share = programs_share();
+    return share == 0 ? 0 : (all + share - 1) / share;
+}
+
+int emit_nth(int i)
+{
+    return i * programs_share();
 }
 
 bool emit_is_there(const char *options)

@@ -30,9 +30,11 @@ enum status emit_plan(const struct plan *plan, const struct settings *settings,
 /* Emits the plan of `options` into tiles.cu, and has the program print that plan. */
 void emit_write(const char *options);
 
-/* Returns how many of `all` programs a test compiles: a quarter, and with PIPELINE_TESTS=deep
- * or programs each of them. */
+/* Returns how many of `all` programs a test compiles, of which that with index i is number
+ * emit_nth(i): every fourth of them; with PIPELINE_TESTS=deep or programs each, and with quick,
+ * for slow tools that see nothing of them, none. */
 int emit_some(int all);
+int emit_nth(int i);
 
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
  * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording

@@ -75,19 +75,40 @@ static bool has_own_kernel(const struct plan *plan)
     return false;
 }
 
+/* Writes the program of one of several runs behind those before it, under its name. One that
+ * has none leaves the others theirs: why is written in its place. */
+static enum status gather_program(const struct options *options, struct outputs *outputs,
+                                  const struct plan *plan, const struct settings *settings,
+                                  struct error *error)
+{
+    struct error why = {0};
+    const bool several = options->run_count > 1;
+    if (several)
+        fprintf(outputs->gathered, "%s// ---- run %s ----\n",
+                ftell(outputs->gathered) > 0 ? "\n" : "", settings->name);
+    const enum status status = write_program(outputs->gathered, plan, settings, &why);
+    outputs->gathered_count += status == STATUS_OK;
+    if (status != STATUS_USAGE || !several)
+        return status == STATUS_OK ? status : error_pass(error, &why);
+    fprintf(outputs->gathered, "// %s\n", why.text);
+    if (outputs->refusal.status == STATUS_OK)
+        outputs->refusal = why;
+    return STATUS_OK;
+}
+
 enum status outputs_write_program(const struct options *options, struct outputs *outputs,
                                   const struct plan *plan, const struct settings *settings,
                                   struct error *error)
 {
-    FILE *out = outputs->gathered != NULL ? outputs->gathered : outputs->program.stream;
-    enum status status = write_program(out, plan, settings, error);
-    if (status != STATUS_OK || out == outputs->gathered)
-        return status;
-    status = output_file_commit(&outputs->program, error);
+    if (outputs->gathered != NULL)
+        return gather_program(options, outputs, plan, settings, error);
+    enum status status = write_program(outputs->program.stream, plan, settings, error);
     if (status == STATUS_OK)
-        note_print(options->quiet, "%.200s: nvcc %s-O3%s%s%s compiles it", options->emit,
+        status = output_file_commit(&outputs->program, error);
+    if (status == STATUS_OK)
+        note_print(options->quiet, "to compile it: nvcc %s-O3%s %.200s%s%s",
                    is_cuda_source(options->emit) ? "" : "-x cu ",
-                   plan->packs ? " -Xcompiler -fopenmp" : "",
+                   plan->packs ? " -Xcompiler -fopenmp" : "", options->emit,
                    has_own_kernel(plan) ? " -ldl" : "",
                    plan->chain[0]->resident_count != NULL ? " -lcublas" : "");
     return status;
@@ -101,6 +122,8 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     outputs->gathered = NULL;
     if (!whole)
         return error_set(error, STATUS_NO_MEMORY, "no memory for all programs");
+    if (outputs->gathered_count == 0)
+        return error_pass(error, &outputs->refusal);
     fwrite(outputs->programs, 1, outputs->programs_length, stdout);
     return STATUS_OK;
 }

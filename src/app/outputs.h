@@ -17,6 +17,8 @@ struct outputs {
     FILE *gathered;             /* there programs are kept until all are written; or NULL */
     char *programs;             /* the memory behind it */
     size_t programs_length;
+    int gathered_count;   /* programs among them */
+    struct error refusal; /* of the first run that has none */
 };
 
 /* Opens all files; with --dry-run only looks for the timelines' writers, and with --emit opens
@@ -32,13 +34,14 @@ enum status outputs_write(const struct options *options, struct outputs *outputs
                           const struct report *report, struct error *error);
 
 /* Writes a run's plan as a program, as --emit asks: into the file, or where it waits for
- * outputs_print_programs(). STATUS_USAGE where it can't be one. */
+ * outputs_print_programs(): of several runs each is named there, and one that has no program
+ * says why. STATUS_USAGE where it is the only one. */
 enum status outputs_write_program(const struct options *options, struct outputs *outputs,
                                   const struct plan *plan, const struct settings *settings,
                                   struct error *error);
 
 /* Prints the programs of all runs on standard output, if that is where --emit wants them.
- * STATUS_NO_MEMORY. */
+ * STATUS_NO_MEMORY; STATUS_USAGE where no run has a program. */
 enum status outputs_print_programs(struct outputs *outputs, struct error *error);
 
 /* Closes and removes the files that were not completed. */

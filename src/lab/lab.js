@@ -627,7 +627,7 @@ async function copy(text, button, source) {
 /* --- the code ----------------------------------------------------------------------------------- */
 
 /* A run as a CUDA program, with a button that copies it, or why it can't be one. */
-function programOf({ name, code, refusal }, place, list) {
+function programOf({ name, code, refusal }, index, list) {
     const title = list.length > 1 ? [html('h3', '', name)] : [];
     if (!code) return [...title, html('p', '', sentence(refusal))];
     const text = html('pre', '', code), button = html('button', '', 'Copy');
@@ -642,8 +642,8 @@ function codeOf(ini) {
     folded.ontoggle = async () => {
         if (!folded.open || place.hasChildNodes()) return;
         const { programs, message } = await engine.code(ini).catch((error) => error);
-        fill(place, programs ? [html('p', '', 'A program of its own, which checks its result and prints its time. On a machine with a GPU: ',
-            html('code', '', 'nvcc -O3 tiles.cu && ./a.out')), ...programs.flatMap(programOf)] : [html('p', '', sentence(message))]);
+        fill(place, programs ? [html('p', '', 'A program of its own, which checks its result and prints its time. Its head says how to compile and run it.'),
+            ...programs.flatMap(programOf)] : [html('p', '', sentence(message))]);
     };
     return folded;
 }

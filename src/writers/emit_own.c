@@ -107,8 +107,12 @@ void emit_own_includes(FILE *out)
                  "#if __has_include(\"pipeline/kernel.h\")\n"
                  "#include \"pipeline/kernel.h\" // as `pipeline kernel new` writes it, or as "
                  "it is installed\n"
+                 "#elif __has_include(\"own_kernel.h\") // its name in the sources of "
+                 "pipeline\n"
+                 "#include \"own_kernel.h\"\n"
                  "#else\n"
-                 "#include \"own_kernel.h\" // its name in the sources of pipeline\n"
+                 "#error there is no pipeline/kernel.h here: \"pipeline kernel new x.cu\" "
+                 "writes it\n"
                  "#endif\n");
 }
 
