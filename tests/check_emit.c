@@ -149,7 +149,7 @@ END_TEST
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 462);
+    ck_assert_int_ge(count, 465);
     emit_libraries();
     for (int i = 0; i < count; i++) {
         if (emit_is_there(emit_settings[i]))
@@ -299,6 +299,28 @@ START_TEST(all_settings_are_written)
 }
 END_TEST
 
+/* The simulator is asked for tiles of one size where no others can be written. */
+START_TEST(what_is_chosen_can_be_written)
+{
+    ck_assert_int_eq(
+        program_run("-d sim:h200 -k uniform -n 999999 --no-data --tiles=auto --emit=-"), 0);
+    assert_has(program_err, "tiles=");
+    ck_assert_ptr_null(strstr(program_err, "tiles=1,"));
+    ck_assert_int_eq(
+        program_run("-q -d 'sim:h200*2' -k uniform -n 99999 --tiles=auto --emit=-"), 0);
+    ck_assert_int_eq(
+        program_run("-d 'sim:h200*2' -k transpose-fine -n 63k --tiles=auto --emit=-"), 0);
+    assert_has(program_err, "tiles=3,"); /* each device has one */
+    ck_assert_int_eq(program_run("-d 'sim:h200*2' -n 1 --tiles=auto --emit=-"), 2);
+    assert_has(program_err, "each of the 2 devices has one");
+    ck_assert_int_eq(
+        program_run("-d sim:h200 -k scan --carry=callback --issue=auto --tiles=999 --emit=-"),
+        0);
+    ck_assert_ptr_null(strstr(program_out, "BATCH"));
+    ck_assert_ptr_null(strstr(program_err, "batch "));
+}
+END_TEST
+
 START_TEST(several_go_to_standard_output)
 {
     ck_assert_int_eq(program_run("-d sim:h200 -n 1M --sweep=order=depth,breadth --emit=-"), 0);
@@ -389,6 +411,7 @@ Suite *emit_suite(void)
     tcase_add_test(all, every_kernel_can_be_written);
     tcase_add_loop_test(all, what_is_refused, 0, 16);
     tcase_add_test(all, all_settings_are_written);
+    tcase_add_test(all, what_is_chosen_can_be_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_loop_test(all, nvcc_takes_programs, 0, 12);

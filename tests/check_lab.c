@@ -109,12 +109,6 @@ START_TEST(programs_are_written_or_refused)
                             "refusal");
     ck_assert_ptr_nonnull(strstr(refusal, "can't be written as a program"));
     free(refusal);
-    /* What is left open is chosen among what can be written. */
-    code = code_of("[run]\ndevice = sim:h200\nkernel = scan\ncarry = callback\nissue = auto\n"
-                   "tiles = 999\n",
-                   "code");
-    ck_assert_ptr_null(strstr(code, "BATCH"));
-    free(code);
     json_t *answer = load(lab_code("[run]\ntiles = 0\n"));
     ck_assert_ptr_nonnull(strstr(text_of(answer, "error"), "tiles=0 is too small"));
     json_decref(answer);

@@ -149,7 +149,6 @@ char *lab_code(const char *config)
     enum status status = options_read_text(config_name, config, &options, &error);
     if (status != STATUS_OK)
         return answer_of(status, NULL, &error);
-    options.emit = "-"; /* what is chosen for a run can be written */
     if (!answer_begin(&answer)) {
         options_free(&options);
         return NULL;

@@ -15,8 +15,8 @@
  * to standard error here, too. */
 char *lab_run(const char *config);
 
-/* Writes the plans of all runs of `config` as CUDA programs: what `pipeline --emit=- FILE`
- * does. The answer is {"programs": [{"name": of the run, "code": the program}, ...]}; in the
+/* Writes the plans of all runs of `config`, which are those of lab_run(), as CUDA programs. The
+ * answer is {"programs": [{"name": of the run, "code": the program}, ...]}; in the
  * place of "code" stands "refusal" where a plan can't be written as one. */
 char *lab_code(const char *config);
 

@@ -642,7 +642,7 @@ function codeOf(ini) {
     folded.ontoggle = async () => {
         if (!folded.open || place.hasChildNodes()) return;
         const { programs, message } = await engine.code(ini).catch((error) => error);
-        fill(place, programs ? [html('p', '', 'A program of its own, which checks its result and prints its time. Its head says how to compile and run it.'),
+        fill(place, programs ? [...programs.some(({ code }) => code) ? [html('p', '', 'A program of its own, which checks its result and prints its time. Its head says how to compile and run it.')] : [],
             ...programs.flatMap(programOf)] : [html('p', '', sentence(message))]);
     };
     return folded;

@@ -191,6 +191,26 @@ static uint32_t batch_of(const struct settings *settings, uint32_t streams)
     return settings->issue == ISSUE_BATCH || settings->pack ? settings_batch(&trial) : 0;
 }
 
+static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams);
+
+/* Tries the nearest number of tiles of one size in the place of a trial that is not accepted:
+ * that may be for the sake of tiles of two. */
+static void try_even(struct tuner *tuner, struct trial trial)
+{
+    const uint64_t elements = tuner->settings.elements;
+    if (elements % trial.tiles == 0)
+        return;
+    for (uint32_t by = 1; by < trial.tiles; by++) {
+        const uint32_t near[] = {trial.tiles - by, trial.tiles + by};
+        for (int i = 0; i < 2; i++) {
+            if (elements % near[i] == 0 && settings_tiles_fit(&tuner->settings, near[i])) {
+                try_settings(tuner, near[i], trial.streams);
+                return;
+            }
+        }
+    }
+}
+
 /* Simulates a trial; tiles or streams that were given replace those asked for. Nothing is
  * simulated twice, nor what is no setting, nor what can't be better than the best. More streams
  * than tiles would be as good as one for each tile. */
@@ -207,8 +227,9 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
         trial.streams = tuner->given_streams;
     else if (trial.streams > trial.tiles || trial.streams > STREAMS_MOST)
         return;
-    if (trial.tiles < 1 || trial.tiles > tuner->tiles_most || trial.streams < 1 ||
-        tuner->starved || tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
+    if (trial.tiles < tuner->tiles_least || trial.tiles > tuner->tiles_most ||
+        trial.tiles > tuner->settings.elements || trial.streams < 1 || tuner->starved ||
+        tuner->count == TRIALS_MAX || tuner->ops > tuner->ops_most ||
         !settings_tiles_fit(&tuner->settings, trial.tiles) ||
         is_tried(tuner, trial.tiles, trial.streams))
         return;
@@ -219,14 +240,19 @@ static void try_settings(struct tuner *tuner, uint32_t tiles, uint32_t streams)
         tuner->settings.batch = batch_of(tuner->whole, trial.streams);
     if (tune_floor_ns(&tuner->settings, tuner->machine) >= worth_ns)
         return;
+    struct error why = {0};
     enum status status = tune_simulate(&tuner->settings, tuner->machine, tuner->accept,
-                                       &trial.time_ns, &tuner->ops, &tuner->error);
+                                       &trial.time_ns, &tuner->ops, &why);
+    if (tuner->error.status == STATUS_OK)
+        tuner->error = why;
     tuner->starved |= status == STATUS_NO_MEMORY;
     if (status != STATUS_OK)
         trial.time_ns = TIME_NONE;
     tuner->trials[tuner->count++] = trial;
     if (trial.time_ns < tuner->best.time_ns)
         tuner->best = trial;
+    if (status == STATUS_USAGE && tuner->accept != NULL && tuner->given_tiles == 0)
+        try_even(tuner, trial);
 }
 
 /* --- the search --- */
@@ -379,12 +405,17 @@ enum status tune_tiles(struct settings *settings, const struct machine *machine,
                           .best = {1, 1, TIME_NONE}};
     tuner.given_tiles = tuner.settings.tiles;
     tuner.given_streams = tuner.settings.streams;
-    tuner.tiles_least = settings_devices(settings);
+    tuner.tiles_least = settings_by_link(settings) ? 1 : settings_devices(settings);
     tuner.tiles_most = tiles_most(&tuner.settings);
     tuner.ops_most = ops_most(&tuner.settings, part);
     search(&tuner);
     if (tuner.starved)
         return error_set(error, STATUS_NO_MEMORY, "no memory to choose tiles and streams");
+    if (tuner.best.time_ns == TIME_NONE && tuner.error.status == STATUS_OK)
+        return error_set(error, STATUS_USAGE,
+                         "--tiles=auto: no number of tiles cuts the array so that each of the "
+                         "%" PRIu32 " devices has one",
+                         settings_devices(settings));
     if (tuner.best.time_ns == TIME_NONE)
         return error_pass(error, &tuner.error);
     struct trial chosen = choose(&tuner);

@@ -245,11 +245,15 @@ static bool is_scale(const struct plan *plan)
 void emit_kernels(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
+    bool waves = false;
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
         if (kernel == NULL || kernel->source == NULL || emit_stood_before(plan, i))
             continue;
-        fprintf(out, "%s\n", kernel->source);
+        /* Two kernels begin with the same function, which a program has once. */
+        const bool wave = strncmp(kernel->source, WAVE_ONCE, strlen(WAVE_ONCE)) == 0;
+        fprintf(out, "%s\n", kernel->source + (wave && waves ? strlen(WAVE_ONCE) : 0));
+        waves |= wave;
         if (kernel->cpu != NULL && !is_scale(plan))
             fprintf(out, "%s\n", kernel->cpu);
     }
@@ -275,29 +279,50 @@ void emit_bounds(FILE *out, const struct emit_program *program)
 
 enum { RIGHT = 1024 };
 
-/* Writes what the chain's maps make of element i, and returns how far the GPU may be off. */
-static double write_right(const struct emit_program *program, const char *element,
-                          const char *place, char text[RIGHT])
+/* What the chain's maps make of element i, as the check has it: in one expression, or where
+ * that is too long in steps, a kernel's on each line, and then `text` is the variable. */
+struct right {
+    char text[RIGHT];
+    char steps[RIGHT];
+    double error; /* by which the GPU may be off */
+};
+
+/* Finds it, for a line in which `around` characters stand beside it. */
+static void find_right(const struct emit_program *program, const char *element,
+                       const char *place, size_t around, struct right *right)
 {
     const struct plan *plan = program->plan;
-    double error = 0;
+    char *text = right->text, *steps = right->steps;
+    size_t length = 0;
+    right->error = 0;
     snprintf(text, RIGHT, "in%s", element);
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
-        char name[EMIT_NAME], inner[RIGHT - 2 * EMIT_NAME];
+        char name[EMIT_NAME], inner[RIGHT - 2 * EMIT_NAME], more[EMIT_NAME] = "";
         if (kernel->cpu == NULL)
             break;
-        char more[EMIT_NAME] = "";
         if (plan->chain[i]->inputs > 1)
             snprintf(more, sizeof more, ", in2%s", element);
         else if (kernel->by_place)
             snprintf(more, sizeof more, ", %s", place);
+        emit_function_name(plan->chain[i], name);
         snprintf(inner, sizeof inner, "%.*s", (int)sizeof inner - 1, text);
-        snprintf(text, RIGHT, "%s_cpu(%s%s)", emit_function_name(plan->chain[i], name), inner,
-                 more);
-        error = kernel->error(&plan->params, error);
+        snprintf(text, RIGHT, "%s_cpu(%s%s)", name, inner, more);
+        length += (size_t)snprintf(steps + length, RIGHT - length, "%sx = %s_cpu(%s%s);\n",
+                                   i == 0 ? "double " : "", name, i == 0 ? inner : "x", more);
+        right->error = kernel->error(&plan->params, right->error);
     }
-    return error;
+    if (around + strlen(text) <= EMIT_COLUMNS)
+        steps[0] = '\0';
+    else
+        snprintf(text, RIGHT, "x");
+}
+
+/* Writes the steps, a line each. */
+static void put_steps(FILE *out, int indent, const char *steps)
+{
+    for (; *steps != '\0'; steps += strcspn(steps, "\n") + 1)
+        emit_put(out, indent, NULL, "%.*s", (int)strcspn(steps, "\n"), steps);
 }
 
 /* Writes the check of a kernel that moves elements within a tile. */
@@ -323,9 +348,14 @@ static void check_moved(FILE *out, const struct emit_program *program)
 }
 
 /* Writes the check of a reduction, whose tiles leave a value each. */
-static void check_values(FILE *out, const struct emit_program *program, const char *right,
-                         double error)
+static void check_values(FILE *out, const struct emit_program *program)
 {
+    enum { AROUND = 12 + sizeof "right &= std::isfinite() ? 1 : 0;" };
+    const char *place = program->even ? "i" : "i % TILE";
+    struct right right;
+    find_right(program, emit_tile_element(program), place, AROUND, &right);
+    const double error = right.error;
+    const bool steps = right.steps[0] != '\0';
     const struct kernel *last = emit_reduction(program);
     const struct emit_kernel *kernel = emit_kernel_find(last);
     const bool whole = last->out == DTYPE_I32;
@@ -334,13 +364,17 @@ static void check_values(FILE *out, const struct emit_program *program, const ch
     fprintf(out,
             "    for (size_t tile = 0; tile < TILES; tile++) {\n"
             "        %s right = %d;\n"
-            "        for (size_t i = %s; i < %s; i++)\n",
-            whole ? "unsigned" : "double", last->fold == KERNEL_FOLD_AND ? 1 : 0, begin, end);
+            "        for (size_t i = %s; i < %s; i++)%s\n",
+            whole ? "unsigned" : "double", last->fold == KERNEL_FOLD_AND ? 1 : 0, begin, end,
+            steps ? " {" : "");
+    put_steps(out, 12, right.steps);
     emit_put(out, 12, NULL,
              last->in == DTYPE_F32 && whole  ? "right &= std::isfinite(%s) ? 1 : 0;"
              : last->fold == KERNEL_FOLD_AND ? "right &= %s != 0;"
                                              : "right += %s;",
-             right);
+             right.text);
+    if (steps)
+        fprintf(out, "        }\n");
     if (whole)
         fprintf(out, "        wrong += out[tile] != right;\n");
     else if (error > 0)
@@ -378,9 +412,9 @@ static void check_scale(FILE *out, const struct emit_program *program)
 
 void emit_check(FILE *out, const struct emit_program *program)
 {
-    const bool values = emit_reduction(program) != NULL;
+    enum { AROUND = 8 + sizeof "const double right = ;" };
     const char *element = emit_element(program);
-    char right[RIGHT];
+    struct right right;
     if (is_scale(program->plan)) {
         check_scale(out, program);
         return;
@@ -389,14 +423,15 @@ void emit_check(FILE *out, const struct emit_program *program)
         check_moved(out, program);
         return;
     }
-    const double error = write_right(program, values ? emit_tile_element(program) : element,
-                                     values && program->even ? "i" : "i % TILE", right);
-    if (values) {
-        check_values(out, program, right, error);
+    if (emit_reduction(program) != NULL) {
+        check_values(out, program);
         return;
     }
+    find_right(program, element, "i % TILE", AROUND, &right);
     fprintf(out, "    for (size_t i = 0; i < N; i++) {\n");
-    emit_put(out, 8, NULL, "const double right = %s;", right);
-    emit_put(out, 8, NULL, "wrong += !(fabs(out%s - right) <= %.1g);", element, 1.5 * error);
+    put_steps(out, 8, right.steps);
+    emit_put(out, 8, NULL, "const double right = %s;", right.text);
+    emit_put(out, 8, NULL, "wrong += !(fabs(out%s - right) <= %.1g);", element,
+             1.5 * right.error);
     fprintf(out, "    }\n");
 }
