@@ -1,9 +1,10 @@
-/* emit_halo.c - proves the loops of a stencil on several devices: emit_exchange.c writes them.
+/* emit_halo.c - proves the loops of a stencil: emit_stencil.c writes those of one device, and
+ * emit_exchange.c those of several.
  *
  * The loops go over the devices in each part of a step: what the parts do is run through here
  * in the same order, and each op is held against the plan's. An event has the name of what it
  * stands for, and of its device: the record that a wait is for must be the latest of that name.
- */
+ * One device has no neighbours, and so no events: a step is one launch. */
 #include "machine/machine.h"
 #include "writers/emit_parts.h"
 
@@ -49,17 +50,15 @@ static enum buffer now(uint32_t step)
     return step % 2 == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 
-static uint32_t first_tile(const struct walk *walk, uint32_t device)
+static struct tiles tiles_of(const struct walk *walk, uint32_t device)
 {
-    const uint64_t devices = walk->program->devices;
-    return (uint32_t)((device * (uint64_t)walk->program->plan->tiles + devices - 1) / devices);
+    return plan_device_tiles(walk->program->plan, device);
 }
 
 /* Returns the row behind a device's own. */
 static uint64_t end_of(const struct walk *walk, uint32_t device)
 {
-    return walk->halo +
-           (first_tile(walk, device + 1) - first_tile(walk, device)) * walk->of_tile;
+    return walk->halo + tiles_of(walk, device).count * walk->of_tile;
 }
 
 static uint32_t stream_of(const struct walk *walk, uint32_t device)
@@ -149,16 +148,22 @@ static bool walk_launch(struct walk *walk, uint32_t stream, uint32_t device, uin
 
 /* --- before the steps, and behind them --- */
 
+/* Takes what sets the rows from `first` on, which are outside the array, to zero. */
+static bool walk_memset(struct walk *walk, uint32_t device, enum buffer array, uint64_t first)
+{
+    const struct rows rows = {array, device, first, walk->halo};
+    const struct op *op = take_op(walk, OP_MEMSET, -1, stream_of(walk, device));
+    return op != NULL && op->set.value == 0 && is_rows(walk, &op->set.range, rows);
+}
+
 static bool walk_clear(struct walk *walk, uint32_t device)
 {
     const uint32_t arrays = walk->program->plan->params.steps > 1 ? 2 : 1;
-    if (has_above(device) && has_below(walk, device))
-        return true;
     for (uint32_t i = 0; i < arrays; i++) {
-        const struct rows rows = {now(i), device, has_above(device) ? end_of(walk, device) : 0,
-                                  walk->halo};
-        const struct op *op = take_op(walk, OP_MEMSET, -1, stream_of(walk, device));
-        if (op == NULL || op->set.value != 0 || !is_rows(walk, &op->set.range, rows))
+        if (!has_above(device) && !walk_memset(walk, device, now(i), 0))
+            return false;
+        if (!has_below(walk, device) &&
+            !walk_memset(walk, device, now(i), end_of(walk, device)))
             return false;
     }
     return true;
@@ -168,11 +173,12 @@ static bool walk_clear(struct walk *walk, uint32_t device)
  */
 static bool walk_copy_in(struct walk *walk, uint32_t device, uint32_t tile)
 {
-    const uint32_t begin = first_tile(walk, device), end = first_tile(walk, device + 1);
-    const uint64_t above = has_above(device) && tile == begin ? walk->halo : 0;
-    const uint64_t below = has_below(walk, device) && tile + 1 == end ? walk->halo : 0;
+    const struct tiles own = tiles_of(walk, device);
+    const uint32_t before = tile - own.first;
+    const uint64_t above = has_above(device) && before == 0 ? walk->halo : 0;
+    const uint64_t below = has_below(walk, device) && before + 1 == own.count ? walk->halo : 0;
     const struct rows rows = {BUFFER_DEVICE_IN0, device,
-                              walk->halo + (tile - begin) * walk->of_tile - above,
+                              walk->halo + before * walk->of_tile - above,
                               above + walk->of_tile + below};
     const struct op *op = take_op(walk, OP_H2D, (int32_t)tile, stream_of(walk, device));
     return op != NULL &&
@@ -183,9 +189,9 @@ static bool walk_copy_in(struct walk *walk, uint32_t device, uint32_t tile)
 
 static bool walk_copy_out(struct walk *walk, uint32_t device, uint32_t tile)
 {
-    const struct rows rows = {now(walk->step), device,
-                              walk->halo + (tile - first_tile(walk, device)) * walk->of_tile,
-                              walk->of_tile};
+    const struct rows rows = {
+        now(walk->step), device,
+        walk->halo + (tile - tiles_of(walk, device).first) * walk->of_tile, walk->of_tile};
     const struct op *op = take_op(walk, OP_D2H, (int32_t)tile, stream_of(walk, device));
     return op != NULL &&
            is_host(walk, &op->copy.host, BUFFER_HOST_OUT, tile * walk->of_tile, rows.count) &&
@@ -195,11 +201,10 @@ static bool walk_copy_out(struct walk *walk, uint32_t device, uint32_t tile)
 /* Takes the copies of tiles, of each device in turn. */
 static bool walk_tiles(struct walk *walk, bool (*copy)(struct walk *, uint32_t, uint32_t))
 {
-    const uint32_t devices = walk->program->devices;
-    for (uint32_t i = 0; i < first_tile(walk, 1); i++)
-        for (uint32_t device = 0; device < devices; device++) {
-            const uint32_t tile = first_tile(walk, device) + i;
-            if (tile < first_tile(walk, device + 1) && !copy(walk, device, tile))
+    for (uint32_t i = 0; i < tiles_of(walk, 0).count; i++) /* no device has more */
+        for (uint32_t device = 0; device < walk->program->devices; device++) {
+            const struct tiles own = tiles_of(walk, device);
+            if (i < own.count && !copy(walk, device, own.first + i))
                 return false;
         }
     return true;
@@ -262,7 +267,7 @@ static bool walk_send(struct walk *walk, uint32_t device, uint32_t to, uint64_t 
 
 static bool walk_sends(struct walk *walk, uint32_t device)
 {
-    if (walk->step + 1 == walk->program->plan->params.steps)
+    if (walk->program->devices == 1 || walk->step + 1 == walk->program->plan->params.steps)
         return true;
     return (!has_above(device) || walk_send(walk, device, device - 1, walk->halo)) &&
            (!has_below(walk, device) ||
@@ -325,7 +330,19 @@ static bool walk_all(struct walk *walk)
            walk->at == walk->program->plan->op_count;
 }
 
-enum status emit_prove_halo(const struct emit_program *program, struct error *error)
+/* Reads the blocks of a step's largest launch off the plan. */
+static uint32_t read_blocks(const struct plan *plan)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind == OP_KERNEL && op->kernel.blocks > most)
+            most = op->kernel.blocks;
+    }
+    return most;
+}
+
+enum status emit_prove_stencil(struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
     const uint64_t columns = plan->params.columns, rows = plan->elements / columns;
@@ -339,5 +356,6 @@ enum status emit_prove_halo(const struct emit_program *program, struct error *er
     const bool whole = rows * columns == plan->elements && rows % plan->tiles == 0;
     const bool fits = whole && program->devices <= MACHINE_DEVICES_MAX && walk_all(&walk);
     free(walk.recorder);
+    program->blocks[0] = read_blocks(plan);
     return fits ? STATUS_OK : emit_refuse_op(program, walk.at, error);
 }

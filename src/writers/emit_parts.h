@@ -11,8 +11,8 @@
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   emit_stencil.c  the stencil, whose rows stay on the device for all steps
  *   (emit_stencil.h)  declares it, and the next three
- *   emit_halo.c     on several devices: the proof of its loops
- *   emit_exchange.c these loops, in which devices exchange their outer rows
+ *   emit_halo.c     the proof of its loops, on one device and on several
+ *   emit_exchange.c those of several, in which devices exchange their outer rows
  *   emit_rows.c     and what each device has for that
  *   emit_cpu.c      the tiles that the CPU works on: the fourth way
  *   emit_alloc.c    device memory that is taken for each tile

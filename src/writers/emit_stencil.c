@@ -1,133 +1,13 @@
 /* emit_stencil.c - the stencil in a program: rows that stay on the device for all steps.
  *
  * Its plan is no loop over tiles. They are copied in, then each step is one launch on the rows
- * of all, and then they are copied out: so the loops are written, and proved, here. On one
- * device all of that is in one stream, which keeps the order, and there are no events. Those of
- * several devices are in emit_halo.c and emit_exchange.c; the kernel and the check are here. */
+ * of all, and then they are copied out: so the loops are written here, and proved in
+ * emit_halo.c. On one device all of that is in one stream, which keeps the order, and there are
+ * no events. Those of several devices are in emit_exchange.c; the kernel and the check are
+ * here. */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-/* --- the proof --- */
-
-/* The loops as they are run through. */
-struct walk {
-    const struct emit_program *program;
-    uint32_t at;       /* the plan's next op */
-    uint64_t row;      /* bytes of a row */
-    uint64_t rows;     /* of the array */
-    uint64_t of_tile;  /* rows */
-    uint64_t halo;     /* rows before the array's on the device, and as many behind them */
-    enum buffer array; /* where a step reads; the next one writes there */
-};
-
-static enum buffer other_array(const struct walk *walk)
-{
-    return walk->array == BUFFER_DEVICE_IN0 ? BUFFER_DEVICE_OUT : BUFFER_DEVICE_IN0;
-}
-
-/* Returns true if a range is those rows of a buffer. */
-static bool is_rows(const struct walk *walk, const struct range *range, enum buffer buffer,
-                    uint64_t first, uint64_t count)
-{
-    return range->buffer == buffer && range->offset == first * walk->row &&
-           range->bytes == count * walk->row;
-}
-
-/* Takes the plan's next op if it is of that kind, for that tile, in the stream. */
-static const struct op *take_op(struct walk *walk, enum op_kind kind, int32_t tile)
-{
-    const struct plan *plan = walk->program->plan;
-    if (walk->at >= plan->op_count)
-        return NULL;
-    const struct op *op = &plan->ops[walk->at];
-    if (op->kind != kind || op->stream != 0 || op->tile != tile ||
-        (tile >= 0 && op_tiles(op) != 1))
-        return NULL;
-    walk->at++;
-    return op;
-}
-
-/* Takes what sets rows of an array on the device to zero. */
-static bool walk_clear(struct walk *walk, enum buffer array, uint64_t first)
-{
-    const struct op *op = take_op(walk, OP_MEMSET, -1);
-    return op != NULL && op->set.value == 0 &&
-           is_rows(walk, &op->set.range, array, first, walk->halo);
-}
-
-/* Takes the copies of all tiles. */
-static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host)
-{
-    for (uint32_t tile = 0; tile < walk->program->plan->tiles; tile++) {
-        const struct op *op = take_op(walk, kind, (int32_t)tile);
-        const uint64_t first = tile * walk->of_tile;
-        if (op == NULL || !is_rows(walk, &op->copy.host, host, first, walk->of_tile) ||
-            !is_rows(walk, &op->copy.device, walk->array, walk->halo + first, walk->of_tile))
-            return false;
-    }
-    return true;
-}
-
-/* Takes a step: it reads all rows and those around them. Its blocks are as many as its elements
- * need, for the kernel makes no others. */
-static bool walk_step(struct walk *walk)
-{
-    const struct plan *plan = walk->program->plan;
-    const uint64_t per_block = EMIT_STENCIL_BLOCK;
-    const struct op *op = take_op(walk, OP_KERNEL, -1);
-    if (op == NULL || op->kernel.link != 0 || op->kernel.repeat != 0 ||
-        op->kernel.count != plan->elements ||
-        op->kernel.blocks != (plan->elements + per_block - 1) / per_block)
-        return false;
-    const struct op_ranges *ranges = op->kernel.ranges;
-    return is_rows(walk, &ranges->in[0], walk->array, 0, walk->rows + 2 * walk->halo) &&
-           is_rows(walk, &ranges->out, other_array(walk), walk->halo, walk->rows);
-}
-
-static bool walk_all(struct walk *walk)
-{
-    const struct kernel_params *params = &walk->program->plan->params;
-    const enum buffer arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_OUT};
-    for (int i = 0; i < (params->steps > 1 ? 2 : 1); i++) {
-        if (!walk_clear(walk, arrays[i], 0) ||
-            !walk_clear(walk, arrays[i], walk->halo + walk->rows))
-            return false;
-    }
-    if (!walk_copies(walk, OP_H2D, BUFFER_HOST_IN0))
-        return false;
-    for (uint32_t step = 0; step < params->steps; step++) {
-        if (!walk_step(walk))
-            return false;
-        walk->array = other_array(walk);
-    }
-    return walk_copies(walk, OP_D2H, BUFFER_HOST_OUT) &&
-           walk->at == walk->program->plan->op_count;
-}
-
-enum status emit_prove_stencil(struct emit_program *program, struct error *error)
-{
-    const struct plan *plan = program->plan;
-    if (emit_has_devices(program))
-        return emit_prove_halo(program, error);
-    const uint64_t columns = plan->params.columns, rows = plan->elements / columns;
-    struct walk walk = {.program = program,
-                        .row = columns * sizeof(float),
-                        .rows = rows,
-                        .of_tile = rows / plan->tiles,
-                        .halo = plan->params.halo,
-                        .array = BUFFER_DEVICE_IN0};
-    if (rows * columns != plan->elements || rows % plan->tiles != 0)
-        return emit_refuse_op(program, 0, error);
-    if (!walk_all(&walk))
-        return emit_refuse_op(program, walk.at, error);
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        if (plan->ops[i].kind == OP_KERNEL)
-            program->blocks[0] = plan->ops[i].kernel.blocks;
-    }
-    return STATUS_OK;
-}
 
 /* --- the head, constants and arrays --- */
 

@@ -15,10 +15,6 @@ struct emit_program;
 
 enum { EMIT_STENCIL_BLOCK = 4 * KERNEL_THREADS }; /* elements, as in kernels/stencil.cu */
 
-/* Reads the blocks of a step off the plan, and runs through the loops. STATUS_USAGE where they
- * don't give the plan's ops. */
-enum status emit_prove_stencil(struct emit_program *program, struct error *error);
-
 /* Write the line that says what the program shows; its constants and arrays; its kernel, and
  * the same step on the CPU; and the function that issues all ops. */
 void emit_stencil_head(FILE *out, const struct emit_program *program);
@@ -35,9 +31,9 @@ void emit_stencil_check(FILE *out);
 
 /* --- emit_halo.c --- */
 
-/* Runs through the loops for several devices. STATUS_USAGE where they don't give the plan's
- * ops. */
-enum status emit_prove_halo(const struct emit_program *program, struct error *error);
+/* Reads the blocks of a step off the plan, and runs through the loops. STATUS_USAGE where they
+ * don't give the plan's ops. */
+enum status emit_prove_stencil(struct emit_program *program, struct error *error);
 
 /* --- emit_exchange.c --- */
 
