@@ -35,9 +35,7 @@ void emit_enter_device(FILE *out, int indent, const struct emit_program *program
 /* Returns true if devices copy to each other at once. */
 static bool reaches(const struct emit_program *program)
 {
-    const bool exchanges =
-        emit_is_stencil(program) && emit_has_devices(program) && emit_has_steps(program);
-    return (emit_is_handed(program) || exchanges) && !program->plan->by_host;
+    return (emit_is_handed(program) || emit_exchanges(program)) && !program->plan->by_host;
 }
 
 void emit_reach_function(FILE *out, const struct emit_program *program)

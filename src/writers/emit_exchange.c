@@ -29,11 +29,11 @@ static void put_clear(FILE *out, const struct emit_program *program)
         emit_put(out, 4, "it has a neighbour on both sides",
                  "if (device > 0 && device + 1 < DEVICES) return;");
     emit_enter_device(out, 4, program, NULL);
-    if (emit_has_steps(program))
+    if (emit_repeats_steps(program))
         emit_put(out, 4, NULL, "for (Row *array : {d_in[device], d_out[device]})");
-    emit_put(out, emit_has_steps(program) ? 8 : 4, NULL,
+    emit_put(out, emit_repeats_steps(program) ? 8 : 4, NULL,
              "CHECK(cudaMemsetAsync(%s[row], 0, HALO_BYTES, stream[device]));",
-             emit_has_steps(program) ? "array" : "d_in[device]");
+             emit_repeats_steps(program) ? "array" : "d_in[device]");
     fputs("}\n\n", out);
 }
 
@@ -102,10 +102,10 @@ static void put_receive(FILE *out, const struct emit_program *program, bool abov
     const char *from = above ? "device - 1" : "device + 1";
     const char *when = above ? "device > 0" : "device + 1 < DEVICES";
     emit_put(out, 4, above ? "the halo above its rows" : "the halo below them",
-             emit_by_host(program) ? "if (%s) {" : "if (%s)", when);
+             program->plan->by_host ? "if (%s) {" : "if (%s)", when);
     emit_put(out, 8, NULL, "CHECK(cudaStreamWaitEvent(%s, sent[%s], 0));", edge_stream(program),
              from);
-    if (!emit_by_host(program))
+    if (!program->plan->by_host)
         return;
     emit_put(out, 8, NULL,
              "CHECK(cudaMemcpyAsync(now[%s], exchange[%s][%d][(step - 1) %% 2], HALO_BYTES, "
@@ -117,20 +117,20 @@ static void put_receive(FILE *out, const struct emit_program *program, bool abov
 
 static const char *receive_arguments(const struct emit_program *program, bool declared)
 {
-    if (!emit_by_host(program))
+    if (!program->plan->by_host)
         return declared ? "size_t device" : "device";
     return declared ? "size_t device, Row **now, int step" : "device, now, step";
 }
 
 static void put_receives(FILE *out, const struct emit_program *program)
 {
-    if (!emit_has_steps(program))
+    if (!emit_exchanges(program))
         return;
     fprintf(out,
             "// A device's outer rows need those of its neighbours, as the step before left "
             "them%s.\n"
             "static void receive(%s) {\n",
-            emit_by_host(program)
+            program->plan->by_host
                 ? ": on the\n// host, each one's at its index 0 for the device above "
                   "it, and at 1 for the one below"
                 : "",
@@ -147,7 +147,7 @@ static void put_send(FILE *out, const struct emit_program *program, bool above)
     const char *edge = above ? "HALO" : "end_row(device) - HALO";
     char number[EMIT_NAME], own[EMIT_NAME];
     emit_put(out, 4, NULL, "if (%s)", above ? "device > 0" : "device + 1 < DEVICES");
-    if (emit_by_host(program))
+    if (program->plan->by_host)
         emit_put(out, 8, NULL,
                  "CHECK(cudaMemcpyAsync(exchange[device][%d][step %% 2], next[device][%s], "
                  "HALO_BYTES, cudaMemcpyDeviceToHost, %s));",
@@ -163,9 +163,9 @@ static void put_send(FILE *out, const struct emit_program *program, bool above)
 
 static void put_sends(FILE *out, const struct emit_program *program)
 {
-    if (!emit_has_steps(program))
+    if (!emit_exchanges(program))
         return;
-    if (emit_by_host(program))
+    if (program->plan->by_host)
         fputs("// A device leaves its edges on the host. Nobody takes there what was left two "
               "steps ago: the\n"
               "// neighbour took it before it sent the edges for which this device has waited "
@@ -229,7 +229,7 @@ static void put_joins(FILE *out, const struct emit_program *program)
 {
     emit_put(out, 12, "edges read the rows beside them, and write where those were read",
              "CHECK(cudaStreamWaitEvent(edge_stream[device], inside_done[device], 0));");
-    if (!emit_has_steps(program))
+    if (!emit_repeats_steps(program))
         return;
     emit_put(out, 12, "inner rows read the edges beside them, and write where these were read",
              "if (step > 0)");
@@ -247,7 +247,7 @@ static void put_each(FILE *out, int indent, const char *call)
 static void put_waits(FILE *out, const struct emit_program *program)
 {
     char call[EMIT_TEXT];
-    if (!emit_has_steps(program) && !emit_hides(program))
+    if (!emit_exchanges(program) && !emit_hides(program))
         return;
     fputs(
         "        // All devices wait before any of them records anew: a wait is for the latest "
@@ -260,7 +260,7 @@ static void put_waits(FILE *out, const struct emit_program *program)
         return;
     }
     put_each(out, 8, "");
-    if (emit_has_steps(program))
+    if (emit_exchanges(program))
         emit_put(out, 12, NULL, "if (step > 0) receive(%s);",
                  receive_arguments(program, false));
     put_joins(out, program);
@@ -269,14 +269,14 @@ static void put_waits(FILE *out, const struct emit_program *program)
 
 static void put_steps(FILE *out, const struct emit_program *program)
 {
-    const char *send =
-        emit_by_host(program) ? "send_edges(device, next, step);" : "send_edges(device, next);";
+    const char *send = program->plan->by_host ? "send_edges(device, next, step);"
+                                              : "send_edges(device, next);";
     emit_put(out, 4, NULL, "for (int step = 0; step < STEPS; step++) {");
     put_waits(out, program);
     put_each(out, 8,
              emit_hides(program) ? "make_edges(device, now, next);"
                                  : "make_rows(device, now, next);");
-    if (emit_has_steps(program)) {
+    if (emit_exchanges(program)) {
         emit_put(out, 8, "nobody needs what the last step leaves",
                  "for (size_t device = 0; device < DEVICES && step + 1 < STEPS; device++)");
         emit_put(out, 12, NULL, "%s", send);

@@ -158,7 +158,7 @@ static bool walk_memset(struct walk *walk, uint32_t device, enum buffer array, u
 
 static bool walk_clear(struct walk *walk, uint32_t device)
 {
-    const uint32_t arrays = walk->program->plan->params.steps > 1 ? 2 : 1;
+    const uint32_t arrays = emit_repeats_steps(walk->program) ? 2 : 1;
     for (uint32_t i = 0; i < arrays; i++) {
         if (!has_above(device) && !walk_memset(walk, device, now(i), 0))
             return false;

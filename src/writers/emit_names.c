@@ -306,9 +306,14 @@ bool emit_is_stencil(const struct emit_program *program)
     return program->plan->has_halo;
 }
 
-bool emit_has_steps(const struct emit_program *program)
+bool emit_repeats_steps(const struct emit_program *program)
 {
-    return program->plan->params.steps > 1;
+    return emit_is_stencil(program) && program->plan->params.steps > 1;
+}
+
+bool emit_exchanges(const struct emit_program *program)
+{
+    return emit_repeats_steps(program) && emit_has_devices(program);
 }
 
 bool emit_hides(const struct emit_program *program)

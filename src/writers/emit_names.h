@@ -111,8 +111,10 @@ const char *emit_device_number(const struct emit_program *program, const char *d
 /* Returns true if the kernel is the stencil, whose program has loops of its own. */
 bool emit_is_stencil(const struct emit_program *program);
 
-/* Returns true if the stencil has several steps, between which devices exchange rows. */
-bool emit_has_steps(const struct emit_program *program);
+/* Return true if it is the stencil with several steps; and if there are several devices, too,
+ * so that neighbours exchange rows between them. */
+bool emit_repeats_steps(const struct emit_program *program);
+bool emit_exchanges(const struct emit_program *program);
 
 /* Returns true if it is the stencil, and edges have streams of their own: their exchange is
  * hidden behind the inner rows. */

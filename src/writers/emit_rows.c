@@ -5,9 +5,10 @@
 
 #include <inttypes.h>
 
-bool emit_by_host(const struct emit_program *program)
+/* Returns true if neighbours exchange rows by way of the host's memory. */
+static bool exchanges_by_host(const struct emit_program *program)
 {
-    return program->plan->by_host;
+    return emit_exchanges(program) && program->plan->by_host;
 }
 
 /* --- the head, constants and variables --- */
@@ -18,11 +19,11 @@ void emit_rows_head(FILE *out, const struct emit_program *program)
     fprintf(out,
             "// %" PRIu32 " step%s of stencil on %" PRIu32 " tiles, which stay on %" PRIu32
             " devices until the last.\n",
-            plan->params.steps, emit_has_steps(program) ? "s" : "", plan->tiles,
+            plan->params.steps, emit_repeats_steps(program) ? "s" : "", plan->tiles,
             program->devices);
-    if (emit_has_steps(program))
+    if (emit_exchanges(program))
         fprintf(out, "// Neighbours exchange their outer rows%s, %s.\n",
-                emit_by_host(program) ? " by way of the host" : "",
+                plan->by_host ? " by way of the host" : "",
                 emit_hides(program) ? "hidden behind the inner ones" : "after each step");
 }
 
@@ -47,7 +48,7 @@ void emit_rows_arrays(FILE *out, const struct emit_program *program)
           "// neighbour is outside the array: zeros.\n"
           "static Row *d_in[DEVICES], *d_out[DEVICES];\n",
           out);
-    if (emit_by_host(program) && emit_has_steps(program))
+    if (exchanges_by_host(program))
         fputs(
             "// Where a device leaves its edges for the one above and the one below. Each has "
             "two places,\n"
@@ -69,7 +70,7 @@ void emit_rows_streams(FILE *out, const struct emit_program *program)
         fputs("static cudaStream_t stream[DEVICES]; // one on each: nothing overlaps in it\n"
               "static cudaStream_t other[DEVICES];  // for the bare copies' way back\n",
               out);
-    if (emit_has_steps(program))
+    if (emit_exchanges(program))
         emit_put(out, 0, "joins a device's streams and its neighbours'",
                  "static cudaEvent_t sent[DEVICES];");
 }
@@ -121,7 +122,7 @@ void emit_rows_objects(FILE *out, const struct emit_program *program)
                      "CHECK(cudaStreamCreateWithFlags(&%s[device], cudaStreamNonBlocking));",
                      names[i]);
     }
-    if (!emit_hides(program) && !emit_has_steps(program))
+    if (!emit_hides(program) && !emit_exchanges(program))
         return;
     if (!emit_hides(program)) {
         emit_put(out, 4, NULL,
@@ -131,13 +132,13 @@ void emit_rows_objects(FILE *out, const struct emit_program *program)
     emit_put(out, 4, NULL,
              "for (cudaEvent_t *each : {%s&inside_done[device], "
              "&edges_done[device]})",
-             emit_has_steps(program) ? "&sent[device], " : "");
+             emit_exchanges(program) ? "&sent[device], " : "");
     emit_put(out, 8, NULL, "CHECK(cudaEventCreateWithFlags(each, cudaEventDisableTiming));");
 }
 
 void emit_rows_host(FILE *out, const struct emit_program *program)
 {
-    if (emit_is_stencil(program) && emit_by_host(program) && emit_has_steps(program))
+    if (exchanges_by_host(program))
         emit_put(out, 4, "page-locked, whatever the arrays are",
                  "CHECK(cudaMallocHost(&exchange, DEVICES * sizeof *exchange));");
 }
@@ -150,6 +151,6 @@ void emit_rows_poison(FILE *out, const struct emit_program *program)
              "for (Row *array : {d_in[device], d_out[device]})");
     emit_put(out, 16, NULL, "CHECK(cudaMemset(array, 0xFF, DEVICE_BYTES));");
     emit_put(out, 8, NULL, "}");
-    if (emit_by_host(program) && emit_has_steps(program))
+    if (exchanges_by_host(program))
         emit_put(out, 8, "nor edges", "memset(exchange, 0xFF, DEVICES * sizeof *exchange);");
 }

@@ -21,7 +21,7 @@ void emit_stencil_head(FILE *out, const struct emit_program *program)
     fprintf(out,
             "// %" PRIu32 " step%s of stencil on %" PRIu32
             " tile%s, which stay%s on the device until the last. In one stream.\n",
-            plan->params.steps, plan->params.steps == 1 ? "" : "s", plan->tiles,
+            plan->params.steps, emit_repeats_steps(program) ? "s" : "", plan->tiles,
             plan->tiles == 1 ? "" : "s", plan->tiles == 1 ? "s" : "");
 }
 
@@ -151,7 +151,7 @@ void emit_stencil_issue(FILE *out, const struct emit_program *program)
         emit_exchange_issue(out, program);
         return;
     }
-    const bool both = program->plan->params.steps > 1;
+    const bool both = emit_repeats_steps(program);
     const int indent = both ? 8 : 4;
     const char *array = both ? "array" : "now", *why = "what lies outside the array is 0";
     fprintf(out, "static void issue_tiles() {\n"

@@ -42,9 +42,6 @@ void emit_exchange_issue(FILE *out, const struct emit_program *program);
 
 /* --- emit_rows.c --- */
 
-/* Returns true if neighbours exchange rows by way of the host's memory. */
-bool emit_by_host(const struct emit_program *program);
-
 /* Write, for several devices, the lines that say what the program shows; constants, arrays,
  * streams and events; and the functions that tell which rows a device has. */
 void emit_rows_head(FILE *out, const struct emit_program *program);
