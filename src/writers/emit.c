@@ -176,8 +176,8 @@ static void put_streams(FILE *out, const struct emit_program *program)
 {
     const char *each = emit_each_device(program);
     const bool devices = emit_has_devices(program);
-    if (emit_is_stencil(program) && devices)
-        emit_rows_streams(out, program);
+    if (emit_hides(program))
+        emit_rows_streams(out);
     else if (emit_deals_streams(program))
         emit_put(out, 0, "a stream's calls keep their order, and overlap others",
                  "static cudaStream_t stream%s[STREAMS];", each);
@@ -219,6 +219,7 @@ static void put_variables(FILE *out, const struct emit_program *program)
     if (emit_has_own(program))
         emit_own_variables(out, program);
     put_streams(out, program);
+    emit_rows_events(out, program);
     emit_event_declarations(out, program);
     if (emit_has(program, OP_CALLBACK))
         fprintf(out,

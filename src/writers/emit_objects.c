@@ -211,15 +211,13 @@ static void put_streams(FILE *out, const struct emit_program *program)
 {
     const bool single = program->plan->streams == plan_devices(program->plan);
     const char *on = emit_of_device(program);
-    if (emit_is_stencil(program) && emit_has_devices(program)) {
-        emit_rows_objects(out, program);
-        return;
-    }
     if (program->legacy != EMIT_NO_LEGACY)
         fprintf(out,
                 "    // a part of the mistake: such streams wait for the default stream, and "
                 "it for them\n");
-    if (program->plan->priorities != NULL)
+    if (emit_hides(program))
+        emit_rows_stream_creation(out, program);
+    else if (program->plan->priorities != NULL)
         put_priorities(out, program);
     else if (emit_has_other(program))
         put_plain_streams(out, program);
@@ -245,6 +243,7 @@ static void put_streams(FILE *out, const struct emit_program *program)
     if (single)
         fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&other%s, cudaStreamNonBlocking));\n",
                 on);
+    emit_rows_event_creation(out, program);
     emit_event_creation(out, program);
     if (emit_is_product(program))
         emit_product_handles(out, program);

@@ -57,18 +57,18 @@ void emit_rows_arrays(FILE *out, const struct emit_program *program)
             out);
 }
 
-void emit_rows_streams(FILE *out, const struct emit_program *program)
+void emit_rows_streams(FILE *out)
+{
+    fputs("static cudaStream_t stream[DEVICES];      // of the inner rows, and of all tiles' "
+          "copies\n"
+          "static cudaStream_t edge_stream[DEVICES]; // of the edges, and of their exchange\n",
+          out);
+}
+
+void emit_rows_events(FILE *out, const struct emit_program *program)
 {
     if (emit_hides(program))
-        fputs(
-            "static cudaStream_t stream[DEVICES];      // of the inner rows, and of all tiles' "
-            "copies\n"
-            "static cudaStream_t edge_stream[DEVICES]; // of the edges, and of their exchange\n"
-            "static cudaEvent_t inside_done[DEVICES], edges_done[DEVICES]; // join the two\n",
-            out);
-    else
-        fputs("static cudaStream_t stream[DEVICES]; // one on each: nothing overlaps in it\n"
-              "static cudaStream_t other[DEVICES];  // for the bare copies' way back\n",
+        fputs("static cudaEvent_t inside_done[DEVICES], edges_done[DEVICES]; // join the two\n",
               out);
     if (emit_exchanges(program))
         emit_put(out, 0, "joins a device's streams and its neighbours'",
@@ -106,34 +106,35 @@ void emit_rows_memory(FILE *out)
           out);
 }
 
-void emit_rows_objects(FILE *out, const struct emit_program *program)
+void emit_rows_stream_creation(FILE *out, const struct emit_program *program)
 {
-    const struct plan *plan = program->plan;
-    const char *names[] = {"stream", emit_hides(program) ? "edge_stream" : "other"};
-    const bool urgent = emit_hides(program) && plan->priorities != NULL;
+    static const char *const names[] = {"stream", "edge_stream"};
+    const int *priorities = program->plan->priorities;
     for (int i = 0; i < 2; i++) {
-        if (urgent)
+        if (priorities != NULL)
             emit_put(out, 4, i == 0 ? "" : "edges don't wait for the inner rows' blocks",
                      "CHECK(cudaStreamCreateWithPriority(&%s[device], cudaStreamNonBlocking, "
                      "%d));",
-                     names[i], plan->priorities[i]);
+                     names[i], priorities[i]);
         else
             emit_put(out, 4, NULL,
                      "CHECK(cudaStreamCreateWithFlags(&%s[device], cudaStreamNonBlocking));",
                      names[i]);
     }
-    if (!emit_hides(program) && !emit_exchanges(program))
-        return;
-    if (!emit_hides(program)) {
+}
+
+void emit_rows_event_creation(FILE *out, const struct emit_program *program)
+{
+    if (emit_hides(program)) {
+        emit_put(out, 4, NULL,
+                 "for (cudaEvent_t *each : {%s&inside_done[device], &edges_done[device]})",
+                 emit_exchanges(program) ? "&sent[device], " : "");
+        emit_put(out, 8, NULL,
+                 "CHECK(cudaEventCreateWithFlags(each, cudaEventDisableTiming));");
+    } else if (emit_exchanges(program)) {
         emit_put(out, 4, NULL,
                  "CHECK(cudaEventCreateWithFlags(&sent[device], cudaEventDisableTiming));");
-        return;
     }
-    emit_put(out, 4, NULL,
-             "for (cudaEvent_t *each : {%s&inside_done[device], "
-             "&edges_done[device]})",
-             emit_exchanges(program) ? "&sent[device], " : "");
-    emit_put(out, 8, NULL, "CHECK(cudaEventCreateWithFlags(each, cudaEventDisableTiming));");
 }
 
 void emit_rows_host(FILE *out, const struct emit_program *program)

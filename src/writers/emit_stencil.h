@@ -42,19 +42,22 @@ void emit_exchange_issue(FILE *out, const struct emit_program *program);
 
 /* --- emit_rows.c --- */
 
-/* Write, for several devices, the lines that say what the program shows; constants, arrays,
- * streams and events; and the functions that tell which rows a device has. */
+/* Write, for several devices, the lines that say what the program shows; constants and arrays;
+ * streams, where edges have their own; events, where there are any; and the functions that tell
+ * which rows a device has. */
 void emit_rows_head(FILE *out, const struct emit_program *program);
 void emit_rows_constants(FILE *out, const struct emit_program *program);
 void emit_rows_arrays(FILE *out, const struct emit_program *program);
-void emit_rows_streams(FILE *out, const struct emit_program *program);
+void emit_rows_streams(FILE *out);
+void emit_rows_events(FILE *out, const struct emit_program *program);
 void emit_rows_places(FILE *out, const struct emit_program *program);
 
-/* Write what is made for a device: its memory, and its way to that of others; its streams and
- * events; and, in main(), the host's memory that rows go through, where they do, and the poison
- * of all. */
+/* Write what is made for a device: its memory; its streams, where edges have their own; its
+ * events, where there are any; and, in main(), the host's memory that rows go through, where
+ * they do, and the poison of all. */
 void emit_rows_memory(FILE *out);
-void emit_rows_objects(FILE *out, const struct emit_program *program);
+void emit_rows_stream_creation(FILE *out, const struct emit_program *program);
+void emit_rows_event_creation(FILE *out, const struct emit_program *program);
 void emit_rows_host(FILE *out, const struct emit_program *program);
 void emit_rows_poison(FILE *out, const struct emit_program *program);
 
