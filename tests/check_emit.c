@@ -5,6 +5,7 @@
  * plan, call by call: that is what the reader of the program gets, whatever the writer proved.
  */
 #include "fixtures.h"
+#include "plan/mistake.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_emit_back.h"
@@ -254,6 +255,44 @@ START_TEST(every_kernel_can_be_written)
 }
 END_TEST
 
+/* Each mistake is in its program, whose head alone would say so without it, or is refused. One
+ * that is new in the table needs a line here: what its program shows. */
+START_TEST(each_mistake_is_written_or_refused)
+{
+    static const struct {
+        const char *mistake, *shown; /* NULL: refused */
+    } programs[] = {
+        {"missing-wait", "in_stream)); // the mistake: nothing waits for it"},
+        {"pageable-memory", "in = new float[TILES][TILE]; // pageable"},
+        {"legacy-stream", "scale<<<BLOCKS, THREADS>>>("},
+        {"blocking-stream", "        call_other_code(); // nothing issued before it"},
+        {"sync-in-loop", "cudaStreamSynchronize(out_stream)); // the mistake"},
+        {"alloc-in-loop", "        CHECK(cudaMalloc(&memory, BYTES));"},
+        {"pinned-alloc-in-loop", "        CHECK(cudaMallocHost(&memory, BYTES));"},
+        {"memset-in-loop", "CHECK(cudaMemsetAsync(d_in[slot], 0, BYTES, in_stream));"},
+        {"launch-blocking", "setenv(\"CUDA_LAUNCH_BLOCKING\", \"1\", 1);"},
+        {"slow-callback", "sleep_for(std::chrono::nanoseconds("},
+        {"lazy-loading", NULL},
+        {"pin-in-run", "CHECK(cudaMallocHost(&memory, 2 * N * sizeof(float)));"},
+    };
+    const int count = sizeof programs / sizeof *programs;
+    for (const struct mistake_row *row = mistake_rows + 1; row->name != NULL; row++) {
+        char line[OPTIONS_TEXT];
+        int i = 0;
+        while (i < count && strcmp(programs[i].mistake, row->name) != 0)
+            i++;
+        ck_assert_msg(i < count, "what does a program with --mistake=%s show?", row->name);
+        snprintf(line, sizeof line,
+                 "-d sim:h200 -t 8 -s 3 --layout=stage --mistake=%s --emit=-", row->name);
+        ck_assert_int_eq(program_run(line), programs[i].shown != NULL ? 0 : 2);
+        if (programs[i].shown != NULL)
+            assert_has(program_out, programs[i].shown);
+        else
+            assert_has(program_err, "only the first run of a process shows it");
+    }
+}
+END_TEST
+
 /* Nothing is printed or written, and the line names what is in the way. */
 START_TEST(what_is_refused)
 {
@@ -409,6 +448,7 @@ Suite *emit_suite(void)
         tcase_add_test(all, the_product_is_refused_by_name);
     }
     tcase_add_test(all, every_kernel_can_be_written);
+    tcase_add_test(all, each_mistake_is_written_or_refused);
     tcase_add_loop_test(all, what_is_refused, 0, 16);
     tcase_add_test(all, all_settings_are_written);
     tcase_add_test(all, what_is_chosen_can_be_written);

@@ -2,8 +2,6 @@
 #include "plan/mistake.h"
 #include "writers/emit_parts.h"
 
-#include <string.h>
-
 static enum status refuse(struct error *error, const char *what)
 {
     return error_set(error, STATUS_USAGE, "--emit: %s can't be written as a program", what);
@@ -50,23 +48,6 @@ static enum status check_kernels(const struct emit_program *program, struct erro
     return emit_own_check_types(program, error);
 }
 
-/* Mistakes that are made by memory, waits, streams, calls in the loop and the environment. */
-#define MISTAKES                                                                               \
-    "missing-wait, pageable-memory, legacy-stream, blocking-stream, sync-in-loop, "            \
-    "alloc-in-loop, pinned-alloc-in-loop, memset-in-loop, launch-blocking, slow-callback, "    \
-    "pin-in-run"
-
-static bool mistake_fits(int mistake)
-{
-    const char *name = mistake_name(mistake), *list = ", " MISTAKES;
-    const size_t length = strlen(name);
-    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
-        if (at[-1] == ' ' && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return mistake == MISTAKE_NONE;
-}
-
 /* Kernels that join a batch's tiles take them as one piece. */
 static bool joins_on_host(const struct emit_program *program)
 {
@@ -97,11 +78,12 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
 {
     const struct plan *plan = program->plan;
     const struct settings *settings = program->settings;
-    if (!mistake_fits(settings->mistake))
-        return error_set(
-            error, STATUS_USAGE,
-            "--emit: --mistake=%s can't be written as a program: allowed are " MISTAKES,
-            mistake_name(settings->mistake));
+    if (mistake_rows[settings->mistake].loads_lazily)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: --mistake=%s can't be written as a program: only the first "
+                         "run of a process shows it, and a program shows the best of several. "
+                         "Allowed is any other mistake",
+                         mistake_name(settings->mistake));
     if (plan_devices(plan) > 1 && refused_on_devices(plan) != NULL)
         return refuse(error, refused_on_devices(plan));
     if (settings->input != NULL || settings->output != NULL)
