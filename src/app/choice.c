@@ -96,7 +96,7 @@ static enum status set_usual(struct job *job, const struct settings *asked, stru
 /* A program is asked for: only plans are chosen that can be written as one. */
 static tune_accept *accepted_by(const struct job *job)
 {
-    return job->options->emit != NULL ? can_write_program : NULL;
+    return job->options->emit != NULL ? check_program : NULL;
 }
 
 enum status choice_make(struct job *job, struct error *error)

@@ -360,8 +360,8 @@ static enum status find_program(struct emit_program *program, const struct plan 
     return status == STATUS_OK ? emit_check_loops(program, error) : status;
 }
 
-enum status can_write_program(const struct plan *plan, const struct settings *settings,
-                              struct error *error)
+enum status check_program(const struct plan *plan, const struct settings *settings,
+                          struct error *error)
 {
     struct emit_program program;
     return find_program(&program, plan, settings, error);

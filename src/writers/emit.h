@@ -21,7 +21,7 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
 
 /* Returns what write_program() does for the plan, but for want of memory, and writes nothing.
  */
-enum status can_write_program(const struct plan *plan, const struct settings *settings,
-                              struct error *error);
+enum status check_program(const struct plan *plan, const struct settings *settings,
+                          struct error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /* emit_bare.c - the bare copies beside which a program shows its time: of the same bytes, both
- * ways at once, and of several devices on all of them. */
+ * ways at once. Those of several devices are on all of them or, where these have parts of the
+ * chain, in to the first and out of the last. */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>

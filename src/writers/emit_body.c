@@ -76,6 +76,8 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
         emit_enter_device(out, indent, program, "kernels go to the current device");
 }
 
+/* Writes what a stage does with a batch. The items that are written are those of `at` itself:
+ * one that carries a scan looks at those beside it. */
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
                       const struct emit_loop *loop, uint32_t stage)
 {

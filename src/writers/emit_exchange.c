@@ -237,7 +237,8 @@ static void put_joins(FILE *out, const struct emit_program *program)
              "CHECK(cudaStreamWaitEvent(stream[device], edges_done[device], 0));");
 }
 
-/* Writes a loop over the devices around one call. */
+/* Writes a loop over the devices around one call, or, where that is "", its head with the brace
+ * that opens a block. */
 static void put_each(FILE *out, int indent, const char *call)
 {
     emit_put(out, indent, NULL, "for (size_t device = 0; device < DEVICES; device++)%s%s",
@@ -246,23 +247,20 @@ static void put_each(FILE *out, int indent, const char *call)
 
 static void put_waits(FILE *out, const struct emit_program *program)
 {
-    char call[EMIT_TEXT];
+    char receive[EMIT_TEXT];
     if (!emit_exchanges(program) && !emit_hides(program))
         return;
     fputs(
         "        // All devices wait before any of them records anew: a wait is for the latest "
         "record.\n",
         out);
-    if (!emit_hides(program)) {
-        snprintf(call, sizeof call, "if (step > 0) receive(%s);",
-                 receive_arguments(program, false));
-        put_each(out, 8, call);
+    snprintf(receive, sizeof receive, "if (step > 0) receive(%s);",
+             receive_arguments(program, false));
+    put_each(out, 8, emit_hides(program) ? "" : receive);
+    if (!emit_hides(program))
         return;
-    }
-    put_each(out, 8, "");
     if (emit_exchanges(program))
-        emit_put(out, 12, NULL, "if (step > 0) receive(%s);",
-                 receive_arguments(program, false));
+        emit_put(out, 12, NULL, "%s", receive);
     put_joins(out, program);
     emit_put(out, 8, NULL, "}");
 }

@@ -60,8 +60,7 @@ static int turn(const struct emit_item *item)
 }
 
 /* Adds that batch step.batch has such an item in its stage. */
-static bool add_item(struct emit_program *program, struct emit_step step,
-                     struct emit_item wanted)
+static bool add_item(struct emit_program *program, struct step step, struct emit_item wanted)
 {
     struct emit_stage *stage = &program->stages[step.stage];
     for (int i = 0; i < stage->item_count; i++) {
@@ -87,8 +86,8 @@ static bool add_item(struct emit_program *program, struct emit_step step,
 }
 
 /* Says whose event a batch waits for. */
-static bool find_whose(const struct emit_program *program, struct emit_step waits,
-                       struct emit_step recorded, enum emit_whose *whose)
+static bool find_whose(const struct emit_program *program, struct step waits,
+                       struct step recorded, enum emit_whose *whose)
 {
     const uint32_t batch = waits.batch;
     if (recorded.stage == program->stage_count)
@@ -139,11 +138,11 @@ static bool read_pack(struct emit_program *program, const struct op *op)
     struct emit_item item = {.kind = op->kind};
     if (op->kind == OP_PACK)
         return op->pack.to.buffer == BUFFER_HOST_OUT ||
-               add_item(program, (struct emit_step){0, batch}, item);
+               add_item(program, (struct step){0, batch}, item);
     item.event_stage = program->stage_count - 1;
     item.whose = EMIT_BEFORE;
     return batch + program->slots >= program->batches ||
-           add_item(program, (struct emit_step){0, batch + program->slots}, item);
+           add_item(program, (struct step){0, batch + program->slots}, item);
 }
 
 /* Reads what other code does, as the last of the stage and the batch that it comes behind. */
@@ -157,10 +156,10 @@ static bool read_other(struct emit_program *program, uint32_t at)
     if (work->tile < 0 || work_stage(program, work) == NO_STAGE)
         return false;
     const uint32_t batch = plan_batch_of(plan, (uint32_t)work->tile);
-    return add_item(program, (struct emit_step){work_stage(program, work), batch}, item);
+    return add_item(program, (struct step){work_stage(program, work), batch}, item);
 }
 
-static bool read_op(struct emit_program *program, uint32_t at, struct emit_step *recorded)
+static bool read_op(struct emit_program *program, uint32_t at, struct step *recorded)
 {
     const struct plan *plan = program->plan;
     const struct op *op = &plan->ops[at];
@@ -169,13 +168,13 @@ static bool read_op(struct emit_program *program, uint32_t at, struct emit_step 
     if (emit_is_other(op))
         return read_other(program, at);
     if (emit_is_pin(op))
-        return add_item(program, (struct emit_step){program->stage_count, 0},
+        return add_item(program, (struct step){program->stage_count, 0},
                         (struct emit_item){.kind = OP_ALLOC});
     const uint32_t work = work_of(program, at);
     if (work >= plan->op_count)
         return false;
-    const struct emit_step step = {work_stage(program, &plan->ops[work]),
-                                   op->tile < 0 ? 0 : plan_batch_of(plan, (uint32_t)op->tile)};
+    const struct step step = {work_stage(program, &plan->ops[work]),
+                              op->tile < 0 ? 0 : plan_batch_of(plan, (uint32_t)op->tile)};
     if ((op->tile < 0) != (step.stage == program->stage_count))
         return false;
     struct emit_item item = {.kind = op->kind, .carries = carries(program, at)};
@@ -264,7 +263,7 @@ enum status emit_find_loops(struct emit_program *program, struct error *error)
     count_streams(program);
     if (emit_is_stencil(program))
         return emit_prove_stencil(program, error);
-    struct emit_step *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
+    struct step *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
     enum status status = STATUS_OK;
     if (recorded == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to write a program");

@@ -338,13 +338,6 @@ const char *emit_buffer_name(const struct emit_program *program, enum buffer buf
     return names[buffer][emit_is_product(program) ? 1 : 0];
 }
 
-bool emit_has_slots(enum buffer buffer)
-{
-    return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
-           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT ||
-           buffer == BUFFER_HOST_EXCHANGE;
-}
-
 static bool is_second(enum buffer buffer)
 {
     return buffer == BUFFER_HOST_IN1 || buffer == BUFFER_DEVICE_IN1;

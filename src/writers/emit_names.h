@@ -55,7 +55,8 @@ const char *emit_slots_name(const struct emit_program *program);
 const char *emit_wave_name(const struct emit_program *program);
 const char *emit_batches_name(const struct emit_program *program);
 
-/* Return true if there are several devices; and if batches are dealt over them in turn. */
+/* Return true if there are several devices; and if batches, or a stencil's tiles, are divided
+ * among them: parts of the chain get all of them. */
 bool emit_has_devices(const struct emit_program *program);
 bool emit_deals_devices(const struct emit_program *program);
 

@@ -32,7 +32,7 @@
  *   emit_enter.c    by which numbers devices are known, and going from one to the next
  *   emit_devices.c  what each of several devices has, and waiting for all
  *   emit_chain.c    devices that have parts of the chain, and hand tiles on
- *   (emit_devices.h)  declares both
+ *   (emit_devices.h)  declares these three
  *   emit_objects.c  what is made on a device, and its poison
  *   emit_bare.c     the bare copies beside which main() shows its time
  *   emit_head.c     the head: what the program shows, how it is made, and what it includes
@@ -61,7 +61,6 @@ struct emit_item {
 
 enum {
     EMIT_ITEMS_MAX = 12,
-    EMIT_STAGES_MAX = STAGES_MOST,
     EMIT_BY_TILE = -1,   /* streams are dealt to batches in turn */
     EMIT_NO_LEGACY = -1, /* the legacy default stream has no part */
 };
@@ -83,31 +82,23 @@ struct emit_program {
     const struct plan *plan;
     const struct settings *settings;
     uint32_t batches, stage_count;
-    uint32_t devices; /* that batches are dealt over in turn: one that has a part of the chain
-                         gets all of them */
+    uint32_t devices; /* that batches, or a stencil's tiles, are divided among; 1 where devices
+                         have parts of the chain, for each of them gets all batches */
     uint32_t share;   /* the batches of a device, at most */
     uint32_t slots;   /* of each device */
     uint32_t streams; /* of each that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     int64_t sleep_ns; /* of each callback */
     /* Number stage_count is no stage of a batch: it is what comes once, before the loops. */
-    struct emit_stage stages[EMIT_STAGES_MAX + 1];
-    struct emit_loop loops[EMIT_STAGES_MAX];
+    struct emit_stage stages[STAGES_MOST + 1];
+    struct emit_loop loops[STAGES_MOST];
     int loop_count;
     uint32_t blocks[CHAIN_MAX]; /* of each kernel's largest launch */
     bool even;                  /* all tiles are of one size */
     uint32_t here; /* 0, or the device of the chain's part that is being written, and 1 */
 };
 
-/* Returns true if a buffer has slots: batches take them in turn. */
-bool emit_has_slots(enum buffer buffer);
-
 /* --- emit_prove.c --- */
-
-/* A stage of one batch. */
-struct emit_step {
-    uint32_t stage, batch;
-};
 
 /* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
 enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
@@ -117,6 +108,9 @@ enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
 enum status emit_prove(const struct emit_program *program, struct error *error);
 
 /* --- emit_buffers.c --- */
+
+/* Returns true if a buffer has slots: batches take them in turn. */
+bool emit_has_slots(enum buffer buffer);
 
 /* Returns true if the program needs that buffer. */
 bool emit_uses(const struct emit_program *program, enum buffer buffer);

@@ -27,7 +27,7 @@ struct walk {
 };
 
 /* Returns the device whose part of the chain a step is; 0 where none has a part. */
-static uint32_t step_part(const struct walk *walk, struct emit_step step)
+static uint32_t step_part(const struct walk *walk, struct step step)
 {
     return walk->program->stages[step.stage].what.device;
 }
@@ -44,7 +44,7 @@ static uint32_t event_place(const struct emit_program *program, uint32_t stage,
 }
 
 /* Returns the plan's number of the stream that a step is in: that of its device. */
-static uint32_t step_stream(const struct emit_program *program, struct emit_step step)
+static uint32_t step_stream(const struct emit_program *program, struct step step)
 {
     const uint32_t device =
         step.batch % program->devices + program->stages[step.stage].what.device;
@@ -70,7 +70,7 @@ static const struct op *take_from(struct walk *walk, enum op_kind kind, uint32_t
 }
 
 /* Takes the plan's next op if it is in the step's stream. */
-static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emit_step step,
+static const struct op *take_op(struct walk *walk, enum op_kind kind, struct step step,
                                 struct tiles tiles)
 {
     return take_from(walk, kind, step_stream(walk->program, step), tiles);
@@ -78,7 +78,7 @@ static const struct op *take_op(struct walk *walk, enum op_kind kind, struct emi
 
 /* Takes a batch's copies of an array: one, or one for each row of a tile. */
 static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
-                        enum buffer device, struct emit_step step, struct tiles tiles)
+                        enum buffer device, struct step step, struct tiles tiles)
 {
     const struct emit_program *program = walk->program;
     const struct plan *plan = program->plan;
@@ -99,14 +99,14 @@ static bool walk_copies(struct walk *walk, enum op_kind kind, enum buffer host,
 
 /* Takes the prefetch of a batch's part of an array: it has no side on the device. */
 static bool walk_prefetch(struct walk *walk, enum op_kind kind, enum buffer host,
-                          struct emit_step step, struct tiles tiles)
+                          struct step step, struct tiles tiles)
 {
     const struct op *op = take_op(walk, kind, step, tiles);
     return op != NULL && op->copy.host.buffer == host && op->copy.device.bytes == 0 &&
            emit_range_fits(walk->program, &op->copy.host, 0, tiles);
 }
 
-static bool walk_prefetches_in(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_prefetches_in(struct walk *walk, struct step step, struct tiles tiles)
 {
     for (int input = 0; input < emit_inputs(walk->program); input++) {
         if (!walk_prefetch(walk, OP_H2D, (enum buffer)(BUFFER_HOST_IN0 + input), step, tiles))
@@ -115,7 +115,7 @@ static bool walk_prefetches_in(struct walk *walk, struct emit_step step, struct 
     return walk_prefetch(walk, OP_H2D, BUFFER_HOST_OUT, step, tiles);
 }
 
-static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_copies_in(struct walk *walk, struct step step, struct tiles tiles)
 {
     for (int input = 0; input < emit_inputs(walk->program); input++) {
         if (!walk_copies(walk, OP_H2D, emit_sent_input(walk->program, input),
@@ -126,7 +126,7 @@ static bool walk_copies_in(struct walk *walk, struct emit_step step, struct tile
 }
 
 /* Takes the launches of a kernel on tiles that go as one. */
-static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_launches(struct walk *walk, struct step step, struct tiles tiles)
 {
     const struct emit_program *program = walk->program;
     const struct plan *plan = program->plan;
@@ -159,7 +159,7 @@ static bool walk_launches(struct walk *walk, struct emit_step step, struct tiles
     return true;
 }
 
-static bool walk_kernel(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_kernel(struct walk *walk, struct step step, struct tiles tiles)
 {
     const bool joins = kernel_is_elementwise(
         walk->program->plan->chain[walk->program->stages[step.stage].what.link]);
@@ -172,7 +172,7 @@ static bool walk_kernel(struct walk *walk, struct emit_step step, struct tiles t
     return true;
 }
 
-static bool walk_event(struct walk *walk, const struct emit_item *item, struct emit_step step,
+static bool walk_event(struct walk *walk, const struct emit_item *item, struct step step,
                        struct tiles tiles)
 {
     const struct emit_program *program = walk->program;
@@ -187,13 +187,13 @@ static bool walk_event(struct walk *walk, const struct emit_item *item, struct e
     return *latest != 0 && *latest == walk->recorder[op->event.event];
 }
 
-static bool walk_callback(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_callback(struct walk *walk, struct step step, struct tiles tiles)
 {
     const struct op *op = take_op(walk, OP_CALLBACK, step, tiles);
     return op != NULL && op->callback.sleep_ns == walk->program->sleep_ns;
 }
 
-static bool walk_memsets(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_memsets(struct walk *walk, struct step step, struct tiles tiles)
 {
     const struct emit_program *program = walk->program;
     for (int input = 0; input < emit_inputs(program); input++) {
@@ -215,7 +215,7 @@ static bool walk_other(struct walk *walk)
 }
 
 /* Memory of a slot is taken or given back, by the host or in the order of the step's stream. */
-static bool walk_deed(struct walk *walk, const struct emit_item *item, struct emit_step step)
+static bool walk_deed(struct walk *walk, const struct emit_item *item, struct step step)
 {
     const struct emit_program *program = walk->program;
     return walk->at < program->plan->op_count &&
@@ -224,7 +224,7 @@ static bool walk_deed(struct walk *walk, const struct emit_item *item, struct em
 }
 
 /* Memory for a tile's inputs is taken and given back, in no stream. */
-static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles tiles)
+static bool walk_alloc(struct walk *walk, struct step step, struct tiles tiles)
 {
     const struct plan *plan = walk->program->plan;
     uint64_t first, count, all = 0;
@@ -240,7 +240,7 @@ static bool walk_alloc(struct walk *walk, struct emit_step step, struct tiles ti
            op->alloc.bytes == all * dtype_bytes(plan->chain[0]->in);
 }
 
-static bool walk_carry(struct walk *walk, const struct emit_item *item, struct emit_step step,
+static bool walk_carry(struct walk *walk, const struct emit_item *item, struct step step,
                        struct tiles tiles)
 {
     const struct op *op = take_op(walk, item->kind, step, tiles);
@@ -291,7 +291,7 @@ static bool walk_rest(struct walk *walk)
     return batch == batches || !emit_packs(walk->program);
 }
 
-static bool walk_item(struct walk *walk, const struct emit_item *item, struct emit_step step)
+static bool walk_item(struct walk *walk, const struct emit_item *item, struct step step)
 {
     const struct emit_program *program = walk->program;
     const struct tiles tiles = plan_batch(program->plan, step.batch);
@@ -337,7 +337,7 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct em
 }
 
 /* Takes the copy of what is resident. */
-static bool walk_upload(struct walk *walk, struct emit_step step, struct tiles none)
+static bool walk_upload(struct walk *walk, struct step step, struct tiles none)
 {
     const struct op *op = take_op(walk, OP_H2D, step, none);
     return op != NULL && emit_upload_fits(walk->program, op);
@@ -346,7 +346,7 @@ static bool walk_upload(struct walk *walk, struct emit_step step, struct tiles n
 /* Takes what comes once, before the loops: page-locking, or that copy, and its event. */
 static bool walk_prologue(struct walk *walk)
 {
-    const struct emit_step step = {walk->program->stage_count, 0};
+    const struct step step = {walk->program->stage_count, 0};
     const struct emit_stage *stage = &walk->program->stages[step.stage];
     const struct tiles none = {UINT32_MAX, 1}; /* an op that is for no tile has the tile -1 */
     bool fits = true;
@@ -361,7 +361,7 @@ static bool walk_prologue(struct walk *walk)
     return fits;
 }
 
-static bool walk_step(struct walk *walk, struct emit_step step)
+static bool walk_step(struct walk *walk, struct step step)
 {
     const struct emit_stage *stage = &walk->program->stages[step.stage];
     for (int i = 0; i < stage->item_count; i++) {
@@ -379,7 +379,7 @@ static bool walk_loop(struct walk *walk, const struct emit_loop *loop)
         const uint64_t end = begin + loop->wave < batches ? begin + loop->wave : batches;
         for (uint32_t stage = loop->first; stage < loop->end; stage++) {
             for (uint32_t batch = (uint32_t)begin; batch < end; batch++) {
-                if (!walk_step(walk, (struct emit_step){stage, batch}))
+                if (!walk_step(walk, (struct step){stage, batch}))
                     return false;
             }
         }
