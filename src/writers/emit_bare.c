@@ -29,36 +29,41 @@ static const char *bare_name(const struct emit_program *program, const char *nam
     return name[0] == 'o' ? "bare_out" : "bare_in";
 }
 
-/* Writes bare copies in pieces, of which `d_all` holds one for each way. */
-static void put_pieces(FILE *out, const struct emit_program *program)
+/* Writes the copies of `bytes` in; `from`, behind an array's name, is where they begin. */
+static void put_in(FILE *out, int indent, const struct emit_program *program, const char *from,
+                   const char *bytes)
+{
+    static const char *const names[] = {"in", "in2"};
+    const struct emit_program source = emit_at(program, 0);
+    char stream[EMIT_NAME];
+    emit_first_stream(&source, stream);
+    for (int input = 0; input < emit_inputs(program); input++)
+        emit_put(out, indent, NULL,
+                 "CHECK(cudaMemcpyAsync(d_all%s, %s%s, %s, cudaMemcpyHostToDevice, %s));",
+                 emit_of_device(&source), bare_name(program, names[input]), from, bytes,
+                 stream);
+}
+
+/* Writes bare copies in pieces, of which `d_all` holds one for each way. `sink`, `out_stream`:
+ * where those out are. */
+static void put_pieces(FILE *out, const struct emit_program *program,
+                       const struct emit_program *sink, const char *out_stream)
 {
     const char *from = emit_is_managed(program)   ? " + at"
                        : emit_in_columns(program) ? "[0][0] + at"
                        : program->even            ? "[0] + at" /* the first row's elements */
                                                   : " + at";
-    const struct emit_program source = emit_at(program, 0),
-                              sink = emit_at(program, program->stage_count - 1);
-    const char *on = emit_of_device(&source);
-    char in_stream[EMIT_NAME], out_stream[EMIT_NAME];
-    emit_first_stream(&source, in_stream);
-    emit_other_stream(&sink, out_stream);
     emit_put(out, 8, NULL, "for (size_t at = 0; at < N; at += PIECE) {");
     if (emit_deals_devices(program))
         emit_put(out, 12, NULL, "const size_t device = at / PIECE %% DEVICES;");
     emit_put(out, 12, NULL, "const size_t bytes = std::min(PIECE, N - at) * sizeof(%s);",
              emit_input_type(program));
-    emit_put(out, 12, NULL,
-             "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));", on,
-             bare_name(program, "in"), from, in_stream);
-    if (emit_inputs(program) == 2)
-        emit_put(out, 12, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all%s, %s%s, bytes, cudaMemcpyHostToDevice, %s));",
-                 on, bare_name(program, "in2"), from, in_stream);
+    put_in(out, 12, program, from, "bytes");
     if (emit_reduction(program) == NULL)
         emit_put(out, 12, NULL,
                  "CHECK(cudaMemcpyAsync(%s%s, d_all%s + PIECE, bytes, cudaMemcpyDeviceToHost, "
                  "%s));",
-                 bare_name(program, "out"), from, emit_of_device(&sink), out_stream);
+                 bare_name(program, "out"), from, emit_of_device(sink), out_stream);
     emit_put(out, 8, NULL, "}");
 }
 
@@ -75,13 +80,19 @@ static bool in_pieces(const struct emit_program *program)
     return is_large(program) || emit_deals_devices(program);
 }
 
+/* Writes the elements of a piece of an array that is too large. */
+static void put_large_piece(FILE *out, int indent, const struct emit_program *program)
+{
+    emit_put(out, indent, "of the bare copies", "const size_t PIECE = %" PRIu64 ";",
+             BARE_BYTES_MOST / 2 / dtype_bytes(program->plan->chain[0]->in));
+}
+
 void emit_bare_constants(FILE *out, const struct emit_program *program)
 {
     if (!emit_has_devices(program))
         return;
     if (is_large(program))
-        fprintf(out, "const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
-                BARE_BYTES_MOST / 2 / dtype_bytes(program->plan->chain[0]->in));
+        put_large_piece(out, 0, program);
     else if (emit_deals_devices(program))
         fprintf(out,
                 "const size_t PIECE = (N + DEVICES - 1) / DEVICES; // of the bare copies: a "
@@ -96,8 +107,7 @@ void emit_bare_memory(FILE *out, const struct emit_program *program)
         return;
     }
     if (in_pieces(program) && !emit_has_devices(program))
-        fprintf(out, "    const size_t PIECE = %" PRIu64 "; // of the bare copies\n",
-                BARE_BYTES_MOST / 2 / size);
+        put_large_piece(out, 4, program);
     const bool larger = dtype_bytes(plan_last_kernel(program->plan)->out) > size;
     emit_put(out, 4, in_pieces(program) ? "" : "for bare copies of all bytes at once",
              "CHECK(cudaMalloc(&d_all%s, %d * %s * sizeof(%s)));", emit_of_device(program),
@@ -120,36 +130,22 @@ static void put_values(FILE *out, const struct emit_program *program)
     emit_put(out, 8, NULL, "}");
 }
 
-/* Writes the copies of what is copied in, at once. */
-static void put_all_in(FILE *out, const struct emit_program *program, const char *bytes)
-{
-    static const char *const names[] = {"in", "in2"};
-    const struct emit_program source = emit_at(program, 0);
-    char stream[EMIT_NAME];
-    for (int input = 0; input < emit_inputs(program); input++)
-        emit_put(out, 8, NULL,
-                 "CHECK(cudaMemcpyAsync(d_all%s, %s, %s, cudaMemcpyHostToDevice, %s));",
-                 emit_of_device(&source), bare_name(program, names[input]), bytes,
-                 emit_first_stream(&source, stream));
-}
-
 void emit_bare_copies(FILE *out, const struct emit_program *program)
 {
-    const struct emit_program source = emit_at(program, 0),
-                              sink = emit_at(program, program->stage_count - 1);
+    const struct emit_program sink = emit_at(program, program->stage_count - 1);
     char all[EXPRESSION], in_stream[EMIT_NAME], out_stream[EMIT_NAME];
     array_bytes(program, all);
     emit_other_stream(&sink, out_stream);
     if (emit_is_product(program)) {
-        emit_product_bare(out, emit_first_stream(&source, in_stream), out_stream);
+        emit_product_bare(out, emit_first_stream(program, in_stream), out_stream);
         return;
     }
     if (emit_is_handed(program))
         fprintf(out, "        // in to the first device, and out of the last\n");
     if (in_pieces(program))
-        put_pieces(out, program);
+        put_pieces(out, program, &sink, out_stream);
     else
-        put_all_in(out, program, all);
+        put_in(out, 8, program, "", all);
     if (emit_reduction(program) != NULL && emit_deals_devices(program))
         put_values(out, program);
     else if (emit_reduction(program) != NULL)
