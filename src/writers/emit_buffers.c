@@ -4,13 +4,6 @@
 
 /* --- buffers --- */
 
-bool emit_has_slots(enum buffer buffer)
-{
-    return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
-           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT ||
-           buffer == BUFFER_HOST_EXCHANGE;
-}
-
 bool emit_uses(const struct emit_program *program, enum buffer buffer)
 {
     const struct plan *plan = program->plan;

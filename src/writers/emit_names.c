@@ -321,6 +321,13 @@ bool emit_hides(const struct emit_program *program)
     return emit_is_stencil(program) && program->plan->streams > program->devices;
 }
 
+bool emit_has_slots(enum buffer buffer)
+{
+    return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
+           buffer == BUFFER_HOST_PACK_IN1 || buffer == BUFFER_HOST_PACK_OUT ||
+           buffer == BUFFER_HOST_EXCHANGE;
+}
+
 const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer)
 {
     static const char *const names[BUFFER_COUNT][2] = {

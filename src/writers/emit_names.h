@@ -128,6 +128,9 @@ bool emit_is_product(const struct emit_program *program);
  * of another size. */
 uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count);
 
+/* Returns true if a buffer has slots: batches take them in turn. */
+bool emit_has_slots(enum buffer buffer);
+
 /* Return the name of a buffer, and that of the constant which is a tile's bytes in it, if tiles
  * are of one size. */
 const char *emit_buffer_name(const struct emit_program *program, enum buffer buffer);

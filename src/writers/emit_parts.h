@@ -109,9 +109,6 @@ enum status emit_prove(const struct emit_program *program, struct error *error);
 
 /* --- emit_buffers.c --- */
 
-/* Returns true if a buffer has slots: batches take them in turn. */
-bool emit_has_slots(enum buffer buffer);
-
 /* Returns true if the program needs that buffer. */
 bool emit_uses(const struct emit_program *program, enum buffer buffer);
 
