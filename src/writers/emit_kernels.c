@@ -352,7 +352,7 @@ static void check_values(FILE *out, const struct emit_program *program)
 {
     enum { AROUND = 12 + sizeof "right &= std::isfinite() ? 1 : 0;" };
     const char *place = program->even ? "i" : "i % TILE";
-    struct right right;
+    struct right right = {0};
     find_right(program, emit_tile_element(program), place, AROUND, &right);
     const double error = right.error;
     const bool steps = right.steps[0] != '\0';
@@ -414,7 +414,7 @@ void emit_check(FILE *out, const struct emit_program *program)
 {
     enum { AROUND = 8 + sizeof "const double right = ;" };
     const char *element = emit_element(program);
-    struct right right;
+    struct right right = {0};
     if (is_scale(program->plan)) {
         check_scale(out, program);
         return;
