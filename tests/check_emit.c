@@ -389,17 +389,6 @@ END_TEST
 
 /* --- nvcc --- */
 
-/* Compiles the program of `options` without a warning. */
-static void check_nvcc(const char *options)
-{
-    emit_write(options);
-    int status =
-        system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra,-fopenmp tiles.cu >err 2>&1");
-    char *said = test_file_text("err");
-    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
-    free(said);
-}
-
 START_TEST(nvcc_takes_programs)
 {
     static const char *const some[] = {"-t 32 -s 4",
@@ -417,7 +406,7 @@ START_TEST(nvcc_takes_programs)
                                        "--device=sim:h200*2 --spread=chain -t 32 -s 3 "
                                        "-k wave,scale -n 1G"};
     if (emit_is_there(some[_i]))
-        check_nvcc(some[_i]);
+        emit_check_nvcc(some[_i]);
 }
 END_TEST
 
@@ -427,7 +416,7 @@ START_TEST(nvcc_takes_all_programs)
     emit_libraries();
     for (int i = 0; i < count; i++) {
         if (emit_is_there(emit_settings[i]))
-            check_nvcc(emit_settings[i]);
+            emit_check_nvcc(emit_settings[i]);
     }
 }
 END_TEST

@@ -352,11 +352,7 @@ START_TEST(nvcc_takes_programs)
     static const char *const some[] = {
         HIDDEN, BARE " --exchange=host", TWO "-t 2 --columns=1 --steps=1 --halo=1 -n 8",
         TWO "-t 64 --columns=1G --halo=15 --steps=5 -n 64G", BY_HOST " --memory=pageable"};
-    emit_write(some[emit_nth(_i)]);
-    const int status = system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra tiles.cu >err 2>&1");
-    char *said = test_file_text("err");
-    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", some[emit_nth(_i)], said);
-    free(said);
+    emit_check_nvcc(some[emit_nth(_i)]);
 }
 END_TEST
 

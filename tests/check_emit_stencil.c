@@ -175,20 +175,11 @@ START_TEST(steps_are_a_loop)
 }
 END_TEST
 
-static void check_nvcc(const char *options)
-{
-    emit_write(options);
-    const int status = system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra tiles.cu >err 2>&1");
-    char *said = test_file_text("err");
-    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
-    free(said);
-}
-
 START_TEST(nvcc_takes_programs)
 {
     static const char *const some[] = {OPTIONS, "-t 1 -k stencil --columns=1 --steps=1 -n 1",
                                        "-t 64 -k stencil --columns=1G --halo=64 -n 64G"};
-    check_nvcc(some[_i]);
+    emit_check_nvcc(some[_i]);
 }
 END_TEST
 

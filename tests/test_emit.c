@@ -182,6 +182,16 @@ static char *replace(char *text, const char *mark, const char *other)
     return whole;
 }
 
+void emit_check_nvcc(const char *options)
+{
+    emit_write(options);
+    int status =
+        system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra,-fopenmp tiles.cu >err 2>&1");
+    char *said = test_file_text("err");
+    ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
+    free(said);
+}
+
 int emit_run_on_cpu(const char *options)
 {
     char *text = test_file_text("tiles.cu");

@@ -36,6 +36,9 @@ void emit_write(const char *options);
 int emit_some(int all);
 int emit_nth(int i);
 
+/* Emits the plan of `options`, and has nvcc compile the program without a warning. */
+void emit_check_nvcc(const char *options);
+
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
  * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording
  * is tiles.jsonl. */

@@ -636,7 +636,7 @@ function programOf({ name, code, refusal }, index, list) {
     return [...title, html('div', 'copied', text, button)];
 }
 
-/* What is opened to read the runs of a config as CUDA programs: they are written then. */
+/* Makes a folded part of the page with the runs of a config as CUDA programs. These are written only once it is opened. */
 function codeOf(ini) {
     const place = html('div', ''), folded = html('details', 'code', html('summary', '', 'Show me the code'), place);
     folded.ontoggle = async () => {

@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-/* What a device records: its edges have been sent; its edges, and its inner rows, are done. */
+/* A device records that its edges have been sent, that its edges are made, and that its inner
+ * rows are: waits of its own and of its neighbours are for these. */
 enum event { SENT, EDGES, INSIDE, EVENTS };
 
 /* The loops as they are run through. */

@@ -279,8 +279,9 @@ void emit_bounds(FILE *out, const struct emit_program *program)
 
 enum { RIGHT = 1024 };
 
-/* What the chain's maps make of element i, as the check has it: in one expression, or where
- * that is too long in steps, a kernel's on each line, and then `text` is the variable. */
+/* The check compares with what the chain's maps make of element i. That is one expression, or
+ * where it is too long for a line, steps with a kernel on each: `text` is their variable then.
+ */
 struct right {
     char text[RIGHT];
     char steps[RIGHT];
