@@ -217,7 +217,8 @@ static const char *fault_of(enum child_end end, struct child *child, char text[L
     if (end == CHILD_LATE)
         snprintf(text, LINE, "it had not ended after %d s", SECONDS);
     else if (end == CHILD_EXITED || (end == CHILD_SIGNALLED && line[0] != '\0'))
-        snprintf(text, LINE, "%s", line[0] != '\0' ? line : "it failed, and said nothing");
+        snprintf(text, LINE, "%.*s", LINE - 1,
+                 line[0] != '\0' ? line : "it failed, and said nothing");
     else if (end == CHILD_SIGNALLED)
         snprintf(text, LINE, "it was ended by signal %d (%s)", child->code,
                  strsignal(child->code));

@@ -168,7 +168,7 @@ enum status source_lines_find(struct source_place *places, size_t count, struct 
     enum status status = STATUS_OK;
     size_t next;
     for (size_t first = 0; first < count && status == STATUS_OK; first = next) {
-        uint64_t base;
+        uint64_t base = 0;
         next = first + 1;
         while (next < count && strcmp(places[next].file, places[first].file) == 0)
             next++;

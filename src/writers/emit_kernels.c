@@ -299,7 +299,8 @@ static void find_right(const struct emit_program *program, const char *element,
     snprintf(text, RIGHT, "in%s", element);
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *kernel = emit_kernel_find(plan->chain[i]);
-        char name[EMIT_NAME], inner[RIGHT - 2 * EMIT_NAME], more[EMIT_NAME] = "";
+        char name[EMIT_NAME], more[EMIT_NAME] = "";
+        char inner[RIGHT - 2 * EMIT_NAME - sizeof "_cpu()"];
         if (kernel->cpu == NULL)
             break;
         if (plan->chain[i]->inputs > 1)
