@@ -147,12 +147,14 @@ START_TEST(kernels_need_their_barriers)
 }
 END_TEST
 
+enum { PARTS = 2 }; /* of the settings: each suite below compiles its part */
+
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
     ck_assert_int_ge(count, 465);
     emit_libraries();
-    for (int i = 0; i < count; i++) {
+    for (int i = _i; i < count; i += PARTS) {
         if (emit_is_there(emit_settings[i]))
             emit_check_program(emit_settings[i]);
     }
@@ -389,6 +391,7 @@ END_TEST
 
 /* --- nvcc --- */
 
+/* One of each kind, by itself, so that what it does not include is missed. */
 START_TEST(nvcc_takes_programs)
 {
     static const char *const some[] = {"-t 32 -s 4",
@@ -412,12 +415,16 @@ END_TEST
 
 START_TEST(nvcc_takes_all_programs)
 {
-    const int count = emit_read_settings();
+    enum { AT_ONCE = 16 };
+    int count = 0;
+    const int all = emit_read_settings();
     emit_libraries();
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < all; i++) {
         if (emit_is_there(emit_settings[i]))
-            emit_check_nvcc(emit_settings[i]);
+            memmove(emit_settings[count++], emit_settings[i], OPTIONS_TEXT);
     }
+    for (int i = 0; i < count; i += AT_ONCE)
+        emit_check_nvcc_joined(emit_settings + i, count - i < AT_ONCE ? count - i : AT_ONCE);
 }
 END_TEST
 
@@ -451,7 +458,7 @@ Suite *emit_suite(void)
     return suite;
 }
 
-/* Apart from the others, to be run beside them. */
+/* Apart from the others, to be run beside them; of all settings each takes its part. */
 Suite *emit_calls_suite(void)
 {
     Suite *suite = suite_create("emit_calls");
@@ -459,13 +466,25 @@ Suite *emit_calls_suite(void)
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(22));
+    if (test_cases(1) > 1)
+        tcase_add_loop_test(all, all_calls_are_their_plans, 0, 1);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+Suite *emit_needs_suite(void)
+{
+    Suite *suite = suite_create("emit_needs");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, MANY_SECONDS);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
     tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(11));
     tcase_add_test(all, kernels_need_their_barriers);
     tcase_add_test(all, other_places_are_found);
     tcase_add_loop_test(all, tiles_need_their_packs, 0, 2);
     if (test_cases(1) > 1)
-        tcase_add_test(all, all_calls_are_their_plans);
+        tcase_add_loop_test(all, all_calls_are_their_plans, 1, PARTS);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -71,6 +71,7 @@ static const struct {
     {"dry_run", dry_run_suite},
     {"emit", emit_suite},
     {"emit_calls", emit_calls_suite},
+    {"emit_needs", emit_needs_suite},
     {"emit_own", emit_own_suite},
     {"emit_back", emit_back_suite},
     {"emit_halo", emit_halo_suite},

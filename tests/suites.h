@@ -87,6 +87,7 @@ Suite *inputs_suite(void);
 Suite *dry_run_suite(void);
 Suite *emit_suite(void);
 Suite *emit_calls_suite(void);
+Suite *emit_needs_suite(void);
 Suite *emit_own_suite(void);
 Suite *emit_back_suite(void);
 Suite *emit_halo_suite(void);

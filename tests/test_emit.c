@@ -182,14 +182,67 @@ static char *replace(char *text, const char *mark, const char *other)
     return whole;
 }
 
-void emit_check_nvcc(const char *options)
+static void nvcc_takes(const char *file, const char *options)
 {
-    emit_write(options);
-    int status =
-        system("nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra,-fopenmp tiles.cu >err 2>&1");
+    char line[3 * OPTIONS_TEXT];
+    snprintf(line, sizeof line,
+             "nvcc -c -o tiles.o -Xcompiler -Wall,-Wextra,-fopenmp %s >err 2>&1", file);
+    const int status = system(line);
     char *said = test_file_text("err");
     ck_assert_msg(status == 0 && said[0] == '\0', "%s: %.2000s", options, said);
     free(said);
+}
+
+void emit_check_nvcc(const char *options)
+{
+    emit_write(options);
+    nvcc_takes("tiles.cu", options);
+}
+
+/* Writes a line of a program that has a namespace of its own to itself: what it includes goes
+ * before all of them, as kernel.h does for all, and what it defines ends with it. */
+static void join_line(const char *line, FILE *includes, FILE *body, FILE *ends)
+{
+    static const char include[] = "#include <", define[] = "#define ";
+    if (strncmp(line, include, strlen(include)) == 0) {
+        fputs(line, includes);
+        fputc('\n', body); /* so that lines keep their numbers */
+        return;
+    }
+    if (strncmp(line, define, strlen(define)) == 0) {
+        const char *name = line + strlen(define);
+        fprintf(ends, "#undef %.*s\n", (int)strcspn(name, " (\n"), name);
+    }
+    fputs(line, body);
+}
+
+void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count)
+{
+    char *line = NULL, *first, *then, *last;
+    size_t room = 0, lengths[3];
+    FILE *includes = open_memstream(&first, &lengths[0]);
+    FILE *body = open_memstream(&then, &lengths[1]), *ends;
+    for (int i = 0; i < count; i++) {
+        emit_write(options[i]);
+        FILE *program = fopen("tiles.cu", "r");
+        ends = open_memstream(&last, &lengths[2]);
+        fprintf(body, "namespace program_%d {\n#line 1 \"%s\"\n", i, options[i]);
+        while (getline(&line, &room, program) > 0)
+            join_line(line, includes, body, ends);
+        fclose(program);
+        fclose(ends);
+        fprintf(body, "%s}\n", last);
+        free(last);
+    }
+    fclose(includes);
+    fclose(body);
+    FILE *joined = fopen("joined.cu", "w");
+    fprintf(joined, "#include \"own_kernel.h\"\n%s%s", first, then);
+    fclose(joined);
+    nvcc_takes("joined.cu", "programs beside one another");
+    free(line);
+    free(first);
+    free(then);
 }
 
 int emit_run_on_cpu(const char *options)

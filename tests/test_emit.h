@@ -39,6 +39,10 @@ int emit_nth(int i);
 /* Emits the plan of `options`, and has nvcc compile the program without a warning. */
 void emit_check_nvcc(const char *options);
 
+/* Does so with `count` programs at once, each in a namespace of its own, in a fifth of the
+ * time: that one of them forgets to include what another does is not seen. */
+void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count);
+
 /* Compiles tiles.cu for the CPU and runs it, which has it check its own result. Returns its
  * exit code; what it says is in the file `said`, its calls are in calls.txt, and its recording
  * is tiles.jsonl. */

@@ -64,7 +64,7 @@ quick_steps() {
     step demo run_make run-demo
 }
 
-# Suites that compile programs of --emit: every fourth in the quick tier. `many-cases` has emit_calls.
+# Suites that compile programs of --emit: every fourth in the quick tier. `many-cases` has emit_calls and emit_needs.
 compiling="emit_own emit_stencil emit_devices emit_halo emit_chain"
 
 # Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
@@ -80,7 +80,7 @@ deep_steps() {
     step asan-build run_make O="$build/asan" ASAN=1 NVCC= LAB= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
-    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" emit emit_calls replan
+    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" emit emit_calls emit_needs replan
     # shellcheck disable=SC2086 # a word for each suite
     step programs env PIPELINE_TESTS=programs tests/run-suites.sh "$build" $compiling
     step hostile "$build/hostile" --seed=2 --inputs=6000
