@@ -406,7 +406,7 @@ static enum status check(const char *path, const struct pipeline_kernel *own,
     if (own->reduces > 1 || (own->reduces == 1 && own->inputs != 1))
         return refuse(path, "a reduction reads one array (reduces, inputs)", error);
     if (!(own->flops >= 0 && own->flops < 1e9 && own->bytes >= 0 && own->bytes < 1e9))
-        return refuse(path, "its cost is negative, or no number (flops, bytes)", error);
+        return refuse(path, "its cost is no number from 0 to 1e9 (flops, bytes)", error);
     if (!(own->tolerance >= 0 && own->tolerance < 1))
         return refuse(path, "its tolerance is not from 0 to 1", error);
     if (own->host == NULL && own->launch == NULL)

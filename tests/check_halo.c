@@ -433,6 +433,7 @@ static const struct {
     {"-d sim:h200 --mistake=sync-in-loop", "allowed is none"},
     {"--streams=3", "streams of its own"},
     {"--scatter", "--scatter"},
+    {"-d sim:h200*3 -t auto -n 3k --columns=1k", "--tiles=auto leaves one without"},
     {"--carry=sync", "--carry"},
     {"--blocks=100", "--blocks"},
     {"-d sim:h200 --exchange=host", "is about several devices"},

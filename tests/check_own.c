@@ -190,6 +190,7 @@ static const struct {
     {"kernel check " OWN "SOFT.so cost -d sim:h200", "sim:h200 is a simulated machine"},
     {"kernel check " OWN "SOFT.so -d sim:nope", "there is no machine 'nope'"},
     {"kernel check " OWN "../own/SOFT,.so", "can't be opened"},
+    {"kernel check " OWN "AXPY.so -d cuda", "has no launcher, so that nothing of it runs on"},
     {"kernel new x.c", "and then .cu"},
     {"kernel new scale.cu", "scale is a kernel of pipeline's"},
     {"kernel new none/x.cu", "none/pipeline can't be made"},

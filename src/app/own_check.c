@@ -445,10 +445,13 @@ enum status own_check(const struct options *options, struct error *error)
             "%s has no CPU twin, so that it takes a CUDA device to try it: name one "
             "by --device",
             tried.library);
-    if (!tried.real && backends_measure(tried.device))
-        tried.device = "sim:h200";
-    else if (strcmp(tried.device, "auto") == 0)
+    if (strcmp(tried.device, "auto") == 0)
         tried.device = tried.real ? "cuda:0" : "sim:h200";
+    if (!tried.real && backends_measure(tried.device))
+        return error_set(error, STATUS_USAGE,
+                         "--device=%s: %s has no launcher, so that nothing of it runs on a "
+                         "GPU: allowed are simulated machines",
+                         tried.device, tried.library);
     if (!tried.real) { /* of a device that there is not, all tries would say so */
         struct opened opened = {0};
         const enum status status =

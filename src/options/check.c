@@ -142,8 +142,7 @@ static enum status check_issue(const struct judged *run)
             "and mapped");
     if (run->settings->issue == ISSUE_BATCH && run->settings->mistake != MISTAKE_NONE)
         return check_refuse_pair(run, OPTION_ISSUE, "has no tile that goes by itself, but",
-                                 OPTION_MISTAKE,
-                                 " is made tile by tile: allowed are streams and graph");
+                                 OPTION_MISTAKE, " is made tile by tile: allowed is streams");
     if (run->settings->issue != ISSUE_GRAPH || run->settings->memory != MEMORY_PAGEABLE)
         return STATUS_OK;
     return check_refuse_pair(

@@ -75,6 +75,6 @@ enum status check_halo(const struct judged *run)
         return STATUS_OK;
     return check_refuse_pair(run, OPTION_HALO, "needs devices of more rows than two halos, but",
                              OPTION_TILES,
-                             " leaves one with fewer: allowed are fewer devices, a smaller "
+                             " leaves one without: allowed are fewer devices, a smaller "
                              "halo, or more elements");
 }

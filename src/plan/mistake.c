@@ -202,7 +202,9 @@ const struct mistake_row mistake_rows[] = {
     },
     {
         .name = "blocking-stream",
-        .summary = "streams are of cudaStreamCreate(), and other code uses the default stream",
+        .summary =
+            "streams are blocking, like cudaStreamCreate()'s, and other code uses the default "
+            "stream",
         .effect = "after each tile all streams wait for that code, and it for them",
         .shows = "every GPU, where copies and kernels would overlap; most in depth-first order",
         .needs_streams = true,

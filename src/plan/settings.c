@@ -66,10 +66,12 @@ const char *settings_apart_words(const struct settings *settings)
 bool settings_halo_fits(const struct settings *settings)
 {
     const uint64_t devices = settings_devices(settings);
-    if (!settings_has_halo(settings) || devices == 1 || settings->tiles == 0)
+    if (!settings_has_halo(settings) || devices == 1)
         return true;
-    const uint64_t least = settings->tiles / devices; /* tiles */
-    return least > 0 && settings->elements / settings->tiles * least / settings->columns >
+    /* Where tiles are to be chosen, one for each device gives the devices the most rows. */
+    const uint64_t tiles = settings->tiles == 0 ? devices : settings->tiles;
+    const uint64_t least = tiles / devices; /* tiles */
+    return least > 0 && settings->elements / tiles * least / settings->columns >
                             2 * (uint64_t)settings->halo;
 }
 

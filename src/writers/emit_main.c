@@ -145,14 +145,17 @@ static void put_runs(FILE *out, const struct emit_program *program)
 {
     const bool whole = plan_last_kernel(program->plan)->out == DTYPE_I32;
     const bool values = emit_reduction(program) != NULL;
-    fprintf(out, "    double best = INFINITY, bare = INFINITY; size_t wrong = 0;\n"
-                 "    for (int run = 0; run < RUNS; run++) {\n"
-                 "        double begin = now_ms();\n");
+    fprintf(
+        out,
+        "    double best = INFINITY, bare = INFINITY; size_t wrong = 0;\n"
+        "    for (int run = 0; run < RUNS; run++) { // the first warms up; the best counts\n"
+        "        double begin = now_ms();\n");
     emit_bare_copies(out, program);
-    fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways at once\n",
+    fprintf(out, "        bare = fmin(bare, now_ms() - begin); // %s, both ways%s\n",
             emit_has_cpu(program)     ? "all bytes, the CPU's tiles' too"
             : emit_in_places(program) ? "as many bytes, together"
-                                      : "the same bytes");
+                                      : "the same bytes",
+            program->settings->memory == MEMORY_PAGEABLE ? "" : " at once");
     emit_put(out, 8, "no old result can pass", "for (size_t i = 0; i < %s; i++) %s%s = %s;",
              values ? "TILES" : "N", emit_buffer_name(program, BUFFER_HOST_OUT),
              values ? "[i]" : emit_element(program), whole ? "0xA5A5A5A5u" : "NAN");

@@ -71,7 +71,9 @@ void emit_rows_events(FILE *out, const struct emit_program *program)
         fputs("static cudaEvent_t inside_done[DEVICES], edges_done[DEVICES]; // join the two\n",
               out);
     if (emit_exchanges(program))
-        emit_put(out, 0, "joins a device's streams and its neighbours'",
+        emit_put(out, 0,
+                 emit_hides(program) ? "joins a device's streams and its neighbours'"
+                                     : "the neighbours' streams wait for it",
                  "static cudaEvent_t sent[DEVICES];");
 }
 
