@@ -78,6 +78,7 @@ static const struct {
     {"emit_stencil", emit_stencil_suite},
     {"emit_chain", emit_chain_suite},
     {"emit_devices", emit_devices_suite},
+    {"emit_spread", emit_spread_suite},
     {"sweep", sweep_suite},
     {"terminal", terminal_suite},
     {"html", html_suite},

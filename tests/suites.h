@@ -94,6 +94,7 @@ Suite *emit_halo_suite(void);
 Suite *emit_stencil_suite(void);
 Suite *emit_chain_suite(void);
 Suite *emit_devices_suite(void);
+Suite *emit_spread_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
 Suite *environment_suite(void);

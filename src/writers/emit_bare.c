@@ -89,7 +89,7 @@ static void put_large_piece(FILE *out, int indent, const struct emit_program *pr
 
 void emit_bare_constants(FILE *out, const struct emit_program *program)
 {
-    if (!emit_has_devices(program))
+    if (!emit_has_devices(program) || emit_is_product(program))
         return;
     if (is_large(program))
         put_large_piece(out, 0, program);
@@ -103,7 +103,8 @@ void emit_bare_memory(FILE *out, const struct emit_program *program)
 {
     const size_t size = dtype_bytes(program->plan->chain[0]->in);
     if (emit_is_product(program)) {
-        fprintf(out, "    CHECK(cudaMalloc(&d_all, 2 * PIECE * sizeof(double)));\n");
+        emit_put(out, 4, NULL, "CHECK(cudaMalloc(&d_all%s, 2 * PIECE * sizeof(double)));",
+                 emit_of_device(program));
         return;
     }
     if (in_pieces(program) && !emit_has_devices(program))
@@ -137,7 +138,7 @@ void emit_bare_copies(FILE *out, const struct emit_program *program)
     array_bytes(program, all);
     emit_other_stream(&sink, out_stream);
     if (emit_is_product(program)) {
-        emit_product_bare(out, emit_first_stream(program, in_stream), out_stream);
+        emit_product_bare(out, program, emit_first_stream(program, in_stream), out_stream);
         return;
     }
     if (emit_is_handed(program))

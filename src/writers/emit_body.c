@@ -224,18 +224,27 @@ static bool put_whole_loop(FILE *out, const struct emit_program *program,
     return whole;
 }
 
-/* Writes what comes once, before the loops. */
+/* Writes what comes once on each device, before the loops. */
 static void put_prologue(FILE *out, const struct emit_program *program)
 {
     const struct emit_stage *stage = &program->stages[program->stage_count];
+    const bool loops = emit_deals_devices(program) && stage->item_count > 0;
+    const int indent = loops ? 8 : 4;
+    char when[EMIT_LINE];
+    if (loops)
+        emit_put(out, 4, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
     for (int i = 0; i < stage->item_count; i++) {
-        if (stage->items[i].kind == OP_H2D)
-            emit_put_upload(out, 4, program);
-        else if (stage->items[i].kind == OP_ALLOC)
-            emit_put_pin(out, 4, program);
+        const struct emit_item *item = &stage->items[i];
+        emit_condition(program, item, when);
+        if (item->kind == OP_H2D)
+            emit_put_upload(out, indent, program);
+        else if (item->kind == OP_ALLOC)
+            emit_put_pin(out, indent, program);
         else
-            emit_put_event(out, 4, program, &stage->items[i], program->stage_count, "");
+            emit_put_event(out, indent, program, item, program->stage_count, when);
     }
+    if (loops)
+        emit_put(out, 4, NULL, "}");
 }
 
 /* Writes the function that takes a batch back, which the copies in and the end of all call. */

@@ -1,8 +1,9 @@
 /* emit_dgemm.c - the matrix product in a program: C = A B + C by cuBLAS, in panels of columns.
  *
- * A is resident: one copy brings it before the loops, and it stays. A tile is a panel of whole
- * columns of C and as many of B. On the device the product replaces the panel of C that came
- * in, so that the panel's copy out takes what its copy in has brought. */
+ * A is resident: one copy brings it to each device before the loops, and it stays. A tile is a
+ * panel of whole columns of C and as many of B. On the device the product replaces the panel of
+ * C that came in, so that the panel's copy out takes what its copy in has brought. Handles are
+ * a device's: each device has its own. */
 #include "writers/emit_parts.h"
 
 #include <inttypes.h>
@@ -10,25 +11,29 @@
 
 /* --- the proof --- */
 
+/* Returns true if a range is number `place` of the `places` copies of A that a buffer has. */
 static bool is_whole(const struct emit_program *program, const struct range *range,
-                     enum buffer buffer)
+                     enum buffer buffer, uint32_t place, uint32_t places)
 {
     const struct plan *plan = program->plan;
     const uint64_t bytes = plan->params.rows * plan->params.inner * sizeof(double);
-    return range->buffer == buffer && range->offset == 0 && range->bytes == bytes &&
-           plan->buffer_bytes[buffer] == bytes;
+    return range->buffer == buffer && range->offset == place * bytes && range->bytes == bytes &&
+           plan->buffer_bytes[buffer] == places * bytes;
 }
 
-bool emit_upload_fits(const struct emit_program *program, const struct op *op)
+bool emit_upload_fits(const struct emit_program *program, const struct op *op, uint32_t device)
 {
-    return is_whole(program, &op->copy.host, BUFFER_HOST_RESIDENT) &&
-           is_whole(program, &op->copy.device, BUFFER_DEVICE_RESIDENT);
+    return is_whole(program, &op->copy.host, BUFFER_HOST_RESIDENT, 0, 1) &&
+           is_whole(program, &op->copy.device, BUFFER_DEVICE_RESIDENT, device,
+                    program->devices);
 }
 
 bool emit_product_fits(const struct emit_program *program, const struct op *op)
 {
+    const uint32_t batch = plan_batch_of(program->plan, (uint32_t)op->tile);
     return op->kernel.count % program->plan->params.rows == 0 &&
-           is_whole(program, &op->kernel.ranges->resident, BUFFER_DEVICE_RESIDENT);
+           is_whole(program, &op->kernel.ranges->resident, BUFFER_DEVICE_RESIDENT,
+                    batch % program->devices, program->devices);
 }
 
 /* --- the calls --- */
@@ -59,11 +64,15 @@ void emit_put_upload(FILE *out, int indent, const struct emit_program *program)
 {
     char stream[EMIT_TEXT];
     const bool sure = !has_event(program) && program->settings->mistake == 0;
-    emit_put(out, indent,
-             sure ? "every tile needs A, which stays: all kernels come behind this copy"
-                  : "every tile needs A, which stays",
-             "CHECK(cudaMemcpyAsync(d_a, a, A * sizeof(double), cudaMemcpyHostToDevice, %s));",
-             emit_stream_name(program, program->stage_count, stream));
+    emit_put(
+        out, indent,
+        !sure                       ? "every tile needs A, which stays"
+        : emit_has_devices(program) ? "every tile needs A, which stays: all the device's "
+                                      "kernels come behind this copy"
+                                    : "every tile needs A, which stays: all kernels come "
+                                      "behind this copy",
+        "CHECK(cudaMemcpyAsync(d_a%s, a, A * sizeof(double), cudaMemcpyHostToDevice, %s));",
+        emit_of_device(program), emit_stream_name(program, program->stage_count, stream));
 }
 
 void emit_put_product(FILE *out, int indent, const struct emit_program *program,
@@ -71,15 +80,16 @@ void emit_put_product(FILE *out, int indent, const struct emit_program *program,
 {
     char text[EMIT_TEXT], b[EMIT_TEXT], c[EMIT_TEXT];
     const char *stream = emit_stream_name(program, kernel, text);
-    const char *place = has_handles(program) ? strchr(stream, '[') : "";
+    const char *on = emit_of_device(program);
+    const char *place = has_handles(program) ? strchr(stream, '[') : on;
     emit_address(program, BUFFER_DEVICE_IN1, false, b);
     emit_address(program, BUFFER_DEVICE_IN0, false, c);
     emit_put(out, indent,
              is_legacy(program) ? "the mistake: the handle has no stream"
                                 : "in place: C += A B",
              "CUBLAS(cublasDgemm_64(blas%s, CUBLAS_OP_N, CUBLAS_OP_N, ROWS, COLUMNS, INNER, "
-             "&ONE, d_a, ROWS, %s, INNER, &ONE, %s, ROWS));",
-             place, b, c);
+             "&ONE, d_a%s, ROWS, %s, INNER, &ONE, %s, ROWS));",
+             place, on, b, c);
 }
 
 /* --- the head, sizes and arrays --- */
@@ -96,6 +106,7 @@ void emit_product_sizes(FILE *out, const struct emit_program *program)
 {
     enum { PIECE_MOST = 1 << 27 }; /* elements of a bare copy: a GiB */
     const struct plan *plan = program->plan;
+    const uint64_t share = (plan->elements + program->devices - 1) / program->devices;
     fprintf(out,
             "// Matrices lie column by column. A tile is whole columns of C, and as many of "
             "B.\n");
@@ -105,7 +116,7 @@ void emit_product_sizes(FILE *out, const struct emit_program *program)
              plan->params.rows, plan->params.inner);
     fprintf(out, "const size_t B_TILE = INNER * COLUMNS, B_BYTES = B_TILE * sizeof(double);\n");
     emit_put(out, 0, "elements of a bare copy", "const size_t PIECE = %" PRIu64 ";",
-             plan->elements < PIECE_MOST ? plan->elements : (uint64_t)PIECE_MOST);
+             share < PIECE_MOST ? share : (uint64_t)PIECE_MOST);
     fprintf(out, "const double ONE = 1; // C = ONE * A B + ONE * C\n");
 }
 
@@ -117,22 +128,24 @@ static const char *declarator(const struct emit_program *program, enum buffer bu
     if (emit_takes(program, buffer))
         emit_pointers(program, name, text);
     else
-        snprintf(text, EMIT_TEXT, "(*%s)[%s]", name, row);
+        snprintf(text, EMIT_TEXT, "(*%s%s)[%s]", name, emit_each_device(program), row);
     return text;
 }
 
 void emit_product_arrays(FILE *out, const struct emit_program *program)
 {
     char b[EMIT_TEXT], c[EMIT_TEXT];
+    const char *each = emit_each_device(program);
     emit_put(out, 0, "C goes in as c0, and comes out as c",
              "static double (*c0)[TILE], (*c)[TILE], %s;",
              declarator(program, BUFFER_DEVICE_IN0, "TILE", c));
-    emit_put(out, 0, NULL, "static double *a, *d_a, (*b)[B_TILE], %s, *d_all;",
-             declarator(program, BUFFER_DEVICE_IN1, "B_TILE", b));
-    if (has_handles(program))
-        fprintf(out, "static cublasHandle_t blas[STREAMS]; // each calls into its stream\n");
-    else
-        fprintf(out, "static cublasHandle_t blas;\n");
+    emit_put(out, 0, NULL, "static double *a, *d_a%s, (*b)[B_TILE], %s, *d_all%s;", each,
+             declarator(program, BUFFER_DEVICE_IN1, "B_TILE", b), each);
+    emit_put(out, 0,
+             has_handles(program)        ? "each calls into its stream"
+             : emit_has_devices(program) ? "each calls into its device's stream"
+                                         : NULL,
+             "static cublasHandle_t blas%s%s;", each, has_handles(program) ? "[STREAMS]" : "");
 }
 
 /* --- functions --- */
@@ -165,19 +178,6 @@ static void put_handle(FILE *out, const struct emit_program *program)
     "    unsigned x = (unsigned)i * 2654435761u;\n"                                            \
     "    x = (x ^ x >> 15) * 2246822519u;\n"                                                   \
     "    return (x ^ x >> 13) / 4294967296.0 - 0.5;\n"                                         \
-    "}\n\n"
-
-#define BARE                                                                                   \
-    "// Copies a whole array in or out, in pieces: the device has room for one each way.\n"    \
-    "static void copy_bare(double *array, size_t count, cudaMemcpyKind way, cudaStream_t "     \
-    "stream) {\n"                                                                              \
-    "    for (size_t at = 0; at < count; at += PIECE) {\n"                                     \
-    "        const size_t bytes = std::min(PIECE, count - at) * sizeof(double);\n"             \
-    "        if (way == cudaMemcpyHostToDevice)\n"                                             \
-    "            CHECK(cudaMemcpyAsync(d_all, array + at, bytes, way, stream));\n"             \
-    "        else\n"                                                                           \
-    "            CHECK(cudaMemcpyAsync(array + at, d_all + PIECE, bytes, way, stream));\n"     \
-    "    }\n"                                                                                  \
     "}\n\n"
 
 /* The bound: with u the rounding of a number, half of DBL_EPSILON, an element of C is within
@@ -220,10 +220,34 @@ static void put_handle(FILE *out, const struct emit_program *program)
     "    return wrong;\n"                                                                      \
     "}\n\n"
 
+static void put_bare(FILE *out, const struct emit_program *program)
+{
+    const char *on = emit_of_device(program);
+    fprintf(out, "// Copies an array in or out, in pieces: the device has room for one each "
+                 "way.\n");
+    emit_put(out, 0, NULL,
+             "static void copy_bare(%sdouble *array, size_t count, cudaMemcpyKind way, "
+             "cudaStream_t stream) {",
+             emit_has_devices(program) ? "size_t device, " : "");
+    fprintf(out,
+            "    for (size_t at = 0; at < count; at += PIECE) {\n"
+            "        const size_t bytes = std::min(PIECE, count - at) * sizeof(double);\n"
+            "        if (way == cudaMemcpyHostToDevice)\n"
+            "            CHECK(cudaMemcpyAsync(d_all%s, array + at, bytes, way, stream));\n"
+            "        else\n"
+            "            CHECK(cudaMemcpyAsync(array + at, d_all%s + PIECE, bytes, way, "
+            "stream));\n"
+            "    }\n"
+            "}\n\n",
+            on, on);
+}
+
 void emit_product_functions(FILE *out, const struct emit_program *program)
 {
     put_handle(out, program);
-    fputs(DATA BARE CHECKED, out);
+    fputs(DATA, out);
+    put_bare(out, program);
+    fputs(CHECKED, out);
 }
 
 /* --- main() --- */
@@ -231,14 +255,17 @@ void emit_product_functions(FILE *out, const struct emit_program *program)
 void emit_product_handles(FILE *out, const struct emit_program *program)
 {
     char stream[EMIT_TEXT];
+    const char *on = emit_of_device(program);
     if (has_handles(program))
-        fprintf(out, "    for (size_t i = 0; i < STREAMS; i++) create_blas(&blas[i], "
-                     "stream[i]);\n");
+        emit_put(out, 4, emit_has_devices(program) ? "handles are the current device's" : NULL,
+                 "for (size_t i = 0; i < STREAMS; i++) create_blas(&blas%s[i], stream%s[i]);",
+                 on, on);
     else if (is_legacy(program))
         fprintf(out, "    create_blas(&blas); // it calls into the legacy default stream\n");
     else
-        fprintf(out, "    create_blas(&blas, %s);\n",
-                emit_stream_name(program, KERNEL_STAGE, stream));
+        emit_put(
+            out, 4, emit_has_devices(program) ? "the handle is the current device's" : NULL,
+            "create_blas(&blas%s, %s);", on, emit_stream_name(program, KERNEL_STAGE, stream));
 }
 
 void emit_product_data(FILE *out)
@@ -252,10 +279,33 @@ void emit_product_data(FILE *out)
              "for (size_t i = 0; i < N; i++) c0[i / TILE][i %% TILE] = number(3 * i + 2);");
 }
 
-void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream)
+/* Writes the copies of a device's part of the tiles: each needs all of A. */
+static void put_bare_parts(FILE *out, const char *in_stream, const char *out_stream)
+{
+    static const char *const arrays[][2] = {
+        {"a", "A"}, {"b[first]", "tiles * B_TILE"}, {"c0[first]", "tiles * TILE"}};
+    emit_put(out, 8, "all of A, and a part of the tiles",
+             "for (size_t device = 0; device < DEVICES; device++) {");
+    emit_put(out, 12, NULL, "const size_t first = device * TILES / DEVICES;");
+    emit_put(out, 12, NULL, "const size_t tiles = (device + 1) * TILES / DEVICES - first;");
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        emit_put(out, 12, NULL, "copy_bare(device, %s, %s, cudaMemcpyHostToDevice, %s);",
+                 arrays[i][0], arrays[i][1], in_stream);
+    emit_put(out, 12, NULL,
+             "copy_bare(device, c[first], tiles * TILE, cudaMemcpyDeviceToHost, %s);",
+             out_stream);
+    emit_put(out, 8, NULL, "}");
+}
+
+void emit_product_bare(FILE *out, const struct emit_program *program, const char *in_stream,
+                       const char *out_stream)
 {
     static const char *const arrays[][2] = {
         {"a", "A"}, {"b[0]", "TILES * B_TILE"}, {"c0[0]", "N"}};
+    if (emit_has_devices(program)) {
+        put_bare_parts(out, in_stream, out_stream);
+        return;
+    }
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         emit_put(out, 8, NULL, "copy_bare(%s, %s, cudaMemcpyHostToDevice, %s);", arrays[i][0],
                  arrays[i][1], in_stream);

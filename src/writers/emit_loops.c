@@ -174,7 +174,8 @@ static bool read_op(struct emit_program *program, uint32_t at, struct step *reco
     if (work >= plan->op_count)
         return false;
     const struct step step = {work_stage(program, &plan->ops[work]),
-                              op->tile < 0 ? 0 : plan_batch_of(plan, (uint32_t)op->tile)};
+                              op->tile < 0 ? plan_stream_home(plan, op->stream).device
+                                           : plan_batch_of(plan, (uint32_t)op->tile)};
     if ((op->tile < 0) != (step.stage == program->stage_count))
         return false;
     struct emit_item item = {.kind = op->kind, .carries = carries(program, at)};

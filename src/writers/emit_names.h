@@ -13,7 +13,7 @@ enum emit_whose {
     EMIT_BEFORE, /* the one that had the slot before */
     EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
     EMIT_AHEAD,  /* the one ahead of it, whose sum a scan goes on from */
-    EMIT_ONCE,   /* none: what is resident is copied in before all batches */
+    EMIT_ONCE,   /* none: what is resident is copied to its device before all batches */
 };
 
 enum { EMIT_TEXT = 96, EMIT_LINE = 512, EMIT_NAME = 64 };

@@ -98,7 +98,8 @@ static void put_device_memory(FILE *out, const struct emit_program *program)
     if (emit_scan(program) != NULL)
         emit_scan_memory(out, program);
     if (emit_is_product(program))
-        fprintf(out, "    CHECK(cudaMalloc(&d_a, A * sizeof(double)));\n");
+        fprintf(out, "    CHECK(cudaMalloc(&d_a%s, A * sizeof(double)));\n",
+                emit_of_device(program));
 }
 
 /* Returns what poisons the bytes of an array: NaN, or as an int a large number. `finite` finds
@@ -121,7 +122,7 @@ void emit_object_poison(FILE *out, int indent, const struct emit_program *progra
     emit_pack_poison(out, program, packed_bytes(program, packed));
     emit_handing_poison(out, indent, program, packed_bytes(program, packed));
     if (emit_is_product(program))
-        emit_put(out, indent, "", "CHECK(cudaMemset(d_a, 0xFF, A * sizeof(double)));");
+        emit_put(out, indent, "", "CHECK(cudaMemset(d_a%s, 0xFF, A * sizeof(double)));", on);
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
         const char *own = device_bytes(program, device_arrays[i], texts[i]);
         if (own == NULL)

@@ -89,7 +89,8 @@ struct emit_program {
     uint32_t streams; /* of each that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     int64_t sleep_ns; /* of each callback */
-    /* Number stage_count is no stage of a batch: it is what comes once, before the loops. */
+    /* Number stage_count is no stage of a batch: it is what comes once on each device, before
+       the loops. Its batches are the devices. */
     struct emit_stage stages[STAGES_MOST + 1];
     struct emit_loop loops[STAGES_MOST];
     int loop_count;
@@ -298,8 +299,9 @@ void emit_stride_kernel(FILE *out, const struct emit_program *program);
 
 /* --- emit_dgemm.c --- */
 
-/* Return true if an op is the copy of what is resident; and if a launch has that, whole. */
-bool emit_upload_fits(const struct emit_program *program, const struct op *op);
+/* Return true if an op is the copy of what is resident to a device; and if a launch has that,
+ * whole. */
+bool emit_upload_fits(const struct emit_program *program, const struct op *op, uint32_t device);
 bool emit_product_fits(const struct emit_program *program, const struct op *op);
 
 /* Write that copy, and a launch. `kernel`: the stage. */
@@ -316,7 +318,8 @@ void emit_product_functions(FILE *out, const struct emit_program *program);
 /* Write what main() does for it: handles, data and bare copies. */
 void emit_product_handles(FILE *out, const struct emit_program *program);
 void emit_product_data(FILE *out);
-void emit_product_bare(FILE *out, const char *in_stream, const char *out_stream);
+void emit_product_bare(FILE *out, const struct emit_program *program, const char *in_stream,
+                       const char *out_stream);
 
 /* --- emit_pin.c --- */
 

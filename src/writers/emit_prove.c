@@ -336,22 +336,25 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct st
     }
 }
 
-/* Takes the copy of what is resident. */
+/* Takes the copy of what is resident to the step's device. */
 static bool walk_upload(struct walk *walk, struct step step, struct tiles none)
 {
     const struct op *op = take_op(walk, OP_H2D, step, none);
-    return op != NULL && emit_upload_fits(walk->program, op);
+    return op != NULL && emit_upload_fits(walk->program, op, step.batch);
 }
 
-/* Takes what comes once, before the loops: page-locking, or that copy, and its event. */
-static bool walk_prologue(struct walk *walk)
+/* Takes what comes once on a device, before the loops: page-locking, or that copy, and its
+ * event. */
+static bool walk_prologue(struct walk *walk, uint32_t device)
 {
-    const struct step step = {walk->program->stage_count, 0};
+    const struct step step = {walk->program->stage_count, device};
     const struct emit_stage *stage = &walk->program->stages[step.stage];
     const struct tiles none = {UINT32_MAX, 1}; /* an op that is for no tile has the tile -1 */
     bool fits = true;
     for (int i = 0; i < stage->item_count && fits; i++) {
         const struct emit_item *item = &stage->items[i];
+        if (device < item->from || device >= item->to)
+            continue;
         if (item->kind == OP_ALLOC)
             fits = emit_pin_fits(walk->program, &walk->program->plan->ops[walk->at++]);
         else
@@ -401,8 +404,10 @@ enum status emit_prove(const struct emit_program *program, struct error *error)
     walk.at = emit_prove_cpu(program); /* behind the CPU's ops come the loops' */
     if (status == STATUS_OK && walk.at < program->plan->cpu_tiles)
         status = emit_refuse_op(program, walk.at, error);
-    if (status == STATUS_OK && !walk_prologue(&walk))
-        status = emit_refuse_op(program, walk.at, error);
+    for (uint32_t device = 0; device < program->devices && status == STATUS_OK; device++) {
+        if (!walk_prologue(&walk, device))
+            status = emit_refuse_op(program, walk.at, error);
+    }
     for (int i = 0; i < program->loop_count && status == STATUS_OK; i++) {
         if (!walk_loop(&walk, &program->loops[i]))
             status = emit_refuse_op(program, walk.at, error);

@@ -68,8 +68,6 @@ static const char *refused_on_devices(const struct plan *plan)
         return "--share";
     if (plan->packs)
         return "--pack on several devices";
-    if (plan->chain[0]->resident_count != NULL)
-        return "the matrix product on several devices";
     return kernel_chain_scans(plan->chain, plan->chain_length) ? "a scan on several devices"
                                                                : NULL;
 }

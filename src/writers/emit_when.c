@@ -11,6 +11,19 @@ static const char *of_all(const char *name, bool many, char text[EMIT_NAME])
     return text;
 }
 
+/* Writes which devices have an item of what comes before the loops: where not all have it,
+ * those that get a second batch, in another stream. */
+static void condition_before(const struct emit_program *program, const struct emit_item *item,
+                             char text[EMIT_LINE])
+{
+    if (item->to == program->devices)
+        return;
+    if (item->to + program->devices == program->batches)
+        snprintf(text, EMIT_LINE, "device + DEVICES < %s", emit_batches_name(program));
+    else
+        snprintf(text, EMIT_LINE, "device < %" PRIu32, item->to);
+}
+
 /* Does what emit_condition() does for several devices: their batches begin, and end, with one
  * of each. */
 static void condition_on_devices(const struct emit_program *program,
@@ -35,7 +48,8 @@ static void condition_on_devices(const struct emit_program *program,
     const char *and = length > 0 ? " && " : "";
     char *end = text + length;
     const size_t room = (size_t)(EMIT_LINE - length);
-    if (item->to + in_slots == program->batches)
+    const bool once = item->whose == EMIT_ONCE || item->whose == EMIT_LAST;
+    if (item->to + in_slots == program->batches && !once)
         snprintf(end, room, "%s%s + %s < %s", and, index, slots, all);
     else if (item->to == devices)
         snprintf(end, room, "%s%s < DEVICES", and, index);
@@ -61,6 +75,10 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
     const bool single = item->to == item->from + 1 && !from_slots && !to_slots;
     int length = 0;
     text[0] = '\0';
+    if (item->whose == EMIT_ONCE && item->kind == OP_RECORD) {
+        condition_before(program, item, text);
+        return;
+    }
     if (item->from == 0 && item->to == batches)
         return;
     if (emit_deals_devices(program)) {

@@ -17,9 +17,9 @@
  * device than the stream's. A copy between devices names both, is in a stream of one of them,
  * and fails unless each has been let reach the other: CUDA would take a way by the host then.
  *
- * With FAKE_ORDER=first or last, copies, memsets, launches, records and waits are done late: when the
- * host waits for a device. The first (or the last) of all streams then goes on for as long as the
- * waits in it let it, so that a wait that is missing is one too few.
+ * With FAKE_ORDER=first or last, copies, memsets, launches, host functions, records and waits are done
+ * late: when the host waits for a device or a stream. The first (or the last) of all streams then goes on
+ * for as long as the waits in it let it, so that a wait that is missing is one too few.
  *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -197,6 +197,13 @@ static inline void fake_do_all()
         ;
 }
 
+/* Does what a stream has, and of the others only what that waits for. */
+static inline void fake_do_stream(fake_stream *stream)
+{
+    while (!stream->late.empty() && (fake_step(stream) || fake_step_any()))
+        ;
+}
+
 static inline const char *cudaGetErrorString(cudaError_t error)
 {
     return error == cudaSuccess ? "no error" : "invalid value";
@@ -370,6 +377,7 @@ static inline cudaError_t cudaEventSynchronize(cudaEvent_t event)
 }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    fake_do_stream(stream);
     fake_call([] {}, "sync %d", stream->number);
     if (fake_taped("cudaStreamSynchronize"))
         tape_line("[\"sync\",%lld,\"stream\",%d,%d]", tape.call, tape_context(fake_stream_number(stream)),
@@ -568,7 +576,11 @@ static inline cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
 static inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *),
                                              void *argument)
 {
-    fake_call([=] { function(argument); }, "callback %d", stream->number);
+    const auto work = [=] {
+        function(argument);
+        return true;
+    };
+    fake_call(fake_later(stream, work), "callback %d", stream->number);
     if (fake_taped("cudaLaunchHostFunc"))
         tape_function(fake_stream_number(stream));
     return cudaSuccess;
