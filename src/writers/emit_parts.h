@@ -6,6 +6,8 @@
  *   emit_kernels.c  the kernels that can be written, and their references on the CPU
  *   emit_ladder.c   the sums of ints that are steps of a ladder
  *   emit_scan.c     scans, and what they carry from tile to tile
+ *   emit_scan_kernel.c  their kernels
+ *   (emit_scan.h)   declares these two
  *   emit_transpose.c  transposes of a tile's matrix
  *   emit_stride.c   the copy whose reads lie apart
  *   emit_dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
@@ -46,6 +48,7 @@
 #include "writers/emit.h"
 #include "writers/emit_devices.h"
 #include "writers/emit_names.h"
+#include "writers/emit_scan.h"
 #include "writers/emit_stencil.h"
 
 /* Something that a stage does with each of the batches [from, to). */
@@ -250,33 +253,6 @@ void emit_gather(FILE *out, const struct emit_program *program);
  * share; NULL for a kernel that is none of the ladder's. */
 const struct emit_kernel *emit_ladder_find(const struct kernel *kernel);
 const char *emit_ladder_scratch(const struct kernel *kernel);
-
-/* --- emit_scan.c --- */
-
-/* Returns the scan that is the chain, or NULL. */
-const struct kernel *emit_scan(const struct emit_program *program);
-
-/* Returns true if a copy or a callback is on the way of a scan's carry by the host. */
-bool emit_op_carries(const struct op *op);
-
-/* Return true if what a scan's kernel works on beside its elements, and what a copy, a callback
- * or a wait of the host that carries it works on, is where the program has it. */
-bool emit_scan_fits(const struct emit_program *program, const struct op *op);
-bool emit_carry_fits(const struct emit_program *program, const struct op *op);
-
-/* Writes a copy, a callback or a wait of the host that carries a scan; `when`: on which
- * condition. */
-void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                    const struct emit_item *item, const char *when);
-
-/* Write what a scan works on beside its elements, as arguments of a launch; those variables;
- * their memory; the kernel; and the check of the result in main(), which counts in `wrong`. */
-const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_NAME]);
-void emit_scan_variables(FILE *out, const struct emit_program *program);
-void emit_scan_memory(FILE *out, const struct emit_program *program);
-void emit_scan_poison(FILE *out, const struct emit_program *program);
-void emit_scan_kernel(FILE *out, const struct emit_program *program);
-void emit_scan_check(FILE *out, const struct emit_program *program);
 
 /* --- emit_transpose.c --- */
 
