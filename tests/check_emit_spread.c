@@ -1,5 +1,6 @@
 /* check_emit_spread.c - programs of --emit for several devices whose tiles need more than their
- * own elements: the matrix product, of which each device has A and a handle. */
+ * own elements: the matrix product, of which each device has A and a handle, and scans, whose
+ * sums go from device to device by way of the host. */
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
@@ -22,7 +23,7 @@ static bool is_there(void)
 }
 
 /* Each number of ways, both orders and layouts, devices of which one has a tile less, as many
- * slots as tiles, and four devices. */
+ * slots as tiles, one slot, tiles of two sizes, and four devices. */
 START_TEST(calls_are_the_plan)
 {
     static const char *const some[] = {
@@ -31,19 +32,29 @@ START_TEST(calls_are_the_plan)
         TWO "-t 8 -s 3" PRODUCT " --ways=2",
         TWO "-t 3 -s 8" PRODUCT,
         THREE "-t 8" PRODUCT " --ways=1",
-        "--device=sim:h200*4 -t 12 -s 2" PRODUCT " --ways=2 --layout=stage"};
-    if (is_there())
+        "--device=sim:h200*4 -t 12 -s 2" PRODUCT " --ways=2 --layout=stage",
+        TWO "-t 8 -s 3 -k scan --carry=callback",
+        THREE "-t 8 -s 2 -k scan-exclusive --carry=sync --layout=stage --order=breadth",
+        TWO "-t 31 -s 3 -k scan-naive --carry=callback --ways=2 --layout=stage --callbacks",
+        TWO "-t 7 -k scan --carry=sync --ways=1",
+        TWO "-t 2 -s 4 -k scan-efficient --carry=callback --order=breadth",
+        THREE "-t 8 -s 1 -k scan --carry=callback --layout=stage"};
+    if (emit_is_there(some[emit_nth(_i)]))
         emit_check_program(some[emit_nth(_i)]);
 }
 END_TEST
 
 #define BY_TILE  TWO "-t 8 -s 3" PRODUCT
 #define BY_STAGE BY_TILE " --layout=stage"
+#define SCAN     TWO "-t 8 -s 3 -k scan --carry=callback"
+#define SYNC     TWO "-t 8 -s 3 -k scan --carry=sync"
+#define SERIAL   TWO "-t 8 -k scan --carry=callback --ways=1"
 
 /* Mistakes in a program, as edits by sed: A goes to one device, or to each in one's stream; a
  * handle is made on another device, or is another's; a product gets another's A or panel, or is
  * called while another device is the current one; and A's event is recorded in another's
- * stream. */
+ * stream. A scan's kernel has another device's sums or scratch; a sum is copied to or from
+ * another device or tile, or in another's stream; and nothing is added up for the next tile. */
 static const struct {
     const char *options, *edit;
 } edits[] = {
@@ -58,37 +69,56 @@ static const struct {
     {BY_TILE, "s/EventRecord(a_copied_in\\[device\\]/EventRecord(a_copied_in[0]/"},
     {BY_STAGE, "s/blas\\[device\\], CUBLAS/blas[0], CUBLAS/"},
     {BY_STAGE, "s/blas\\[device\\], kernel_stream\\[device\\]/blas[device], kernel_stream[0]/"},
+    {SCAN, "s/ d_sums\\[device\\] + tile/ d_sums[0] + tile/"},
+    {SCAN, "s/ d_scratch\\[device\\] + slot/ d_scratch[0] + slot/"},
+    {SCAN, "s/Async(&d_sums\\[device\\]/Async(\\&d_sums[0]/"},
+    {SCAN, "s/Async(&d_sums\\[device\\]\\[tile\\]/Async(\\&d_sums[device][0]/"},
+    {SCAN, "s/&sums\\[tile\\].before/\\&sums[tile - 1].before/"},
+    {SCAN, "s/.own, &d_sums\\[device\\]/.own, \\&d_sums[0]/"},
+    {SCAN, "/Async(&sums\\[tile\\].own/,/;/s/stream\\[device\\]/stream[0]/"},
+    {SCAN, "s/feed_next, &sums\\[tile\\]/feed_next, \\&sums[0]/"},
+    {SCAN, "/cudaLaunchHostFunc/d"},
+    {SCAN, "/^static void issue_tiles/,/^}/{/cudaSetDevice/d}"},
+    {SCAN, "s/EventRecord(computed\\[device\\]/EventRecord(computed[0]/"},
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
 START_TEST(mistakes_are_seen)
 {
     const int nth = emit_nth(_i);
-    if (is_there())
+    if (emit_is_there(edits[nth].options))
         ck_assert_msg(emit_run_edited(edits[nth].options, edits[nth].edit) != 0,
                       "it is right: %s", edits[nth].edit);
 }
 END_TEST
 
-/* The first run alone makes its calls: what it left is poisoned on each device. */
+#define FOUR      TWO "-t 4 -s 2" PRODUCT
+#define FOUR_SUMS TWO "-t 4 -s 2 -k scan --carry=callback"
+
+/* The first run alone makes its calls: what it left is poisoned on each device, and on the
+ * host. */
 static const struct {
-    const char *call;
+    const char *options, *call;
     int calls;
-} left_out[] = {{"CHECK(cudaMemcpyAsync(d_a\\[", 2},
-                {"CHECK(cudaMemcpyAsync(d_b", 4},
-                {"CUBLAS(cublasDgemm_64(", 4}};
+} left_out[] = {{FOUR, "CHECK(cudaMemcpyAsync(d_a\\[", 2},
+                {FOUR, "CHECK(cudaMemcpyAsync(d_b", 4},
+                {FOUR, "CUBLAS(cublasDgemm_64(", 4},
+                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&d_sums", 3},
+                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&sums", 3},
+                {FOUR_SUMS, "CHECK(cudaLaunchHostFunc(", 3},
+                {FOUR_SUMS, "scan<<<", 4}};
 enum { LEFT_OUT = sizeof left_out / sizeof *left_out };
 
 START_TEST(each_run_does_its_own_work)
 {
     char edit[OPTIONS_TEXT];
     const int nth = emit_nth(_i);
-    if (!is_there())
+    if (!emit_is_there(left_out[nth].options))
         return;
     snprintf(edit, sizeof edit,
              "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < %d) &/",
              left_out[nth].call, left_out[nth].calls);
-    ck_assert_int_eq(emit_run_edited(TWO "-t 4 -s 2" PRODUCT, edit), 1);
+    ck_assert_int_eq(emit_run_edited(left_out[nth].options, edit), 1);
     char *said = test_file_text("said");
     assert_has(said, " wrong");
     free(said);
@@ -106,8 +136,17 @@ static int run_late(const char *order)
     return code;
 }
 
-static const char *const late[] = {BY_TILE, BY_STAGE, BY_TILE " --ways=2",
-                                   BY_STAGE " --ways=2 --order=breadth"};
+static const char *const late[] = {BY_TILE,
+                                   BY_STAGE,
+                                   BY_TILE " --ways=2",
+                                   BY_STAGE " --ways=2 --order=breadth",
+                                   SCAN,
+                                   SYNC,
+                                   SCAN " --layout=stage --order=breadth",
+                                   SCAN " --ways=2",
+                                   SCAN " --ways=2 --layout=stage",
+                                   SERIAL,
+                                   SYNC " --layout=stage"};
 enum { LATE = sizeof late / sizeof *late };
 
 START_TEST(waits_are_enough)
@@ -130,6 +169,14 @@ static const struct {
     {BY_STAGE, "out_stream\\[device\\], computed", "last"},
     {BY_STAGE, "in_stream\\[device\\], copied_out", "first"},
     {BY_TILE " --ways=2", "all_copied_in\\[device\\], 0", "last"},
+    {SCAN, "ahead % DEVICES", "last"},
+    {SERIAL, "ahead % DEVICES", "last"},
+    {SCAN " --layout=stage", "ahead % DEVICES", "last"},
+    {SCAN " --layout=stage", "kernel_stream\\[device\\], copied_in", "last"},
+    {SCAN " --layout=stage", "out_stream\\[device\\], computed", "last"},
+    {SCAN " --layout=stage", "in_stream\\[device\\], computed", "first"},
+    {SCAN " --layout=stage", "kernel_stream\\[device\\], copied_out", "first"},
+    {SCAN " --ways=2 --layout=stage", "all_copied_in\\[device\\], 0", "last"},
 };
 enum { WAITS = sizeof waits / sizeof *waits };
 
@@ -139,7 +186,7 @@ START_TEST(every_wait_is_needed)
     const int nth = emit_nth(_i);
     if (!emit_is_there(waits[nth].options))
         return;
-    snprintf(edit, sizeof edit, "/WaitEvent(.*%s/s/CHECK.*/;/", waits[nth].wait);
+    snprintf(edit, sizeof edit, "/WaitEvent(/{/;$/!{N};/%s/s/CHECK.*/;/}", waits[nth].wait);
     setenv("FAKE_ORDER", waits[nth].order, 1);
     const int code = emit_run_edited(waits[nth].options, edit);
     unsetenv("FAKE_ORDER");
@@ -175,6 +222,26 @@ START_TEST(each_device_has_its_own)
 }
 END_TEST
 
+START_TEST(sums_go_from_device_to_device)
+{
+    static const char options[] =
+        "-d 'sim:h200*2' -k scan -n 1M -t 16 -s 3 --layout=stage --emit=- --carry=";
+    char line[OPTIONS_TEXT];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "%s%s", options, i == 0 ? "callback" : "sync");
+        ck_assert_int_eq(program_run(line), 0);
+        emit_check_lines(program_out);
+        assert_shown(program_out, "} *sums, *d_sums[DEVICES];|if (tile > 0) { // |"
+                                  "const size_t ahead = tile - 1; // on another device|"
+                                  "computed[ahead % DEVICES][ahead / DEVICES % SLOTS], 0));|"
+                                  "&d_sums[device][tile].before, &sums[tile].before,|"
+                                  "d_scratch[device] + slot|feed_next, &sums[tile]|"
+                                  "and for the next tile's kernel|for (auto each : d_sums)");
+        ck_assert_int_eq(strstr(program_out, "cudaStreamSynchronize(kernel") != NULL, i);
+    }
+}
+END_TEST
+
 /* --- plans --- */
 
 static struct settings product_settings(uint32_t devices, uint32_t tiles, uint32_t streams)
@@ -186,6 +253,17 @@ static struct settings product_settings(uint32_t devices, uint32_t tiles, uint32
     settings.rows = 20;
     settings.inner = 12;
     settings.elements = 100 * tiles;
+    return settings;
+}
+
+static struct settings scan_settings(const char *kernel, uint32_t devices)
+{
+    struct settings settings = test_settings(kernel);
+    settings.devices = devices;
+    settings.tiles = 19;
+    settings.streams = 2;
+    settings.elements = 20000 * settings.tiles;
+    settings.carry = CARRY_CALLBACK;
     return settings;
 }
 
@@ -214,18 +292,36 @@ START_TEST(plans_are_programs)
 }
 END_TEST
 
-/* As many devices as a host can have. */
-START_TEST(eight_devices_run)
+START_TEST(scans_are_programs)
 {
-    struct settings settings = product_settings(8, 19, 2);
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "tiles.cu"), STATUS_OK);
-    ck_assert_int_eq(emit_run_on_cpu(""), 0);
-    plan_free(&plan);
+    static const char *const kernels[] = {"scan", "scan-exclusive", "scan-conflict-free"};
+    uint64_t random = 43;
+    for (int i = 0; i < test_cases(300); i++) {
+        struct settings settings = scan_settings(kernels[test_random_below(&random, 3)],
+                                                 2 + test_random_below(&random, 7));
+        settings.tiles = settings.devices + test_random_below(&random, 30);
+        settings.streams = 1 + test_random_below(&random, 5);
+        settings.elements = 100 * settings.tiles + test_random_below(&random, 2) * 7;
+        settings.carry = test_random_below(&random, 2) == 0 ? CARRY_CALLBACK : CARRY_SYNC;
+        check_drawn(&settings, &random);
+    }
 }
 END_TEST
 
-enum { CHANGES = 7 };
+/* As many devices as a host can have. */
+START_TEST(eight_devices_run)
+{
+    struct settings both[] = {product_settings(8, 19, 2), scan_settings("scan", 8)};
+    for (int i = is_there() ? 0 : 1; i < 2; i++) {
+        struct plan plan = test_built(&both[i]);
+        ck_assert_int_eq(emit_plan(&plan, &both[i], "tiles.cu"), STATUS_OK);
+        ck_assert_int_eq(emit_run_on_cpu(""), 0);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
+enum { CHANGES = 7, SCAN_CHANGES = 10 };
 
 /* Makes one change to a plan: A, its event, or what waits for that is another device's. */
 static void change_plan(struct plan *plan, int change)
@@ -261,14 +357,64 @@ static void change_plan(struct plan *plan, int change)
     }
 }
 
+/* Does the same to the plan of a scan, of which each tile but the first has two copies in: what
+ * carries the sum is another tile's or device's. */
+static void change_scan(struct plan *plan, int change)
+{
+    enum { PLACE = sizeof(double) };
+    struct op *in = test_nth_op(plan, OP_H2D, 4), *left = test_nth_op(plan, OP_D2H, 2);
+    struct op_ranges *kernel =
+        (struct op_ranges *)(uintptr_t)test_nth_op(plan, OP_KERNEL, 2)->kernel.ranges;
+    struct op_ranges *fed =
+        (struct op_ranges *)(uintptr_t)test_nth_op(plan, OP_CALLBACK, 2)->callback.ranges;
+    const uint64_t part = plan_device_part(plan, BUFFER_DEVICE_CARRY, 1).offset;
+    const struct {
+        uint64_t *offset, by;
+    } changes[SCAN_CHANGES - 1] = {
+        {&in->copy.device.offset, part},
+        {&in->copy.host.offset, 2 * PLACE},
+        {&left->copy.device.offset, part},
+        {&left->copy.host.offset, PLACE},
+        {&kernel->carry_in.offset, part},
+        {&kernel->carry_out.offset, part},
+        {&kernel->scratch.offset, plan_device_part(plan, BUFFER_DEVICE_SCRATCH, 1).offset},
+        {&fed->out.offset, 2 * PLACE},
+        {&fed->in[1].offset, 2 * PLACE}};
+    if (change < SCAN_CHANGES - 1)
+        *changes[change].offset += changes[change].by;
+    else /* the wait is for the tile before that one */
+        test_nth_op(plan, OP_WAIT, 2)->event.event = test_nth_op(plan, OP_WAIT, 1)->event.event;
+}
+
 START_TEST(other_plans_are_refused)
 {
-    struct settings settings = product_settings(2, 16, 3);
+    const bool product = _i < CHANGES;
+    struct settings settings = product ? product_settings(2, 16, 3) : scan_settings("scan", 2);
     struct plan plan = test_built(&settings);
     ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_plan(&plan, _i);
+    if (product)
+        change_plan(&plan, _i);
+    else
+        change_scan(&plan, _i - CHANGES);
     ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
     plan_free(&plan);
+}
+END_TEST
+
+/* The command line allows no such carry, and a plan that has it is no loop of this kind. */
+START_TEST(a_carry_on_one_device_is_refused)
+{
+    struct error error = {0};
+    struct settings settings = scan_settings("scan", 2);
+    struct plan plan = test_built(&settings);
+    settings.carry = CARRY_DEVICE;
+    ck_assert_int_eq(check_program(&plan, &settings, &error), STATUS_USAGE);
+    assert_has(error.text, "--carry=device");
+    plan_free(&plan);
+    ck_assert_int_eq(program_run("-d 'sim:h200*2' -k scan --carry=callback --issue=batch "
+                                 "--batch=4 -n 1M -t 64 --emit=-"),
+                     2);
+    assert_has(program_err, "a scan in batches with a carry by way of the host");
 }
 END_TEST
 
@@ -279,16 +425,19 @@ Suite *emit_spread_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(6));
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(12));
     tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
     tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(LEFT_OUT));
     tcase_add_loop_test(all, waits_are_enough, 0, emit_some(LATE));
     tcase_add_loop_test(all, every_wait_is_needed, 0, emit_some(WAITS));
     tcase_add_test(all, each_device_has_its_own);
+    tcase_add_test(all, sums_go_from_device_to_device);
     tcase_add_test(all, plans_are_programs);
-    if (is_there() && emit_some(1) > 0)
+    tcase_add_test(all, scans_are_programs);
+    tcase_add_test(all, a_carry_on_one_device_is_refused);
+    if (emit_some(1) > 0)
         tcase_add_test(all, eight_devices_run);
-    tcase_add_loop_test(all, other_plans_are_refused, 0, CHANGES);
+    tcase_add_loop_test(all, other_plans_are_refused, 0, CHANGES + SCAN_CHANGES);
     suite_add_tcase(suite, all);
     return suite;
 }

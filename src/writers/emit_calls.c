@@ -179,7 +179,7 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
             else if (whose == EMIT_AHEAD)
                 snprintf(text + length, EMIT_LINE - length, "%s next %s%s", before,
                          emit_index_name(program),
-                         program->settings->carry == CARRY_DEVICE
+                         program->settings->carry == CARRY_DEVICE || length > 0
                              ? "'s kernel"
                              : ": the host has then added what it needs");
             else
@@ -241,15 +241,22 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
         char text[EMIT_LINE];
         snprintf(why, sizeof why, "%s", why_wait(program, item, stage, text));
     }
+    const bool names_ahead =
+        item->kind == OP_WAIT && item->whose == EMIT_AHEAD && emit_deals_devices(program);
     if (when[0] != '\0') {
-        emit_put(out, indent, why, "if (%s)", when);
+        emit_put(out, indent, why, "if (%s)%s", when, names_ahead ? " {" : "");
         why[0] = '\0';
         indent += 4;
     }
+    if (names_ahead)
+        emit_put(out, indent, "on another device", "const size_t ahead = %s - 1;",
+                 emit_index_name(program));
     if (item->kind == OP_RECORD)
         emit_put(out, indent, why, "CHECK(cudaEventRecord(%s, %s));", event, in);
     else
         emit_put(out, indent, why, "CHECK(cudaStreamWaitEvent(%s, %s, 0));", in, event);
+    if (names_ahead)
+        emit_put(out, indent - 4, NULL, "}");
 }
 
 /* --- whatever a stage does --- */

@@ -51,12 +51,20 @@ static uint32_t work_stage(const struct emit_program *program, const struct op *
 /* --- reading the stages off the ops --- */
 
 /* Returns how early an item comes in its stage: what the host does before it comes first. Waits
- * come before what waits, and with them what is copied in for a scan. */
+ * come before what waits, that for the batch ahead before others, and with them what is copied
+ * in for a scan. */
 static int turn(const struct emit_item *item)
 {
-    if (item->kind == OP_SYNC_EVENT || item->kind == OP_PACK)
-        return item->kind == OP_SYNC_EVENT ? -2 : -1;
-    return item->kind == OP_WAIT ? 0 : item->kind == OP_H2D && item->carries ? 1 : 2;
+    switch (item->kind) {
+    case OP_SYNC_EVENT:
+        return 0;
+    case OP_PACK:
+        return 1;
+    case OP_WAIT:
+        return item->whose == EMIT_AHEAD ? 2 : 3;
+    default:
+        return item->kind == OP_H2D && item->carries ? 4 : 5;
+    }
 }
 
 /* Adds that batch step.batch has such an item in its stage. */

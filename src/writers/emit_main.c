@@ -191,6 +191,8 @@ void emit_main(FILE *out, const struct emit_program *program)
     emit_places_drawn(out, program);
     put_host_arrays(out, program);
     emit_rows_host(out, program);
+    if (emit_scan(program) != NULL)
+        emit_scan_host_memory(out, program);
     emit_make_devices(out, program);
     put_data(out, program);
     if (program->plan->issue == ISSUE_GRAPH)

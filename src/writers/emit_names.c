@@ -200,14 +200,20 @@ const char *emit_other_stream(const struct emit_program *program, char text[EMIT
     return text;
 }
 
-/* Returns the slot of the batch ahead of the loop's. */
-static const char *slot_ahead(const struct emit_program *program, char text[EMIT_NAME])
+/* Returns what chooses the batch ahead of the loop's among the slots: where there are several
+ * devices it is the variable `ahead`, on another one. */
+static const char *choose_ahead(const struct emit_program *program, char text[EMIT_NAME])
 {
-    if (emit_shares_slots(program))
-        snprintf(text, EMIT_NAME, "(%s - 1) %% %s", emit_index_name(program),
-                 emit_slots_name(program));
+    const char *index = emit_index_name(program);
+    const bool shares = emit_shares_slots(program), deals = emit_deals_devices(program);
+    const char *modulus = shares ? " % " : "", *slots = shares ? emit_slots_name(program) : "";
+    if (deals && program->slots == 1)
+        snprintf(text, EMIT_NAME, "[ahead %% DEVICES][0]");
+    else if (deals)
+        snprintf(text, EMIT_NAME, "[ahead %% DEVICES][ahead / DEVICES%s%s]", modulus, slots);
     else
-        snprintf(text, EMIT_NAME, "%s - 1", emit_index_name(program));
+        snprintf(text, EMIT_NAME, shares ? "[(%s - 1)%s%s]" : "[%s - 1%s%s]", index, modulus,
+                 slots);
     return text;
 }
 
@@ -231,7 +237,7 @@ const char *emit_event_name(const struct emit_program *program, uint32_t stage,
         snprintf(text, EMIT_TEXT, "%s_done%s[%s]",
                  emit_function_name(program->plan->chain[at->what.link], kernel), on, slot);
     else if (whose == EMIT_AHEAD)
-        snprintf(text, EMIT_TEXT, "%s[%s]", name, slot_ahead(program, ahead));
+        snprintf(text, EMIT_TEXT, "%s%s", name, choose_ahead(program, ahead));
     else
         snprintf(text, EMIT_TEXT, "%s%s[%s]", name, on, slot);
     return text;

@@ -62,14 +62,17 @@ static bool joins_on_host(const struct emit_program *program)
 }
 
 /* Returns what can't be written for several devices; NULL: it can be. */
-static const char *refused_on_devices(const struct plan *plan)
+static const char *refused_on_devices(const struct emit_program *program)
 {
+    const struct plan *plan = program->plan;
+    const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
     if (plan->sharing != SHARING_NONE)
         return "--share";
     if (plan->packs)
         return "--pack on several devices";
-    return kernel_chain_scans(plan->chain, plan->chain_length) ? "a scan on several devices"
-                                                               : NULL;
+    if (scans && emit_deals_devices(program) && program->settings->carry == CARRY_DEVICE)
+        return "a scan on several devices whose carry stays on one (--carry=device)";
+    return NULL;
 }
 
 enum status emit_check_plan(const struct emit_program *program, struct error *error)
@@ -82,8 +85,8 @@ enum status emit_check_plan(const struct emit_program *program, struct error *er
                          "run of a process shows it, and a program shows the best of several. "
                          "Allowed is any other mistake",
                          mistake_name(settings->mistake));
-    if (plan_devices(plan) > 1 && refused_on_devices(plan) != NULL)
-        return refuse(error, refused_on_devices(plan));
+    if (plan_devices(plan) > 1 && refused_on_devices(program) != NULL)
+        return refuse(error, refused_on_devices(program));
     if (settings->input != NULL || settings->output != NULL)
         return refuse(error, "an array in a file (--input, --output)");
     if (plan->batch > 1 && !program->even)

@@ -30,9 +30,11 @@ void emit_put_carry(FILE *out, int indent, const struct emit_program *program, u
                     const struct emit_item *item, const char *when);
 
 /* Write what a scan works on beside its elements, as arguments of a launch; those variables;
- * their memory; and the check of the result in main(), which counts in `wrong`. */
-const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_NAME]);
+ * their memory, on the host and on a device; its poison; and the check of the result in main(),
+ * which counts in `wrong`. */
+const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_TEXT]);
 void emit_scan_variables(FILE *out, const struct emit_program *program);
+void emit_scan_host_memory(FILE *out, const struct emit_program *program);
 void emit_scan_memory(FILE *out, const struct emit_program *program);
 void emit_scan_poison(FILE *out, const struct emit_program *program);
 void emit_scan_check(FILE *out, const struct emit_program *program);

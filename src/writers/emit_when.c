@@ -33,6 +33,11 @@ static void condition_on_devices(const struct emit_program *program,
     const uint32_t devices = program->devices, in_slots = devices * program->slots;
     char slots[EMIT_NAME], streams[EMIT_NAME];
     int length = 0;
+    const bool once = item->whose == EMIT_ONCE || item->whose == EMIT_LAST;
+    if (item->from == 0 && item->to + 1 == program->batches && !once) {
+        snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
+        return;
+    }
     of_all(emit_slots_name(program), program->slots > 1, slots);
     of_all("STREAMS", true, streams);
     if (item->whose == EMIT_LAST && item->kind == OP_RECORD)
@@ -48,7 +53,6 @@ static void condition_on_devices(const struct emit_program *program,
     const char *and = length > 0 ? " && " : "";
     char *end = text + length;
     const size_t room = (size_t)(EMIT_LINE - length);
-    const bool once = item->whose == EMIT_ONCE || item->whose == EMIT_LAST;
     if (item->to + in_slots == program->batches && !once)
         snprintf(end, room, "%s%s + %s < %s", and, index, slots, all);
     else if (item->to == devices)
@@ -81,13 +85,13 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
     }
     if (item->from == 0 && item->to == batches)
         return;
-    if (emit_deals_devices(program)) {
-        condition_on_devices(program, item, text);
-        return;
-    }
     if (item->from == 1 && item->to == batches &&
         (item->carries || item->whose == EMIT_AHEAD)) {
         snprintf(text, EMIT_LINE, "%s > 0", index);
+        return;
+    }
+    if (emit_deals_devices(program)) {
+        condition_on_devices(program, item, text);
         return;
     }
     const uint32_t dealt = program->streams < batches ? program->streams : batches;
