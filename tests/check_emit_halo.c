@@ -111,21 +111,12 @@ END_TEST
 
 /* --- waits --- */
 
-/* Runs tiles.cu with ops that are done late: first those of one end of the streams. */
-static int run_late(const char *order)
-{
-    setenv("FAKE_ORDER", order, 1);
-    const int code = emit_run_on_cpu("");
-    unsetenv("FAKE_ORDER");
-    return code;
-}
-
 START_TEST(waits_are_enough)
 {
     static const char *const some[] = {HIDDEN, BY_HOST, BARE, BARE " --exchange=host"};
     emit_write(some[_i]);
-    ck_assert_int_eq(run_late("first"), 0);
-    ck_assert_int_eq(run_late("last"), 0);
+    ck_assert_int_eq(emit_run_late(some[_i], "first"), 0);
+    ck_assert_int_eq(emit_run_late(some[_i], "last"), 0);
 }
 END_TEST
 

@@ -265,6 +265,14 @@ int emit_run_on_cpu(const char *options)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+int emit_run_late(const char *options, const char *order)
+{
+    setenv("FAKE_ORDER", order, 1);
+    const int code = emit_run_on_cpu(options);
+    unsetenv("FAKE_ORDER");
+    return code;
+}
+
 int emit_run_edited(const char *options, const char *edit)
 {
     char line[2 * OPTIONS_TEXT];

@@ -48,6 +48,10 @@ void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count);
  * is tiles.jsonl. */
 int emit_run_on_cpu(const char *options);
 
+/* Runs tiles.cu so with ops that are done late: first those of one end of the streams, which
+ * `order` names: "first" or "last". */
+int emit_run_late(const char *options, const char *order);
+
 /* Emits the plan of `options`, edits the program by sed, which is to change it, and runs it.
  * Returns its exit code. */
 int emit_run_edited(const char *options, const char *edit);

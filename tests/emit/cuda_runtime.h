@@ -18,8 +18,9 @@
  * and fails unless each has been let reach the other: CUDA would take a way by the host then.
  *
  * With FAKE_ORDER=first or last, copies, memsets, launches, host functions, records and waits are done
- * late: when the host waits for a device or a stream. The first (or the last) of all streams then goes on
- * for as long as the waits in it let it, so that a wait that is missing is one too few.
+ * late: when the host waits for a device or, as far as it needs them, for a stream or an event. The
+ * first (or the last) of all streams then goes on for as long as the waits in it let it, so that a
+ * wait that is missing is one too few.
  *
  * cublas_v2.h stands for cuBLAS. tiles.jsonl is the program's recording, by tape.h. */
 #ifndef PIPELINE_TESTS_EMIT_CUDA_RUNTIME_H
@@ -370,6 +371,8 @@ static inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
 }
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    while (fake_order() != NULL && event->done < event->records && fake_step_any())
+        ;
     fake_call([] {}, "event-sync %d", event->line);
     if (fake_taped("cudaEventSynchronize"))
         tape_line("[\"sync\",%lld,\"event\",1,%lld]", tape.call, tape_address(event));
