@@ -152,7 +152,7 @@ enum { PARTS = 2 }; /* of the settings: each suite below compiles its part */
 START_TEST(all_calls_are_their_plans)
 {
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 477);
+    ck_assert_int_ge(count, 489);
     emit_libraries();
     for (int i = _i; i < count; i += PARTS) {
         if (emit_is_there(emit_settings[i]))
@@ -402,6 +402,8 @@ START_TEST(nvcc_takes_programs)
                                        "-t 100 -s 4 --scatter --pack --batch=8 -k scale,sum",
                                        "-t 32 -s 3 --pack --batch=4 --copy=2d --tile-width=20",
                                        "-t 16 -s 4 -k dgemm --rows=20 --inner=12",
+                                       "--device=sim:h200*2 -t 31 -s 1 --pack "
+                                       "--batch=1 -k wave",
                                        "--device=sim:h200*3 --spread=chain -t 31 -s 3 "
                                        "-k scale,scale,sum --exchange=host",
                                        "--device=sim:h200*2 --spread=chain -t 32 -s 3 "
@@ -448,7 +450,7 @@ Suite *emit_suite(void)
     tcase_add_test(all, what_is_chosen_can_be_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 12);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 13);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }

@@ -25,7 +25,12 @@ START_TEST(calls_are_the_plan)
         "--device=sim:h200*3 -t 1000 -s 2 --issue=batch --batch=64 -k wave,sum --layout=stage",
         "--device=sim:h200*2 -t 16 -s 3 --copy=rows --tile-width=50 --layout=stage",
         "--device=sim:h200*2 -t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
-        "--device=sim:h200*4 -t 10 -s 8 --order=breadth"};
+        "--device=sim:h200*4 -t 10 -s 8 --order=breadth",
+        "--device=sim:h200*2 -t 31 -s 4 --pack --batch=1 -k wave",
+        "--device=sim:h200*3 -t 100 -s 3 --pack --batch=8 --scatter --layout=stage -k "
+        "scale,sum",
+        "--device=sim:h200*2 -t 30 -s 2 --pack --batch=1 --order=breadth --layout=stage",
+        "--device=sim:h200*3 -t 32 -s 1 --pack --batch=4 --copy=2d --tile-width=20"};
     emit_check_program(some[emit_nth(_i)]);
 }
 END_TEST
@@ -48,6 +53,76 @@ START_TEST(mistakes_are_seen)
 {
     ck_assert_msg(emit_run_edited(EDITED, edits[emit_nth(_i)]) != 0, "it is right: %s",
                   edits[emit_nth(_i)]);
+}
+END_TEST
+
+/* --- tiles that the CPU packs --- */
+
+#define PACKED   "--device=sim:h200*2 -t 16 -s 2 --pack --batch=1"
+#define BY_STAGE PACKED " --layout=stage"
+
+/* In both layouts and orders, and where each device has a slot for all of its tiles. */
+START_TEST(waits_are_enough)
+{
+    static const char *const some[] = {
+        PACKED, BY_STAGE " --order=breadth",
+        "--device=sim:h200*3 -t 16 -s 1 --pack --batch=2 --scatter -k sum",
+        "--device=sim:h200*2 -t 16 -s 8 --pack --batch=1 --order=breadth -k scale,sum"};
+    const char *const options = some[emit_nth(_i)];
+    emit_write(options);
+    ck_assert_int_eq(emit_run_late(options, "first"), 0);
+    ck_assert_int_eq(emit_run_late(options, "last"), 0);
+}
+END_TEST
+
+/* Programs whose ops are done late, and in which a wait is left out or is for what is on
+ * another device, a tile is packed or unpacked there, or is not taken back: as edits by sed,
+ * and which streams then go on too early. */
+static const struct {
+    const char *options, *edit, *order;
+} packing[] = {
+    {PACKED, "s/CHECK(cudaEventSynchronize.*/;/", "first"},
+    {PACKED " -k sum", "s/CHECK(cudaEventSynchronize.*/;/", "last"},
+    {PACKED, "s/Synchronize(copied_out\\[device\\]/Synchronize(copied_out[0]/", "first"},
+    {PACKED, "s/take_back(tile - DEVICES . STREAMS)/take_back(tile - DEVICES)/", "first"},
+    {PACKED, "s/tile = TILES - DEVICES . STREAMS/tile = TILES - STREAMS/", "first"},
+    {PACKED, "s/^        if (tile >= DEVICES . STREAMS) take_back.*//", "last"},
+    {PACKED, "s/copy_on_host(packed_in\\[device\\]/copy_on_host(packed_in[0]/", "first"},
+    {PACKED, "s/\\(copy_on_host(out.*packed_out\\[\\)device/\\10/", "last"},
+    {PACKED, "s/, packed_in\\[device\\]/, packed_in[0]/", "last"},
+    {PACKED, "s/MemcpyAsync(packed_out\\[device\\]/MemcpyAsync(packed_out[0]/", "first"},
+    {BY_STAGE, "s/CHECK(cudaEventSynchronize.*/;/", "last"},
+    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(kernel_stream.device., copied_in.*/;/", "last"},
+    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(out_stream.device., computed.*/;/", "last"},
+};
+enum { PACKING = sizeof packing / sizeof *packing };
+
+START_TEST(every_wait_is_needed)
+{
+    const char *const edit = packing[emit_nth(_i)].edit;
+    setenv("FAKE_ORDER", packing[emit_nth(_i)].order, 1);
+    ck_assert_msg(emit_run_edited(packing[emit_nth(_i)].options, edit) == 1, "it is right: %s",
+                  edit);
+    unsetenv("FAKE_ORDER");
+    char *said = test_file_text("said");
+    ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", edit, said);
+    free(said);
+}
+END_TEST
+
+/* What is packed or unpacked in the first run alone is missed in the others, though each device
+ * has slots that would still hold it. */
+START_TEST(each_run_packs_its_tiles)
+{
+    static const char *const calls[] = {" copy_on_host(packed_in", " copy_on_host(out"};
+    char edit[OPTIONS_TEXT];
+    snprintf(edit, sizeof edit,
+             "s/^#define CHECK/static int calls;\\n&/; s/%s/ if (calls++ < 8)&/", calls[_i]);
+    ck_assert_int_eq(emit_run_edited("--device=sim:h200*2 -t 8 -s 4 --pack --batch=1", edit),
+                     1);
+    char *said = test_file_text("said");
+    assert_has(said, " wrong");
+    free(said);
 }
 END_TEST
 
@@ -77,6 +152,14 @@ START_TEST(each_device_has_its_own)
     assert_shown(program_out, "SHARE = (TILES + DEVICES - 1) / DEVICES|"
                               "if (tile + DEVICES >= TILES) // |all_copied_in[device], |"
                               "tile >= DEVICES && tile < DEVICES * STREAMS");
+    ck_assert_int_eq(program_run(SEVERAL "--pack -t 64 --emit=-"), 0);
+    emit_check_lines(program_out);
+    assert_shown(program_out,
+                 "(*packed_in[DEVICES])[TILE]|cudaEventSynchronize(copied_out[device][slot])|"
+                 "if (tile >= DEVICES * STREAMS) take_back(tile - DEVICES * STREAMS);|"
+                 "copy_on_host(packed_in[device][slot], in[tile], TILE);|"
+                 "tile = TILES - DEVICES * STREAMS; |&packed_in[device], STREAMS * BYTES|"
+                 "memset(packed_in[device], 0xFF, ");
 }
 END_TEST
 
@@ -105,6 +188,9 @@ START_TEST(plans_are_programs)
         settings.ways = 1 + (int)test_random_below(&random, 3);
         settings.order = test_random_below(&random, 2) == 0 ? ORDER_DEPTH : ORDER_BREADTH;
         settings.layout = test_random_below(&random, 2) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
+        settings.pack = settings.ways == 3 && test_random_below(&random, 2) == 0;
+        if (settings.pack && settings.elements % settings.tiles == 0)
+            settings.batch = 1 + test_random_below(&random, 4);
         struct plan plan = test_built(&settings);
         ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
         plan_free(&plan);
@@ -162,6 +248,46 @@ static void change_plan(struct plan *plan, int change)
     }
 }
 
+enum { PACK_CHANGES = 5 };
+
+/* Does the same where the CPU packs: a tile goes by another device's slot, or the host waits
+ * for another device's copy, or for one that is not there yet. */
+static void change_packing(struct plan *plan, int change)
+{
+    const uint32_t each = plan->slots / 2;
+    struct op *into = test_nth_op(plan, OP_PACK, 2), *other = test_nth_op(plan, OP_PACK, 3),
+              *sync = test_nth_op(plan, OP_SYNC_EVENT, 2);
+    switch (change) {
+    case 0:
+        into->pack.to = other->pack.to;
+        break;
+    case 1:
+        into->pack.to.offset += each * (plan->buffer_bytes[BUFFER_HOST_PACK_IN0] / plan->slots);
+        break;
+    case 2:
+        into->pack.from = other->pack.from;
+        break;
+    case 3:
+        sync->event.event = test_nth_op(plan, OP_SYNC_EVENT, 1)->event.event;
+        break;
+    default:
+        sync->event.event = test_nth_op(plan, OP_SYNC_EVENT, 4)->event.event;
+        break;
+    }
+}
+
+START_TEST(other_packing_is_refused)
+{
+    struct settings settings = settings_of(2, 16, 3);
+    settings.pack = true;
+    struct plan plan = test_built(&settings);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
+    change_packing(&plan, _i);
+    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
+    plan_free(&plan);
+}
+END_TEST
+
 START_TEST(other_devices_are_refused)
 {
     struct settings settings = settings_of(2, 16, 3);
@@ -181,12 +307,16 @@ Suite *emit_devices_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(9));
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(13));
     tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
+    tcase_add_loop_test(all, waits_are_enough, 0, emit_some(4));
+    tcase_add_loop_test(all, every_wait_is_needed, 0, emit_some(PACKING));
+    tcase_add_loop_test(all, each_run_packs_its_tiles, 0, 2);
     tcase_add_test(all, each_device_has_its_own);
     tcase_add_test(all, plans_are_programs);
     tcase_add_test(all, numbers_are_kept);
     tcase_add_loop_test(all, other_devices_are_refused, 0, CHANGES);
+    tcase_add_loop_test(all, other_packing_is_refused, 0, PACK_CHANGES);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -65,7 +65,7 @@ quick_steps() {
 }
 
 # Suites that compile programs of --emit: every fourth in the quick tier. `many-cases` has emit_calls and emit_needs.
-compiling="emit_own emit_stencil emit_devices emit_halo emit_chain"
+compiling="emit_own emit_stencil emit_devices emit_halo emit_chain emit_spread"
 
 # Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
 # rest draw, compute or run the program, which the sanitizers look at in less time.

@@ -351,10 +351,10 @@ const struct option_row option_rows[OPTION_COUNT] = {
          PROGRAM_FIELD(emit, 1u << COMMAND_RUN | 1u << COMMAND_LESSON), .absent = "none",
          .help = "write the plan as a CUDA program that checks and times itself, "
                  "and run nothing; - is standard output",
-         .with = "A file takes the program of one run. For several devices --pack can't be "
-                 "written, and of mistakes lazy-loading can't. Some kernels are written "
-                 "alone, or without tiles of the CPU's. One of your own is opened by its "
-                 "path, from the folder that the program is run in."},
+         .with = "A file takes the program of one run. Of mistakes lazy-loading can't be "
+                 "written. Some kernels are written alone, or without tiles of the CPU's. One "
+                 "of your own is opened by its path, from the folder that the program is run "
+                 "in."},
     [OPTION_GANTT] = {"gantt", 0, "engines|streams|none", TYPE_CHOICE,
                       PROGRAM_FIELD(gantt, RUNS | VIEW), .fallback = "engines",
                       .choices = gantt_names,

@@ -72,8 +72,6 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
         emit_put(out, indent, NULL, "const size_t %s;",
                  begin ? "begin = tile * N / TILES"
                        : "count = (tile + 1) * N / TILES - tile * N / TILES");
-    if (emit_deals_devices(program))
-        emit_enter_device(out, indent, program, "kernels go to the current device");
 }
 
 /* Writes what a stage does with a batch. The items that are written are those of `at` itself:
@@ -107,6 +105,8 @@ static bool put_stages(FILE *out, int indent, const struct emit_program *program
     const bool whole = !ferror(memory);
     if (fclose(memory) == 0 && whole) {
         put_variables(out, indent, program, code);
+        if (emit_deals_devices(program))
+            emit_enter_device(out, indent, program, "kernels go to the current device");
         fputs(code, out);
     }
     free(code);

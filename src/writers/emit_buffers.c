@@ -61,6 +61,11 @@ int emit_inputs(const struct emit_program *program)
 
 /* --- their bytes --- */
 
+uint32_t emit_all_slots(const struct emit_program *program)
+{
+    return program->devices * program->slots;
+}
+
 uint32_t emit_slot(const struct emit_program *program, uint32_t batch, uint32_t part)
 {
     return (batch % program->devices + part) * program->slots +

@@ -298,10 +298,10 @@ static void put_alloc(FILE *out, int indent, const struct emit_program *program)
 static void put_take_back(FILE *out, int indent, const struct emit_program *program,
                           const char *when)
 {
-    const char *index = emit_index_name(program);
+    char slots[EMIT_NAME];
     emit_put(out, indent, "what is in this slot has to leave it first",
-             "if (%s) take_back(%s - %s);", when, index,
-             program->slots == 1 ? "1" : emit_slot_count(program));
+             "if (%s) take_back(%s - %s);", when, emit_index_name(program),
+             emit_all_slots_name(program, slots));
 }
 
 void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,

@@ -106,7 +106,7 @@ static bool find_whose(const struct emit_program *program, struct step waits,
         *whose = EMIT_AHEAD;
     else if (recorded.batch == batch)
         *whose = EMIT_OWN;
-    else if (recorded.batch + program->devices * program->slots == batch)
+    else if (recorded.batch + emit_all_slots(program) == batch)
         *whose = EMIT_BEFORE;
     else
         return false;
@@ -149,8 +149,8 @@ static bool read_pack(struct emit_program *program, const struct op *op)
                add_item(program, (struct step){0, batch}, item);
     item.event_stage = program->stage_count - 1;
     item.whose = EMIT_BEFORE;
-    return batch + program->slots >= program->batches ||
-           add_item(program, (struct step){0, batch + program->slots}, item);
+    const uint32_t next = batch + emit_all_slots(program); /* which gets the slot */
+    return next >= program->batches || add_item(program, (struct step){0, next}, item);
 }
 
 /* Reads what other code does, as the last of the stage and the batch that it comes behind. */

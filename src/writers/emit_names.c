@@ -130,6 +130,15 @@ const char *emit_slot_count(const struct emit_program *program)
     return emit_deals_devices(program) ? "SHARE" : emit_batches_name(program);
 }
 
+const char *emit_all_slots_name(const struct emit_program *program, char text[EMIT_NAME])
+{
+    const char *slots = emit_slots_name(program);
+    if (!emit_deals_devices(program))
+        return program->slots == 1 ? "1" : slots;
+    snprintf(text, EMIT_NAME, program->slots == 1 ? "DEVICES" : "DEVICES * %s", slots);
+    return text;
+}
+
 const char *emit_batches_name(const struct emit_program *program)
 {
     return emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
@@ -377,12 +386,11 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     const bool values = emit_reduction(program) != NULL &&
                         (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
     const bool in_slots = emit_has_slots(buffer);
-    const bool on_device = buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_EXCHANGE;
     const bool slotted =
         in_slots && (program->slots < program->batches || emit_deals_devices(program));
     char place[EMIT_TEXT / 2], name[EMIT_TEXT / 3];
     snprintf(name, sizeof name, "%s%s", emit_buffer_name(program, buffer),
-             on_device ? emit_of_device(program) : "");
+             in_slots ? emit_of_device(program) : "");
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
              emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");

@@ -55,6 +55,10 @@ const char *emit_slots_name(const struct emit_program *program);
 const char *emit_wave_name(const struct emit_program *program);
 const char *emit_batches_name(const struct emit_program *program);
 
+/* Returns the slots of all devices that batches are dealt over, as the program has them; no
+ * name where batches don't take slots in turn. */
+const char *emit_all_slots_name(const struct emit_program *program, char text[EMIT_NAME]);
+
 /* Return true if there are several devices; and if batches, or a stencil's tiles, are divided
  * among them: parts of the chain get all of them. */
 bool emit_has_devices(const struct emit_program *program);

@@ -119,7 +119,7 @@ void emit_object_poison(FILE *out, int indent, const struct emit_program *progra
     const char *bytes = NULL, *on = emit_of_device(program);
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
-    emit_pack_poison(out, program, packed_bytes(program, packed));
+    emit_pack_poison(out, indent, program, packed_bytes(program, packed));
     emit_handing_poison(out, indent, program, packed_bytes(program, packed));
     if (emit_is_product(program))
         emit_put(out, indent, "", "CHECK(cudaMemset(d_a%s, 0xFF, A * sizeof(double)));", on);

@@ -2,10 +2,11 @@
  * in a program, between the calls of its loop.
  *
  * A slot of the host's stands for each of the device's. Before a batch is packed into a slot
- * the host takes back the one that had it: it waits for the copy out, and unpacks what came. */
+ * the host takes back the one that had it: it waits for the copy out, and unpacks what came.
+ * Of several devices each has such slots, and one thread packs for all. */
 #include "writers/emit_parts.h"
 
-enum { PIECE = 65536 /* bytes that a core copies at a time, about */ };
+enum { AT_A_TIME = 65536 /* bytes that a core copies at a time, about */ };
 
 bool emit_packs(const struct emit_program *program)
 {
@@ -27,8 +28,8 @@ static bool goes_in_pieces(const struct emit_program *program)
 
 static void put_piece_size(FILE *out, const struct emit_program *program)
 {
-    emit_put(out, 4, "what a core takes at a time", "const size_t PIECE = %zu;",
-             PIECE / dtype_bytes(program->plan->chain[0]->in));
+    emit_put(out, 4, "what a core takes at a time", "const size_t CHUNK = %zu;",
+             AT_A_TIME / dtype_bytes(program->plan->chain[0]->in));
 }
 
 /* Writes a function that copies a batch's tiles, or their rows, one way. */
@@ -56,11 +57,11 @@ static void put_pieces(FILE *out, const struct emit_program *program, bool inwar
     emit_put(out, 4, NULL, "for (size_t i = 0; i < tiles; i++)");
     emit_put(out, 8, NULL,
              columns ? "for (size_t row = 0; row < ROWS; row++)"
-                     : "for (size_t at = 0; at < TILE; at += PIECE)");
+                     : "for (size_t at = 0; at < TILE; at += CHUNK)");
     emit_put(out, 12, NULL, "memcpy(%s, %s,%s", inwards ? packed : host,
              inwards ? host : packed, columns ? " ROW);" : "");
     if (!columns)
-        emit_put(out, 19, NULL, "std::min(PIECE, TILE - at) * sizeof(%s));", type);
+        emit_put(out, 19, NULL, "std::min(CHUNK, TILE - at) * sizeof(%s));", type);
     fprintf(out, "}\n\n");
 }
 
@@ -72,9 +73,9 @@ static void put_piece(FILE *out, const struct emit_program *program)
              type, type);
     put_piece_size(out, program);
     fprintf(out, "#pragma omp parallel for\n"
-                 "    for (size_t at = 0; at < count; at += PIECE)\n");
+                 "    for (size_t at = 0; at < count; at += CHUNK)\n");
     emit_put(out, 8, NULL,
-             "memcpy(to + at, from + at, std::min(PIECE, count - at) * sizeof(%s));", type);
+             "memcpy(to + at, from + at, std::min(CHUNK, count - at) * sizeof(%s));", type);
     fprintf(out, "}\n\n");
 }
 
@@ -112,6 +113,7 @@ static bool has_array(const struct emit_program *program, enum buffer buffer)
 
 void emit_pack_variables(FILE *out, const struct emit_program *program)
 {
+    const char *each = emit_each_device(program);
     char text[EMIT_LINE];
     if (!emit_packs(program))
         return;
@@ -120,13 +122,14 @@ void emit_pack_variables(FILE *out, const struct emit_program *program)
     for (int i = 0; i < ARRAYS; i++) {
         if (has_array(program, arrays[i].buffer))
             length += snprintf(text + length, sizeof text - (size_t)length,
-                               program->even ? "%s(*%s)[TILE]" : "%s*%s", i > 0 ? ", " : " ",
-                               arrays[i].name);
+                               program->even ? "%s(*%s%s)[TILE]" : "%s*%s%s",
+                               i > 0 ? ", " : " ", arrays[i].name, each);
     }
-    emit_put(out, 0,
-             emit_unpacks(program) ? "slots that the CPU packs tiles into, and unpacks from"
-                                   : "slots that the CPU packs tiles into",
-             "%s;", text);
+    char why[EMIT_LINE];
+    snprintf(why, sizeof why, "%slots that the CPU packs tiles into%s",
+             emit_has_devices(program) ? "each device's s" : "s",
+             emit_unpacks(program) ? ", and unpacks from" : "");
+    emit_put(out, 0, why, "%s;", text);
 }
 
 void emit_pack_memory(FILE *out, const struct emit_program *program, const char *bytes)
@@ -134,16 +137,18 @@ void emit_pack_memory(FILE *out, const struct emit_program *program, const char 
     for (int i = 0; i < ARRAYS && emit_packs(program); i++) {
         if (has_array(program, arrays[i].buffer))
             emit_put(out, 4, i == 0 ? "page-locked, whatever the arrays are" : NULL,
-                     "CHECK(cudaMallocHost(&%s, %s));", arrays[i].name, bytes);
+                     "CHECK(cudaMallocHost(&%s%s, %s));", arrays[i].name,
+                     emit_of_device(program), bytes);
     }
 }
 
-void emit_pack_poison(FILE *out, const struct emit_program *program, const char *bytes)
+void emit_pack_poison(FILE *out, int indent, const struct emit_program *program,
+                      const char *bytes)
 {
     for (int i = 0; i < ARRAYS && emit_packs(program); i++) {
         if (has_array(program, arrays[i].buffer))
-            emit_put(out, 8, i == 0 ? "what the run before has packed is gone" : NULL,
-                     "memset(%s, 0xFF, %s);", arrays[i].name, bytes);
+            emit_put(out, indent, i == 0 ? "what the run before has packed is gone" : NULL,
+                     "memset(%s%s, 0xFF, %s);", arrays[i].name, emit_of_device(program), bytes);
     }
 }
 
@@ -191,13 +196,12 @@ void emit_put_take_back(FILE *out, int indent, const struct emit_program *progra
 
 void emit_put_rest(FILE *out, const struct emit_program *program)
 {
-    const char *index = emit_index_name(program), *slots = emit_slot_count(program);
-    const char *all = emit_batches_name(program);
+    const char *index = emit_index_name(program), *all = emit_batches_name(program);
+    char first[EMIT_TEXT] = "0", slots[EMIT_NAME];
     if (!emit_packs(program))
         return;
-    char first[EMIT_TEXT] = "0";
-    if (program->slots < program->batches)
-        snprintf(first, sizeof first, "%s - %s", all, program->slots == 1 ? "1" : slots);
+    if (emit_all_slots(program) < program->batches)
+        snprintf(first, sizeof first, "%s - %s", all, emit_all_slots_name(program, slots));
     emit_put(out, 4, "those still under way",
              "for (size_t %s = %s; %s < %s; %s++) take_back(%s);", index, first, index, all,
              index, index);

@@ -131,6 +131,10 @@ enum buffer emit_sent_output(const struct emit_program *program);
 /* Returns how many input arrays there are. */
 int emit_inputs(const struct emit_program *program);
 
+/* Returns how many slots the devices have that batches are dealt over, together: a batch has
+ * its slot behind the one that is so many before it. */
+uint32_t emit_all_slots(const struct emit_program *program);
+
 /* Returns the slot of a batch among those of all devices, one device's behind another's;
  * `part`: on the device that has that part of the chain. */
 uint32_t emit_slot(const struct emit_program *program, uint32_t batch, uint32_t part);
@@ -393,7 +397,8 @@ bool emit_unpacks(const struct emit_program *program);
  * and the functions that pack and unpack. Nothing where nobody packs. */
 void emit_pack_variables(FILE *out, const struct emit_program *program);
 void emit_pack_memory(FILE *out, const struct emit_program *program, const char *bytes);
-void emit_pack_poison(FILE *out, const struct emit_program *program, const char *bytes);
+void emit_pack_poison(FILE *out, int indent, const struct emit_program *program,
+                      const char *bytes);
 void emit_pack_functions(FILE *out, const struct emit_program *program);
 
 /* Write that the loop's batch is packed; that it is taken back: waited for, and unpacked; and,

@@ -38,7 +38,7 @@ static uint32_t event_place(const struct emit_program *program, uint32_t stage,
                             enum emit_whose whose, uint32_t batch)
 {
     const bool single = whose == EMIT_LAST || whose == EMIT_ONCE;
-    const uint32_t slots = program->devices * program->slots;
+    const uint32_t slots = emit_all_slots(program);
     return stage * (slots + program->devices) +
            (single ? slots + batch % program->devices : emit_slot(program, batch, 0));
 }
@@ -272,8 +272,7 @@ static bool walk_take_back(struct walk *walk, uint32_t batch)
     const struct emit_program *program = walk->program;
     const struct tiles tiles = plan_batch(program->plan, batch);
     const struct op *op = take_from(walk, OP_SYNC_EVENT, program->plan->streams, tiles);
-    const uint32_t place =
-        event_place(program, program->stage_count - 1, EMIT_OWN, batch % program->slots);
+    const uint32_t place = event_place(program, program->stage_count - 1, EMIT_OWN, batch);
     if (op == NULL || walk->latest[place] == 0 ||
         walk->latest[place] != walk->recorder[op->event.event])
         return false;
@@ -284,7 +283,7 @@ static bool walk_take_back(struct walk *walk, uint32_t batch)
 /* Takes what has the batches back that are still under way when all are issued. */
 static bool walk_rest(struct walk *walk)
 {
-    const uint32_t batches = walk->program->batches, slots = walk->program->slots;
+    const uint32_t batches = walk->program->batches, slots = emit_all_slots(walk->program);
     uint32_t batch = batches > slots ? batches - slots : 0;
     while (emit_packs(walk->program) && batch < batches && walk_take_back(walk, batch))
         batch++;
@@ -316,7 +315,7 @@ static bool walk_item(struct walk *walk, const struct emit_item *item, struct st
     case OP_PACK:
         return walk_packs(walk, tiles);
     case OP_SYNC_EVENT:
-        return walk_take_back(walk, step.batch - program->slots);
+        return walk_take_back(walk, step.batch - emit_all_slots(program));
     case OP_RECORD:
     case OP_WAIT:
         return walk_event(walk, item, step, tiles);

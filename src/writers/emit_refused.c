@@ -68,8 +68,6 @@ static const char *refused_on_devices(const struct emit_program *program)
     const bool scans = kernel_chain_scans(plan->chain, plan->chain_length);
     if (plan->sharing != SHARING_NONE)
         return "--share";
-    if (plan->packs)
-        return "--pack on several devices";
     if (scans && emit_deals_devices(program) && program->settings->carry == CARRY_DEVICE)
         return "a scan on several devices whose carry stays on one (--carry=device)";
     return NULL;

@@ -3,14 +3,6 @@
 
 #include <inttypes.h>
 
-/* Returns how many batches there are of all devices where each has as many as `name` says; one
- * where that is not `many`. */
-static const char *of_all(const char *name, bool many, char text[EMIT_NAME])
-{
-    snprintf(text, EMIT_NAME, many ? "DEVICES * %s" : "DEVICES", name);
-    return text;
-}
-
 /* Writes which devices have an item of what comes before the loops: where not all have it,
  * those that get a second batch, in another stream. */
 static void condition_before(const struct emit_program *program, const struct emit_item *item,
@@ -30,16 +22,15 @@ static void condition_on_devices(const struct emit_program *program,
                                  const struct emit_item *item, char text[EMIT_LINE])
 {
     const char *index = emit_index_name(program), *all = emit_batches_name(program);
-    const uint32_t devices = program->devices, in_slots = devices * program->slots;
-    char slots[EMIT_NAME], streams[EMIT_NAME];
+    const uint32_t devices = program->devices, in_slots = emit_all_slots(program);
+    char text_of_slots[EMIT_NAME];
+    const char *slots = emit_all_slots_name(program, text_of_slots);
     int length = 0;
     const bool once = item->whose == EMIT_ONCE || item->whose == EMIT_LAST;
     if (item->from == 0 && item->to + 1 == program->batches && !once) {
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
         return;
     }
-    of_all(emit_slots_name(program), program->slots > 1, slots);
-    of_all("STREAMS", true, streams);
     if (item->whose == EMIT_LAST && item->kind == OP_RECORD)
         length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
     else if (item->from == devices && program->slots > 1)
@@ -58,7 +49,7 @@ static void condition_on_devices(const struct emit_program *program,
     else if (item->to == devices)
         snprintf(end, room, "%s%s < DEVICES", and, index);
     else if (emit_deals_streams(program) && item->to == devices * program->streams)
-        snprintf(end, room, "%s%s < %s", and, index, streams);
+        snprintf(end, room, "%s%s < DEVICES * STREAMS", and, index);
     else
         snprintf(end, room, "%s%s < %" PRIu32, and, index, item->to);
 }
