@@ -26,10 +26,18 @@ static bool goes_in_pieces(const struct emit_program *program)
 
 /* --- the functions --- */
 
-static void put_piece_size(FILE *out, const struct emit_program *program)
+/* Writes what a core takes at a time, and how many cores share: to wake them all for a few
+ * pieces takes many times as long as packing. */
+static void put_share(FILE *out, const struct emit_program *program)
 {
-    emit_put(out, 4, "what a core takes at a time", "const size_t CHUNK = %zu;",
-             AT_A_TIME / dtype_bytes(program->plan->chain[0]->in));
+    fprintf(out,
+            "const size_t CHUNK = %zu; // elements that a core packs in the time that "
+            "waking another takes\n",
+            AT_A_TIME / dtype_bytes(program->plan->chain[0]->in));
+    fprintf(out, "inline int cores_for(size_t count) {\n"
+                 "    const size_t cores = std::thread::hardware_concurrency(); // 0: unknown\n"
+                 "    return std::max<size_t>(1, std::min(cores, count / CHUNK + 1));\n"
+                 "}\n\n");
 }
 
 /* Writes a function that copies a batch's tiles, or their rows, one way. */
@@ -51,9 +59,7 @@ static void put_pieces(FILE *out, const struct emit_program *program, bool inwar
         emit_put(out, 0, NULL,
                  "static void unpack(%s (*to)%s, const %s *from, size_t first, size_t tiles) {",
                  type, emit_host_row(program), type);
-    if (!columns)
-        put_piece_size(out, program);
-    fprintf(out, "#pragma omp parallel for collapse(2)\n");
+    fprintf(out, "#pragma omp parallel for collapse(2) num_threads(cores_for(tiles * TILE))\n");
     emit_put(out, 4, NULL, "for (size_t i = 0; i < tiles; i++)");
     emit_put(out, 8, NULL,
              columns ? "for (size_t row = 0; row < ROWS; row++)"
@@ -71,8 +77,7 @@ static void put_piece(FILE *out, const struct emit_program *program)
     const char *type = emit_type(program->plan->chain[0]->in);
     emit_put(out, 0, NULL, "static void copy_on_host(%s *to, const %s *from, size_t count) {",
              type, type);
-    put_piece_size(out, program);
-    fprintf(out, "#pragma omp parallel for\n"
+    fprintf(out, "#pragma omp parallel for num_threads(cores_for(count))\n"
                  "    for (size_t at = 0; at < count; at += CHUNK)\n");
     emit_put(out, 8, NULL,
              "memcpy(to + at, from + at, std::min(CHUNK, count - at) * sizeof(%s));", type);
@@ -83,6 +88,7 @@ void emit_pack_functions(FILE *out, const struct emit_program *program)
 {
     if (!emit_packs(program))
         return;
+    put_share(out, program);
     fprintf(out,
             "// The CPU's cores share in this, with -fopenmp. Meanwhile what was issued before "
             "goes on.\n");
