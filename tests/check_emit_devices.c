@@ -26,6 +26,10 @@ START_TEST(calls_are_the_plan)
         "--device=sim:h200*2 -t 16 -s 3 --copy=rows --tile-width=50 --layout=stage",
         "--device=sim:h200*2 -t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
         "--device=sim:h200*4 -t 10 -s 8 --order=breadth",
+        "--device=sim:h200*2 -t 3 -s 4 --ways=2", /* one device alone has two tiles */
+        "--device=sim:h200*3 -t 4 -s 4 --ways=2 --order=breadth --memory=pageable",
+        "--device=sim:h200*2 -t 8 -s 3 -k scan --carry=callback --pack --batch=1",
+        "--device=sim:h200*3 -t 8 -s 2 -k scan --carry=sync --pack --batch=1 --layout=stage",
         "--device=sim:h200*2 -t 31 -s 4 --pack --batch=1 -k wave",
         "--device=sim:h200*3 -t 100 -s 3 --pack --batch=8 --scatter --layout=stage -k "
         "scale,sum",
@@ -307,7 +311,7 @@ Suite *emit_devices_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(13));
+    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(17));
     tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
     tcase_add_loop_test(all, waits_are_enough, 0, emit_some(4));
     tcase_add_loop_test(all, every_wait_is_needed, 0, emit_some(PACKING));

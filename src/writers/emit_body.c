@@ -6,8 +6,8 @@
 
 /* --- stages --- */
 
-/* Returns true if a loop's first item is for its first batch alone: it stands before the loop.
- */
+/* Returns a loop's first item if it is for its first batch alone: it stands before the loop.
+ * Of several devices it is that of one, which only the loop tells. */
 static const struct emit_item *item_before(const struct emit_program *program,
                                            const struct emit_loop *loop, uint32_t stage)
 {
@@ -16,8 +16,9 @@ static const struct emit_item *item_before(const struct emit_program *program,
         first++;
     const struct emit_item *item = &program->stages[stage].items[0];
     const bool fixed = program->stages[stage].stream != EMIT_BY_TILE;
-    return first == stage && fixed && item->whose == EMIT_LAST && item->from == 0 &&
-                   item->to == 1 && program->batches > 1
+    return !emit_deals_devices(program) && first == stage && fixed &&
+                   item->whose == EMIT_LAST && item->from == 0 && item->to == 1 &&
+                   program->batches > 1
                ? item
                : NULL;
 }
@@ -29,8 +30,8 @@ static const struct emit_item *item_behind(const struct emit_program *program,
 {
     const struct emit_stage *only = &program->stages[stage];
     const struct emit_item *item = &only->items[only->item_count - 1];
-    return loop->first == stage && loop->end == stage + 1 && item->whose == EMIT_LAST &&
-                   item->from == program->batches - 1
+    return !emit_deals_devices(program) && loop->first == stage && loop->end == stage + 1 &&
+                   item->whose == EMIT_LAST && item->from == program->batches - 1
                ? item
                : NULL;
 }

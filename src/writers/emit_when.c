@@ -31,7 +31,8 @@ static void condition_on_devices(const struct emit_program *program,
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
         return;
     }
-    if (item->whose == EMIT_LAST && item->kind == OP_RECORD)
+    if (item->whose == EMIT_LAST && item->kind == OP_RECORD &&
+        item->from + devices == program->batches)
         length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
     else if (item->from == devices && program->slots > 1)
         length = snprintf(text, EMIT_LINE, "%s >= DEVICES", index);
