@@ -26,7 +26,11 @@ static int64_t tolerance_ns(const struct span *a, const struct span *b)
 {
     if (!at.measured)
         return 0;
-    return by_host(a) != by_host(b) || at.synced ? 50000 : 1000;
+    if (by_host(a) != by_host(b) || at.synced)
+        return 50000;
+    /* By CUPTI's times a graph's kernels that write the host's memory now and then overlap the
+     * next ones of their stream: by 3.5 us on an H100 and by 14 us on an H200, of some 350. */
+    return at.plan->issue == ISSUE_GRAPH && memory_is_reached(at.plan->memory) ? 20000 : 1000;
 }
 
 static void fail_pair(const struct span *first, const struct span *second, const char *rule)
