@@ -401,6 +401,7 @@ START_TEST(nvcc_takes_programs)
                                        "-t 100 -s 4 --scatter --issue=batch --batch=8",
                                        "-t 100 -s 4 --scatter --pack --batch=8 -k scale,sum",
                                        "-t 32 -s 3 --pack --batch=4 --copy=2d --tile-width=20",
+                                       "-t 7 -s 1 --pack --batch=1 -k sum-int",
                                        "-t 16 -s 4 -k dgemm --rows=20 --inner=12",
                                        "--device=sim:h200*2 -t 31 -s 1 --pack "
                                        "--batch=1 -k wave",
@@ -450,7 +451,7 @@ Suite *emit_suite(void)
     tcase_add_test(all, what_is_chosen_can_be_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 13);
+        tcase_add_loop_test(all, nvcc_takes_programs, 0, 14);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }

@@ -68,8 +68,10 @@ END_TEST
 /* A finite result where there has to be none, and one that depends on the tiles. */
 START_TEST(hidden_mistakes_are_told)
 {
-    static const char *const cases[] = {"-t 16 -s 4 -k ./edgeoff.so",
-                                        "-t 16 -s 4 -k ./place.so"};
+    static const char *const cases[] = {
+        "-t 16 -s 4 -k ./edgeoff.so", "-t 16 -s 4 -k ./place.so",
+        "-t 8 -k ./place.so -n 4072", /* tiles of a part */
+        "-t 1 -k ./place.so -n 500", "-t 32 -k ./weighted.so -n 3200"};
     emit_write(cases[_i]);
     ck_assert_int_eq(emit_run_on_cpu(cases[_i]), 1);
     char *said = test_file_text("said");
@@ -239,7 +241,7 @@ Suite *emit_own_suite(void)
     tcase_add_checked_fixture(all, enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(8));
     tcase_add_loop_test(all, wrong_results_are_told, 0, emit_some(10));
-    tcase_add_loop_test(all, hidden_mistakes_are_told, 0, 2);
+    tcase_add_loop_test(all, hidden_mistakes_are_told, 0, 5);
     tcase_add_loop_test(all, libraries_are_looked_at, 0, emit_some(9));
     tcase_add_loop_test(all, paths_are_any, 0, 4);
     tcase_add_loop_test(all, others_are_refused, 0, 2);

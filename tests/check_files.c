@@ -305,6 +305,9 @@ static const struct {
     {"view t.csv t.json --timeline=t.json", "t.json, which is read"},
     {"view --before=t.csv --after=t.json --timeline=t.csv", "t.csv, which is read"},
     {"view --before=t.csv --after=t.json --timeline=t.json", "t.json, which is read"},
+    {"-d sim:h200 -n 1k -t 4 --emit=cfg.ini",
+     "--emit=cfg.ini is there already, and is no program"},
+    {"-d sim:h200 -n 1k -t 4 --emit=mine.cu", "--emit=mine.cu is there already"},
     /* Two outputs that are one. */
     {"-d sim:h200 -n 1k -t 4 -o new.csv --timeline=./new.csv", "the same file as --output"},
     {"-d sim:h200 -n 1k -t 4 -o t.csv --timeline=t2.csv", "the same file as --output"},
@@ -318,6 +321,8 @@ START_TEST(test_inputs_are_not_overwritten)
 {
     char names[LIST_MAX];
     put("cfg.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\n");
+    put("mine.cu",
+        "// By nobody\n#include \"pipeline/kernel.h\"\n// By pipeline 0.1.0: too late\n");
     put("own.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\noutput = ./own.ini\n");
     ck_assert_int_eq(shell("cp " TESTS_FOLDER "/../configs/machines/h200.ini mm.ini"), 0);
     ck_assert_int_eq(shell("ln mm.ini mm.csv"), 0);

@@ -160,6 +160,7 @@ static const struct {
     {"CRASH", 1, "CRASH.so: the CPU twin of your kernel crashed: Segmentation fault"},
     {"PARITY", 1, "with 2 elements, 1 block: gives"},
     {"QUIT", 1, "WRONG      twin      the program was ended, and not by itself"},
+    {"TALKER", 1, "WRONG      twin      the program was ended, and not by itself"},
     {"EXIT", 1, "the library of your kernel ended the program"},
     {"NEWER", 2, ""},
     {"BLIND", 77, ""},

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     SECONDS = 60, /* that one try may take */
@@ -49,7 +50,7 @@ struct tried {
 
 /* --- parts that this process makes itself --- */
 
-static enum status try_twin(const struct kernel *kernel, struct error *error)
+static enum status try_twin(const struct kernel *kernel, FILE *out, struct error *error)
 {
     int alone, at_once;
     struct error why = {0};
@@ -58,7 +59,7 @@ static enum status try_twin(const struct kernel *kernel, struct error *error)
     if (trial_threads(kernel, &at_once, &why) != STATUS_OK)
         return error_set(error, why.status, "called from many threads at once, %.400s",
                          why.text);
-    printf("%d trials, and %d from many threads at once\n", alone, at_once);
+    fprintf(out, "%d trials, and %d from many threads at once\n", alone, at_once);
     return STATUS_OK;
 }
 
@@ -95,14 +96,14 @@ static enum status run_trial(void *context, const struct kernel *kernel,
     return opened->ops->try_work(opened->backend, kernel, work, image, bytes, error);
 }
 
-static enum status try_launcher(const struct kernel *kernel, struct opened *opened,
+static enum status try_launcher(const struct kernel *kernel, struct opened *opened, FILE *out,
                                 struct error *error)
 {
     int trials;
     const enum status status = trial_kernel(kernel, machine_resident_blocks(&opened->machine),
                                             run_trial, opened, &trials, error);
     if (status == STATUS_OK)
-        printf("%d trials\n", trials);
+        fprintf(out, "%d trials\n", trials);
     return status;
 }
 
@@ -125,7 +126,7 @@ static double flops_per_ns(const struct opened *opened, const struct kernel *ker
 }
 
 /* Compares the bytes and operations that the kernel says it has with those of a plain map. */
-static enum status try_cost(const struct kernel *kernel, struct opened *opened,
+static enum status try_cost(const struct kernel *kernel, struct opened *opened, FILE *out,
                             struct error *error)
 {
     const struct kernel *plain = kernel_find("scale");
@@ -156,21 +157,34 @@ static enum status try_cost(const struct kernel *kernel, struct opened *opened,
             "an element takes %.3g ns, and with %g operations of it as .flops says, that "
             "were %.3g Gflop/s, where %s does %.3g: fewer are done",
             ns, flops, flops / ns, plain->name, adds);
-    printf("an element takes %.3g ns: %.0f GB/s of the memory, where %s moves %.0f; %.3g "
-           "Gflop/s, where it does %.3g%s\n",
-           ns, rate, plain->name, most, flops / ns, adds,
-           flops / ns > MOST_PLAIN * adds
-               ? ": so many only with narrower numbers or tensor cores"
-               : "");
+    fprintf(out,
+            "an element takes %.3g ns: %.0f GB/s of the memory, where %s moves %.0f; %.3g "
+            "Gflop/s, where it does %.3g%s\n",
+            ns, rate, plain->name, most, flops / ns, adds,
+            flops / ns > MOST_PLAIN * adds
+                ? ": so many only with narrower numbers or tensor cores"
+                : "");
     return STATUS_OK;
 }
 
+/* Returns this process's standard output for words of its own: what a library prints goes to
+ * the standard error, so that nobody takes it for a verdict. NULL: there is no such file. */
+static FILE *open_own_output(void)
+{
+    const int own = dup(STDOUT_FILENO);
+    FILE *out = own < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? NULL : fdopen(own, "w");
+    setvbuf(stdout, NULL, _IONBF,
+            0); /* this program's errors come last, and are looked for there */
+    return out;
+}
+
+/* Tries a part, and says on `out` how. */
 static enum status try_part(const char *part, const char *device, const struct kernel *kernel,
-                            struct error *error)
+                            FILE *out, struct error *error)
 {
     if (strcmp(part, "twin") == 0)
         return kernel_lacks_twin(kernel) ? error_set(error, STATUS_USAGE, "there is no twin")
-                                         : try_twin(kernel, error);
+                                         : try_twin(kernel, out, error);
     const bool costs = strcmp(part, "cost") == 0;
     struct opened opened = {0};
     enum status status = STATUS_OK;
@@ -183,8 +197,8 @@ static enum status try_part(const char *part, const char *device, const struct k
             error, STATUS_USAGE,
             "launchers are tried on a CUDA device, and %s is a simulated machine", device);
     if (status == STATUS_OK)
-        status =
-            costs ? try_cost(kernel, &opened, error) : try_launcher(kernel, &opened, error);
+        status = costs ? try_cost(kernel, &opened, out, error)
+                       : try_launcher(kernel, &opened, out, error);
     if (opened.backend != NULL)
         opened.ops->close(opened.backend);
     return status;
@@ -429,6 +443,9 @@ enum status own_check(const struct options *options, struct error *error)
 {
     const char *library = options->words[1], *part = options->words[2];
     struct tried tried = {.device = options->runs[0].device};
+    FILE *out = part != NULL ? open_own_output() : stdout;
+    if (out == NULL)
+        return error_set(error, STATUS_FAILED, "the standard output can't be used");
     tried.kernel = kernel_own_open(library, error);
     if (tried.kernel == NULL)
         return error->status;
@@ -437,8 +454,12 @@ enum status own_check(const struct options *options, struct error *error)
         return error_set(error, STATUS_USAGE,
                          "%.300s: a path with a comma can't be named by --kernel", library);
     tried.real = backends_measure(tried.device) && kernel_launcher(tried.kernel) != NULL;
-    if (part != NULL)
-        return try_part(part, tried.device, tried.kernel, error);
+    if (part != NULL) {
+        const enum status status = try_part(part, tried.device, tried.kernel, out, error);
+        return fclose(out) == 0 || status != STATUS_OK
+                   ? status
+                   : error_set(error, STATUS_FAILED, "the standard output can't be written");
+    }
     if (!tried.real && kernel_lacks_twin(tried.kernel))
         return error_set(
             error, STATUS_NO_DEVICE,

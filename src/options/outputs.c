@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,6 +161,25 @@ static enum status refuse_outputs(const struct file *first, const struct file *s
                      label, first->draft->settings.name, second->draft->settings.name);
 }
 
+/* Returns true if a file has nothing in it that --emit did not write: it is empty, or the
+ * comment at its head tells the command that made it, as writers/emit_head.c has it. */
+static bool is_program(const char *name)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = 0;
+    FILE *file = fopen(name, "r");
+    bool found = false;
+    while (file != NULL && !found && (length = getline(&line, &room, file)) > 0 &&
+           strncmp(line, "//", 2) == 0)
+        found = strncmp(line, "// By pipeline ", 15) == 0;
+    found |= file != NULL && length < 0 && ftell(file) == 0;
+    free(line);
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
 /* A device or a pipe may be read and written: nothing in it is overwritten. */
 static enum status check_output(const struct file *output, const struct files *outputs,
                                 const struct files *inputs, struct error *error)
@@ -182,6 +202,13 @@ static enum status check_output(const struct file *output, const struct files *o
         return error_set(error, STATUS_USAGE,
                          "%s is a script in the folder that PIPELINE_PLOTS names, and is read: "
                          "allowed is another file",
+                         file_label(output, label));
+    /* A kernel's source and an emitted program have names of one kind, and are easily mixed up.
+     */
+    if (output->option == OPTION_EMIT && output->exists && !is_program(output->given))
+        return error_set(error, STATUS_USAGE,
+                         "%s is there already, and is no program that --emit wrote: allowed is "
+                         "another file",
                          file_label(output, label));
     return STATUS_OK;
 }

@@ -248,28 +248,33 @@ static void put_prologue(FILE *out, const struct emit_program *program)
         emit_put(out, 4, NULL, "}");
 }
 
-/* Writes the function that takes a batch back, which the copies in and the end of all call. */
+/* Writes the function that takes a batch back, which the copies in and the end of all call. Its
+ * parameter has a name where anything in it asks which batch that is. */
 static bool put_take_back(FILE *out, const struct emit_program *program)
 {
-    char *code = NULL;
-    size_t length;
+    char *code = NULL, *variables = NULL;
+    size_t length, variables_length;
+    const char *index = emit_index_name(program);
     if (!emit_packs(program))
         return true;
     FILE *memory = open_memstream(&code, &length);
     if (memory == NULL)
         return false;
     emit_put_take_back(memory, 4, program);
-    const bool whole = fclose(memory) == 0;
-    if (whole) {
+    bool whole = fclose(memory) == 0;
+    FILE *above = whole ? open_memstream(&variables, &variables_length) : NULL;
+    if (above != NULL)
+        put_variables(above, 4, program, code);
+    whole = above != NULL && fclose(above) == 0;
+    const bool named = whole && (emit_has_word(code, index) || emit_has_word(variables, index));
+    if (whole)
         fprintf(out,
                 "// Waits for a %s%s: its slot is free then.\n"
-                "static void take_back(size_t %s) {\n",
-                emit_index_name(program), emit_unpacks(program) ? ", and unpacks it" : "",
-                emit_index_name(program));
-        put_variables(out, 4, program, code);
-        fprintf(out, "%s}\n\n", code);
-    }
+                "static void take_back(size_t%s%s) {\n%s%s}\n\n",
+                index, emit_unpacks(program) ? ", and unpacks it" : "", named ? " " : "",
+                named ? index : "", variables, code);
     free(code);
+    free(variables);
     return whole;
 }
 

@@ -298,9 +298,11 @@ static const char *signed_cast(enum dtype dtype)
  */
 static void put_parts(FILE *out)
 {
-    emit_put(out, 4, "twins get other pieces than the tiles: these must not matter",
-             "for (size_t first = 0; first < N; first += PART) {");
-    fprintf(out, "        const size_t count = std::min(PART, N - first);\n");
+    fputs("    // twins get other pieces than the tiles, the first of one element: none must "
+          "matter\n"
+          "    for (size_t first = 0, count = 1; first < N;\n"
+          "         first += count, count = std::min(PART, N - first)) {\n",
+          out);
 }
 
 static void check_one_map(FILE *out, const struct emit_program *program)
@@ -410,16 +412,17 @@ static void check_values(FILE *out, const struct emit_program *program)
     else if (!whole)
         fprintf(out, "    const double tolerance = %.1g;\n",
                 emit_kernel_find(last)->error(&program->plan->params, 0));
-    fprintf(out,
-            "    for (size_t tile = 0; tile < TILES; tile++) {\n"
-            "        const size_t end = (tile + 1) * N / TILES;\n"
-            "        %s;\n"
-            "        for (size_t first = tile * N / TILES, count; first < end; first += count) "
-            "{\n"
-            "            count = std::min(PART, end - first);\n",
-            !whole                          ? "double right = 0, off = 0"
-            : last->fold == KERNEL_FOLD_AND ? "unsigned right = 1"
-                                            : "unsigned right = 0");
+    fprintf(
+        out,
+        "    for (size_t tile = 0; tile < TILES; tile++) {\n"
+        "        const size_t end = (tile + 1) * N / TILES;\n"
+        "        %s;\n"
+        "        for (size_t first = tile * N / TILES, count = 1; first < end; // a twin gets "
+        "no whole tile\n"
+        "             first += count, count = std::min(PART, end - first)) {\n",
+        !whole                          ? "double right = 0, off = 0"
+        : last->fold == KERNEL_FOLD_AND ? "unsigned right = 1"
+                                        : "unsigned right = 0");
     put_maps(out, 12, program);
     if (own)
         put_own_fold(out, program);

@@ -25,7 +25,7 @@ typedef double total;
 #define TYPE PIPELINE_FLOAT32
 #endif
 
-#if defined OWN_count || defined OWN_countoff || defined OWN_squares || defined OWN_total || defined OWN_totaloff
+#if defined OWN_count || defined OWN_countoff || defined OWN_squares || defined OWN_total || defined OWN_totaloff || defined OWN_weighted
 #define REDUCES 1
 #else
 #define REDUCES 0
@@ -60,6 +60,8 @@ BOTH total element(const number *in, const number *second, uint64_t i, int wrong
     return 3 * in[i] + second[i];
 #elif defined OWN_total || defined OWN_totaloff
     return in[i] - 0.25f + (wrong && i == 3 ? 1 : 0);
+#elif defined OWN_weighted /* by its place in what is added up */
+    return in[i] * (total)i;
 #elif defined OWN_steep /* what comes in a little off goes out far off */
     return (in[i] - 0.5f) * 1000;
 #elif defined OWN_place

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -38,6 +39,7 @@ enum {
     PARITY,  /* its results depend on whether the place in the tile is odd */
     QUIT,    /* its twin ends the program, past all that watches ends */
     DOUBLES, /* its results are of another type */
+    TALKER,  /* its twin prints what could be a verdict, and ends the program */
 };
 
 #define SUMS (OWN == TOTAL || OWN == BLINDSUM)
@@ -52,7 +54,11 @@ static void host(const struct pipeline_work *work)
     uint32_t sum = 0;
     if (OWN == EXIT)
         exit(0);
-    if (OWN == QUIT)
+    if (OWN == TALKER) {
+        puts("all well");
+        fflush(stdout);
+    }
+    if (OWN == QUIT || OWN == TALKER)
         _Exit(0);
     if (OWN == CRASH)
         *nowhere = in[0];
