@@ -467,6 +467,7 @@ Suite *emit_calls_suite(void)
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(22));
+    tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
     if (test_cases(1) > 1)
         tcase_add_loop_test(all, all_calls_are_their_plans, 0, 1);
     suite_add_tcase(suite, all);
@@ -479,7 +480,6 @@ Suite *emit_needs_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
     tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(11));
     tcase_add_test(all, kernels_need_their_barriers);
     tcase_add_test(all, other_places_are_found);

@@ -191,7 +191,6 @@ static const struct {
     {"kernel check " OWN "SOFT.so cost -d sim:h200", "sim:h200 is a simulated machine"},
     {"kernel check " OWN "SOFT.so -d sim:nope", "there is no machine 'nope'"},
     {"kernel check " OWN "../own/SOFT,.so", "can't be opened"},
-    {"kernel check " OWN "AXPY.so -d cuda", "has no launcher, so that nothing of it runs on"},
     {"kernel new x.c", "and then .cu"},
     {"kernel new scale.cu", "scale is a kernel of pipeline's"},
     {"kernel new none/x.cu", "none/pipeline can't be made"},
@@ -201,6 +200,18 @@ START_TEST(words_are_refused)
 {
     ck_assert_msg(program_run(wrong_words[_i].words) == 2, "%s", wrong_words[_i].words);
     assert_has(program_err, wrong_words[_i].error);
+    ck_assert_str_eq(program_out, "");
+}
+END_TEST
+
+/* Where a GPU is named and a library has nothing for it, no simulated machine takes its place.
+ */
+START_TEST(a_gpu_is_no_simulated_machine)
+{
+    const int code = program_run("kernel check " OWN "AXPY.so -d cuda");
+    ck_assert_msg(code == 2 || code == 77, "%s", program_out);
+    assert_has(program_err, code == 2 ? "has no launcher, so that nothing of it runs on a GPU"
+                                      : "this program was built without CUDA");
     ck_assert_str_eq(program_out, "");
 }
 END_TEST
@@ -294,6 +305,7 @@ Suite *own_suite(void)
     tcase_add_test(tests, crashes_are_told);
     tcase_add_test(tests, launchers_have_times);
     tcase_add_loop_test(tests, checks_tell, 0, sizeof checked / sizeof checked[0]);
+    tcase_add_test(tests, a_gpu_is_no_simulated_machine);
     tcase_add_loop_test(tests, words_are_refused, 0,
                         sizeof wrong_words / sizeof wrong_words[0]);
     tcase_add_test(tests, new_sources_work);
