@@ -173,8 +173,8 @@ static FILE *open_own_output(void)
 {
     const int own = dup(STDOUT_FILENO);
     FILE *out = own < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? NULL : fdopen(own, "w");
-    setvbuf(stdout, NULL, _IONBF,
-            0); /* this program's errors come last, and are looked for there */
+    /* What a library prints stands before this program's errors, whose last line is sought. */
+    setvbuf(stdout, NULL, _IONBF, 0);
     return out;
 }
 
