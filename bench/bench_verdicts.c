@@ -8,7 +8,7 @@
 
 #include "analysis/critical.h"
 #include "analysis/limit.h"
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "sim/simulator.h"
 #include "term/child.h"
 

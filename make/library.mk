@@ -1,7 +1,7 @@
 # libpipeline.a: the pure rooms and the option table behind src/lib/pipeline.h, and the same compiled
 # to WebAssembly.
 
-LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c) \
+LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c src/rework/*.c src/causes/*.c) \
            $(addprefix src/options/,table.c value.c part.c text.c draft.c check.c check_pair.c check_devices.c check_halo.c check_memory.c) \
            $(wildcard kernels/kernel.c kernels/kernel_table.c)
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(OBJ)/%.o) $(OBJ)/generated/machine_texts.o

@@ -4,6 +4,7 @@
  * once and writes it down. So it checks its own result, and what it called is held against the
  * plan, call by call: that is what the reader of the program gets, whatever the writer proved.
  */
+#include "emit/parts.h"
 #include "fixtures.h"
 #include "plan/mistake.h"
 #include "suites.h"
@@ -11,7 +12,6 @@
 #include "test_emit_back.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit_parts.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* check_emit_chain.c - programs of --emit whose devices have parts of the chain: each hands its
  * tiles on to the next. */
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <stdlib.h>
 #include <string.h>

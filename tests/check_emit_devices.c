@@ -1,12 +1,12 @@
 /* check_emit_devices.c - programs of --emit for several devices: tiles are dealt over them in
  * turn, and each has memory, streams and events of its own. */
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* check_emit_halo.c - programs of --emit with the stencil on several devices: each has its
  * rows, and all exchange those that neighbours need. */
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

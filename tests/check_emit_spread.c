@@ -1,13 +1,13 @@
 /* check_emit_spread.c - programs of --emit for several devices whose tiles need more than their
  * own elements: the matrix product, of which each device has A and a handle, and scans, whose
  * sums go from device to device by way of the host. */
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

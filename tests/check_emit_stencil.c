@@ -1,12 +1,12 @@
 /* check_emit_stencil.c - programs of --emit with the stencil: its rows stay on the device for
  * all steps, and around the array there are rows of zeros. */
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "suites.h"
 #include "test_emit.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* check_lesson_heads.c - the head of a lesson's file is read, or refused with a reason. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "options/lesson.h"
 #include "suites.h"
 

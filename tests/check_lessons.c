@@ -1,6 +1,6 @@
 /* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
  * shows what it claims, and docs/lessons.md has the figures that it gives. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/embedded.h"
 #include "core/units.h"
 #include "fixtures.h"

@@ -1,6 +1,6 @@
 /* check_pages.c - the man page and the completions say what the option table says; the shells
  * themselves are asked what they complete. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/version.h"
 #include "options/table.h"
 #include "pages_cases.h"

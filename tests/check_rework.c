@@ -1,11 +1,11 @@
 /* check_rework.c - recorded plans, changed as fixes would: they keep what data asks for, and
  * take the time of the plan that had it right from the start. */
-#include "analysis/rework_find.h"
+#include "causes/rework_find.h"
 
 #include "analysis/analysis.h"
-#include "analysis/rework_parts.h"
 #include "plan/build.h"
 #include "recorded_plan.h"
+#include "rework/parts.h"
 #include "rework_cases.h"
 #include "suites.h"
 

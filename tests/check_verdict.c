@@ -1,11 +1,11 @@
 /* check_verdict.c - what is charged adds up, causes get their names, and what can't be gets
  * none.
  */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 
 #include "analysis/headway.h"
 #include "analysis/pieces.h"
-#include "analysis/verdict_parts.h"
+#include "causes/verdict_parts.h"
 #include "fixtures.h"
 #include "hostile_cases.h"
 #include "plan/mistake.h"

@@ -1,7 +1,7 @@
 /* check_view_part.c - `pipeline view` of a part, of two files, and what makes a command fail.
  */
-#include "analysis/foreign_parts.h"
-#include "analysis/verdict.h"
+#include "causes/foreign_parts.h"
+#include "causes/verdict.h"
 #include "options_cases.h"
 #include "suites.h"
 #include "test_program.h"

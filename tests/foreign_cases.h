@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_FOREIGN_CASES_H
 #define PIPELINE_TESTS_FOREIGN_CASES_H
 
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "fixtures.h"
 #include "nsys_export.h"
 #include "trace/trace.h"

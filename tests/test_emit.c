@@ -1,12 +1,12 @@
 /* test_emit.c - see test_emit.h. */
 #include "test_emit.h"
 
+#include "emit/emit.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "test_emit_back.h"
 #include "test_folder.h"
 #include "test_program.h"
-#include "writers/emit.h"
 
 #include <ctype.h>
 #include <jansson.h>

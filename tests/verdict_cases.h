@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_VERDICT_CASES_H
 #define PIPELINE_TESTS_VERDICT_CASES_H
 
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 
 #include <check.h>
 

@@ -3,11 +3,11 @@
 
 #include "app/beside.h"
 #include "core/units.h"
+#include "emit/emit.h"
 #include "mpi/ranks.h"
 #include "report/reference.h"
 #include "report/tune.h"
 #include "term/marks.h"
-#include "writers/emit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* fix.c - finds a better run for each, before any is made. */
 #include "app/fix.h"
 
-#include "analysis/whatif.h"
 #include "app/backends.h"
 #include "app/job.h"
 #include "app/process_check.h"
+#include "causes/whatif.h"
 #include "term/progress.h"
 
 #include <stdio.h>

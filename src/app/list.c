@@ -1,8 +1,8 @@
 /* list.c - prints the tables that the other rooms keep. */
 #include "app/list.h"
 
-#include "analysis/verdict.h"
 #include "app/backends.h"
+#include "causes/verdict.h"
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "options/lesson.h"

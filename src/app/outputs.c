@@ -1,9 +1,9 @@
 /* outputs.c - opens and writes the files of a command, and its report. */
 #include "app/outputs.h"
 
+#include "emit/emit.h"
 #include "report/compare.h"
 #include "term/progress.h"
-#include "writers/emit.h"
 
 #include <stdlib.h>
 #include <string.h>

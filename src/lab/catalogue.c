@@ -1,7 +1,7 @@
 /* catalogue.c - what the page's controls are made of: the tables of the other rooms. */
 #include "lab/lab.h"
 
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/version.h"
 #include "lab/answer.h"
 #include "options/lesson.h"

@@ -4,7 +4,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "analysis/limit.h"
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/version.h"
 #include "machine/machine.h"
 #include "options/table.h"

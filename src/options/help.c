@@ -1,5 +1,5 @@
 /* help.c - prints the table of options, and one row of it at length. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "options/table.h"
 
 #include <string.h>

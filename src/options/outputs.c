@@ -162,7 +162,7 @@ static enum status refuse_outputs(const struct file *first, const struct file *s
 }
 
 /* Returns true if a file has nothing in it that --emit did not write: it is empty, or the
- * comment at its head tells the command that made it, as writers/emit_head.c has it. */
+ * comment at its head tells the command that made it, as emit/head.c has it. */
 static bool is_program(const char *name)
 {
     char *line = NULL;

@@ -1,6 +1,6 @@
 /* part.c - the part of a timeline that `pipeline view` is to look at, and the causes that are
  * to make a command fail. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/nearest.h"
 #include "options/table.h"
 

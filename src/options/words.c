@@ -1,5 +1,5 @@
 /* words.c - the words of the command line, behind the command that they are for. */
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/nearest.h"
 #include "options/lesson.h"
 #include "options/table.h"

@@ -6,7 +6,7 @@
 #include "analysis/critical.h"
 #include "analysis/latency.h"
 #include "analysis/limit.h"
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/hazard.h"

@@ -1,7 +1,7 @@
 /* replan_ops.c - the ops of a recording's plan, one by one, and what they refer to. */
 #include "trace/replan_parts.h"
 
-#include "analysis/verdict.h"
+#include "causes/verdict.h"
 #include "core/items.h"
 #include "trace/build.h"
 #include "trace/occupancy.h"

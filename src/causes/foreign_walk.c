@@ -1,0 +1,380 @@
+/* foreign_walk.c - what an op of a trace waited for, and that, back through a time: ops, and
+ * the host's calls. */
+#include "causes/foreign_parts.h"
+
+#include "core/items.h"
+
+static const struct span *span_at(const struct foreign *foreign, uint32_t index)
+{
+    return &foreign->timeline->spans[index];
+}
+
+/* Returns the cause that an op at work is itself; VERDICT_REST for work that had to be done. */
+static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
+{
+    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    if (span->kind == OP_MEMSET)
+        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
+    if (span->kind == OP_D2D)
+        return VERDICT_DEVICE_COPIES;
+    return span->kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_REST;
+}
+
+/* Returns true if a call of the host is that cause, and keeps it from its next one. */
+static bool is_host_cause(enum verdict_code cause)
+{
+    return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
+           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING ||
+           cause == VERDICT_PAGEABLE_MEMORY || cause == VERDICT_LAZY_LOADING ||
+           cause == VERDICT_PACKING;
+}
+
+/* Returns true if what comes behind such a piece is its consequence. */
+static bool keeps_others(enum verdict_code cause)
+{
+    return is_host_cause(cause) || cause == VERDICT_SLOW_CALLBACK || cause == VERDICT_UNKNOWN;
+}
+
+/* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
+static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
+                enum verdict_code cause, enum verdict_code link, uint32_t span)
+{
+    struct foreign_piece *items =
+        items_grow(pieces->items, pieces->count, &pieces->room, sizeof *items);
+    if (items == NULL)
+        return false;
+    pieces->items = items;
+    items[pieces->count++] = (struct foreign_piece){
+        .start_ns = earlier(start_ns, end_ns),
+        .end_ns = end_ns,
+        .cause = cause,
+        .link = link == VERDICT_REST && keeps_others(cause) ? cause : link,
+        .span = span};
+    return true;
+}
+
+/* --- the host --- */
+
+/* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
+static enum verdict_code call_cause(const struct foreign *foreign, uint32_t index)
+{
+    const struct host_call *call = &foreign->timeline->calls[index];
+    uint32_t span = foreign->issued[index];
+    bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
+                    span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
+    bool memset = span != SPAN_NONE && span_at(foreign, span)->kind == OP_MEMSET;
+    enum verdict_code quick = call->end_ns - call->start_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN
+                              : memset ? work_cause(foreign, span_at(foreign, span))
+                                       : VERDICT_SMALL_TILES;
+    /* A host that asks again and again waits. */
+    uint32_t before = foreign->call_before[index];
+    if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
+        return VERDICT_SYNC_IN_LOOP;
+    switch (host_call_kind(call->row)) {
+    case CALL_SYNC:
+        return VERDICT_SYNC_IN_LOOP;
+    case CALL_ALLOC:
+        return VERDICT_ALLOC_IN_LOOP;
+    case CALL_PIN:
+        return foreign->pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
+    case CALL_PACK:
+        return VERDICT_PACKING;
+    case CALL_COPY_WAIT:
+        return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
+    case CALL_COPY:
+        return pageable ? VERDICT_PAGEABLE_MEMORY : quick;
+    case CALL_LAUNCH:
+        if (foreign->launches_block)
+            return VERDICT_LAUNCH_BLOCKING;
+        return foreign_loads_code(foreign, index, span) ? VERDICT_LAZY_LOADING : quick;
+    default:
+        return quick;
+    }
+}
+
+/* Goes back over the calls of the host before call `index`, whose op was then issued. */
+static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t from_ns,
+                      struct foreign_pieces *pieces)
+{
+    const struct host_call *calls = foreign->timeline->calls;
+    int64_t now_ns = calls[index].start_ns;
+    for (uint32_t i = foreign->call_before[index]; now_ns > from_ns - FOREIGN_JITTER_NS;
+         i = foreign->call_before[i]) {
+        int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
+        enum verdict_code outside =
+            now_ns - until_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN : VERDICT_SMALL_TILES;
+        if (until_ns < now_ns &&
+            !add(pieces, until_ns, now_ns, outside, VERDICT_REST, SPAN_NONE))
+            return false;
+        if (i == SPAN_NONE)
+            break;
+        now_ns = earlier(now_ns, calls[i].end_ns);
+        if (!add(pieces, calls[i].start_ns, now_ns, call_cause(foreign, i), VERDICT_REST,
+                 SPAN_NONE))
+            return false;
+        now_ns = earlier(now_ns, calls[i].start_ns);
+    }
+    return true;
+}
+
+/* Returns what kept the host before it made call `index`: the last call before it that did more
+ * than to hand something over. VERDICT_REST: none did, or it was long before. */
+static enum verdict_code kept_before(const struct foreign *foreign, uint32_t index)
+{
+    enum { QUICK_CALLS = 16 };
+    const struct host_call *calls = foreign->timeline->calls;
+    uint32_t later_call = index;
+    for (int i = 0; i < QUICK_CALLS; i++) {
+        uint32_t before = foreign->call_before[later_call];
+        if (before == SPAN_NONE)
+            return VERDICT_REST;
+        enum verdict_code cause = call_cause(foreign, before);
+        if (calls[later_call].start_ns - calls[before].end_ns > FOREIGN_LATE_NS)
+            return VERDICT_UNKNOWN;
+        if (cause != VERDICT_SMALL_TILES)
+            return cause;
+        later_call = before;
+    }
+    return VERDICT_REST;
+}
+
+/* Goes back over the time that an op was on its way since the host began to call for it. */
+static bool walk_issue(const struct foreign *foreign, uint32_t index, uint32_t call,
+                       enum verdict_code late, struct foreign_pieces *pieces)
+{
+    const struct span *span = span_at(foreign, index);
+    const struct host_call *own = &foreign->timeline->calls[call];
+    int64_t returned_ns = earlier(own->end_ns, span->start_ns);
+    int64_t way_ns = span->start_ns - returned_ns;
+    enum verdict_code cause = call_cause(foreign, call);
+    /* A launch that waits for its kernel was no wait before that began. */
+    if (cause == VERDICT_LAUNCH_BLOCKING || cause == VERDICT_SYNC_IN_LOOP)
+        cause = VERDICT_SMALL_TILES;
+    return (way_ns == 0 ||
+            add(pieces, returned_ns, span->start_ns,
+                way_ns > FOREIGN_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index)) &&
+           add(pieces, own->start_ns, returned_ns, cause, VERDICT_REST, index);
+}
+
+/* --- ops --- */
+
+/* Returns true if a kernel waited for the copy `from` until far more copies had come in than
+ * kernels had begun: for other work than its own. */
+static bool waits_for_more(const struct foreign *foreign, const struct span *from,
+                           uint32_t index)
+{
+    const struct span *span = span_at(foreign, index);
+    uint64_t in = foreign->analysis.engines[ENGINE_H2D].spans;
+    uint64_t all = foreign->kernels;
+    if (span->kind != OP_KERNEL || from->kind != OP_H2D || all == 0)
+        return false;
+    uint64_t copies = foreign_copies_by(foreign, span->start_ns + FOREIGN_JITTER_NS);
+    uint64_t kernels = foreign->kernels_before[index] + UINT64_C(1);
+    return copies > (kernels + 1) * ((in + all - 1) / all);
+}
+
+/* Returns why an op waited for the one before it in its stream; VERDICT_REST: it had to. */
+static enum verdict_code stream_cause(struct foreign *foreign, const struct span *from,
+                                      uint32_t index)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct span *span = span_at(foreign, index);
+    if (from->kind == OP_CALLBACK)
+        return VERDICT_SLOW_CALLBACK;
+    if (from->engine == span->engine)
+        return VERDICT_REST; /* the engine would have held it as well */
+    if (timeline->streams == 1)
+        return foreign->analysis.engines[foreign->engine].spans > 2 ? VERDICT_ONE_STREAM
+                                                                    : VERDICT_REST;
+    /* Without the host's calls the order of short ops tells nothing: the host may be late. */
+    if (foreign->short_ops && timeline->issue_unknown)
+        return VERDICT_UNKNOWN;
+    if (waits_for_more(foreign, from, index))
+        return VERDICT_NEEDLESS_WAIT;
+    /* A copy in is the first op of a piece of work, so it can only wait for room. */
+    bool room = span->kind == OP_H2D && (from->kind == OP_D2H || from->kind == OP_KERNEL);
+    foreign->stream_waits += room;
+    return room ? VERDICT_FEW_STREAMS : VERDICT_REST;
+}
+
+static enum verdict_code legacy_cause(const struct foreign *foreign, const struct span *from,
+                                      const struct span *span)
+{
+    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    const struct span *in_legacy = legacy ? span : from;
+    bool works = op_is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
+    return works ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
+}
+
+static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
+{
+    const struct hold *hold = &foreign->facts->critical->holds[index];
+    if (hold->span == SPAN_NONE)
+        return VERDICT_REST;
+    const struct span *from = span_at(foreign, hold->span), *span = span_at(foreign, index);
+    switch (hold->by) {
+    case HELD_BY_STREAM:
+        return stream_cause(foreign, from, index);
+    case HELD_BY_LEGACY:
+        return legacy_cause(foreign, from, span);
+    case HELD_BY_CALL:
+        if (from->kind == OP_PACK || span->kind == OP_PACK)
+            return VERDICT_PACKING;
+        return op_is_sync(from->kind)   ? VERDICT_SYNC_IN_LOOP
+               : from->kind != OP_ALLOC ? VERDICT_REST /* a copy that the call waited for */
+               : from->link != SPAN_PINNED_PAIR ? VERDICT_ALLOC_IN_LOOP
+               : foreign->pins_first            ? VERDICT_PIN_IN_RUN
+                                                : VERDICT_PINNED_ALLOC_IN_LOOP;
+    default:
+        return VERDICT_REST;
+    }
+}
+
+/* The latest thing that an op waited for, and the causes that it stands for. */
+struct wait {
+    uint32_t span;                /* SPAN_NONE: no op */
+    int64_t free_ns;              /* when that let it go */
+    enum verdict_code link, late; /* why it waited; why it took from then to its start */
+};
+
+/* Returns why an op waited by an event for `from`; VERDICT_REST: it may have had to. */
+static enum verdict_code event_cause(struct foreign *foreign, const struct span *from,
+                                     uint32_t index)
+{
+    if (span_at(foreign, index)->kind == OP_H2D) { /* it can only wait for room */
+        foreign->stream_waits++;
+        return VERDICT_FEW_STREAMS;
+    }
+    return waits_for_more(foreign, from, index) ? VERDICT_NEEDLESS_WAIT : VERDICT_REST;
+}
+
+/* Finds what a late op waited for that is in no record of its own. */
+static void find_late(const struct foreign *foreign, uint32_t index, struct wait *wait)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct span *span = span_at(foreign, index);
+    uint32_t last = foreign_ended_by(foreign, span->start_ns + FOREIGN_JITTER_NS);
+    uint32_t in_stream = foreign->stream_before[index];
+    const struct span *before = last != SPAN_NONE ? span_at(foreign, last) : NULL;
+    bool close = before != NULL && last != index && before->end_ns > wait->free_ns &&
+                 before->start_ns < span->start_ns &&
+                 span->start_ns - before->end_ns <= FOREIGN_LATE_NS;
+    bool called = in_stream != SPAN_NONE && !timeline->issue_unknown &&
+                  foreign_host_func_between(foreign, span_at(foreign, in_stream)->issue_ns,
+                                            span->issue_ns);
+    /* Without calls: a copy of pageable memory keeps the host until it is done. */
+    bool staged = close && timeline->issue_unknown && op_is_copy(before->kind) &&
+                  before->host_memory == HOST_MEMORY_PAGEABLE;
+    bool bars =
+        close && foreign->memsets_bar && (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
+    wait->link = VERDICT_REST; /* it waited for more than that */
+    wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
+                 : called ? VERDICT_SLOW_CALLBACK
+                          : VERDICT_UNKNOWN;
+    /* It began right behind another op: that, or what waited for that, held it. */
+    if (bars || (close && wait->late == VERDICT_UNKNOWN))
+        *wait = (struct wait){.span = last,
+                              .free_ns = earlier(before->end_ns, span->start_ns),
+                              .link = bars ? VERDICT_MEMSET_IN_LOOP : VERDICT_UNKNOWN,
+                              .late = VERDICT_SMALL_TILES};
+}
+
+/* Returns what held op `index`, which the host issued by `call`; SPAN_NONE: not known. */
+static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t call)
+{
+    const struct hold *hold = &foreign->facts->critical->holds[index];
+    const struct span *span = span_at(foreign, index);
+    struct wait wait = {.span = hold->span,
+                        .free_ns = earlier(hold->free_ns, span->start_ns),
+                        .link = held_cause(foreign, index),
+                        .late = VERDICT_SMALL_TILES};
+    if (call != SPAN_NONE)
+        wait = (struct wait){.span = SPAN_NONE,
+                             .free_ns =
+                                 earlier(foreign->timeline->calls[call].end_ns, span->start_ns),
+                             .late = VERDICT_SMALL_TILES,
+                             .link = VERDICT_REST};
+    uint32_t target = foreign_event_target(foreign, index);
+    const struct span *event = target != SPAN_NONE ? span_at(foreign, target) : NULL;
+    /* A timeline with spans of its waits has found that out already. */
+    bool known = hold->by == HELD_BY_EVENT && hold->span == target;
+    if (event != NULL && event->start_ns < span->start_ns &&
+        (known || event->end_ns > wait.free_ns) &&
+        event->end_ns <= span->start_ns + FOREIGN_JITTER_NS)
+        wait = (struct wait){.span = target,
+                             .free_ns = earlier(event->end_ns, span->start_ns),
+                             .link = event_cause(foreign, event, index),
+                             .late = VERDICT_SMALL_TILES};
+    if (span->start_ns - wait.free_ns > FOREIGN_LATE_NS)
+        find_late(foreign, index, &wait);
+    else if (span->kind == OP_MEMSET)
+        wait.late = work_cause(foreign, span);
+    else if (wait.span != SPAN_NONE && span_at(foreign, wait.span)->kind == OP_MEMSET)
+        wait.late = work_cause(foreign, span_at(foreign, wait.span));
+    return wait;
+}
+
+/* Returns the call of the host that op `index` waited for; SPAN_NONE: something on the device
+ * was later. A launch that loads code holds its kernel until it returns, others hand it over.
+ */
+static uint32_t host_of(const struct foreign *foreign, uint32_t index)
+{
+    const struct hold *hold = &foreign->facts->critical->holds[index];
+    uint32_t call = foreign_call_of(foreign, index);
+    if (call == SPAN_NONE || hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_NOTHING)
+        return call;
+    bool loads = span_at(foreign, index)->kind == OP_KERNEL &&
+                 foreign_loads_code(foreign, call, index) &&
+                 foreign->timeline->calls[call].end_ns > hold->free_ns;
+    return loads ? call : SPAN_NONE;
+}
+
+/* Returns true if the way can go on from `work`, the last op of the device that it passed, to
+ * `next`: whatever held an op began before it. The times of a file can contradict each other,
+ * and lead in a circle. A call may have begun at any time, but never waited for a later call.
+ */
+static bool leads_back(const struct foreign *foreign, uint32_t next, uint32_t work)
+{
+    return next == SPAN_NONE || work == SPAN_NONE || op_is_call(span_at(foreign, next)->kind) ||
+           span_precedes(span_at(foreign, next), span_at(foreign, work));
+}
+
+/* Adds why op `index` began only when it did, before the time that is looked at: it kept the
+ * busiest engine waiting then. */
+static bool add_before(struct foreign *foreign, uint32_t index, struct foreign_pieces *pieces)
+{
+    const struct span *span = span_at(foreign, index);
+    uint32_t call = host_of(foreign, index);
+    struct wait wait = wait_of(foreign, index, call);
+    enum verdict_code cause = wait.link;
+    if (call != SPAN_NONE && wait.span == SPAN_NONE)
+        cause = kept_before(foreign, call);
+    return add(pieces, span->start_ns, span->start_ns, VERDICT_REST, cause, SPAN_NONE);
+}
+
+bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
+                  struct foreign_pieces *pieces)
+{
+    uint32_t work = SPAN_NONE;
+    pieces->count = 0;
+    while (leads_back(foreign, index, work) && index != SPAN_NONE) {
+        const struct span *span = span_at(foreign, index);
+        work = op_is_call(span->kind) ? work : index;
+        if (whole && !add(pieces, span->start_ns, span->end_ns, work_cause(foreign, span),
+                          VERDICT_REST, index))
+            return false;
+        whole = true;
+        if (span->start_ns <= from_ns)
+            return span->engine == foreign->engine || add_before(foreign, index, pieces);
+        uint32_t call = host_of(foreign, index);
+        struct wait wait = wait_of(foreign, index, call);
+        /* The host let it go, unless something on the device did later. */
+        if (call != SPAN_NONE && wait.span == SPAN_NONE)
+            return walk_issue(foreign, index, call, wait.late, pieces) &&
+                   walk_host(foreign, call, from_ns, pieces);
+        if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
+            return false;
+        index = wait.span;
+    }
+    return true;
+}

@@ -1,0 +1,129 @@
+/* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
+ *
+ * A run of our own is simulated once more with what could be better put right
+ * (causes/whatif.h): a cause costs what mending it brings, and its fix was tried. The
+ * timeline and the plan say what was seen of it, and where. What a measured run took beyond its
+ * simulation is charged by the critical path (causes/verdict_account.c): to what cost more on
+ * the measured path than on the simulated one. What is left above the limit is the cost of
+ * being short, or has a name of its own, or is unknown. Costs are whole nanoseconds, none is
+ * negative, and they add up to the time less the limit. The path's method is after Yang and
+ * Miller, "Critical Path Analysis for the Execution of Parallel and Distributed Programs"
+ * (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer, Wolf and Arnold,
+ * "Identifying the Root Causes of Wait States in Large-Scale Parallel Applications" (ICPP
+ * 2010). */
+#ifndef PIPELINE_ANALYSIS_VERDICT_H
+#define PIPELINE_ANALYSIS_VERDICT_H
+
+#include "analysis/critical.h"
+#include "analysis/limit.h"
+#include "plan/plan.h"
+#include "plan/settings.h"
+#include "rework/rework.h"
+
+enum verdict_code {
+#define ROW(code, ...) VERDICT_##code,
+#include "causes/verdicts.def"
+#undef ROW
+    VERDICT_COUNT
+};
+
+enum verdict_mark { MARKED_CALL, MARKED_WORK, MARKED_HOLD, MARKED_COUNT };
+
+/* The fixed texts of a cause, and by what it is known. */
+struct verdict_row {
+    const char *name;             /* "sync-in-loop", as in the JSON report */
+    const char *text;             /* what happened, in one line */
+    const char *fix;              /* what to do, in words; "" where nothing can be done */
+    const char *cuda;             /* how, in CUDA's calls, and what to watch then; or "" */
+    uint32_t marks[MARKED_COUNT]; /* see causes/verdicts.def */
+};
+extern const struct verdict_row verdict_rows[VERDICT_COUNT];
+
+/* The evidence that a cause rests on. It is certain where a call, a stream's kind, a wait or a
+ * memory kind was seen, and likely where there is a pattern
+ * that has this cause on this machine in the simulator, too. */
+enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_COUNT };
+
+enum {
+    VERDICT_SEEN = 192,
+    VERDICT_COMMAND = 128,
+    VERDICT_LAZY_NS =
+        50000, /* a launch's call that loads code takes as long as that, at least */
+    VERDICT_LAZY_LAUNCHES = 8, /* and as many times as long as other launches' calls */
+};
+
+/* A cause of a smaller share of the run's time is not named. */
+#define VERDICT_NAMED_SHARE 0.04
+
+/* One cause, with what it cost. */
+struct verdict {
+    enum verdict_code code;
+    enum evidence evidence;
+    int64_t cost_ns; /* never negative */
+    uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
+    char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
+                                ran there"; "" where the row's text says it all */
+    char command[VERDICT_COMMAND]; /* a run of our own: the options that mend it; or "" */
+    bool tried;           /* a fix was tried, and predicted_ns is 0 if it gains too little */
+    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: none is offered */
+};
+
+/* All that was found, in the order in which it is shown: first the causes that cost enough to
+ * be named, the one whose mending gains most first (a race before all others); then what sets
+ * the limit, of no cost; last the rest, with what each too little to be named had cost. The
+ * costs of all add up to time_ns - limit_ns. */
+struct verdicts {
+    struct verdict items[VERDICT_COUNT];
+    int count;
+    int named; /* how many of the first are named causes */
+    int64_t time_ns, limit_ns;
+    bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
+    bool misfit;      /* so does it for a recorded run that its machine does not fit: it was
+                         faster than that allows, or its simulation is too far off */
+    enum limit_cause bound;
+    int64_t data_ns;     /* of a recorded run's rest: each result is the next input */
+    int64_t modelled_ns; /* the run as simulated, where fixes were tried; else 0: no machine
+                            file stands for the device */
+    bool
+        too_far; /* a recorded run that modelled_ns is too far from for fixes to be predicted */
+    /* The best settings that were found, where they gain a hundredth or more: the options of
+     * one fix or of several, and the time with them; else "" and 0. Of a recorded program the
+     * names of several causes, whose fixes together are better than any alone; or "". */
+    char best[VERDICT_COMMAND];
+    int64_t best_ns;
+    /* For a recorded program: whether all fixes together gain a hundredth or more in the
+     * simulator, and what they change, to be applied to the whole plan. */
+    bool mends;
+    struct rework mended;
+};
+
+/* The facts that verdicts are found from. */
+struct verdict_case {
+    const struct timeline *timeline;
+    const struct critical *critical;
+    const struct plan
+        *plan; /* NULL, as are the next four: a trace of another program. A recorded
+                  program's needs `limit` and `model`, or it is judged as a trace */
+    const struct machine *machine;
+    const struct limit *limit;
+    const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
+    const struct machine *model;     /* that fixes are tried on; NULL: none */
+    bool races;                      /* the plan has hazards */
+    int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
+};
+
+/* Checks that a timeline can be: STATUS_FAILED names a span that ends before it starts or
+ * starts before the run, two spans at once on one copy engine, or an op that the plan does not
+ * have, or has as something else. `plan` may be NULL. */
+enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
+                          struct error *error);
+
+/* "unknown", "likely", "certain". */
+const char *evidence_name(enum evidence evidence);
+
+/* Finds all verdicts. O(n log n). STATUS_FAILED where verdict_check() is, or memory runs out.
+ * `verdicts` needs no freeing. */
+enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                          struct error *error);
+
+#endif

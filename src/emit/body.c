@@ -1,0 +1,296 @@
+/* body.c - a plan's loops as text. */
+#include "emit/parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- stages --- */
+
+/* Returns a loop's first item if it is for its first batch alone: it stands before the loop.
+ * Of several devices it is that of one, which only the loop tells. */
+static const struct emit_item *item_before(const struct emit_program *program,
+                                           const struct emit_loop *loop, uint32_t stage)
+{
+    uint32_t first = loop->first;
+    while (first < loop->end && program->stages[first].item_count == 0)
+        first++;
+    const struct emit_item *item = &program->stages[stage].items[0];
+    const bool fixed = program->stages[stage].stream != EMIT_BY_TILE;
+    return !emit_deals_devices(program) && first == stage && fixed &&
+                   item->whose == EMIT_LAST && item->from == 0 && item->to == 1 &&
+                   program->batches > 1
+               ? item
+               : NULL;
+}
+
+/* Returns the last item of a loop over one stage if it is for the last batch alone: it stands
+ * behind the loop. */
+static const struct emit_item *item_behind(const struct emit_program *program,
+                                           const struct emit_loop *loop, uint32_t stage)
+{
+    const struct emit_stage *only = &program->stages[stage];
+    const struct emit_item *item = &only->items[only->item_count - 1];
+    return !emit_deals_devices(program) && loop->first == stage && loop->end == stage + 1 &&
+                   item->whose == EMIT_LAST && item->from == program->batches - 1
+               ? item
+               : NULL;
+}
+
+/* Writes the variables that `code` uses. */
+static void put_variables(FILE *out, int indent, const struct emit_program *program,
+                          const char *code)
+{
+    const bool deals = emit_deals_streams(program);
+    const char *index = emit_index_name(program);
+    const bool begin = emit_has_word(code, "begin"), count = emit_has_word(code, "count");
+    const char *modulus = emit_shares_slots(program) ? emit_slots_name(program) : NULL;
+    if (emit_deals_devices(program))
+        emit_put(out, indent, "dealt over the devices in turn",
+                 "const size_t device = %s %% DEVICES;", index);
+    if (emit_has_word(code, "slot"))
+        emit_put(out, indent,
+                 emit_is_handed(program) ? deals ? "on each device its stream, and its place"
+                                                 : "its place on each device"
+                 : !deals                ? "its place on the device"
+                 : emit_on_host(program) && program->plan->chain_length == 1
+                     ? "its stream"
+                     : "its stream, and its place on the device",
+                 "const size_t slot = %s%s%s%s;", index,
+                 emit_deals_devices(program) ? " / DEVICES" : "", modulus != NULL ? " % " : "",
+                 modulus != NULL ? modulus : "");
+    if (emit_has_word(code, "tiles") &&
+        (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)
+        emit_put(out, indent, NULL, "const size_t tiles = BATCH;");
+    else if (emit_has_word(code, "tiles"))
+        emit_put(out, indent, "the last batch may be smaller",
+                 "const size_t tiles = std::min(BATCH, %s - batch * BATCH);",
+                 emit_tiles_name(program));
+    if (begin && count)
+        emit_put(
+            out, indent, NULL,
+            "const size_t begin = tile * N / TILES, count = (tile + 1) * N / TILES - begin;");
+    else if (begin || count)
+        emit_put(out, indent, NULL, "const size_t %s;",
+                 begin ? "begin = tile * N / TILES"
+                       : "count = (tile + 1) * N / TILES - tile * N / TILES");
+}
+
+/* Writes what a stage does with a batch. The items that are written are those of `at` itself:
+ * one that carries a scan looks at those beside it. */
+static void put_stage(FILE *out, int indent, const struct emit_program *program,
+                      const struct emit_loop *loop, uint32_t stage)
+{
+    const struct emit_program at = emit_at(program, stage);
+    for (int i = 0; i < program->stages[stage].item_count; i++) {
+        const struct emit_item *item = &program->stages[stage].items[i];
+        if (item != item_before(program, loop, stage) &&
+            item != item_behind(program, loop, stage))
+            emit_put_item(out, indent, &at, stage, &at.stages[stage].items[i]);
+    }
+}
+
+/* Writes what stages [first, end) do with a batch, and before it the variables for that. */
+static bool put_stages(FILE *out, int indent, const struct emit_program *program,
+                       const struct emit_loop *loop, uint32_t first, uint32_t end)
+{
+    char *code = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&code, &length);
+    if (memory == NULL)
+        return false;
+    uint32_t current = 0;
+    for (uint32_t stage = first; stage < end; stage++) {
+        emit_enter_part(memory, indent, program, stage, end, &current);
+        put_stage(memory, indent, program, loop, stage);
+    }
+    const bool whole = !ferror(memory);
+    if (fclose(memory) == 0 && whole) {
+        put_variables(out, indent, program, code);
+        if (emit_deals_devices(program))
+            emit_enter_device(out, indent, program, "kernels go to the current device");
+        fputs(code, out);
+    }
+    free(code);
+    return whole;
+}
+
+/* --- loops --- */
+
+static const char *stage_function(const struct emit_program *program, uint32_t stage,
+                                  char text[EMIT_TEXT])
+{
+    char kernel[EMIT_NAME];
+    if (stage == 0)
+        return "copy_in";
+    if (stage == program->stage_count - 1)
+        return "copy_out";
+    if (emit_hands_on(program, stage))
+        return emit_handing_function(program, stage, text);
+    const uint32_t link = program->stages[stage].what.link;
+    emit_function_name(program->plan->chain[link], kernel);
+    if (program->plan->chain_length > 1)
+        snprintf(text, EMIT_TEXT, "launch_%s_%" PRIu32, kernel, link + 1);
+    else
+        snprintf(text, EMIT_TEXT, "launch_%s", kernel);
+    return text;
+}
+
+/* Returns true if the stages are functions: where several loops call them. */
+static bool has_functions(const struct emit_program *program)
+{
+    return program->loop_count > 1 || program->loops[0].wave > 1;
+}
+
+static bool put_functions(FILE *out, const struct emit_program *program)
+{
+    char name[EMIT_TEXT];
+    bool whole = true;
+    for (int i = 0; i < program->loop_count; i++) {
+        const struct emit_loop *loop = &program->loops[i];
+        for (uint32_t stage = loop->first; stage < loop->end; stage++) {
+            if (program->stages[stage].item_count == 0)
+                continue;
+            fprintf(out, "static void %s(size_t %s) {\n", stage_function(program, stage, name),
+                    emit_index_name(program));
+            whole &= put_stages(out, 4, program, loop, stage, stage + 1);
+            fprintf(out, "}\n\n");
+        }
+    }
+    return whole;
+}
+
+/* Writes a loop over the batches [first, end) of a wave, or over all. */
+static void put_stage_loop(FILE *out, int indent, const struct emit_program *program,
+                           uint32_t stage, const char *from, const char *to)
+{
+    char name[EMIT_TEXT];
+    const char *index = emit_index_name(program);
+    if (program->stages[stage].item_count == 0)
+        return;
+    emit_put(out, indent, NULL, "for (size_t %s = %s; %s < %s; %s++)", index, from, index, to,
+             index);
+    emit_put(out, indent + 4, NULL, "%s(%s);", stage_function(program, stage, name), index);
+}
+
+static void put_waves(FILE *out, const struct emit_program *program,
+                      const struct emit_loop *loop, const char *all)
+{
+    const char *wave = emit_wave_name(program);
+    emit_put(out, 4, "breadth-first: a stage of all in the wave, then the next stage",
+             "for (size_t first = 0; first < %s; first += %s) {", all, wave);
+    emit_put(out, 8, NULL, "const size_t end = std::min(first + %s, %s);", wave, all);
+    for (uint32_t stage = loop->first; stage < loop->end; stage++)
+        put_stage_loop(out, 8, program, stage, "first", "end");
+    emit_put(out, 4, NULL, "}");
+}
+
+static bool put_loop(FILE *out, const struct emit_program *program,
+                     const struct emit_loop *loop)
+{
+    char name[EMIT_TEXT];
+    bool whole = true;
+    const char *index = emit_index_name(program), *all = emit_batches_name(program);
+    if (loop->wave > 1) {
+        put_waves(out, program, loop, all);
+        return true;
+    }
+    if (has_functions(program) && loop->end == loop->first + 1) {
+        put_stage_loop(out, 4, program, loop->first, "0", all);
+        return true;
+    }
+    emit_put(out, 4, NULL, "for (size_t %s = 0; %s < %s; %s++) {", index, index, all, index);
+    if (!has_functions(program))
+        whole = put_stages(out, 8, program, loop, loop->first, loop->end);
+    for (uint32_t stage = loop->first; stage < loop->end; stage++) {
+        if (has_functions(program) && program->stages[stage].item_count > 0)
+            emit_put(out, 8, NULL, "%s(%s);", stage_function(program, stage, name), index);
+    }
+    emit_put(out, 4, NULL, "}");
+    return whole;
+}
+
+/* Writes a loop with what stands before and behind it. */
+static bool put_whole_loop(FILE *out, const struct emit_program *program,
+                           const struct emit_loop *loop)
+{
+    for (uint32_t stage = loop->first; stage < loop->end; stage++) {
+        if (program->stages[stage].item_count > 0 && item_before(program, loop, stage) != NULL)
+            emit_put_event(out, 4, program, item_before(program, loop, stage), stage, "");
+    }
+    const bool whole = put_loop(out, program, loop);
+    for (uint32_t stage = loop->first; stage < loop->end; stage++) {
+        if (program->stages[stage].item_count > 0 && item_behind(program, loop, stage) != NULL)
+            emit_put_event(out, 4, program, item_behind(program, loop, stage), stage, "");
+    }
+    return whole;
+}
+
+/* Writes what comes once on each device, before the loops. */
+static void put_prologue(FILE *out, const struct emit_program *program)
+{
+    const struct emit_stage *stage = &program->stages[program->stage_count];
+    const bool loops = emit_deals_devices(program) && stage->item_count > 0;
+    const int indent = loops ? 8 : 4;
+    char when[EMIT_LINE];
+    if (loops)
+        emit_put(out, 4, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
+    for (int i = 0; i < stage->item_count; i++) {
+        const struct emit_item *item = &stage->items[i];
+        emit_condition(program, item, when);
+        if (item->kind == OP_H2D)
+            emit_put_upload(out, indent, program);
+        else if (item->kind == OP_ALLOC)
+            emit_put_pin(out, indent, program);
+        else
+            emit_put_event(out, indent, program, item, program->stage_count, when);
+    }
+    if (loops)
+        emit_put(out, 4, NULL, "}");
+}
+
+/* Writes the function that takes a batch back, which the copies in and the end of all call. Its
+ * parameter has a name where anything in it asks which batch that is. */
+static bool put_take_back(FILE *out, const struct emit_program *program)
+{
+    char *code = NULL, *variables = NULL;
+    size_t length, variables_length;
+    const char *index = emit_index_name(program);
+    if (!emit_packs(program))
+        return true;
+    FILE *memory = open_memstream(&code, &length);
+    if (memory == NULL)
+        return false;
+    emit_put_take_back(memory, 4, program);
+    bool whole = fclose(memory) == 0;
+    FILE *above = whole ? open_memstream(&variables, &variables_length) : NULL;
+    if (above != NULL)
+        put_variables(above, 4, program, code);
+    whole = above != NULL && fclose(above) == 0;
+    const bool named = whole && (emit_has_word(code, index) || emit_has_word(variables, index));
+    if (whole)
+        fprintf(out,
+                "// Waits for a %s%s: its slot is free then.\n"
+                "static void take_back(size_t%s%s) {\n%s%s}\n\n",
+                index, emit_unpacks(program) ? ", and unpacks it" : "", named ? " " : "",
+                named ? index : "", variables, code);
+    free(code);
+    free(variables);
+    return whole;
+}
+
+bool emit_issue(FILE *out, const struct emit_program *program)
+{
+    if (emit_is_stencil(program)) {
+        emit_stencil_issue(out, program);
+        return true;
+    }
+    bool whole = put_take_back(out, program);
+    whole &= !has_functions(program) || put_functions(out, program);
+    fprintf(out, "static void issue_tiles() {\n");
+    put_prologue(out, program);
+    for (int i = 0; i < program->loop_count; i++)
+        whole &= put_whole_loop(out, program, &program->loops[i]);
+    emit_put_rest(out, program);
+    fprintf(out, "}\n\n");
+    return whole;
+}

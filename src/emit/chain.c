@@ -1,0 +1,215 @@
+/* chain.c - a program whose devices have parts of the chain: each works on what the one
+ * before it hands on, by a copy between them or by way of the host's memory. One thread issues
+ * to all; unlike where batches are dealt over devices, a call's device is known as it is
+ * written, so that its number stands there. */
+#include "emit/parts.h"
+
+#include <inttypes.h>
+
+/* --- the proof --- */
+
+bool emit_handing_fits(const struct emit_program *program, const struct op *op, uint32_t stage,
+                       struct tiles tiles)
+{
+    const struct stage *what = &program->stages[stage].what;
+    const uint32_t part = what->device;
+    const enum buffer left = emit_kernel_output(program, what->link);
+    switch (what->kind) {
+    case STAGE_PEER:
+        return op->peer.from.buffer == left && op->peer.to.buffer == BUFFER_DEVICE_IN0 &&
+               emit_range_fits(program, &op->peer.from, part, tiles) &&
+               emit_range_fits(program, &op->peer.to, part + 1, tiles);
+    case STAGE_TO_HOST:
+        return op->copy.device.buffer == left && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
+               emit_range_fits(program, &op->copy.device, part, tiles) &&
+               emit_range_fits(program, &op->copy.host, part, tiles);
+    case STAGE_FROM_HOST: /* in slots of the device before */
+        return op->copy.device.buffer == BUFFER_DEVICE_IN0 &&
+               op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
+               emit_range_fits(program, &op->copy.device, part, tiles) &&
+               emit_range_fits(program, &op->copy.host, part - 1, tiles);
+    default:
+        return false;
+    }
+}
+
+/* --- words --- */
+
+const char *emit_handing_words(const struct emit_program *program, uint32_t stage,
+                               char text[EMIT_NAME])
+{
+    const struct stage *what = &program->stages[stage].what;
+    const uint32_t device = what->device;
+    if (what->kind == STAGE_KERNEL)
+        snprintf(text, EMIT_NAME, "kernel on device %" PRIu32, device);
+    else if (what->kind == STAGE_TO_HOST)
+        snprintf(text, EMIT_NAME, "copy from device %" PRIu32, device);
+    else
+        snprintf(text, EMIT_NAME, "copy to device %" PRIu32,
+                 device + (what->kind == STAGE_PEER ? 1 : 0));
+    return text;
+}
+
+const char *emit_handing_function(const struct emit_program *program, uint32_t stage,
+                                  char text[EMIT_TEXT])
+{
+    const struct stage *what = &program->stages[stage].what;
+    if (what->kind == STAGE_FROM_HOST)
+        snprintf(text, EMIT_TEXT, "take_on_%" PRIu32, what->device);
+    else
+        snprintf(text, EMIT_TEXT,
+                 what->kind == STAGE_PEER ? "hand_to_%" PRIu32 : "leave_for_%" PRIu32,
+                 what->device + 1);
+    return text;
+}
+
+/* Returns why a step waits for one of its own tile: it goes on with what that leaves. */
+static const char *why_own(const struct stage *what, const struct stage *before,
+                           char text[EMIT_LINE])
+{
+    if (what->kind == STAGE_KERNEL && before->kind == STAGE_PEER)
+        snprintf(text, EMIT_LINE, "the kernel reads what device %" PRIu32 " hands on",
+                 before->device);
+    else if (what->kind == STAGE_KERNEL)
+        return "the kernel reads what the copy brings";
+    else if (what->kind == STAGE_FROM_HOST)
+        snprintf(text, EMIT_LINE, "the copy takes what device %" PRIu32 " has left on the host",
+                 before->device);
+    else
+        return "the copy takes what the kernel leaves";
+    return text;
+}
+
+/* Returns why a step waits for one of the tile that had the slot before: it writes over what
+ * that one works on. */
+static const char *why_before(const struct stage *what, const struct stage *used,
+                              char text[EMIT_LINE])
+{
+    switch (used->kind) {
+    case STAGE_PEER:
+        snprintf(text, EMIT_LINE,
+                 "what was in this slot may still be on its way to device %" PRIu32,
+                 used->device + 1);
+        return text;
+    case STAGE_TO_HOST:
+        return "what was in this slot may still be on its way to the host";
+    case STAGE_FROM_HOST:
+        snprintf(text, EMIT_LINE,
+                 "device %" PRIu32 " may still copy what was in this slot on the host",
+                 used->device);
+        return text;
+    case STAGE_OUT:
+        return "what was in this slot may still be on its way out";
+    default:
+        break;
+    }
+    if (used->device == what->device)
+        return "what was in this slot may still be read";
+    snprintf(text, EMIT_LINE, "device %" PRIu32 " may still read what was in this slot there",
+             used->device);
+    return text;
+}
+
+const char *emit_why_handed(const struct emit_program *program, const struct emit_item *item,
+                            uint32_t stage, char text[EMIT_LINE])
+{
+    const struct stage *what = &program->stages[stage].what;
+    const struct stage *other = &program->stages[item->event_stage].what;
+    return item->whose == EMIT_OWN ? why_own(what, other, text) : why_before(what, other, text);
+}
+
+/* --- calls --- */
+
+/* Returns the kernels of a device, in words. */
+static const char *part_words(const struct emit_program *program, uint32_t device,
+                              char text[EMIT_LINE])
+{
+    const struct plan *plan = program->plan;
+    int length = snprintf(text, EMIT_LINE, "device %" PRIu32 " has", device);
+    const char *before = " ";
+    for (uint32_t link = 0; link < (uint32_t)plan->chain_length; link++) {
+        if (plan_link_device(plan, link) != device)
+            continue;
+        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s", before,
+                           plan->chain[link]->name);
+        before = ", ";
+    }
+    if (device == 0)
+        snprintf(text + length, (size_t)(EMIT_LINE - length),
+                 ": kernels go to the current device");
+    return text;
+}
+
+void emit_enter_part(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                     uint32_t end, uint32_t *current)
+{
+    const uint32_t device = program->stages[stage].what.device;
+    char text[EMIT_LINE], digit[EMIT_NAME], number[EMIT_NAME];
+    bool launches = false;
+    for (uint32_t next = stage; next < end; next++) {
+        const struct stage *what = &program->stages[next].what;
+        launches |= what->kind == STAGE_KERNEL && what->device == device;
+    }
+    if (!emit_is_handed(program) || !launches || *current == device + 1)
+        return;
+    *current = device + 1;
+    snprintf(digit, sizeof digit, "%" PRIu32, device);
+    emit_put(out, indent, part_words(program, device, text), "CHECK(cudaSetDevice(%s));",
+             emit_device_number(program, digit, number));
+}
+
+void emit_put_handing(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                      const char *stream)
+{
+    const struct stage *what = &program->stages[stage].what;
+    const bool takes = what->kind == STAGE_FROM_HOST;
+    const uint32_t from = what->device - (takes ? 1 : 0);
+    const struct emit_program sender = emit_on_device(program, from),
+                              receiver = emit_on_device(program, from + 1);
+    char left[EMIT_TEXT], taken[EMIT_TEXT], handed[EMIT_TEXT], bytes[EMIT_TEXT] = "BYTES";
+    char digit[2][EMIT_NAME], number[2][EMIT_NAME];
+    emit_address(&sender, emit_kernel_output(program, what->link), false, left);
+    emit_address(&receiver, BUFFER_DEVICE_IN0, false, taken);
+    emit_address(&sender, BUFFER_HOST_EXCHANGE, false, handed);
+    if (!program->even)
+        snprintf(bytes, sizeof bytes, "count * sizeof(%s)", emit_input_type(program));
+    if (what->kind != STAGE_PEER) {
+        emit_put(out, indent, NULL, "CHECK(cudaMemcpyAsync(%s, %s, %s, %s, %s));",
+                 takes ? taken : handed, takes ? handed : left, bytes,
+                 takes ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToHost", stream);
+        return;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(digit[i], sizeof digit[i], "%" PRIu32, from + i);
+        emit_device_number(program, digit[i], number[i]);
+    }
+    emit_put(out, indent, NULL, "CHECK(cudaMemcpyPeerAsync(%s, %s, %s, %s, %s, %s));", taken,
+             number[1], left, number[0], bytes, stream);
+}
+
+/* --- what there is for it --- */
+
+void emit_handing_variables(FILE *out, const struct emit_program *program)
+{
+    if (emit_is_handed(program) && program->plan->by_host)
+        emit_put(out, 0, "page-locked memory of the host, by which tiles go on",
+                 program->even ? "static %s (*handed[DEVICES - 1])[TILE];"
+                               : "static %s *handed[DEVICES - 1];",
+                 emit_input_type(program));
+}
+
+void emit_handing_memory(FILE *out, const struct emit_program *program, const char *bytes)
+{
+    if (!emit_is_handed(program) || !program->plan->by_host)
+        return;
+    emit_put(out, 4, "the last device hands nothing on", "if (device + 1 < DEVICES)");
+    emit_put(out, 8, NULL, "CHECK(cudaMallocHost(&handed[device], %s));", bytes);
+}
+
+void emit_handing_poison(FILE *out, int indent, const struct emit_program *program,
+                         const char *bytes)
+{
+    if (emit_is_handed(program) && program->plan->by_host)
+        emit_put(out, indent, NULL,
+                 "if (device + 1 < DEVICES) memset(handed[device], 0xFF, %s);", bytes);
+}

@@ -1,0 +1,50 @@
+/* scan.h - scans in a program of --emit: their kernels, and what they carry from tile to
+ * tile: a part of parts.h, which has the types. */
+#ifndef PIPELINE_WRITERS_EMIT_SCAN_H
+#define PIPELINE_WRITERS_EMIT_SCAN_H
+
+#include "emit/names.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct emit_item;
+
+/* --- scan.c --- */
+
+/* Returns the scan that is the chain, or NULL. */
+const struct kernel *emit_scan(const struct emit_program *program);
+
+/* Returns true if a copy or a callback is on the way of a scan's carry by the host. */
+bool emit_op_carries(const struct op *op);
+
+/* Return true if what a scan's kernel works on beside its elements, and what a copy, a callback
+ * or a wait of the host that carries it works on, is where the program has it. */
+bool emit_scan_fits(const struct emit_program *program, const struct op *op);
+bool emit_carry_fits(const struct emit_program *program, const struct op *op);
+
+/* Writes a copy, a callback or a wait of the host that carries a scan; `when`: on which
+ * condition. */
+void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
+                    const struct emit_item *item, const char *when);
+
+/* Write what a scan works on beside its elements, as arguments of a launch; those variables;
+ * their memory, on the host and on a device; its poison; and the check of the result in main(),
+ * which counts in `wrong`. */
+const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_TEXT]);
+void emit_scan_variables(FILE *out, const struct emit_program *program);
+void emit_scan_host_memory(FILE *out, const struct emit_program *program);
+void emit_scan_memory(FILE *out, const struct emit_program *program);
+void emit_scan_poison(FILE *out, const struct emit_program *program);
+void emit_scan_check(FILE *out, const struct emit_program *program);
+
+/* --- scan_kernel.c --- */
+
+/* Returns how many elements a thread of the kernel has in its block's part of a tile. */
+int emit_scan_items(const struct emit_program *program);
+
+/* Writes the kernel. */
+void emit_scan_kernel(FILE *out, const struct emit_program *program);
+
+#endif

@@ -1,0 +1,221 @@
+/* draft.c - a plan as a list of items that can be changed, and a plan of it again. */
+#include "core/items.h"
+#include "rework/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status no_memory(struct error *error)
+{
+    return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
+
+bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item)
+{
+    struct rework_item *items =
+        items_grow(draft->items, draft->count, &draft->capacity, sizeof *items);
+    if (items == NULL)
+        return false;
+    draft->items = items;
+    draft->items[draft->count++] = *item;
+    return true;
+}
+
+bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
+                        const struct access *access, uint32_t set)
+{
+    struct access *accesses = items_grow(draft->accesses, draft->access_count,
+                                         &draft->access_capacity, sizeof *accesses);
+    if (accesses != NULL)
+        draft->accesses = accesses;
+    uint32_t *sets =
+        items_grow(draft->sets, draft->access_count, &draft->set_capacity, sizeof *sets);
+    if (sets != NULL)
+        draft->sets = sets;
+    if (accesses == NULL || sets == NULL)
+        return false;
+    if (item->seen.access_count == 0)
+        item->seen.first_access = draft->access_count;
+    draft->accesses[draft->access_count] = *access;
+    draft->sets[draft->access_count++] = set;
+    item->seen.access_count++;
+    return true;
+}
+
+static bool take_items(struct rework_draft *draft, const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        struct rework_item item = {.op = plan->ops[i],
+                                   .seen = plan->recorded->ops[i],
+                                   .origin = i,
+                                   .tile = REWORK_NONE,
+                                   .target = REWORK_NONE};
+        const struct access *accesses = plan->recorded->accesses + item.seen.first_access;
+        uint32_t count = item.seen.access_count;
+        item.seen.access_count = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            if (!rework_draft_touch(draft, &item, &accesses[k], 0))
+                return false;
+        }
+        if (!rework_draft_add(draft, &item))
+            return false;
+    }
+    return true;
+}
+
+enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
+                               struct error *error)
+{
+    const struct plan *plan = base->plan;
+    *draft = (struct rework_draft){.base = base,
+                                   .streams = plan->streams,
+                                   .events = plan->events,
+                                   .set_count = 1,
+                                   .launches_block = plan->launches_block,
+                                   .loads_lazily = plan->loads_lazily,
+                                   .issue = plan->issue};
+    if (plan->stream_kinds != NULL && plan->streams > 0) {
+        draft->kinds = malloc(plan->streams);
+        if (draft->kinds == NULL)
+            return no_memory(error);
+        memcpy(draft->kinds, plan->stream_kinds, plan->streams);
+    }
+    if (plan->priorities != NULL && plan->streams > 0) {
+        draft->priorities = malloc(plan->streams * sizeof *draft->priorities);
+        if (draft->priorities == NULL)
+            return no_memory(error);
+        memcpy(draft->priorities, plan->priorities, plan->streams * sizeof *draft->priorities);
+    }
+    draft->stands = malloc((plan->op_count + (size_t)1) * sizeof *draft->stands);
+    for (uint32_t i = 0; draft->stands != NULL && i < plan->op_count; i++)
+        draft->stands[i] = i;
+    return draft->stands != NULL && take_items(draft, plan) ? STATUS_OK : no_memory(error);
+}
+
+void rework_draft_free(struct rework_draft *draft)
+{
+    free(draft->items);
+    free(draft->accesses);
+    free(draft->sets);
+    free(draft->stands);
+    free(draft->kinds);
+    free(draft->priorities);
+    *draft = (struct rework_draft){0};
+}
+
+void rework_draft_drop(struct rework_draft *draft, size_t item)
+{
+    struct rework_item *gone = &draft->items[item];
+    gone->gone = true;
+    for (size_t i = item + 1; i < draft->count; i++) {
+        struct rework_item *next = &draft->items[i];
+        if (next->gone || next->seen.thread != gone->seen.thread)
+            continue;
+        next->seen.host_ns += gone->seen.host_ns;
+        return;
+    }
+}
+
+void rework_draft_tidy(struct rework_draft *draft)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < draft->count; i++) {
+        if (!draft->items[i].gone)
+            draft->items[kept++] = draft->items[i];
+    }
+    draft->count = kept;
+}
+
+/* --- a plan of it --- */
+
+static bool copy_names(const struct plan_recorded *from, struct plan_recorded *to)
+{
+    to->names = calloc(from->name_count + (size_t)1, sizeof *to->names);
+    for (uint32_t i = 0; to->names != NULL && i < from->name_count; i++) {
+        to->names[i] = strdup(from->names[i]);
+        if (to->names[i] == NULL)
+            return false;
+        to->name_count++;
+    }
+    return to->names != NULL;
+}
+
+/* Makes as many sets of the buffers as tiles use. */
+static bool copy_buffers(const struct rework_draft *draft, const struct plan_recorded *from,
+                         struct plan_recorded *to)
+{
+    size_t count = (size_t)from->buffer_count * draft->set_count;
+    to->buffers = malloc((count + 1) * sizeof *to->buffers);
+    for (size_t i = 0; to->buffers != NULL && i < count; i++)
+        to->buffers[i] = from->buffers[i % from->buffer_count];
+    to->buffer_count = (uint32_t)count;
+    return to->buffers != NULL;
+}
+
+static bool copy_items(const struct rework_draft *draft, struct plan *plan)
+{
+    struct plan_recorded *recorded = plan->recorded;
+    plan->ops = malloc((draft->count + 1) * sizeof *plan->ops);
+    recorded->ops = malloc((draft->count + 1) * sizeof *recorded->ops);
+    recorded->accesses = malloc((draft->access_count + 1) * sizeof *recorded->accesses);
+    if (plan->ops == NULL || recorded->ops == NULL || recorded->accesses == NULL)
+        return false;
+    for (size_t i = 0; i < draft->count; i++) {
+        const struct rework_item *item = &draft->items[i];
+        plan->ops[i] = item->op;
+        plan->ops[i].id = (uint32_t)i;
+        recorded->ops[i] = item->seen;
+        recorded->ops[i].first_access = recorded->access_count;
+        for (uint32_t k = 0; k < item->seen.access_count; k++)
+            recorded->accesses[recorded->access_count++] =
+                draft->accesses[item->seen.first_access + k];
+    }
+    plan->op_count = (uint32_t)draft->count;
+    plan->op_capacity = draft->count + 1;
+    return true;
+}
+
+static bool copy_streams(const struct rework_draft *draft, struct plan *plan)
+{
+    size_t streams = draft->streams + (size_t)1;
+    if (draft->kinds != NULL) {
+        plan->stream_kinds = malloc(streams);
+        if (plan->stream_kinds == NULL)
+            return false;
+        memcpy(plan->stream_kinds, draft->kinds, draft->streams);
+    }
+    if (draft->priorities != NULL) {
+        plan->priorities = malloc(streams * sizeof *plan->priorities);
+        if (plan->priorities == NULL)
+            return false;
+        memcpy(plan->priorities, draft->priorities, draft->streams * sizeof *plan->priorities);
+    }
+    return true;
+}
+
+enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
+                              struct error *error)
+{
+    const struct plan *from = draft->base->plan;
+    plan_init(plan);
+    plan->recorded = calloc(1, sizeof *plan->recorded);
+    if (plan->recorded == NULL)
+        return no_memory(error);
+    if (draft->count >= UINT32_MAX / 4) {
+        plan_free(plan);
+        return error_set(error, STATUS_FAILED, "the fixed plan has too many ops");
+    }
+    plan->streams = draft->streams;
+    plan->events = draft->events;
+    plan->memory = from->memory;
+    plan->issue = draft->issue;
+    plan->launches_block = draft->launches_block;
+    plan->loads_lazily = draft->loads_lazily;
+    plan->recorded->threads = from->recorded->threads;
+    if (copy_items(draft, plan) && copy_streams(draft, plan) &&
+        copy_buffers(draft, from->recorded, plan->recorded) &&
+        copy_names(from->recorded, plan->recorded))
+        return STATUS_OK;
+    plan_free(plan);
+    return no_memory(error);
+}

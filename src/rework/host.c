@@ -1,0 +1,358 @@
+/* host.c - changes of the host's part: what it waits for, and what its calls take. */
+#include "plan/timeline.h"
+#include "rework/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORK_NS = 20000,     /* the host worked for long where that passed between two calls */
+    TOUCHED_PER_NS = 64, /* bytes: the host reads or fills memory no faster than that */
+};
+
+/* --- what the host may need of the copies --- */
+
+/* A copy's bytes of the host. */
+struct use {
+    struct range range;
+    uint32_t item;
+};
+
+/* The copies, and the host's time between calls. */
+struct host {
+    struct rework_draft *draft;
+    struct use *uses;
+    uint32_t *next;   /* per item: the next copy from or to the same bytes; REWORK_NONE: none */
+    uint32_t *places; /* per item: its place among all, by thread and then in order */
+    int64_t *longest_ns; /* a tree of maxima, by place, of the time before a call */
+    uint32_t *open;      /* copies that no wait was behind yet */
+    size_t open_count;
+    uint32_t *last; /* per thread: the last item that waits */
+    /* The copies out that no kept wait was behind: the latest, and whether all are in its
+     * stream.
+     */
+    uint32_t out;
+    bool out_alone;
+};
+
+static int compare_uses(const void *a, const void *b)
+{
+    const struct use *x = a, *y = b;
+    if (x->range.buffer != y->range.buffer)
+        return x->range.buffer < y->range.buffer ? -1 : 1;
+    if (x->range.offset != y->range.offset)
+        return x->range.offset < y->range.offset ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static const struct access *host_access(const struct rework_draft *draft,
+                                        const struct rework_item *item)
+{
+    const struct recorded_buffer *buffers = draft->base->plan->recorded->buffers;
+    for (uint32_t i = 0; i < item->seen.access_count; i++) {
+        const struct access *access = &draft->accesses[item->seen.first_access + i];
+        if (buffers[access->range.buffer].host)
+            return access;
+    }
+    return NULL;
+}
+
+static bool waits(const struct rework_item *item)
+{
+    return op_is_sync(item->op.kind) || (op_is_copy(item->op.kind) && item->seen.waits);
+}
+
+static void host_free(struct host *host)
+{
+    free(host->uses);
+    free(host->next);
+    free(host->places);
+    free(host->longest_ns);
+    free(host->open);
+    free(host->last);
+}
+
+/* Puts the times between calls in a tree, each thread's together: in the upper half of
+ * `longest_ns` they stand by place, and an entry k below is the greater of 2 k and 2 k + 1. */
+static void list_stretches(struct host *host, uint32_t threads)
+{
+    const struct rework_draft *draft = host->draft;
+    uint32_t *ends = host->last; /* per thread: the place behind its latest item so far */
+    for (uint32_t i = 0; i < draft->count; i++)
+        ends[draft->items[i].seen.thread + 1]++;
+    for (uint32_t thread = 1; thread < threads; thread++)
+        ends[thread] += ends[thread - 1];
+    for (uint32_t i = 0; i < draft->count; i++) {
+        host->places[i] = ends[draft->items[i].seen.thread]++;
+        host->longest_ns[draft->count + host->places[i]] = draft->items[i].seen.host_ns;
+    }
+    for (size_t k = draft->count; k-- > 1;)
+        host->longest_ns[k] = later(host->longest_ns[2 * k], host->longest_ns[2 * k + 1]);
+    memset(ends, 0, (threads + (size_t)1) * sizeof *ends);
+}
+
+/* Returns the longest time that a thread spent outside of calls behind an item, up to a later
+ * one of the same thread. */
+static int64_t longest_stretch_ns(const struct host *host, uint32_t behind, uint32_t until)
+{
+    size_t from = host->draft->count + host->places[behind] + 1;
+    size_t to = host->draft->count + host->places[until] + 1;
+    int64_t longest_ns = 0;
+    for (; from < to; from /= 2, to /= 2) {
+        if (from % 2)
+            longest_ns = later(longest_ns, host->longest_ns[from++]);
+        if (to % 2)
+            longest_ns = later(longest_ns, host->longest_ns[--to]);
+    }
+    return longest_ns;
+}
+
+static bool host_begin(struct host *host, struct rework_draft *draft)
+{
+    size_t count = 0, items = draft->count + 1;
+    size_t threads = draft->base->plan->recorded->threads + (size_t)1;
+    *host = (struct host){.draft = draft,
+                          .uses = malloc(items * sizeof *host->uses),
+                          .next = malloc(items * sizeof *host->next),
+                          .places = calloc(items, sizeof *host->places),
+                          .longest_ns = calloc(2 * items, sizeof *host->longest_ns),
+                          .open = malloc(items * sizeof *host->open),
+                          .last = calloc(threads, sizeof *host->last),
+                          .out = REWORK_NONE,
+                          .out_alone = true};
+    bool room = host->uses && host->next && host->places && host->longest_ns && host->open &&
+                host->last;
+    for (uint32_t i = 0; i < draft->count && room; i++) {
+        const struct rework_item *item = &draft->items[i];
+        const struct access *access =
+            op_is_copy(item->op.kind) ? host_access(draft, item) : NULL;
+        host->next[i] = REWORK_NONE;
+        if (access != NULL)
+            host->uses[count++] = (struct use){access->range, i};
+    }
+    if (room)
+        list_stretches(host, draft->base->plan->recorded->threads);
+    for (uint32_t i = 0; i < draft->count && room; i++) {
+        if (waits(&draft->items[i]))
+            host->last[draft->items[i].seen.thread] = i;
+    }
+    if (room)
+        qsort(host->uses, count, sizeof *host->uses, compare_uses);
+    for (size_t i = 0; i + 1 < count && room; i++) {
+        const struct use *use = &host->uses[i], *next = &host->uses[i + 1];
+        if (ranges_overlap(&use->range, &next->range))
+            host->next[use->item] = next->item;
+    }
+    return room;
+}
+
+/* Returns the item behind `item` on its thread; REWORK_NONE: none. */
+static uint32_t next_of_thread(const struct rework_draft *draft, uint32_t item)
+{
+    for (uint32_t i = item + 1; i < draft->count; i++) {
+        if (draft->items[i].seen.thread == draft->items[item].seen.thread)
+            return i;
+    }
+    return REWORK_NONE;
+}
+
+static bool covers(const struct host *host, const struct rework_item *wait,
+                   const struct rework_item *copy)
+{
+    if (wait->op.kind == OP_SYNC || op_is_copy(wait->op.kind))
+        return wait->op.stream >= host->draft->base->plan->streams ||
+               wait->op.stream == copy->op.stream;
+    return wait->target == copy->origin ||
+           (wait->target != REWORK_NONE && copy->origin < wait->target &&
+            host->draft->base->plan->ops[wait->target].stream == copy->op.stream);
+}
+
+/* Returns true if the host had time enough, behind `wait`, to touch all bytes of `copy` before
+ * a later copy uses them: between two calls, as the moments that pass between any two do not
+ * add up to work. */
+static bool is_touched(const struct host *host, uint32_t wait, uint32_t copy)
+{
+    uint32_t next = host->next[copy];
+    const struct rework_item *items = host->draft->items;
+    if (next == REWORK_NONE || next < wait)
+        return false;
+    if (items[next].seen.thread != items[wait].seen.thread)
+        return true;
+    int64_t spent_ns = longest_stretch_ns(host, wait, next);
+    return spent_ns > 0 && (uint64_t)spent_ns >= op_bytes(&items[copy].op) / TOUCHED_PER_NS;
+}
+
+/* Returns the copy that the host must still wait for where `wait` is; REWORK_NONE: no copy.
+ * Sets *whole where one is not enough. Copies that the wait was behind are no longer open. */
+static uint32_t needed_copy(struct host *host, uint32_t wait, bool *whole)
+{
+    const struct rework_item *items = host->draft->items, *item = &items[wait];
+    uint32_t found = REWORK_NONE, after = next_of_thread(host->draft, wait);
+    size_t kept = 0;
+    *whole = false;
+    for (size_t i = 0; i < host->open_count; i++) {
+        uint32_t copy = host->open[i];
+        if (!covers(host, item, &items[copy])) {
+            host->open[kept++] = copy;
+            continue;
+        }
+        if (!is_touched(host, wait, copy))
+            continue;
+        *whole |= found != REWORK_NONE && items[found].op.stream != items[copy].op.stream;
+        found = copy;
+    }
+    host->open_count = kept;
+    bool works = after != REWORK_NONE && items[after].seen.host_ns >= WORK_NS;
+    if (works && host->out != REWORK_NONE && covers(host, item, &items[host->out])) {
+        *whole |= !host->out_alone || (found != REWORK_NONE &&
+                                       items[found].op.stream != items[host->out].op.stream);
+        found = found == REWORK_NONE || host->out > found ? host->out : found;
+    }
+    return found;
+}
+
+/* --- waits --- */
+
+static void open_copy(struct host *host, uint32_t index)
+{
+    const struct rework_item *items = host->draft->items;
+    host->open[host->open_count++] = index;
+    if (items[index].op.kind != OP_D2H)
+        return;
+    host->out_alone = host->out == REWORK_NONE ||
+                      (host->out_alone && items[host->out].op.stream == items[index].op.stream);
+    host->out = index;
+}
+
+/* Takes a wait away, or leaves one for just the copy that the host needs. */
+static void change_wait(struct host *host, uint32_t index)
+{
+    struct rework_item *item = &host->draft->items[index];
+    bool whole, copies = op_is_copy(item->op.kind);
+    uint32_t copy = needed_copy(host, index, &whole);
+    if (copy == REWORK_NONE && copies) {
+        item->seen.waits = false;
+        return;
+    }
+    if (copy == REWORK_NONE) {
+        rework_draft_drop(host->draft, index);
+        return;
+    }
+    host->out = REWORK_NONE;
+    host->out_alone = true;
+    if (whole || copy == index)
+        return;
+    if (copies) /* what it waited for beside itself is needed, not itself */
+        return;
+    item->op.kind = OP_SYNC_EVENT;
+    item->op.stream = host->draft->base->plan->streams;
+    item->target = host->draft->items[copy].origin;
+}
+
+static enum status drop_syncs(struct rework_draft *draft, struct error *error)
+{
+    struct host host;
+    bool room = host_begin(&host, draft);
+    for (uint32_t i = 0; i < draft->count && room; i++) {
+        const struct rework_item *item = &draft->items[i];
+        if (op_is_copy(item->op.kind))
+            open_copy(&host, i);
+        if (waits(item) && host.last[item->seen.thread] != i)
+            change_wait(&host, i);
+    }
+    host_free(&host);
+    rework_draft_tidy(draft);
+    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
+
+/* Says of the host's waits for events which op they wait for, as the events' records may go. */
+static enum status find_targets(struct rework_draft *draft, struct error *error)
+{
+    size_t streams = draft->streams + (size_t)1, events = draft->events + (size_t)1;
+    uint32_t *latest = malloc(streams * sizeof *latest);
+    uint32_t *records = malloc(events * sizeof *records);
+    bool room = latest != NULL && records != NULL;
+    for (size_t i = 0; i < streams && room; i++)
+        latest[i] = REWORK_NONE;
+    for (size_t i = 0; i < events && room; i++)
+        records[i] = REWORK_NONE;
+    for (size_t i = 0; i < draft->count && room; i++) {
+        struct rework_item *item = &draft->items[i];
+        if (item->op.kind == OP_RECORD)
+            records[item->op.event.event] = latest[item->op.stream];
+        if (op_is_node(item->op.kind) && item->op.stream < draft->streams)
+            latest[item->op.stream] = item->origin;
+        if (item->op.kind != OP_SYNC_EVENT)
+            continue;
+        item->target = records[item->op.event.event];
+        if (item->target == REWORK_NONE)
+            rework_draft_drop(draft, i);
+    }
+    free(latest);
+    free(records);
+    rework_draft_tidy(draft);
+    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
+
+/* --- calls --- */
+
+static bool is_dropped(const struct rework_item *item, const struct rework *change)
+{
+    if (item->op.kind == OP_ALLOC)
+        return change->graphs ||
+               (item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs);
+    if (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT)
+        return rework_mends(change);
+    return change->graphs && op_is_sync(item->op.kind);
+}
+
+static void change_calls(struct rework_draft *draft, const struct rework *change)
+{
+    for (size_t i = 0; i < draft->count; i++) {
+        struct rework_item *item = &draft->items[i];
+        if (change->pins)
+            item->seen.pageable = false;
+        if (change->frees_launches && op_is_launch(item->op.kind))
+            item->seen.waits = false;
+        if (change->shortens_callbacks && item->op.kind == OP_CALLBACK &&
+            item->seen.work_ns > draft->base->machine->callback_ns)
+            item->seen.work_ns = draft->base->machine->callback_ns;
+        if (is_dropped(item, change))
+            rework_draft_drop(draft, i);
+        if (change->graphs)
+            item->seen.waits = false;
+    }
+    draft->issue = change->graphs ? ISSUE_GRAPH : draft->issue;
+    draft->launches_block &= !change->frees_launches;
+    draft->loads_lazily &= !change->loads_early;
+    if (change->evens_priorities || change->streams > 0) {
+        free(draft->priorities);
+        draft->priorities = NULL;
+    }
+    rework_draft_tidy(draft);
+}
+
+/* Returns true if the host works for long between two calls. */
+static bool works_between(const struct rework_draft *draft)
+{
+    for (size_t i = 1; i < draft->count; i++) {
+        if (draft->items[i].seen.host_ns >= WORK_NS)
+            return true;
+    }
+    return false;
+}
+
+enum status rework_host_change(struct rework_draft *draft, const struct rework *change,
+                               struct error *error)
+{
+    enum status status = STATUS_OK;
+    if (change->graphs && works_between(draft))
+        return error_set(error, STATUS_USAGE,
+                         "the host works between the ops, which no graph "
+                         "can hold");
+    if (rework_mends(change) || change->drops_syncs)
+        status = find_targets(draft, error);
+    if (status == STATUS_OK)
+        change_calls(draft, change);
+    return status == STATUS_OK && change->drops_syncs ? drop_syncs(draft, error) : status;
+}

@@ -1,0 +1,112 @@
+/* look.c - what a recorded plan is like: what the search for changes goes by. */
+#include "analysis/analysis.h"
+#include "rework/parts.h"
+#include "sim/simulator.h"
+
+#include <stdlib.h>
+
+enum {
+    TILE_COPIES = 8,     /* a tile that is copied more often is a loop */
+    SMALL_OP_NS = 30000, /* ops that take longer are not small */
+};
+
+/* Kernels whose blocks are, on average, on fewer of the SMs while any kernel runs leave room.
+ */
+static const double ROOM_PART = 0.34;
+
+/* Returns the time that an op is at work, as far as the plan tells. */
+static double work_of(const struct rework_base *base, const struct op *op)
+{
+    return op_is_launch(op->kind)
+               ? (double)base->plan->recorded->ops[op->id].work_ns
+               : machine_copy_ns(base->machine, op->kind == OP_H2D, op_bytes(op));
+}
+
+/* The work of one kind of op in the legacy default stream, and in other streams. */
+struct share {
+    double legacy_ns, other_ns;
+    uint32_t legacy, others;
+};
+
+/* Returns true if the legacy default stream has ops of that kind that are no smaller than those
+ * of other streams: they do not do something small beside those. */
+static bool is_like_others(const struct share *share)
+{
+    return share->legacy > 0 && (share->others == 0 || 2 * share->legacy_ns * share->others >=
+                                                           share->other_ns * share->legacy);
+}
+
+static void look_at_ops(const struct rework_base *base, struct rework_looks *looks, bool *used)
+{
+    const struct plan *plan = base->plan;
+    struct share shares[OP_KIND_COUNT] = {0};
+    double work_ns = 0;
+    uint32_t ops = 0, kernels = 0, legacies = 0, copies = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (!op_on_device(op->kind) || op->stream >= plan->streams)
+            continue;
+        bool legacy = plan_stream_kind(plan, op->stream) == STREAM_LEGACY;
+        struct share *share = &shares[op->kind];
+        looks->streams += !used[op->stream];
+        used[op->stream] = true;
+        ops++;
+        kernels += op->kind == OP_KERNEL;
+        copies += op_is_copy(op->kind);
+        work_ns += work_of(base, op);
+        legacies += legacy && op->kind != OP_MEMSET;
+        *(legacy ? &share->legacy_ns : &share->other_ns) += work_of(base, op);
+        *(legacy ? &share->legacy : &share->others) += 1;
+    }
+    bool like_others = is_like_others(&shares[OP_KERNEL]) || is_like_others(&shares[OP_H2D]) ||
+                       is_like_others(&shares[OP_D2H]);
+    looks->legacy_works = like_others && legacies > ops / 8;
+    looks->loops = copies / TILE_COPIES > base->tiles;
+    looks->chained = 2 * kernels > 3 * base->tiles;
+    looks->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
+}
+
+/* Sets whether most SMs have no block while kernels run, on average. A copy within the device
+ * is on all. */
+static enum status look_at_blocks(const struct rework_base *base, struct rework_looks *looks,
+                                  struct error *error)
+{
+    const struct plan *plan = base->plan;
+    double sms_ns = 0, sms = base->machine->sms;
+    bool few = false;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (!op_is_launch(op->kind))
+            continue;
+        bool some = op->kind == OP_KERNEL && op->kernel.blocks < sms;
+        sms_ns += work_of(base, op) * (some ? op->kernel.blocks : sms);
+        few |= some;
+    }
+    if (!few)
+        return STATUS_OK;
+    struct timeline timeline;
+    struct analysis analysis;
+    int64_t issued_ns;
+    timeline_init(&timeline);
+    enum status status =
+        simulator_run(base->machine, 0, plan, NULL, &timeline, &issued_ns, error);
+    if (status == STATUS_OK)
+        status = analyse(&timeline, &analysis, error);
+    if (status == STATUS_OK)
+        looks->few_blocks =
+            sms_ns < ROOM_PART * sms * (double)analysis.engines[ENGINE_COMPUTE].busy_ns;
+    timeline_free(&timeline);
+    return status;
+}
+
+enum status rework_look(const struct rework_base *base, struct rework_looks *looks,
+                        struct error *error)
+{
+    bool *used = calloc(base->plan->streams + (size_t)1, sizeof *used);
+    *looks = (struct rework_looks){0};
+    if (used == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    look_at_ops(base, looks, used);
+    free(used);
+    return look_at_blocks(base, looks, error);
+}

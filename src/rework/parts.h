@@ -1,0 +1,177 @@
+/* parts.h - a plan that is being changed: private to the files of rework.
+ *
+ * Each file calls only files above it in this list:
+ *
+ *   rework/clocks.c  what surely comes before what
+ *   rework/draft.c   a plan as a list of items, and back
+ *   rework/tiles.c   ops that belong together by their data, and the buffers' versions
+ *   rework/host.c    waits, allocations and the like, which are the host's
+ *   rework/streams.c the default stream, memsets
+ *   rework/shape.c   tiles dealt over streams, cut, merged, put in another order
+ *   rework/work.c    copies and kernels themselves: left out, spread, cut
+ *   rework/events.c  events where data asks for an order that nothing else keeps
+ *   rework/rework.c         one change after another
+ *   rework/look.c    what a plan is like */
+#ifndef PIPELINE_ANALYSIS_REWORK_PARTS_H
+#define PIPELINE_ANALYSIS_REWORK_PARTS_H
+
+#include "plan/legacy.h"
+#include "plan/needed.h"
+#include "rework/rework.h"
+
+#define REWORK_NONE UINT32_MAX
+
+/* --- clocks --- */
+
+/* How many ops of each stream have surely ended before an op starts, while ops are walked in
+ * the order of issue: as plan_hazards() does it, which has the method's source. */
+struct rework_walk {
+    uint32_t streams;
+    const uint8_t *kinds; /* of streams; NULL: all non-blocking */
+    bool launches_block;
+    uint32_t *clocks; /* streams x streams */
+    uint32_t *events; /* per event */
+    uint32_t *host;   /* what it has waited for, in any thread */
+    uint32_t *done;   /* per kind of stream */
+};
+
+enum status rework_walk_begin(struct rework_walk *walk, const struct plan *plan,
+                              struct error *error);
+void rework_walk_free(struct rework_walk *walk);
+
+/* Returns the clock of an op's stream as it starts, and takes up the op: records, waits and the
+ * host's calls, too. Between both the clock may be joined with others. */
+uint32_t *rework_walk_enter(struct rework_walk *walk, const struct op *op);
+void rework_walk_leave(struct rework_walk *walk, const struct op *op,
+                       const struct op_recorded *seen);
+void rework_walk_join(const struct rework_walk *walk, uint32_t *clock, const uint32_t *from);
+
+/* The clocks of all ops of a plan. */
+struct rework_clocks {
+    uint32_t streams;
+    uint32_t *starts; /* per op: the clock of its stream as it starts */
+    uint32_t *places; /* per op: which of its stream's it is, from 1; 0: no work */
+    uint32_t *lanes;  /* per op: its stream */
+};
+enum status rework_clocks_find(const struct plan *plan, struct rework_clocks *clocks,
+                               struct error *error);
+void rework_clocks_free(struct rework_clocks *clocks);
+
+/* Returns true if op `before` has surely ended before `op` starts. */
+static inline bool rework_clocks_order(const struct rework_clocks *clocks, uint32_t before,
+                                       uint32_t op)
+{
+    return clocks->starts[(size_t)op * clocks->streams + clocks->lanes[before]] >=
+           clocks->places[before];
+}
+
+/* --- drafts --- */
+
+struct rework_item {
+    struct op op;
+    struct op_recorded seen; /* its accesses are the draft's */
+    uint32_t origin;         /* the recorded plan's op; REWORK_NONE: an event of ours */
+    uint32_t tile;           /* REWORK_NONE: none */
+    uint32_t stage;          /* its place in the tile */
+    uint32_t place;          /* its place among the items before they were put in order */
+    uint32_t target;         /* OP_SYNC_EVENT: the recorded op that the host waits for;
+                                REWORK_NONE: the plan's event says it */
+    bool merged;             /* it stands for several ops */
+    bool gone;
+};
+
+struct rework_draft {
+    const struct rework_base *base;
+    struct rework_item *items;
+    size_t count, capacity;
+    struct access *accesses;
+    uint32_t *sets; /* per access: the tile that its bytes' version belongs to */
+    size_t access_count, access_capacity;
+    size_t set_capacity;
+    uint32_t tiles;
+    uint32_t *stands; /* per recorded op: the one whose item stands for it */
+    /* The new plan's. */
+    uint32_t streams, events;
+    uint8_t *kinds;     /* owned; NULL: all non-blocking */
+    int *priorities;    /* owned; NULL: all alike */
+    uint32_t set_count; /* of buffers */
+    bool launches_block, loads_lazily;
+    enum issue issue;
+};
+
+enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
+                               struct error *error);
+void rework_draft_free(struct rework_draft *draft);
+
+/* Takes an item out. The time that its thread spent before it is spent before the next. */
+void rework_draft_drop(struct rework_draft *draft, size_t item);
+
+/* Forgets the items that are gone. */
+void rework_draft_tidy(struct rework_draft *draft);
+
+/* Appends. Return false when memory runs out. */
+bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item);
+bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
+                        const struct access *access, uint32_t set);
+
+/* Makes a plan of what is there. Free with plan_free(). */
+enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
+                              struct error *error);
+
+/* --- changes --- */
+
+/* Finds the tiles of a draft, and the versions of the bytes that its ops touch: a buffer that
+ * is written anew has another version. Accesses are split where versions change. */
+enum status rework_tiles_find(struct rework_draft *draft, struct error *error);
+
+/* Does those of the changes that are about the host; those about streams' kinds; and memsets.
+ */
+enum status rework_host_change(struct rework_draft *draft, const struct rework *change,
+                               struct error *error);
+enum status rework_streams_unblock(struct rework_draft *draft, struct error *error);
+void rework_memsets_drop(struct rework_draft *draft);
+
+/* Deals tiles over streams, cut or merged. Needs rework_tiles_find(). */
+enum status rework_shape_deal(struct rework_draft *draft, const struct rework *change,
+                              struct error *error);
+
+/* Returns piece `piece` of `pieces` of a range; and has an op move that piece alone. */
+struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces);
+void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces);
+
+/* Do those of the changes that are about the work itself. */
+void rework_device_copies_drop(struct rework_draft *draft);
+void rework_blocks_spread(struct rework_draft *draft);
+enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
+
+/* Puts items in another order; each notes its place before. */
+enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
+                               struct error *error);
+
+/* Adds the events that data asks for. The ops of `needed` are the items by their places. With
+ * `keeps_blind`, ops whose bytes are not known stay where streams and events of the recorded
+ * plan had them. */
+enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
+                              bool keeps_blind, struct error *error);
+
+/* --- looks --- */
+
+struct rework_looks {
+    uint32_t streams;    /* that the plan's ops are in */
+    bool legacy_works;   /* much of the work is in the legacy default stream */
+    bool small, chained; /* ops are; tiles have several kernels */
+    bool loops;          /* tiles are copied again and again */
+    bool few_blocks;     /* kernels leave most SMs without a block while they run */
+};
+
+/* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */
+enum status rework_look(const struct rework_base *base, struct rework_looks *looks,
+                        struct error *error);
+
+/* Returns true if all records and waits of the program's go: what data asks for comes back. */
+static inline bool rework_mends(const struct rework *change)
+{
+    return change->drops_waits || change->streams > 0 || change->order != REWORK_AS_ISSUED;
+}
+
+#endif

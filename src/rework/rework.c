@@ -1,0 +1,115 @@
+/* rework.c - makes one change of a recorded plan after another. */
+#include "rework/rework.h"
+
+#include "rework/parts.h"
+
+#include <stdlib.h>
+
+enum status rework_begin(struct rework_base *base, const struct plan *plan,
+                         const struct machine *machine, struct error *error)
+{
+    struct rework_draft draft = {0};
+    *base = (struct rework_base){.plan = plan, .machine = machine};
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        base->blind +=
+            op_on_device(plan->ops[i].kind) && plan->recorded->ops[i].access_count == 0;
+    base->clocks = calloc(1, sizeof *base->clocks);
+    base->needed = calloc(1, sizeof *base->needed);
+    enum status status = base->clocks != NULL && base->needed != NULL
+                             ? rework_clocks_find(plan, base->clocks, error)
+                             : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    if (status == STATUS_OK)
+        status = plan_needed(plan, base->needed, error);
+    if (status == STATUS_OK)
+        status = rework_draft_begin(&draft, base, error);
+    if (status == STATUS_OK)
+        status = rework_tiles_find(&draft, error);
+    if (status == STATUS_OK)
+        base->tiles = draft.tiles;
+    rework_draft_free(&draft);
+    if (status != STATUS_OK)
+        rework_end(base);
+    return status;
+}
+
+void rework_end(struct rework_base *base)
+{
+    if (base->clocks != NULL)
+        rework_clocks_free(base->clocks);
+    if (base->needed != NULL)
+        needed_free(base->needed);
+    free(base->clocks);
+    free(base->needed);
+    *base = (struct rework_base){0};
+}
+
+/* Makes all changes but those of order and events. */
+static enum status change_draft(struct rework_draft *draft, const struct rework *change,
+                                struct error *error)
+{
+    bool tiles = change->unblocks || change->streams > 0 || change->order != REWORK_AS_ISSUED;
+    enum status status = rework_host_change(draft, change, error);
+    if (status == STATUS_OK && change->drops_memsets)
+        rework_memsets_drop(draft);
+    if (status == STATUS_OK && change->drops_device_copies)
+        rework_device_copies_drop(draft);
+    if (status == STATUS_OK && change->spreads_blocks)
+        rework_blocks_spread(draft);
+    if (status == STATUS_OK && change->cuts_copies)
+        status = rework_copies_cut(draft, error);
+    if (status == STATUS_OK && tiles)
+        status = rework_tiles_find(draft, error);
+    if (status == STATUS_OK && change->unblocks)
+        status = rework_streams_unblock(draft, error);
+    if (status == STATUS_OK && change->streams > 0)
+        status = rework_shape_deal(draft, change, error);
+    return status;
+}
+
+/* Puts the draft in order, with the events that its data asks for. */
+static enum status order_draft(struct rework_draft *draft, const struct rework *change,
+                               struct error *error)
+{
+    struct needed needed = {0};
+    struct plan plan;
+    enum status status = rework_draft_plan(draft, &plan, error);
+    if (status != STATUS_OK)
+        return status;
+    status = plan_needed(&plan, &needed, error);
+    plan_free(&plan);
+    for (uint32_t i = 0; i < draft->count; i++)
+        draft->items[i].place = i;
+    if (status == STATUS_OK && change->order != REWORK_AS_ISSUED)
+        status = rework_shape_order(draft, change, error);
+    if (status == STATUS_OK)
+        status = rework_events_add(draft, &needed, change->streams == 0, error);
+    needed_free(&needed);
+    return status;
+}
+
+/* Returns true if a change takes away an order that data may have asked for. */
+static bool takes_order(const struct rework *change)
+{
+    return change->unblocks || change->drops_memsets || change->drops_device_copies ||
+           change->drops_syncs || change->streams > 0 || change->order != REWORK_AS_ISSUED;
+}
+
+enum status rework_apply(const struct rework_base *base, const struct rework *change,
+                         struct plan *fixed, struct error *error)
+{
+    struct rework_draft draft;
+    if (base->blind > 0 && takes_order(change))
+        return error_set(error, STATUS_USAGE,
+                         "of %u ops it is not known what they work on: they may need the order "
+                         "that the fix takes away",
+                         base->blind);
+    enum status status = rework_draft_begin(&draft, base, error);
+    if (status == STATUS_OK)
+        status = change_draft(&draft, change, error);
+    if (status == STATUS_OK)
+        status = order_draft(&draft, change, error);
+    if (status == STATUS_OK)
+        status = rework_draft_plan(&draft, fixed, error);
+    rework_draft_free(&draft);
+    return status;
+}

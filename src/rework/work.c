@@ -1,0 +1,176 @@
+/* work.c - work that need not be done, or that lies badly: copies within the device,
+ * kernels of few blocks, and large copies that small ones wait for. */
+#include "rework/parts.h"
+
+#include <stdlib.h>
+
+enum {
+    LARGE_BYTES = 32 << 20,
+    LARGE_TIMES = 16, /* the larger of two copies is large for the smaller one */
+    PIECE_BYTES = 8 << 20,
+};
+
+static const struct access *touch_of(const struct rework_draft *draft,
+                                     const struct rework_item *item, const struct range *range)
+{
+    for (uint32_t i = 0; i < item->seen.access_count; i++) {
+        const struct access *access = &draft->accesses[item->seen.first_access + i];
+        if (ranges_overlap(&access->range, range))
+            return access;
+    }
+    return NULL;
+}
+
+/* --- copies within the device --- */
+
+/* Returns the next op that touches what a copy within the device writes; NULL: none is near. */
+static const struct rework_item *user_of(const struct rework_draft *draft, size_t copy_at)
+{
+    enum { NEAR = 4096 };
+    const struct range *to = &draft->items[copy_at].op.d2d.to;
+    for (size_t i = copy_at + 1; i < draft->count && i < copy_at + NEAR; i++) {
+        if (!draft->items[i].gone && touch_of(draft, &draft->items[i], to) != NULL)
+            return &draft->items[i];
+    }
+    return NULL;
+}
+
+void rework_device_copies_drop(struct rework_draft *draft)
+{
+    struct range from = {0}, to = {0}; /* of the latest copy that went */
+    for (size_t i = 0; i < draft->count; i++) {
+        const struct op *op = &draft->items[i].op;
+        if (op->kind != OP_D2D || op->d2d.from.bytes == 0)
+            continue;
+        const struct rework_item *user = user_of(draft, i);
+        bool swaps =
+            user != NULL
+                ? user->op.kind == OP_KERNEL && touch_of(draft, user, &op->d2d.from) != NULL
+                : range_equal(&from, &op->d2d.from) && range_equal(&to, &op->d2d.to);
+        if (!swaps)
+            continue;
+        from = op->d2d.from;
+        to = op->d2d.to;
+        rework_draft_drop(draft, i);
+    }
+    rework_draft_tidy(draft);
+}
+
+/* --- few blocks --- */
+
+void rework_blocks_spread(struct rework_draft *draft)
+{
+    const struct machine *machine = draft->base->machine;
+    for (size_t i = 0; i < draft->count; i++) {
+        struct rework_item *item = &draft->items[i];
+        struct op_recorded *seen = &item->seen;
+        uint32_t blocks = item->op.kind == OP_KERNEL ? item->op.kernel.blocks : 0;
+        if (blocks == 0 || blocks >= machine->sms)
+            continue;
+        double more = (double)machine->sms / blocks;
+        double ns = (double)seen->work_ns / more;
+        if (ns < (double)machine->kernel_fixed_ns)
+            continue;
+        seen->work_ns = machine_round_ns(ns);
+        seen->fill = seen->fill * more < 1 ? seen->fill * more : 1;
+        item->op.kernel.blocks = machine->sms;
+    }
+}
+
+/* --- large copies --- */
+
+/* Returns true if what was issued before an item to stream `stream` must stay before it. */
+static bool ends_copy(const struct rework_draft *draft, const struct rework_item *item,
+                      uint32_t stream)
+{
+    const struct op *op = &item->op;
+    bool legacy = op->stream < draft->streams && draft->kinds != NULL &&
+                  draft->kinds[op->stream] == STREAM_LEGACY;
+    return op->stream == stream || op->stream >= draft->streams || legacy;
+}
+
+static bool is_small(const struct op *op, const struct op *large)
+{
+    return op->kind == large->kind && op_bytes(op) <= op_bytes(large) / LARGE_TIMES;
+}
+
+/* Returns in how many pieces a copy is to be made: behind each smaller one that is issued to
+ * another stream before anything could ask for all of it comes a piece. */
+static uint32_t pieces_of(const struct rework_draft *draft, size_t index)
+{
+    const struct rework_item *item = &draft->items[index];
+    uint64_t most = op_bytes(&item->op) / PIECE_BYTES, pieces = 1;
+    if (!op_is_copy(item->op.kind) || op_bytes(&item->op) < LARGE_BYTES || item->seen.waits ||
+        item->seen.pageable)
+        return 1;
+    for (size_t i = index + 1; i < draft->count && pieces < most; i++) {
+        if (ends_copy(draft, &draft->items[i], item->op.stream))
+            break;
+        pieces += is_small(&draft->items[i].op, &item->op);
+    }
+    return (uint32_t)pieces;
+}
+
+/* A copy that is being cut. */
+struct cut {
+    struct rework_item from;
+    uint32_t piece, pieces;
+};
+
+static bool add_piece(struct rework_draft *draft, struct cut *cut)
+{
+    struct rework_item item = cut->from;
+    uint32_t piece = cut->piece++;
+    rework_op_cut(&item.op, piece, cut->pieces);
+    item.seen.access_count = 0;
+    item.seen.host_ns = piece == 0 ? cut->from.seen.host_ns : 0;
+    for (uint32_t i = 0; i < cut->from.seen.access_count; i++) {
+        struct access access = draft->accesses[cut->from.seen.first_access + i];
+        access.range = rework_range_part(access.range, piece, cut->pieces);
+        if (access.range.bytes > 0 && !rework_draft_touch(draft, &item, &access, 0))
+            return false;
+    }
+    return rework_draft_add(draft, &item);
+}
+
+static bool add_pieces(struct rework_draft *draft, struct cut *cut)
+{
+    while (cut->piece < cut->pieces) {
+        if (!add_piece(draft, cut))
+            return false;
+    }
+    return true;
+}
+
+/* Cuts one large copy after another: what would begin another one's pieces ends those of the
+ * one before. */
+static bool cut_all(struct rework_draft *draft, const struct rework_draft *old)
+{
+    struct cut cut = {0};
+    for (size_t i = 0; i < old->count; i++) {
+        const struct rework_item *item = &old->items[i];
+        bool cutting = cut.piece < cut.pieces;
+        uint32_t pieces = pieces_of(old, i);
+        if (cutting && (pieces > 1 || ends_copy(old, item, cut.from.op.stream)) &&
+            !add_pieces(draft, &cut))
+            return false;
+        if (pieces > 1)
+            cut = (struct cut){.from = *item, .pieces = pieces};
+        else if (!rework_draft_add(draft, item))
+            return false;
+        bool small = cut.piece < cut.pieces && is_small(&item->op, &cut.from.op);
+        if ((pieces > 1 || small) && !add_piece(draft, &cut))
+            return false;
+    }
+    return add_pieces(draft, &cut);
+}
+
+enum status rework_copies_cut(struct rework_draft *draft, struct error *error)
+{
+    const struct rework_draft old = *draft;
+    draft->items = NULL;
+    draft->count = draft->capacity = 0;
+    bool room = cut_all(draft, &old);
+    free(old.items);
+    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
