@@ -1,2 +1,0 @@
-// The same program, compiled with --default-stream per-thread.
-#include "wrong.cu"
