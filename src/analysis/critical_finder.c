@@ -168,20 +168,6 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
 
 /* --- late signals --- */
 
-/* Returns the last of the kernels in by_end that ended by `time_ns`; SPAN_NONE if none did. */
-static uint32_t last_ended(const struct finder *finder, uint32_t count, int64_t time_ns)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (finder->timeline->spans[finder->by_end[middle]].end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? finder->by_end[low - 1] : SPAN_NONE;
-}
-
 void finder_hold_by_signals(struct finder *finder, uint32_t device)
 {
     uint32_t count = finder_sort(finder, 1U << ENGINE_COMPUTE, device);
@@ -192,8 +178,9 @@ void finder_hold_by_signals(struct finder *finder, uint32_t device)
         bool follows = hold->span != SPAN_NONE && spans[hold->span].kind == OP_KERNEL;
         if (!copy || !follows || spans[i].device != device)
             continue;
-        uint32_t kernel = last_ended(finder, count, spans[i].start_ns + finder->jitter_ns);
-        if (kernel != SPAN_NONE && kernel != hold->span)
-            finder_consider(finder, i, HELD_BY_SIGNAL, kernel, false);
+        size_t ended =
+            spans_ended_by(finder->sorted, count, spans[i].start_ns + finder->jitter_ns);
+        if (ended > 0 && finder->by_end[ended - 1] != hold->span)
+            finder_consider(finder, i, HELD_BY_SIGNAL, finder->by_end[ended - 1], false);
     }
 }

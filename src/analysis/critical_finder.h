@@ -32,7 +32,7 @@ void finder_consider(struct finder *finder, uint32_t index, enum held_by by, uin
                      bool even);
 
 /* Fills by_start and by_end with the spans of the engines in `engines` (bits) of a device, and
- * returns how many they are. */
+ * returns how many they are. `sorted` has those of by_end then, too. */
 uint32_t finder_sort(struct finder *finder, unsigned engines, uint32_t device);
 
 /* An engine on its way through its spans in order of start. Zero-initialise. */

@@ -57,15 +57,8 @@ static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece
 
 static uint32_t last_ended(const struct way_back *way, int64_t time_ns)
 {
-    uint32_t low = 0, high = way->end_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (way->by_end[middle]->end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? (uint32_t)(way->by_end[low - 1] - way->timeline->spans) : SPAN_NONE;
+    size_t ended = spans_ended_by(way->by_end, way->end_count, time_ns);
+    return ended > 0 ? (uint32_t)(way->by_end[ended - 1] - way->timeline->spans) : SPAN_NONE;
 }
 
 /* Returns true if `span` ended while the call was under way, that is, since `since_ns`. A span

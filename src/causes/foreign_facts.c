@@ -2,6 +2,8 @@
  * their ends, and what all launches and all memsets have in common. */
 #include "causes/foreign_parts.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 
 enum {
@@ -16,44 +18,26 @@ uint32_t foreign_call_of(const struct foreign *foreign, uint32_t index)
 {
     const struct timeline *timeline = foreign->timeline;
     int64_t issue_ns = timeline->spans[index].issue_ns;
-    uint32_t low = 0, high = timeline->call_count;
+    struct bisect search = bisect_in(0, timeline->call_count);
     if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
         return SPAN_NONE;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (timeline->calls[middle].start_ns < issue_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < timeline->call_count && timeline->calls[low].start_ns == issue_ns;
-    return found ? low : SPAN_NONE;
-}
-
-/* Returns how many ops had ended by `time_ns`. */
-static uint32_t ended_by(const struct foreign *foreign, int64_t time_ns)
-{
-    uint32_t low = 0, high = foreign->by_end_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (foreign->by_end[middle]->end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns < issue_ns);
+    bool found =
+        search.at < timeline->call_count && timeline->calls[search.at].start_ns == issue_ns;
+    return found ? (uint32_t)search.at : SPAN_NONE;
 }
 
 uint32_t foreign_ended_by(const struct foreign *foreign, int64_t time_ns)
 {
-    uint32_t ended = ended_by(foreign, time_ns);
+    size_t ended = spans_ended_by(foreign->by_end, foreign->by_end_count, time_ns);
     return ended > 0 ? (uint32_t)(foreign->by_end[ended - 1] - foreign->timeline->spans)
                      : SPAN_NONE;
 }
 
 uint32_t foreign_copies_by(const struct foreign *foreign, int64_t time_ns)
 {
-    uint32_t ended = ended_by(foreign, time_ns);
+    size_t ended = spans_ended_by(foreign->by_end, foreign->by_end_count, time_ns);
     return ended > 0 ? foreign->copies_in[ended - 1] : 0;
 }
 
@@ -63,16 +47,12 @@ bool foreign_host_func_between(const struct foreign *foreign, int64_t after_ns,
     const struct timeline *timeline = foreign->timeline;
     if (foreign->host_funcs == 0)
         return false;
-    uint32_t low = 0, high = timeline->call_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (timeline->calls[middle].start_ns <= after_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < timeline->call_count && timeline->calls[low].start_ns < before_ns; low++) {
-        if (host_call_kind(timeline->calls[low].row) == CALL_HOST_FUNC)
+    struct bisect search = bisect_in(0, timeline->call_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns);
+    for (size_t i = search.at;
+         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
+        if (host_call_kind(timeline->calls[i].row) == CALL_HOST_FUNC)
             return true;
     }
     return false;
@@ -84,20 +64,16 @@ uint32_t foreign_event_target(const struct foreign *foreign, uint32_t index)
     const struct span *spans = timeline->spans, *span = &spans[index];
     uint32_t before = foreign->stream_before[index], found = SPAN_NONE;
     int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
-    uint32_t low = 0, high = timeline->wait_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct stream_wait *wait = &timeline->waits[middle];
-        if (wait->stream < span->stream ||
-            (wait->stream == span->stream && wait->issue_ns < span->issue_ns))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bisect search = bisect_in(0, timeline->wait_count);
+    while (bisect_asks(&search)) {
+        const struct stream_wait *wait = &timeline->waits[search.at];
+        bisect_tell(&search, wait->stream < span->stream || (wait->stream == span->stream &&
+                                                             wait->issue_ns < span->issue_ns));
     }
-    while (low-- > 0 && timeline->waits[low].stream == span->stream &&
-           timeline->waits[low].issue_ns >= since_ns) {
+    for (size_t i = search.at; i-- > 0 && timeline->waits[i].stream == span->stream &&
+                               timeline->waits[i].issue_ns >= since_ns;) {
         const struct span *op =
-            timeline_span((struct timeline *)timeline, timeline->waits[low].target);
+            timeline_span((struct timeline *)timeline, timeline->waits[i].target);
         if (op == NULL)
             continue;
         uint32_t target = (uint32_t)(op - spans);

@@ -1,6 +1,7 @@
 /* barriers.c - barriers by bisection; they end in the order of issue. */
 #include "plan/barriers.h"
 
+#include "core/search.h"
 #include "plan/legacy.h"
 
 #include <stdlib.h>
@@ -67,15 +68,10 @@ bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan)
 
 struct barrier *barriers_before(const struct barriers *barriers, uint32_t op)
 {
-    uint32_t low = barriers->ended, high = barriers->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (barriers->items[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > barriers->ended ? &barriers->items[low - 1] : NULL;
+    struct bisect search = bisect_in(barriers->ended, barriers->count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, barriers->items[search.at].op < op);
+    return search.at > barriers->ended ? &barriers->items[search.at - 1] : NULL;
 }
 
 uint32_t *barriers_held(struct barriers *barriers, uint32_t op)

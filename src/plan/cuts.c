@@ -1,6 +1,8 @@
 /* cuts.c - a sorted table of offsets. */
 #include "plan/cuts.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 
 static int compare_offsets(const void *a, const void *b)
@@ -17,15 +19,10 @@ static size_t find(const uint64_t *offsets, size_t count, size_t guess, uint64_t
         return count;
     if (guess < count && offsets[guess] == offset)
         return guess;
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (offsets[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, offsets[search.at] < offset);
+    return search.at;
 }
 
 void cuts_tidy(struct cuts *cuts)

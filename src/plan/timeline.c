@@ -1,6 +1,7 @@
 /* timeline.c - spans: made from a plan, and completed. */
 #include "plan/timeline.h"
 
+#include "core/search.h"
 #include "plan/legacy.h"
 
 #include <stdlib.h>
@@ -147,16 +148,11 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
 
 struct span *timeline_span(struct timeline *timeline, uint32_t op)
 {
-    size_t low = 0, high = timeline->span_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (timeline->spans[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < timeline->span_count && timeline->spans[low].op == op;
-    return found ? &timeline->spans[low] : NULL;
+    struct bisect search = bisect_in(0, timeline->span_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->spans[search.at].op < op);
+    bool found = search.at < timeline->span_count && timeline->spans[search.at].op == op;
+    return found ? &timeline->spans[search.at] : NULL;
 }
 
 /* The op that ends last of some. */
@@ -290,6 +286,14 @@ int span_compare_ends(const void *a, const void *b)
     if (x->end_ns != y->end_ns)
         return x->end_ns < y->end_ns ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
+}
+
+size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t time_ns)
+{
+    struct bisect search = bisect_in(0, count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, by_end[search.at]->end_ns <= time_ns);
+    return search.at;
 }
 
 /* Pushes each copy's start behind the end of the copy that its engine did before it. */

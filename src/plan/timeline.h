@@ -191,6 +191,10 @@ static inline bool span_precedes(const struct span *a, const struct span *b)
 /* Compares pointers to spans by their ends, then by their ops, for qsort(). */
 int span_compare_ends(const void *a, const void *b);
 
+/* Returns how many of `count` spans, which are in order of their ends, had ended by `time_ns`:
+ * the last of them to end is by_end[result - 1]. */
+size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t time_ns);
+
 /* Returns what executed the op of a span. */
 static inline struct resource span_resource(const struct span *span)
 {

@@ -1,6 +1,8 @@
 /* ops.c - CUPTI's activity records: when each copy, memset and kernel really ran. */
 #include "record/record.h"
 
+#include "core/search.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +49,11 @@ static void put_name(const char *text, size_t id)
 /* Returns the place of a name among those that are known, or where it belongs. */
 static size_t place_of(const char *text, bool *found)
 {
-    size_t low = 0, high = name_count;
-    *found = false;
-    while (low < high && !*found) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(text, names[middle].text);
-        *found = order == 0;
-        low = order > 0 ? middle + 1 : *found ? middle : low;
-        high = order < 0 ? middle : high;
-    }
-    return low;
+    struct bisect search = bisect_in(0, name_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, strcmp(names[search.at].text, text) < 0);
+    *found = search.at < name_count && strcmp(names[search.at].text, text) == 0;
+    return search.at;
 }
 
 /* Returns true if there is a place for one more name. */

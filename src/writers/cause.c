@@ -1,6 +1,8 @@
 /* cause.c - finds what is marked in every picture of a run. */
 #include "writers/cause.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 
 /* A gap of less of the run's time can't be seen. */
@@ -63,15 +65,12 @@ static void set_calls(struct search *search, uint32_t kinds)
 
 static bool overlaps_call(const struct search *search, int64_t start_ns, int64_t end_ns)
 {
-    size_t before = 0, to = search->time_count; /* how many calls begin before the end */
-    while (before < to) {
-        size_t middle = before + (to - before) / 2;
-        if (search->times[middle].start_ns < end_ns)
-            before = middle + 1;
-        else
-            to = middle;
-    }
-    return search->calls == 0 || (before > 0 && search->times[before - 1].until_ns > start_ns);
+    struct bisect calls =
+        bisect_in(0, search->time_count); /* those that begin before the end */
+    while (bisect_asks(&calls))
+        bisect_tell(&calls, search->times[calls.at].start_ns < end_ns);
+    return search->calls == 0 ||
+           (calls.at > 0 && search->times[calls.at - 1].until_ns > start_ns);
 }
 
 /* Returns true if a stretch may be what is looked for. `ended` says whether `span` ended it, or
