@@ -45,7 +45,7 @@ static const char *const options[RUNS] = {
 
 static const char *turn_name(int turn)
 {
-    return turn < WAY_COUNT ? tuned_way_names[turn] : turn == AUTO ? "auto" : "bare copies";
+    return turn < WAY_COUNT ? issue_ways[turn].name : turn == AUTO ? "auto" : "bare copies";
 }
 
 /* All that is measured with one layout of the host's memory. */
@@ -61,7 +61,7 @@ struct size_results {
     uint64_t tile;
     struct bench_run runs[RUNS];
     bool can[RUNS]; /* false: the device can't run it */
-    enum tuned_way chosen;
+    enum issue_way chosen;
     struct series times_ms[TURNS];
     struct bare_copies *bare; /* NULL before the first */
 };
@@ -69,7 +69,7 @@ struct size_results {
 /* --- one size --- */
 
 /* Chooses as the program does. */
-static enum status choose(struct bench_run *run, enum tuned_way *chosen, struct error *error)
+static enum status choose(struct bench_run *run, enum issue_way *chosen, struct error *error)
 {
     struct machine machine;
     struct tuned tuned;
@@ -235,7 +235,7 @@ static void print_size(const struct small_tiles *all, const struct size_results 
             bench_keep(all->bench, name, &size->times_ms[turn], "ms", GOAL_NONE, 0);
     }
     if (out != NULL) {
-        fprintf(out, "  %s\n", tuned_way_names[size->chosen]);
+        fprintf(out, "  %s\n", issue_ways[size->chosen].name);
         fflush(out);
     }
 }

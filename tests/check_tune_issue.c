@@ -33,7 +33,7 @@ static struct tuned choose(struct settings *settings, const struct machine *mach
 }
 
 /* Returns the settings with a way, as one would give it by hand. */
-static struct settings by_hand(struct settings settings, enum tuned_way way)
+static struct settings by_hand(struct settings settings, enum issue_way way)
 {
     settings.issue = way == WAY_GRAPH || way == WAY_MAPPED_GRAPH ? ISSUE_GRAPH
                      : way == WAY_BATCH || way == WAY_STAGED_BATCH || way == WAY_MAPPED_BATCH
@@ -66,15 +66,15 @@ START_TEST(test_no_way_is_faster)
     struct settings settings = asked;
     const struct tuned tuned = choose(&settings, &machine);
     for (int way = 0; way < WAY_COUNT; way++) {
-        const struct settings other = by_hand(asked, (enum tuned_way)way);
+        const struct settings other = by_hand(asked, (enum issue_way)way);
         const double ns = (double)tune_simulated_ns(&other, &machine);
         const double said_ns = (double)tuned.ways[way].time_ns;
-        ck_assert_msg(ns >= 0.99 * (double)tuned.time_ns, "%s: %.0f ns", tuned_way_names[way],
+        ck_assert_msg(ns >= 0.99 * (double)tuned.time_ns, "%s: %.0f ns", issue_ways[way].name,
                       ns);
-        ck_assert_msg(said_ns <= 1.01 * ns, "%s: %.0f for %.0f ns", tuned_way_names[way],
+        ck_assert_msg(said_ns <= 1.01 * ns, "%s: %.0f for %.0f ns", issue_ways[way].name,
                       said_ns, ns);
         ck_assert_msg(!tuned.ways[way].simulated || said_ns >= 0.99 * ns,
-                      "%s: %.0f for %.0f ns", tuned_way_names[way], said_ns, ns);
+                      "%s: %.0f for %.0f ns", issue_ways[way].name, said_ns, ns);
     }
     const struct settings same = by_hand(asked, tuned.way);
     ck_assert_mem_eq(&settings, &same, sizeof settings);

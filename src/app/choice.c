@@ -40,7 +40,7 @@ static void note_ways(const struct job *job, const struct tuned *tuned)
         const size_t length = strlen(text);
         if (way->time_ns > 0)
             snprintf(text + length, sizeof text - length, "%s%s %s%s", length > 0 ? ", " : "",
-                     tuned_way_names[i], units_time(way->time_ns, time),
+                     issue_ways[i].name, units_time(way->time_ns, time),
                      way->simulated ? "" : " or more");
     }
     note_print(job->options->quiet, "the ways to issue: %s", text);

@@ -53,26 +53,20 @@ bool whatif_is_turned(enum knob knob, const struct settings *a, const struct set
 
 bool whatif_set_way(int number, struct settings *settings)
 {
-    static const struct {
-        enum issue issue;
-        bool pack, mapped;
-    } ways[] = {
-        {ISSUE_STREAMS, false, false}, {ISSUE_GRAPH, false, false},
-        {ISSUE_STREAMS, false, true},  {ISSUE_GRAPH, false, true},
-        {ISSUE_BATCH, false, false},   {ISSUE_BATCH, false, true},
-        {ISSUE_STREAMS, true, false},
-    };
-    enum { SIDE_BY_SIDE = 4, APART = sizeof ways / sizeof ways[0] };
-    if (number >= (settings_tiles_are_given(settings) ? APART : SIDE_BY_SIDE))
-        return false;
-    settings->issue = ways[number].issue;
-    settings->pack = ways[number].pack;
-    settings->batch = 0;
-    if (ways[number].mapped)
-        settings->memory = MEMORY_MAPPED;
-    else if (settings->memory == MEMORY_MAPPED)
-        settings->memory = MEMORY_PINNED;
-    return true;
+    const int passes = settings_tiles_are_given(settings) ? 2 : 1; /* the second: in batches */
+    for (int i = 0; i < passes * WAY_COUNT; i++) {
+        const enum issue_way way = (enum issue_way)(i % WAY_COUNT);
+        /* The layout is a knob of its own. */
+        if (issue_ways[way].staged || issue_way_batches(way) != (i >= WAY_COUNT) ||
+            number-- > 0)
+            continue;
+        settings_set_way(settings, way);
+        settings->batch = 0;
+        if (!issue_ways[way].mapped && settings->memory == MEMORY_MAPPED)
+            settings->memory = MEMORY_PINNED;
+        return true;
+    }
+    return false;
 }
 
 /* Writes what of the way in which tiles go has to be given anew. A size of batches that is no

@@ -253,6 +253,12 @@ enum status part_add_fail_above(const struct assignment *given, struct options *
 /* Returns the verdict called `name`, or -1. */
 int verdict_code_find(const char *name);
 
+/* --- chain.c: a chain of kernels --- */
+
+/* Reads the names of kernels in `list`, which is cut up, into settings->chain. */
+enum status chain_read(const struct assignment *given, char *list, struct settings *settings,
+                       struct error *error);
+
 /* --- value.c: reads and shows a row's value --- */
 
 /* Reads given->text into the row's field of `target`: a struct settings or a struct options, by

@@ -20,6 +20,31 @@ const char *const exchange_names[] = {"auto", "peer", "host", NULL};
 const char *const hide_names[] = {"yes", "no", NULL};
 const char *const issue_names[] = {"streams", "graph", "batch", "auto", NULL};
 
+const struct issue_way_row issue_ways[WAY_COUNT] = {
+    [WAY_STAGED] = {"staged", .issue = ISSUE_STREAMS, .staged = true},
+    [WAY_STREAMS] = {"streams", .issue = ISSUE_STREAMS},
+    [WAY_GRAPH] = {"graph", .issue = ISSUE_GRAPH},
+    [WAY_BATCH] = {"batch", .issue = ISSUE_BATCH},
+    [WAY_STAGED_BATCH] = {"staged batch", .issue = ISSUE_BATCH, .staged = true},
+    [WAY_MAPPED] = {"mapped", .issue = ISSUE_STREAMS, .mapped = true},
+    [WAY_MAPPED_GRAPH] = {"mapped graph", .issue = ISSUE_GRAPH, .mapped = true},
+    [WAY_MAPPED_BATCH] = {"mapped batch", .issue = ISSUE_BATCH, .mapped = true},
+    [WAY_PACK] = {"pack", .issue = ISSUE_STREAMS, .packs = true},
+};
+
+void settings_set_way(struct settings *settings, enum issue_way way)
+{
+    const struct issue_way_row *row = &issue_ways[way];
+    settings->issue = row->issue;
+    settings->pack = row->packs;
+    if (row->mapped)
+        settings->memory = MEMORY_MAPPED;
+    if (row->staged)
+        settings->layout = LAYOUT_STAGE;
+    if (!issue_way_batches(way))
+        settings->batch = 0;
+}
+
 bool settings_are_open(const struct settings *settings)
 {
     return settings->tiles == 0 || settings->streams == 0 || settings->order == ORDER_AUTO ||

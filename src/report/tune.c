@@ -17,18 +17,6 @@ enum {
     FINALISTS_WITHIN = 10, /* those that differ by a tenth may be the other way round */
 };
 
-const char *const tuned_way_names[WAY_COUNT] = {
-    [WAY_STAGED] = "staged",
-    [WAY_STREAMS] = "streams",
-    [WAY_GRAPH] = "graph",
-    [WAY_BATCH] = "batch",
-    [WAY_STAGED_BATCH] = "staged batch",
-    [WAY_MAPPED] = "mapped",
-    [WAY_MAPPED_GRAPH] = "mapped graph",
-    [WAY_MAPPED_BATCH] = "mapped batch",
-    [WAY_PACK] = "pack",
-};
-
 /* A way while it is judged. */
 struct way {
     struct settings settings; /* with the way, and once it was tried with tiles and streams */
@@ -48,50 +36,20 @@ struct chooser {
     struct finalists finalists; /* of the ways tried so far */
 };
 
-static bool is_mapped(enum tuned_way way)
-{
-    return way == WAY_MAPPED || way == WAY_MAPPED_GRAPH || way == WAY_MAPPED_BATCH;
-}
-
-static bool is_staged(enum tuned_way way)
-{
-    return way == WAY_STAGED || way == WAY_STAGED_BATCH;
-}
-
-/* Sets the way in settings whose issue is auto. */
-static void set_way(struct settings *settings, enum tuned_way way)
-{
-    static const enum issue issues[WAY_COUNT] = {
-        [WAY_STAGED] = ISSUE_STREAMS,     [WAY_STREAMS] = ISSUE_STREAMS,
-        [WAY_GRAPH] = ISSUE_GRAPH,        [WAY_BATCH] = ISSUE_BATCH,
-        [WAY_STAGED_BATCH] = ISSUE_BATCH, [WAY_MAPPED] = ISSUE_STREAMS,
-        [WAY_MAPPED_GRAPH] = ISSUE_GRAPH, [WAY_MAPPED_BATCH] = ISSUE_BATCH,
-        [WAY_PACK] = ISSUE_STREAMS,
-    };
-    settings->issue = issues[way];
-    settings->pack = way == WAY_PACK;
-    if (is_mapped(way))
-        settings->memory = MEMORY_MAPPED;
-    if (is_staged(way))
-        settings->layout = LAYOUT_STAGE;
-    if (settings->issue != ISSUE_BATCH && !settings->pack)
-        settings->batch = 0;
-}
-
 /* Returns false where memory or layout would have to be another than the one given, where
  * another way is the same, where the machine has no figures, or where the settings don't go
  * together. */
 static bool is_possible(const struct chooser *chooser, const struct settings *asked,
-                        enum tuned_way way)
+                        enum issue_way way)
 {
     const struct settings *settings = &chooser->ways[way].settings;
     const struct machine *machine = chooser->machine;
     struct error unheard = {0};
     if ((asked->memory_given && settings->memory != asked->memory) ||
-        (asked->memory == MEMORY_MAPPED && !is_mapped(way)))
+        (asked->memory == MEMORY_MAPPED && !issue_ways[way].mapped))
         return false;
-    if (is_staged(way) && (asked->layout_given || asked->layout == LAYOUT_STAGE ||
-                           asked->ways == 1 || asked->mistake != MISTAKE_NONE))
+    if (issue_ways[way].staged && (asked->layout_given || asked->layout == LAYOUT_STAGE ||
+                                   asked->ways == 1 || asked->mistake != MISTAKE_NONE))
         return false; /* stages in turn are the same, and a mistake is shown where it was asked
                        */
     if (way == WAY_STAGED_BATCH && settings->tiles > 0 && settings->streams > 0 &&
@@ -161,21 +119,21 @@ static struct way *next_way(struct chooser *chooser)
     return next;
 }
 
-static enum tuned_way choose(const struct chooser *chooser)
+static enum issue_way choose(const struct chooser *chooser)
 {
     int way = 0;
     while (!chooser->ways[way].trial.simulated ||
            chooser->ways[way].trial.time_ns - chooser->best_ns > chooser->best_ns / TIES)
         way++;
-    return (enum tuned_way)way;
+    return (enum issue_way)way;
 }
 
 static void begin_way(struct chooser *chooser, const struct settings *asked,
-                      enum tuned_way which)
+                      enum issue_way which)
 {
     struct way *way = &chooser->ways[which];
     way->settings = *asked;
-    set_way(&way->settings, which);
+    settings_set_way(&way->settings, which);
     way->possible = is_possible(chooser, asked, which);
     if (way->possible && asked->tiles > 0 && asked->streams > 0)
         way->floor_ns = tune_floor_ns(&way->settings, chooser->machine);
@@ -197,7 +155,7 @@ static enum status choose_way(struct settings *settings, const struct machine *m
     struct chooser chooser = {.machine = machine, .accept = accept, .best_ns = INT64_MAX};
     enum status status = STATUS_OK;
     for (int i = 0; i < WAY_COUNT; i++)
-        begin_way(&chooser, settings, (enum tuned_way)i);
+        begin_way(&chooser, settings, (enum issue_way)i);
     for (struct way *way; status == STATUS_OK && (way = next_way(&chooser)) != NULL;) {
         way->reached = true;
         status = try_way(&chooser, way, error);
@@ -206,7 +164,7 @@ static enum status choose_way(struct settings *settings, const struct machine *m
         return status;
     if (chooser.best_ns == INT64_MAX)
         return refuse(&chooser, error);
-    const enum tuned_way chosen = choose(&chooser);
+    const enum issue_way chosen = choose(&chooser);
     *settings = chooser.ways[chosen].settings;
     *tuned = (struct tuned){.tiles = settings->tiles,
                             .streams = settings->streams,

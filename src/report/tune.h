@@ -9,27 +9,6 @@
 #include "plan/plan.h"
 #include "report/finalists.h"
 
-/* The ways to bring tiles to the device and back that --issue=auto chooses from, of ways that
- * are alike the preferred one first: by calls, as a graph, in batches; the same with kernels
- * that work on mapped memory; in batches that the CPU packs. A stream for each stage comes
- * before streams that each take whole tiles, since there no copies take turns. [Measured on an
- * H200: tiles of 4 to 16 MiB, alike when simulated, took 5 to 9 % less so] */
-enum tuned_way {
-    WAY_STAGED, /* by calls, with a stream for each stage */
-    WAY_STREAMS,
-    WAY_GRAPH,
-    WAY_BATCH,
-    WAY_STAGED_BATCH, /* likewise */
-    WAY_MAPPED,
-    WAY_MAPPED_GRAPH,
-    WAY_MAPPED_BATCH,
-    WAY_PACK,
-    WAY_COUNT
-};
-
-/* The names of the ways, by value: "streams", "mapped graph" and so on. */
-extern const char *const tuned_way_names[WAY_COUNT];
-
 /* A way, as it was tried. */
 struct tuned_trial {
     int64_t time_ns; /* of all tiles; where over 1024 were given, simulated for the first and
@@ -44,7 +23,7 @@ struct tuned {
                         first 1024, unless ways were tried */
     uint32_t candidates; /* number of settings that were simulated */
     int64_t took_ns;     /* time of the host to choose */
-    enum tuned_way way;  /* of --issue=auto; else 0, and so are the next ones */
+    enum issue_way way;  /* of --issue=auto; else 0, and so are the next ones */
     struct tuned_trial ways[WAY_COUNT];
     /* Settings that took at most a tenth longer than the choice, fastest first: of each order,
      * layout and way the fastest with each number of streams, no two alike. None where tiles

@@ -1,0 +1,119 @@
+/* chain.c - reads a chain of kernels, and says why one kernel can't follow another. */
+#include "options/table.h"
+
+#include <string.h>
+
+static enum status refuse_kernel(const struct assignment *given, const char *name,
+                                 struct error *error)
+{
+    char label[LABEL_MAX], shown[SHOWN_MAX];
+    return refuse_unknown(error, kernel_nearest(name), " (see `pipeline list kernels`)",
+                          "allowed are those of `pipeline list kernels`",
+                          "%s: unknown kernel '%s'", assignment_label(given, label),
+                          text_shown(name, shown));
+}
+
+/* Says why kernel number `misfit` of the chain can't follow the one before it. */
+static enum status refuse_chain(const struct assignment *given,
+                                const struct kernel *const chain[], int misfit,
+                                struct error *error)
+{
+    char label[LABEL_MAX];
+    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
+    assignment_label(given, label);
+    if (before->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
+                         "follow it",
+                         label, after->name, before->name, before->name);
+    if (before->alone || after->alone)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
+                         label, after->name, before->name,
+                         before->alone ? before->name : after->name,
+                         before->alone ? before->name : after->name);
+    if (after->launch_per_repeat)
+        return error_set(
+            error, STATUS_USAGE,
+            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
+            "copied in, so nothing may come before it",
+            label, after->name, before->name, after->name);
+    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
+                         "that was copied in, which each of %s's launches reads",
+                         label, after->name, chain[0]->name, after->name, chain[0]->name);
+    if (after->gathers)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first work in place, and "
+                         "%s moves elements",
+                         label, after->name, before->name, after->name);
+    if (chain[0]->gathers && after->shape == KERNEL_REDUCE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: maps before a reduction work in place, and "
+                         "%s moves elements",
+                         label, after->name, chain[0]->name, chain[0]->name);
+    if (before->out == after->in)
+        return error_set(error, STATUS_USAGE,
+                         "%s: %s can't follow %s: kernels behind the first, and maps before a "
+                         "reduction, work in place, and %s makes %s of %s",
+                         label, after->name, before->name,
+                         after->shape == KERNEL_MAP ? after->name : chain[0]->name,
+                         dtype_name(after->shape == KERNEL_MAP ? after->out : chain[0]->out),
+                         dtype_name(after->shape == KERNEL_MAP ? after->in : chain[0]->in));
+    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
+                     label, after->name, before->name, before->name, dtype_name(before->out),
+                     after->name, dtype_name(after->in));
+}
+
+static kernel_opener *open_kernel;
+
+void options_open_kernels(kernel_opener *opener)
+{
+    open_kernel = opener;
+}
+
+/* Returns true for the name of a file. */
+static bool is_library(const char *name)
+{
+    const size_t length = strlen(name), ending = strlen(".so");
+    return strchr(name, '/') != NULL ||
+           (length > ending && strcmp(name + length - ending, ".so") == 0);
+}
+
+static enum status find_kernel(const struct assignment *given, const char *name,
+                               const struct kernel **kernel, struct error *error)
+{
+    char label[LABEL_MAX];
+    struct error why = {0};
+    *kernel = kernel_find(name);
+    if (*kernel == NULL && !is_library(name))
+        return refuse_kernel(given, name, error);
+    if (*kernel == NULL && open_kernel == NULL)
+        return assignment_refuse(given, "names a library, which can't be opened here", error);
+    if (*kernel == NULL)
+        *kernel = open_kernel(name, &why);
+    return *kernel != NULL ? STATUS_OK
+                           : error_set(error, why.status, "%s: %.500s",
+                                       assignment_label(given, label), why.text);
+}
+
+enum status chain_read(const struct assignment *given, char *list, struct settings *settings,
+                       struct error *error)
+{
+    const struct kernel *chain[CHAIN_MAX] = {NULL};
+    int length = 0;
+    for (char *name; (name = list_next(&list)) != NULL; length++) {
+        if (length == CHAIN_MAX)
+            return assignment_refuse(given, "names too many kernels", error);
+        const enum status status = find_kernel(given, name, &chain[length], error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    int misfit = kernel_chain_misfit(chain, length);
+    if (misfit > 0)
+        return refuse_chain(given, chain, misfit, error);
+    memcpy(settings->chain, chain, (size_t)length * sizeof chain[0]);
+    settings->chain_length = length;
+    return STATUS_OK;
+}
