@@ -5,10 +5,10 @@
 
 #include "core/nearest.h"
 #include "core/version.h"
-#include "trace/json_memory.h"
 #include "writers/writer.h"
 
 #include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,9 @@
 #include <time.h>
 
 enum { QUICK_REPEATS = 3 };
+
+/* Jansson's builders leave values out where memory runs out: an allocation has failed. */
+static atomic_bool starved;
 
 /* A group that can use a GPU measures without one what the CPU can do. */
 enum needs { NEEDS_NOTHING, USES_GPU, NEEDS_GPU };
@@ -294,19 +297,27 @@ static void write_rows(FILE *out, const json_t *root)
     }
 }
 
+static void *watched_malloc(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (memory == NULL)
+        starved = true;
+    return memory;
+}
+
 /* Writes what was measured, and is not yet written. */
 static enum status write_results(const struct bench *bench, enum format format, FILE *out,
                                  const json_t *root, struct error *error)
 {
     if (format == FORMAT_TEXT)
         fprintf(out, "\n%d goal%s missed\n", bench->missed, bench->missed == 1 ? "" : "s");
-    else if (format == FORMAT_CSV && !json_memory_failed())
+    else if (format == FORMAT_CSV && !starved)
         write_rows(out, root);
-    else if (!json_memory_failed()) {
+    else if (!starved) {
         json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         fputc('\n', out);
     }
-    if (json_memory_failed())
+    if (starved)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the results");
     return STATUS_OK;
 }
@@ -325,7 +336,7 @@ enum status bench_command(const struct options *options, FILE *out, struct error
         .quick = options->quick,
         .repeats = options->quick && runs > QUICK_REPEATS ? QUICK_REPEATS : (int)runs,
     };
-    json_memory_watch();
+    json_set_alloc_funcs(watched_malloc, free);
     bench.results = json_array();
     json_t *root = describe_host(&bench);
     json_object_set_new(root, "results", bench.results);

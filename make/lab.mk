@@ -1,14 +1,13 @@
 # The lab page: the simulator in WebAssembly, in one HTML file that is part of the program.
 
-# The command's own sources, less what a page has no use for or can't have: files, bytes, threads,
-# SQLite and Jansson, for which src/lab/page/ has what stands in their place.
+# The command's own sources, less what a page has no use for or can't have: files, bytes, threads
+# and SQLite, for which src/lab/page/ has what stands in their place.
 LAB_SOURCES := $(wildcard src/lab/*.c src/lab/page/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c \
   src/analysis/*.c src/rework/*.c src/causes/*.c src/report/*.c) kernels/kernel.c kernels/kernel_table.c \
   $(filter-out src/options/input_file.c,$(wildcard src/options/*.c)) \
   $(filter-out src/run/arrays.c src/run/cpu_worker.c src/run/npy% src/run/topology.c src/run/verify.c,$(wildcard src/run/*.c)) \
   src/app/job.c src/app/choice.c src/app/untiled.c src/app/beside.c src/app/backends.c src/cuda/backend_none.c src/mpi/ranks_none.c src/term/marks_none.c \
-  $(filter-out src/trace/sqlite.c src/trace/sqlite_file.c src/trace/sqlite_host.c src/trace/own_json.c \
-    src/trace/json_memory.c,$(wildcard src/trace/*.c)) \
+  $(filter-out src/trace/sqlite.c src/trace/sqlite_file.c src/trace/sqlite_host.c,$(wildcard src/trace/*.c)) \
   $(wildcard src/emit/*.c) $(addprefix src/writers/,html.c html_columns.c html_threads.c json.c put.c message.c cause.c writer.c template.c)
 LAB_TEXTS := machine_texts lesson_texts config_texts plot_texts
 LAB_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -flto -ffp-contract=off -fvisibility=hidden -Isrc -I. \

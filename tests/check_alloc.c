@@ -163,15 +163,11 @@ START_TEST(test_program)
     refused("-q --alloc=loop --mistake=sync-in-loop", "allowed is none\n");
     refused("-q --alloc=async -k stencil --columns=64 -n 64k", "on the device for all steps\n");
     refused("-q --alloc=sometimes", "allowed are once, loop, async, pool\n");
-    ck_assert_int_eq(program_run("-n 64k -t 16 --gantt=none --alloc=loop --timeline=t.csv "
-                                 "--timeline=t.json"),
-                     0);
+    ck_assert_int_eq(program_run("-n 64k -t 16 --gantt=none --alloc=loop --timeline=t.csv"), 0);
     assert_has(program_out, " with alloc=loop on 64k elements");
     assert_has(program_out, "alloc-in-loop costs");
     assert_has(program_out, "with --alloc=once it would take");
     ck_assert_int_eq(program_run("view t.csv --gantt=none"), 0);
-    assert_has(program_out, "alloc-in-loop");
-    ck_assert_int_eq(program_run("view t.json --gantt=none"), 0);
     assert_has(program_out, "alloc-in-loop");
     ck_assert_int_eq(program_run("-n 64k -t 16 --gantt=none --alloc=async"), 0);
     assert_has(program_out, "alloc-in-stream");

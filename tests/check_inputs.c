@@ -79,27 +79,22 @@ START_TEST(pipes_are_read)
              "cat %s/../configs/machines/h200.ini | %s -d sim:/dev/stdin -n 64k -t 2 >out",
              TESTS_FOLDER, PIPELINE_PROGRAM);
     ck_assert_int_eq(system(line), 0);
-    ck_assert_int_eq(program_run("-d sim:h200 --no-data -n 1M -t 3000 --timeline=t.csv "
-                                 "--timeline=t.json"),
-                     0);
+    ck_assert_int_eq(program_run("-d sim:h200 --no-data -n 1M -t 3000 --timeline=t.csv"), 0);
     snprintf(line, sizeof line, "cat t.csv | %s view /dev/stdin >out.csv", PIPELINE_PROGRAM);
     ck_assert_int_eq(system(line), 0);
-    snprintf(line, sizeof line, "cat t.json | %s view /dev/stdin >out.json", PIPELINE_PROGRAM);
-    ck_assert_int_eq(system(line), 0);
-    ck_assert_int_eq(system("test -s out.csv && test -s out.json"), 0);
+    ck_assert_int_eq(system("test -s out.csv"), 0);
 }
 END_TEST
 
-/* Each writes for ever what a reader of that form goes on reading: one line, or one value. */
+/* Each writes for ever what a reader of that form goes on reading: one line. Of JSON that is no
+ * recording, nothing is read but its beginning. */
 static const struct {
     const char *writes, *words;
 } endless[] = {
     {"yes xxxxxxxx | tr -d '\\n'", "longer than 1 MiB"},
     {"(cat t.csv; yes xxxxxxxx | tr -d '\\n')", "longer than 1 MiB"},
     {"(cat trace.csv; yes xxxxxxxx | tr -d '\\n')", "longer than 1 MiB"},
-    {"(printf '{\"a\":['; yes 1,)", "longer than 64 MiB"},
-    {"(printf '{\"a\":\"'; yes xxxxxxxx)", "longer than 64 MiB"},
-    {"(printf '{\"a\":'; yes [ | tr -d '\\n')", "longer than 64 MiB"},
+    {"(printf '{\"a\":['; yes 1,)", "--timeline=FILE.csv"},
     {"cat /dev/zero", "longer than 1 MiB"},
 };
 

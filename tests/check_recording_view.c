@@ -119,7 +119,6 @@ START_TEST(every_form)
     }
     ck_assert_int_eq(program_run("view -q x.csv"), 0);
     assert_says(program_out, "recorded by pipeline");
-    ck_assert_int_eq(program_run("view -q x.json"), 0);
     ck_assert_int_eq(
         program_run("view -q --window=100us.. --stream=14 " RECORDINGS "good.jsonl"), 0);
     assert_says(program_out, "Only a part of the recording is looked at");

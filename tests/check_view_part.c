@@ -287,8 +287,8 @@ START_TEST(test_own_part)
     ck_assert_int_eq(
         program_run("-q -d sim:h200 --no-data -n 4M -t 8 --layout=stage --timeline=own.csv"),
         0);
-    ck_assert_int_eq(program_run("view own.csv --window=50%..90% --timeline=cut.json"), 0);
-    ck_assert_int_eq(program_run("view cut.json"), 0);
+    ck_assert_int_eq(program_run("view own.csv --window=50%..90% --timeline=cut.csv"), 0);
+    ck_assert_int_eq(program_run("view cut.csv"), 0);
 }
 END_TEST
 
@@ -299,8 +299,8 @@ START_TEST(test_before_and_after)
     ck_assert_int_eq(
         program_run("-q -d sim:h200 --no-data -n 16M --mistake=sync-in-loop --timeline=b.csv"),
         0);
-    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 16M --timeline=a.json"), 0);
-    char *names[] = {"pipeline", "view", "--before=b.csv", "--after=a.json", NULL};
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 16M --timeline=a.csv"), 0);
+    char *names[] = {"pipeline", "view", "--before=b.csv", "--after=a.csv", NULL};
     struct options options = parse_right(names);
     struct view view;
     struct error error = {0};
@@ -334,7 +334,7 @@ START_TEST(test_before_and_after)
     ck_assert_int_eq(program_run("view --before=w.csv --after=w.csv --format=json"), 0);
     assert_has(program_out, "\"before: run ways=1\"");
     assert_has(program_out, "\"after: run ways=3\"");
-    ck_assert_int_eq(program_run("view --before=w.csv --after=a.json"), 2);
+    ck_assert_int_eq(program_run("view --before=w.csv --after=a.csv"), 2);
     assert_has(program_err, "no run of one name");
 }
 END_TEST

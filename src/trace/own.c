@@ -180,27 +180,15 @@ static int compare_spans(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-static bool is_same_op(const struct span *a, const struct span *b)
+static enum status sort_spans(struct own_run *run, struct error *error)
 {
-    return a->kind == b->kind && a->link == b->link && a->stream == b->stream &&
-           a->tile == b->tile && a->start_ns == b->start_ns && a->end_ns == b->end_ns;
-}
-
-static enum status sort_spans(struct own_run *run, bool drawn_twice, struct error *error)
-{
-    size_t kept = 0;
     if (run->count > 0)
         qsort(run->spans, run->count, sizeof *run->spans, compare_spans);
-    for (size_t i = 0; i < run->count; i++) {
-        const struct span *span = &run->spans[i];
-        bool again = kept > 0 && run->spans[kept - 1].op == span->op;
-        if (again && !(drawn_twice && is_same_op(&run->spans[kept - 1], span)))
+    for (size_t i = 1; i < run->count; i++) {
+        if (run->spans[i - 1].op == run->spans[i].op)
             return error_set(error, STATUS_USAGE, "op %" PRIu32 " stands there twice",
-                             span->op);
-        if (!again)
-            run->spans[kept++] = *span;
+                             run->spans[i].op);
     }
-    run->count = kept;
     return STATUS_OK;
 }
 
@@ -255,14 +243,13 @@ static enum status check_busy(const struct own_facts *facts, const struct timeli
     return status;
 }
 
-static enum status finish_run(struct own_run *run, bool drawn_twice, struct trace *trace,
-                              struct error *error)
+static enum status finish_run(struct own_run *run, struct trace *trace, struct error *error)
 {
     const struct plan no_plan = {0};
     const struct own_facts *facts = &run->facts;
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
-    enum status status = sort_spans(run, drawn_twice, error);
+    enum status status = sort_spans(run, error);
     if (status == STATUS_OK)
         status = own_set_streams(run, timeline, error);
     if (status == STATUS_OK)
@@ -304,7 +291,7 @@ enum status own_finish(struct own_builder *builder, struct traces *traces, size_
     enum status status = traces_create(&result, count, error);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         *index = i;
-        status = finish_run(&builder->runs[i], builder->drawn_twice, &result.items[i], error);
+        status = finish_run(&builder->runs[i], &result.items[i], error);
     }
     own_free(builder);
     if (status == STATUS_OK)

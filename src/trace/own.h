@@ -23,7 +23,6 @@ struct own_facts {
     double speedup;   /* 0: not known */
     uint32_t devices; /* 0 stands for 1 */
     enum sharing sharing;
-    int64_t pid; /* of the run's events, in a Chrome trace; those of its devices follow */
 };
 
 /* One op as it stands in the file. */
@@ -67,7 +66,6 @@ struct own_run {
 struct own_builder {
     struct own_run *runs;
     size_t count, capacity;
-    bool drawn_twice; /* the file may have an op on two tracks */
 };
 
 /* Returns the value of --share that `name` begins with; none where that is no such value. */
@@ -79,8 +77,8 @@ struct own_facts *own_add_run(struct own_builder *builder);
 /* Returns the facts of run `index`. */
 struct own_facts *own_facts(const struct own_builder *builder, size_t index);
 
-/* Adds a copy of `row` to run `index`; ops may come in any order, but none twice unless it is
- * drawn_twice. STATUS_USAGE: the row can't be, for the reason given without its place. */
+/* Adds a copy of `row` to run `index`; ops may come in any order, but none twice. STATUS_USAGE:
+ * the row can't be, for the reason given without its place. */
 enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
                         struct error *error);
 
@@ -115,11 +113,9 @@ enum status own_set_targets(struct own_run *run, struct error *error);
 enum status own_set_calls(const struct own_facts *facts, struct timeline *timeline,
                           struct error *error);
 
-/* The two readers, of the forms that traces_read() tells by their first bytes. Errors call the
- * file `path`. */
+/* Reads a timeline as CSV, as a reader of traces (trace/trace.h). Errors call the file `path`.
+ */
 enum status own_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                          struct error *error);
-enum status own_json_read(struct trace_input *input, const char *path, struct traces *traces,
-                          struct error *error);
 
 #endif

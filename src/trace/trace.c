@@ -37,9 +37,23 @@ static bool is_recording(const char *text, size_t count)
     return at < end && *at == ':';
 }
 
-/* Returns the reader for a file that this program wrote; NULL: it is none. */
 typedef enum status reader(struct trace_input *input, const char *path, struct traces *traces,
                            struct error *error);
+
+static enum status refuse_json(struct trace_input *input, const char *path,
+                               struct traces *traces, struct error *error)
+{
+    char shown[TRACE_SHOWN];
+    (void)input;
+    (void)traces;
+    return error_set(
+        error, STATUS_USAGE,
+        "%s:1: JSON, but not a recording; Chrome traces are drawn elsewhere and not "
+        "read: view the timeline that --timeline=FILE.csv writes of the same run",
+        trace_shown(path, shown));
+}
+
+/* Returns the reader for a file that this program wrote; NULL: it is none. */
 static reader *own_reader(const char *bytes, size_t count)
 {
     static const char csv[] = "# pipeline ", header[] = "run,op,kind";
@@ -53,7 +67,7 @@ static reader *own_reader(const char *bytes, size_t count)
         return own_csv_read;
     while (count > 0 && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t'))
         text++, count--;
-    return count > 0 && *text == '{' ? own_json_read : NULL;
+    return count > 0 && *text == '{' ? refuse_json : NULL;
 }
 
 /* Its first bytes say what a file is. They stay in the input, for its reader. */

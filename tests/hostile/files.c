@@ -65,7 +65,6 @@ static void add_kept(struct input *input)
         {TRACE, "fuzz/seeds/trace/long-op-and-gap.csv"},
         {TRACE, "fuzz/seeds/trace/units.csv"},
         {TRACE, "fuzz/seeds/trace/own.csv"},
-        {TRACE, "fuzz/seeds/trace/own.json"},
         {TRACE, "recordings/good.jsonl"},
         {TRACE, "fuzz/seeds/trace/small.sqlite"},
     };
@@ -88,7 +87,6 @@ static void add_written(void)
         {"--mistake=alloc-in-loop", "--memory=pageable"},
         {"--issue=graph", "--tiles=8"},
     };
-    static const char *const written[] = {"t.csv", "t.json"};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct call call = {0};
         struct result result;
@@ -98,16 +96,13 @@ static void add_written(void)
         call_add(&call, "--device=sim:h200");
         call_add(&call, "--tiles=5");
         call_add(&call, "--timeline=t.csv");
-        call_add(&call, "--timeline=t.json");
         for (int k = 0; k < 5 && runs[i][k] != NULL; k++)
             call_add(&call, runs[i][k]);
         child_start(&call, &pid);
         child_finish(&call, pid, &result);
-        for (int k = 0; k < 2; k++) {
-            char *bytes = file_read(written[k], &size);
-            add_seed(TRACE, strrchr(written[k], '.'), bytes, size);
-            remove(written[k]);
-        }
+        char *bytes = file_read("t.csv", &size);
+        add_seed(TRACE, ".csv", bytes, size);
+        remove("t.csv");
         result_free(&result);
     }
 }
@@ -318,15 +313,14 @@ static void make(struct input *input)
 static void judge(struct input *input, const struct result *result)
 {
     struct result again;
-    const char *written = access("t.csv", F_OK) == 0 ? "t.csv" : "t.json";
     if (!setting.sanitized && input->what != CONFIG && input->what != MACHINE &&
         result->peak_bytes > MOST_MEBI * (size_t)MEBI)
         fault(input, "it takes %zu MiB of memory", result->peak_bytes / MEBI);
-    if (result->code != 0 || access(written, F_OK) != 0)
+    if (result->code != 0 || access("t.csv", F_OK) != 0)
         return;
     struct call call = {0};
     call_add(&call, "view");
-    call_add(&call, written);
+    call_add(&call, "t.csv");
     run_also(input, &call, &again);
     if (again.code != 0)
         fault(input, "what it writes can't be read: %.300s", again.err);

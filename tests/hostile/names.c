@@ -116,33 +116,6 @@ static void name_kernel(struct input *input, const char *name)
     call_add(&input->call, path);
 }
 
-/* The names that own timelines have, as Chrome's traces write them. */
-static void name_event(struct input *input, const char *name)
-{
-    size_t size;
-    char *bytes =
-        file_read(text_of(input, "%s/fuzz/seeds/trace/own.json", setting.tests), &size);
-    json_t *trace = bytes != NULL ? json_loadb(bytes, size, 0, NULL) : NULL, *event;
-    json_t *text = json_stringn_nocheck(name, strlen(name));
-    size_t i;
-    json_array_foreach(json_object_get(trace, "traceEvents"), i, event)
-    {
-        if (draw_percent(&input->chance, 20))
-            json_object_set(event, "name", text);
-    }
-    json_t *run =
-        json_array_get(json_object_get(json_object_get(trace, "metadata"), "runs"), 0);
-    json_object_set(run, draw_percent(&input->chance, 50) ? "name" : "device", text);
-    char *written = json_dumps(trace, JSON_COMPACT);
-    write_text(input, "in.json", written != NULL ? written : "");
-    call_add(&input->call, "view");
-    call_add(&input->call, "in.json");
-    free(written);
-    json_decref(text);
-    json_decref(trace);
-    free(bytes);
-}
-
 /* Folders that the program uses of its own accord. */
 static void name_folder(struct input *input, const char *name)
 {
@@ -159,7 +132,7 @@ static void make(struct input *input)
 {
     static void (*const places[])(struct input *, const char *) = {
         name_section,  name_section, name_config,  name_input,  name_output, name_timeline,
-        name_timeline, name_machine, name_machine, name_kernel, name_kernel, name_event};
+        name_timeline, name_machine, name_machine, name_kernel, name_kernel};
     struct chance *chance = &input->chance;
     const bool folder = draw_percent(chance, 2); /* which draws a picture, and takes long */
     void (*place)(struct input *, const char *) =
@@ -187,8 +160,7 @@ static void judge(struct input *input, const struct result *result)
     const char *path = input->output_count > 0 ? input->outputs[0].path : "";
     struct stat about;
     struct result again;
-    if (result->code != 0 || stat(path, &about) != 0 ||
-        (!ends_so(path, ".csv") && !ends_so(path, ".json")))
+    if (result->code != 0 || stat(path, &about) != 0 || !ends_so(path, ".csv"))
         return;
     struct call call = {0};
     call_add(&call, "view");

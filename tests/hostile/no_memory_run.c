@@ -92,7 +92,7 @@ static const struct command commands[] = {
     {"fail-above", SMALL "--fail-above=any:99%", {0}, false},
     {"lesson", "lesson 20", {0}, false},
     {"view-csv", "view ../../in/own.csv", {0}, false},
-    {"view-json", "view ../../in/own.json --timeline=t.csv", {"t.csv"}, false},
+    {"view-own", "view ../../in/own.csv --timeline=t.csv", {"t.csv"}, false},
     {"view-nsys",
      "view ../../in/streams.csv --format=json --timeline=t.json",
      {"t.json"},
