@@ -197,7 +197,7 @@ static int64_t time_of(const struct plan *plan, const struct machine *machine)
 {
     struct error error = {0};
     int64_t time_ns = 0;
-    ck_assert_msg(rework_time(plan, machine, 0, &time_ns, &error) == STATUS_OK, "%s",
+    ck_assert_msg(simulator_extent(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
                   error.text);
     return time_ns;
 }
@@ -376,7 +376,7 @@ START_TEST(test_causes_are_found)
     struct settings settings = test_settings("scale");
     struct plan wrong, right, fixed;
     struct rework_base base;
-    struct rework_found found;
+    struct found found;
     ck_assert_int_eq(machine_built_in(&machine, row->machine, &error), STATUS_OK);
     settings.elements = 64 << 20;
     settings.tiles = 32;
@@ -385,11 +385,11 @@ START_TEST(test_causes_are_found)
     make_both(&settings, row->mistake, &machine, &wrong, &right);
     ck_assert_msg(rework_find(&wrong, &machine, &found, &error) == STATUS_OK, "%s", error.text);
     int64_t sum_ns = 0;
-    const struct rework_turn *first = &found.turns[0];
+    const struct knob_gain *first = &found.knobs[0];
     for (int i = 0; i < found.count; i++) {
-        sum_ns += found.turns[i].cost_ns;
-        if (found.turns[i].fixed_ns < first->fixed_ns)
-            first = &found.turns[i];
+        sum_ns += found.knobs[i].cost_ns;
+        if (found.knobs[i].fixed_ns < first->fixed_ns)
+            first = &found.knobs[i];
     }
     ck_assert_int_eq(sum_ns, found.given_ns - found.better_ns);
     ck_assert_int_gt(found.count, 0);
@@ -408,9 +408,9 @@ START_TEST(test_causes_are_found)
 }
 END_TEST
 
-static struct rework_found find(const struct plan *plan, const struct machine *machine)
+static struct found find(const struct plan *plan, const struct machine *machine)
 {
-    struct rework_found found;
+    struct found found;
     struct error error = {0};
     ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
     return found;
@@ -463,7 +463,7 @@ START_TEST(test_loops_are_not_cut)
             range->offset += recorded->buffers[range->buffer].host ? i / 2 * bytes : 0;
         }
     }
-    ck_assert_uint_lt(find(&plan, &machine).better.pieces, 2);
+    ck_assert_uint_lt(find(&plan, &machine).better.change.pieces, 2);
     plan_free(&built);
     plan_free(&plan);
 }

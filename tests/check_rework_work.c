@@ -123,19 +123,18 @@ static uint32_t count(const struct plan *plan, enum op_kind kind)
 }
 
 /* Returns the turn of a cause; NULL: it is none. */
-static const struct rework_turn *turn_of(const struct rework_found *found,
-                                         enum verdict_code code)
+static const struct knob_gain *turn_of(const struct found *found, enum verdict_code code)
 {
     for (int i = 0; i < found->count; i++) {
-        if (found->turns[i].code == code)
-            return &found->turns[i];
+        if (found->knobs[i].code == code)
+            return &found->knobs[i];
     }
     return NULL;
 }
 
-static struct rework_found find(const struct plan *plan, const struct machine *machine)
+static struct found find(const struct plan *plan, const struct machine *machine)
 {
-    struct rework_found found;
+    struct found found;
     struct error error = {0};
     ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
     return found;
@@ -162,8 +161,8 @@ START_TEST(test_copies_of_the_new_state_over_the_old_one_go)
         kernel(&plan, 0, 4096, 1, 0, 1, 64 << 20);
         d2d(&plan, 0, 1, 0, 64 << 20);
     }
-    struct rework_found found = find(&plan, &machine);
-    const struct rework_turn *turn = turn_of(&found, VERDICT_DEVICE_COPIES);
+    struct found found = find(&plan, &machine);
+    const struct knob_gain *turn = turn_of(&found, VERDICT_DEVICE_COPIES);
     ck_assert_ptr_nonnull(turn);
     ck_assert_int_eq(found.count, 1);
     struct plan fixed = apply(&plan, &machine, &found.whole);
@@ -200,8 +199,8 @@ START_TEST(test_kernels_of_few_blocks_are_spread)
         kernel(&plan, 0, machine.sms / 8, 1.0 / 64, 0, 0, 1 << 20);
         copy(&plan, OP_D2H, 0, 0, 0, 1 << 20);
     }
-    struct rework_found found = find(&plan, &machine);
-    const struct rework_turn *turn = turn_of(&found, VERDICT_FEW_BLOCKS);
+    struct found found = find(&plan, &machine);
+    const struct knob_gain *turn = turn_of(&found, VERDICT_FEW_BLOCKS);
     ck_assert_ptr_nonnull(turn);
     struct plan fixed = apply(&plan, &machine, &found.whole);
     int64_t work_ns = fixed.recorded->ops[0].work_ns;
@@ -224,7 +223,7 @@ START_TEST(test_kernels_side_by_side_are_not_few_blocks)
         append(&plan, op, WORK_NS, 1.0 / 64);
         touch(&plan, bytes_of(0, offset, 1 << 20), true);
     }
-    struct rework_found found = find(&plan, &machine);
+    struct found found = find(&plan, &machine);
     ck_assert_ptr_null(turn_of(&found, VERDICT_FEW_BLOCKS));
     plan_free(&plan);
 }
@@ -244,7 +243,7 @@ START_TEST(test_large_copies_are_cut_where_small_ones_wait)
         plan.recorded->ops[plan.op_count - 1].host_ns = 0;
     }
     sync_stream(&plan, 0);
-    struct rework_found found = find(&plan, &machine);
+    struct found found = find(&plan, &machine);
     const struct rework cut = {.cuts_copies = true};
     struct plan fixed = apply(&plan, &machine, &cut);
     uint64_t bytes = 0;

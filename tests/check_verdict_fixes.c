@@ -27,22 +27,23 @@ START_TEST(test_whatif)
     int turned = 0;
     for (int i = 0; i < test_cases(300); i++) {
         struct judged judged;
-        struct whatif whatif;
+        struct found whatif;
         judged_load(&judged, machines[i % 5]);
         judged_draw_settings(&random, &judged.settings);
         if (whatif_find(&judged.settings, &judged.machine, &whatif, NULL) != STATUS_OK)
             continue;
         int64_t sum_ns = 0, time_ns = -1;
         for (int t = 0; t < whatif.count; t++) {
-            const struct whatif_turn *turn = &whatif.turns[t];
+            const struct knob_gain *turn = &whatif.knobs[t];
             ck_assert_int_ge(turn->cost_ns, 0);
             sum_ns += turn->cost_ns;
-            int64_t alone_ns = time_with(&judged, judged.settings, turn->knob, &whatif.better);
+            int64_t alone_ns = time_with(&judged, judged.settings, (enum knob)turn->knob,
+                                         &whatif.better.settings);
             ck_assert_int_eq(turn->fixed_ns, alone_ns >= 0 ? alone_ns : whatif.given_ns);
         }
         ck_assert_int_eq(sum_ns, whatif.given_ns - whatif.better_ns);
-        ck_assert_int_eq(settings_check(&whatif.better, NULL), STATUS_OK);
-        ck_assert_int_eq(whatif_time(&whatif.better, &judged.machine, &time_ns, NULL),
+        ck_assert_int_eq(settings_check(&whatif.better.settings, NULL), STATUS_OK);
+        ck_assert_int_eq(whatif_time(&whatif.better.settings, &judged.machine, &time_ns, NULL),
                          STATUS_OK);
         ck_assert_int_eq(time_ns, whatif.better_ns);
         turned += whatif.count;

@@ -10,16 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sets `better` to the run's settings with the best turns. Returns false where none gains. */
-static bool turn_best(const struct settings *settings, const struct whatif *whatif,
+/* Sets `better` to the run's settings with the best knobs turned. Returns false where none
+ * gains. */
+static bool turn_best(const struct settings *settings, const struct found *gains,
                       struct settings *better)
 {
-    enum knob turns[KNOB_COUNT];
-    int count = whatif_best(whatif, turns);
+    const struct knob_gain *knobs[KNOB_COUNT];
+    int count = whatif_best(gains, knobs);
     *better = *settings;
     better->output = NULL;
     for (int i = 0; i < count; i++)
-        whatif_turn(turns[i], &whatif->better, better);
+        whatif_turn((enum knob)knobs[i]->knob, &gains->better.settings, better);
     snprintf(better->name, sizeof better->name, "%.*s fixed", RUN_NAME_MAX - 8, settings->name);
     return count > 0;
 }
@@ -30,7 +31,7 @@ static enum status find_better(const struct options *options, int run, struct se
 {
     struct job job = {.options = options, .settings = options->runs[run]};
     struct run_report report = {0};
-    struct whatif whatif;
+    struct found gains;
     *found = false;
     enum status status = job_count_elements(&job, error);
     if (status == STATUS_OK)
@@ -42,9 +43,9 @@ static enum status find_better(const struct options *options, int run, struct se
                    "--fix: no machine file stands for this device, so nothing can be tried: "
                    "name one by --machine, or make one by pipeline calibrate");
     else if (status == STATUS_OK)
-        status = whatif_find(&job.asked, &job.model, &whatif, error);
+        status = whatif_find(&job.asked, &job.model, &gains, error);
     if (status == STATUS_OK && job.model_known) {
-        *found = turn_best(&options->runs[run], &whatif, better);
+        *found = turn_best(&options->runs[run], &gains, better);
         if (!*found)
             note_print(options->quiet, "--fix: no better settings were found for %s",
                        options->runs[run].name);

@@ -283,7 +283,7 @@ static enum status judge(struct foreign *foreign, struct verdicts *verdicts,
     bool faster = limit->claimed_ns > 0 || limit->ns > foreign->time_ns;
     enum status status = faster ? STATUS_OK : foreign_try(foreign, error);
     if (foreign->simulated) {
-        int64_t beyond_ns = foreign->found.whole_ns - rework_extent_ns(foreign->timeline);
+        int64_t beyond_ns = foreign->found.whole_ns - timeline_extent_ns(foreign->timeline);
         verdicts->modelled_ns = foreign->time_ns + beyond_ns;
         verdicts->too_far = !foreign->tried;
     }

@@ -50,7 +50,7 @@ struct foreign {
     uint32_t span[VERDICT_COUNT]; /* of the dearest piece */
     int64_t dearest_ns[VERDICT_COUNT];
     /* Set for a recorded program whose machine is known. */
-    struct rework_found found;
+    struct found found;
     int64_t time_ns, limit_ns;
     bool simulated; /* `found` is set */
     bool tried;     /* and the simulation is near enough to the run for fixes to be predicted */

@@ -13,11 +13,11 @@ static const double BAND = 0.25, FIX_GAIN = 0.01, UNSEEN_GAIN = 0.05, ALIKE = 0.
 /* --- turns --- */
 
 /* Returns the turn of a cause that gains most alone; NULL: none. */
-static const struct rework_turn *turn_of(const struct foreign *foreign, enum verdict_code code)
+static const struct knob_gain *turn_of(const struct foreign *foreign, enum verdict_code code)
 {
-    const struct rework_turn *found = NULL;
+    const struct knob_gain *found = NULL;
     for (int i = 0; i < foreign->found.count; i++) {
-        const struct rework_turn *turn = &foreign->found.turns[i];
+        const struct knob_gain *turn = &foreign->found.knobs[i];
         if (turn->code == code && (found == NULL || turn->fixed_ns < found->fixed_ns))
             found = turn;
     }
@@ -53,28 +53,28 @@ static enum verdict_code called(const struct foreign *foreign, enum verdict_code
 /* Gives all turns their causes. Where all have the same, that cause's fix is all of them. */
 static void call_turns(struct foreign *foreign)
 {
-    struct rework_found *found = &foreign->found;
+    struct found *found = &foreign->found;
     bool same = true;
     for (int i = 0; i < found->count; i++) {
-        found->turns[i].code = called(foreign, found->turns[i].code);
-        same &= found->turns[i].code == found->turns[0].code;
+        found->knobs[i].code = called(foreign, found->knobs[i].code);
+        same &= found->knobs[i].code == found->knobs[0].code;
     }
     for (int i = 0; i < found->count && same; i++)
-        found->turns[i].fixed_ns = found->better_ns;
+        found->knobs[i].fixed_ns = found->better_ns;
 }
 
 /* Returns the run's time with what takes `fixed_ns` in the simulator: the part of its ops' time
  * that the simulator leaves of its own. */
 static int64_t predicted_ns(const struct foreign *foreign, int64_t fixed_ns)
 {
-    const struct rework_found *found = &foreign->found;
-    double extent_ns = (double)rework_extent_ns(foreign->timeline);
+    const struct found *found = &foreign->found;
+    double extent_ns = (double)timeline_extent_ns(foreign->timeline);
     double left = (double)fixed_ns / (double)found->given_ns;
     int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
     return later(foreign->time_ns - saved_ns, foreign->limit_ns);
 }
 
-static bool gains(const struct foreign *foreign, const struct rework_turn *turn, double part)
+static bool gains(const struct foreign *foreign, const struct knob_gain *turn, double part)
 {
     return turn != NULL &&
            (double)turn->fixed_ns <= (1 - part) * (double)foreign->found.given_ns;
@@ -82,7 +82,7 @@ static bool gains(const struct foreign *foreign, const struct rework_turn *turn,
 
 void foreign_put_fix(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct rework_turn *turn = foreign->tried ? turn_of(foreign, verdict->code) : NULL;
+    const struct knob_gain *turn = foreign->tried ? turn_of(foreign, verdict->code) : NULL;
     if (turn == NULL)
         return;
     verdict->tried = true;
@@ -101,7 +101,7 @@ static bool is_of_order(enum verdict_code code)
 
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct rework_turn *turn = foreign->tried ? turn_of(foreign, verdict->code) : NULL;
+    const struct knob_gain *turn = foreign->tried ? turn_of(foreign, verdict->code) : NULL;
     char detail[48], text[FOREIGN_COUNT];
     size_t used = strlen(verdict->seen);
     if (foreign->tried && foreign->found.blind > 0 && is_of_order(verdict->code))
@@ -110,7 +110,8 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
                  foreign_counted(foreign->found.blind, "op", "ops", text));
     if (turn == NULL)
         return;
-    rework_detail(&foreign->found.better, turn->part, detail, sizeof detail);
+    change_detail(&foreign->found.better.change, (enum change_knob)turn->knob, detail,
+                  sizeof detail);
     if (detail[0] != '\0')
         snprintf(verdict->seen + used, sizeof verdict->seen - used, "%stried with %s",
                  used > 0 ? "; " : "", detail);
@@ -137,17 +138,17 @@ static bool is_certain(enum verdict_code code)
 /* Charges what fixes gain. Returns what is left of the loss. */
 static int64_t charge_turns(struct foreign *foreign)
 {
-    const struct rework_found *found = &foreign->found;
+    const struct found *found = &foreign->found;
     double loss_ns = (double)(foreign->time_ns - foreign->limit_ns), sum_ns = 0;
-    double scale = (double)rework_extent_ns(foreign->timeline) / (double)found->given_ns;
+    double scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
     for (int i = 0; i < found->count; i++)
-        sum_ns += scale * (double)found->turns[i].cost_ns;
+        sum_ns += scale * (double)found->knobs[i].cost_ns;
     if (sum_ns > loss_ns)
         scale *= loss_ns / sum_ns;
     int64_t left_ns = foreign->time_ns - foreign->limit_ns;
     for (int i = 0; i < found->count; i++) {
-        int64_t cost_ns = earlier((int64_t)(scale * (double)found->turns[i].cost_ns), left_ns);
-        foreign->cost_ns[found->turns[i].code] += cost_ns;
+        int64_t cost_ns = earlier((int64_t)(scale * (double)found->knobs[i].cost_ns), left_ns);
+        foreign->cost_ns[found->knobs[i].code] += cost_ns;
         left_ns -= cost_ns;
     }
     return left_ns;
@@ -202,7 +203,7 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
 static void charge_small(struct foreign *foreign)
 {
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        const struct rework_turn *turn = turn_of(foreign, (enum verdict_code)code);
+        const struct knob_gain *turn = turn_of(foreign, (enum verdict_code)code);
         double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
         if ((double)foreign->cost_ns[code] >= least * (double)foreign->time_ns ||
             (foreign->cost_ns[code] > 0 && gains(foreign, turn, least)))
@@ -220,7 +221,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
     enum status status = rework_find(facts->plan, facts->model, &foreign->found, &why);
     if (status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
-    int64_t extent_ns = rework_extent_ns(foreign->timeline);
+    int64_t extent_ns = timeline_extent_ns(foreign->timeline);
     double apart_ns = (double)(foreign->found.whole_ns - extent_ns);
     foreign->simulated = status == STATUS_OK && foreign->found.given_ns > 0;
     foreign->tried = foreign->simulated && apart_ns <= BAND * (double)extent_ns &&
@@ -252,13 +253,13 @@ static bool comes_before(const struct foreign *foreign, const struct verdict *x,
     double alike = ALIKE * (double)y->predicted_ns;
     if (apart > alike || apart < -alike)
         return apart < 0;
-    return turn_of(foreign, x->code)->part > turn_of(foreign, y->code)->part;
+    return turn_of(foreign, x->code)->knob > turn_of(foreign, y->code)->knob;
 }
 
 /* Sets the best of all: one fix, which is then the first, or several together. */
 static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
-    const struct rework_found *found = &foreign->found;
+    const struct found *found = &foreign->found;
     int64_t best_ns = predicted_ns(foreign, found->better_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
@@ -272,18 +273,18 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
     for (int i = 0; i < found->count && used < sizeof verdicts->best; i++) {
         bool named = false;
         for (int k = 0; k < i; k++)
-            named |= found->turns[k].code == found->turns[i].code;
+            named |= found->knobs[k].code == found->knobs[i].code;
         if (!named)
             used +=
                 (size_t)snprintf(verdicts->best + used, sizeof verdicts->best - used, "%s%s",
-                                 i > 0 ? " + " : "", verdict_rows[found->turns[i].code].name);
+                                 i > 0 ? " + " : "", verdict_rows[found->knobs[i].code].name);
     }
 }
 
 /* Keeps what all fixes together change, where that is worth it. */
 static void set_mended(const struct foreign *foreign, struct verdicts *verdicts)
 {
-    const struct rework_found *found = &foreign->found;
+    const struct found *found = &foreign->found;
     verdicts->mends = (double)found->better_ns <= (1 - FIX_GAIN) * (double)found->given_ns;
     if (verdicts->mends)
         verdicts->mended = found->whole;

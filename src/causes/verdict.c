@@ -26,21 +26,21 @@ const char *evidence_name(enum evidence evidence)
 static void join_options(const struct verdict_judgement *judgement, enum verdict_code code,
                          struct settings *settings, char command[VERDICT_COMMAND])
 {
-    const struct whatif *whatif = &judgement->whatif;
+    const struct found *found = &judgement->found;
     size_t used = 0;
-    *settings = whatif->given;
+    *settings = found->given.settings;
     command[0] = '\0';
-    for (int i = 0; i < whatif->count && used + 1 < VERDICT_COMMAND; i++) {
-        enum knob knob = whatif->turns[i].knob;
-        if (code != VERDICT_COUNT && verdict_knob_code(judgement, knob) != code)
+    for (int i = 0; i < found->count && used + 1 < VERDICT_COMMAND; i++) {
+        enum knob knob = (enum knob)found->knobs[i].knob;
+        if (code != VERDICT_COUNT && found->knobs[i].code != code)
             continue;
-        whatif_turn(knob, &whatif->better, settings);
+        whatif_turn(knob, &found->better.settings, settings);
         if (code == VERDICT_COUNT && knob == KNOB_PREFETCH &&
-            whatif->better.memory != MEMORY_MANAGED)
+            found->better.settings.memory != MEMORY_MANAGED)
             continue; /* other memory has nothing to prefetch */
         if (used > 0)
             command[used++] = ' ';
-        whatif_option(knob, &whatif->given, &whatif->better, command + used,
+        whatif_option(knob, &found->given.settings, &found->better.settings, command + used,
                       VERDICT_COMMAND - used);
         used += strlen(command + used);
     }
@@ -52,7 +52,7 @@ static void join_options(const struct verdict_judgement *judgement, enum verdict
  * so, too. */
 static int64_t predicted_ns(const struct verdict_judgement *judgement, int64_t fixed_ns)
 {
-    double given_ns = (double)judgement->whatif.given_ns, part = (double)fixed_ns / given_ns;
+    double given_ns = (double)judgement->found.given_ns, part = (double)fixed_ns / given_ns;
     double beyond_ns = (double)judgement->time_ns - given_ns;
     if (judgement->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
         return fixed_ns;
@@ -71,15 +71,15 @@ static bool worth_it(int64_t fixed_ns, int64_t than_ns)
 static enum status try_fix(const struct verdict_judgement *judgement, struct verdict *verdict,
                            struct error *error)
 {
-    const struct whatif *whatif = &judgement->whatif;
+    const struct found *found = &judgement->found;
     struct settings settings;
     char command[VERDICT_COMMAND];
-    int64_t fixed_ns = whatif->given_ns;
+    int64_t fixed_ns = found->given_ns;
     int turns = 0;
-    for (int i = 0; i < whatif->count; i++) {
-        if (verdict_knob_code(judgement, whatif->turns[i].knob) != verdict->code)
+    for (int i = 0; i < found->count; i++) {
+        if (found->knobs[i].code != verdict->code)
             continue;
-        fixed_ns = whatif->turns[i].fixed_ns;
+        fixed_ns = found->knobs[i].fixed_ns;
         turns++;
     }
     if (turns == 0)
@@ -91,7 +91,7 @@ static enum status try_fix(const struct verdict_judgement *judgement, struct ver
     if (why.status != STATUS_OK) /* a fix that can't be is none */
         return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
     verdict->tried = true;
-    if (!worth_it(fixed_ns, whatif->given_ns))
+    if (!worth_it(fixed_ns, found->given_ns))
         return STATUS_OK;
     verdict->predicted_ns = predicted_ns(judgement, fixed_ns);
     memcpy(verdict->command, command, sizeof command);
@@ -115,13 +115,11 @@ static void take_better_fix(struct verdicts *verdicts)
 /* Sets the best settings that were found, if they are worth it: one turn, or all of them. */
 static void set_best(const struct verdict_judgement *judgement, struct verdicts *verdicts)
 {
-    const struct whatif *whatif = &judgement->whatif;
+    const struct found *found = &judgement->found;
     struct settings settings;
-    enum knob turns[KNOB_COUNT];
-    int count = whatif_best(whatif, turns);
-    int64_t fixed_ns = whatif->better_ns;
-    for (int i = 0; i < whatif->count && count == 1; i++)
-        fixed_ns = whatif->turns[i].knob == turns[0] ? whatif->turns[i].fixed_ns : fixed_ns;
+    const struct knob_gain *knobs[KNOB_COUNT];
+    int count = whatif_best(found, knobs);
+    int64_t fixed_ns = count == 1 ? knobs[0]->fixed_ns : found->better_ns;
     int64_t best_ns = predicted_ns(judgement, fixed_ns);
     if (count == 0 || !worth_it(best_ns, judgement->time_ns))
         return;
@@ -129,8 +127,8 @@ static void set_best(const struct verdict_judgement *judgement, struct verdicts 
     if (count > 1)
         join_options(judgement, VERDICT_COUNT, &settings, verdicts->best);
     else
-        whatif_option(turns[0], &whatif->given, &whatif->better, verdicts->best,
-                      sizeof verdicts->best);
+        whatif_option((enum knob)knobs[0]->knob, &found->given.settings,
+                      &found->better.settings, verdicts->best, sizeof verdicts->best);
     take_better_fix(verdicts);
 }
 
@@ -141,10 +139,10 @@ static void set_best(const struct verdict_judgement *judgement, struct verdicts 
 static int last_knob(const struct verdict_judgement *judgement, enum verdict_code code)
 {
     int last = -1;
-    for (int i = 0; i < judgement->whatif.count; i++) {
-        int knob = (int)judgement->whatif.turns[i].knob;
-        if (verdict_knob_code(judgement, (enum knob)knob) == code && knob > last)
-            last = knob;
+    for (int i = 0; i < judgement->found.count; i++) {
+        const struct knob_gain *gain = &judgement->found.knobs[i];
+        if (gain->code == code && gain->knob > last)
+            last = gain->knob;
     }
     return last;
 }
@@ -205,9 +203,9 @@ static void add_to_rest(const struct verdicts *verdicts, const struct verdict *i
 static void see_unknown(const struct verdict_judgement *judgement, struct verdict *verdict)
 {
     char time[UNITS_TEXT];
-    int64_t least_ns = judgement->whatif.better_ns;
-    for (int i = 0; i < judgement->whatif.count; i++)
-        least_ns = earlier(least_ns, judgement->whatif.turns[i].fixed_ns);
+    int64_t least_ns = judgement->found.better_ns;
+    for (int i = 0; i < judgement->found.count; i++)
+        least_ns = earlier(least_ns, judgement->found.knobs[i].fixed_ns);
     if (!judgement->tried)
         snprintf(verdict->seen, sizeof verdict->seen,
                  judgement->facts->model == NULL
@@ -220,7 +218,7 @@ static void see_unknown(const struct verdict_judgement *judgement, struct verdic
     else
         snprintf(verdict->seen, sizeof verdict->seen,
                  "the simulator gives this run %s: pipeline compare shows where they part",
-                 units_time(judgement->whatif.given_ns, time));
+                 units_time(judgement->found.given_ns, time));
 }
 
 /* Tries the fix of each cause that cost something. */
@@ -303,9 +301,11 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
     struct error why = {0}; /* a run that can't be simulated is judged by its path */
     judgement.tried =
         facts->settings != NULL && facts->model != NULL &&
-        whatif_find(facts->settings, facts->model, &judgement.whatif, &why) == STATUS_OK;
+        whatif_find(facts->settings, facts->model, &judgement.found, &why) == STATUS_OK;
     if (why.status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
+    if (judgement.tried)
+        whatif_name_causes(facts, &judgement.found);
     if (judgement.tried)
         status = verdict_charge_tried(&judgement, error);
     else
@@ -317,7 +317,7 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
         return status;
     name_causes(&judgement, &result);
     if (judgement.tried) {
-        result.modelled_ns = judgement.whatif.given_ns;
+        result.modelled_ns = judgement.found.given_ns;
         set_best(&judgement, &result);
     }
     *verdicts = result;

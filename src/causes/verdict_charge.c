@@ -4,169 +4,14 @@
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
-/* --- the causes that knobs stand for --- */
-
-/* Returns the cause of a mistake that the plan has, by what is seen in the plan. */
-static enum verdict_code mistake_code(const struct verdict_judgement *judgement)
-{
-    const struct plan *plan = judgement->facts->plan;
-    /* Where the settings ask for other memory than the plan has, that is the mistake. */
-    if (plan->memory == MEMORY_PAGEABLE && judgement->whatif.given.memory != MEMORY_PAGEABLE)
-        return VERDICT_PAGEABLE_MEMORY;
-    if (judgement->facts->races)
-        return VERDICT_MISSING_WAIT;
-    uint32_t seen[VERDICT_COUNT] = {0};
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
-        bool legacy =
-            plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op_on_device(op->kind);
-        seen[VERDICT_PIN_IN_RUN] += op->kind == OP_ALLOC && op->tile < 0;
-        seen[VERDICT_PINNED_ALLOC_IN_LOOP] += op->kind == OP_ALLOC && op->alloc.pinned;
-        seen[VERDICT_ALLOC_IN_LOOP] += op->kind == OP_ALLOC;
-        seen[VERDICT_BLOCKING_STREAM] += legacy && op->kind == OP_MEMSET;
-        seen[VERDICT_LEGACY_STREAM] += legacy;
-        seen[VERDICT_MEMSET_IN_LOOP] += op->kind == OP_MEMSET;
-        seen[VERDICT_SLOW_CALLBACK] += op->kind == OP_CALLBACK && op->callback.sleep_ns > 0;
-        seen[VERDICT_SYNC_IN_LOOP] += op->kind == OP_SYNC;
-    }
-    seen[VERDICT_LAUNCH_BLOCKING] = plan->launches_block;
-    seen[VERDICT_LAZY_LOADING] = plan->loads_lazily;
-    seen[VERDICT_PAGEABLE_MEMORY] = plan->memory == MEMORY_PAGEABLE;
-    /* The first that is there: a mistake may bring with it what those behind it are known by.
-     */
-    static const enum verdict_code order[] = {
-        VERDICT_PIN_IN_RUN,      VERDICT_PINNED_ALLOC_IN_LOOP, VERDICT_ALLOC_IN_LOOP,
-        VERDICT_BLOCKING_STREAM, VERDICT_LEGACY_STREAM,        VERDICT_MEMSET_IN_LOOP,
-        VERDICT_SLOW_CALLBACK,   VERDICT_LAUNCH_BLOCKING,      VERDICT_LAZY_LOADING,
-        VERDICT_SYNC_IN_LOOP,    VERDICT_PAGEABLE_MEMORY,
-    };
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        if (seen[order[i]] > 0)
-            return order[i];
-    }
-    return VERDICT_MISSING_WAIT;
-}
-
-/* Returns the cause of another order being better. */
-static enum verdict_code order_code(const struct verdict_judgement *judgement)
-{
-    const struct machine *machine = judgement->facts->model;
-    const struct settings *given = &judgement->whatif.given;
-    if (machine->copy_engines == 1)
-        return VERDICT_ONE_COPY_ENGINE;
-    if (rule_checks_dependencies(machine) && given->order == ORDER_BREADTH)
-        return VERDICT_LATE_SIGNAL;
-    if (given->connections < given->streams)
-        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
-    return VERDICT_FULL_GPU;
-}
-
-/* Returns true if it is better not to pack: what has to come in its place is of the same cause.
- */
-static bool leaves_packing(const struct verdict_judgement *judgement)
-{
-    return judgement->whatif.given.pack && !judgement->whatif.better.pack;
-}
-
-/* Returns the cause of another way for tiles being better, in which fewer or more go as one. */
-static enum verdict_code issue_code(const struct verdict_judgement *judgement)
-{
-    const struct settings *given = &judgement->whatif.given;
-    const uint32_t before = settings_batch(given);
-    const uint32_t now = settings_batch(&judgement->whatif.better);
-    if (leaves_packing(judgement))
-        return VERDICT_PACKING;
-    if (!given->pack && judgement->whatif.better.pack && given->copy != COPY_WHOLE)
-        return given->copy == COPY_ROWS ? VERDICT_ROW_COPIES : VERDICT_NARROW_ROWS;
-    if (now < before)
-        return VERDICT_FEW_TILES;
-    return given->issue == ISSUE_GRAPH && now == 1 ? VERDICT_GRAPH_LAUNCH : VERDICT_SMALL_TILES;
-}
-
-/* Returns the cause of other memory being better. */
-static enum verdict_code memory_code(const struct verdict_judgement *judgement)
-{
-    const struct settings *given = &judgement->whatif.given;
-    const bool mapped = judgement->whatif.better.memory == MEMORY_MAPPED;
-    if (given->memory == MEMORY_MAPPED)
-        return VERDICT_MAPPED_MEMORY;
-    if (given->memory == MEMORY_MANAGED)
-        return VERDICT_MANAGED_MEMORY;
-    if (leaves_packing(judgement))
-        return VERDICT_PACKING;
-    if (mapped && judgement->facts->model->copy_engines == 1)
-        return VERDICT_ONE_COPY_ENGINE;
-    return mapped && given->memory != MEMORY_PAGEABLE ? VERDICT_SMALL_TILES
-                                                      : VERDICT_PAGEABLE_MEMORY;
-}
-
-enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, enum knob knob)
-{
-    const struct settings *given = &judgement->whatif.given;
-    const struct settings *better = &judgement->whatif.better;
-    switch (knob) {
-    case KNOB_ORDER:
-        return order_code(judgement);
-    case KNOB_ISSUE:
-        return issue_code(judgement);
-    case KNOB_PRIORITIES:
-        return VERDICT_PRIORITY_INVERSION;
-    case KNOB_CALLBACKS:
-        return VERDICT_SLOW_CALLBACK;
-    case KNOB_CARRY:
-        return given->carry == CARRY_SYNC ? VERDICT_SYNC_IN_LOOP : VERDICT_SLOW_CALLBACK;
-    case KNOB_QUEUES:
-        return given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES;
-    case KNOB_STREAMS:
-        if (better->streams < given->streams)
-            return given->connections < given->streams ? VERDICT_FEW_QUEUES : VERDICT_FULL_GPU;
-        return judgement->facts->plan->streams <= plan_devices(judgement->facts->plan)
-                   ? VERDICT_ONE_STREAM /* of each device */
-                   : VERDICT_FEW_STREAMS;
-    case KNOB_LAYOUT:
-        return VERDICT_FEW_STREAMS;
-    case KNOB_TILES:
-        if (better->tiles < given->tiles && leaves_packing(judgement))
-            return VERDICT_PACKING; /* which made large copies of small tiles */
-        return better->tiles > given->tiles ? VERDICT_FEW_TILES : VERDICT_SMALL_TILES;
-    case KNOB_BLOCKS:
-        return VERDICT_FEW_BLOCKS;
-    case KNOB_SHARE:
-        return VERDICT_CPU_SHARE;
-    case KNOB_WAYS:
-        return given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT;
-    case KNOB_EXCHANGE:
-        return better->exchange == EXCHANGE_HOST ? VERDICT_SLOW_PEERS : VERDICT_HOST_EXCHANGE;
-    case KNOB_HIDE: /* to hide takes launches of their own for the outermost rows */
-        return better->hide == HIDE_YES ? VERDICT_BARE_EXCHANGE : VERDICT_SMALL_TILES;
-    case KNOB_MEMORY:
-        return memory_code(judgement);
-    case KNOB_SHARING:
-        return VERDICT_TIME_SLICES;
-    case KNOB_ALLOC:
-        return given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM;
-    case KNOB_COPY: /* packed rows are no copies, before packing is left */
-        return given->pack ? VERDICT_PACKING : VERDICT_ROW_COPIES;
-    case KNOB_PREFETCH:
-        return VERDICT_PAGE_FAULTS;
-    case KNOB_MISTAKE:
-        return mistake_code(judgement);
-    case KNOB_COUNT:
-        break;
-    }
-    return VERDICT_UNKNOWN;
-}
-
 /* --- costs --- */
 
-/* Charges each turn's part, in ns of the judged run. */
-static void charge_turns(struct verdict_judgement *judgement, double scale)
+/* Charges each knob's part, in ns of the judged run. */
+static void charge_knobs(struct verdict_judgement *judgement, double scale)
 {
-    const struct whatif *whatif = &judgement->whatif;
-    for (int i = 0; i < whatif->count; i++) {
-        struct verdict *item =
-            &judgement->items[verdict_knob_code(judgement, whatif->turns[i].knob)];
-        item->cost_ns += (int64_t)(scale * (double)whatif->turns[i].cost_ns);
+    for (int i = 0; i < judgement->found.count; i++) {
+        const struct knob_gain *gain = &judgement->found.knobs[i];
+        judgement->items[gain->code].cost_ns += (int64_t)(scale * (double)gain->cost_ns);
     }
 }
 
@@ -209,7 +54,7 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
 
 static bool goes_another_way(const struct verdict_judgement *judgement)
 {
-    const struct settings *better = &judgement->whatif.better;
+    const struct settings *better = &judgement->found.better.settings;
     return settings_tiles_are_given(better) || better->pack || better->issue == ISSUE_BATCH ||
            judgement->facts->plan->has_halo;
 }
@@ -247,7 +92,7 @@ static const struct remains {
 static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
                                       struct error *error)
 {
-    const struct settings *better = &judgement->whatif.better;
+    const struct settings *better = &judgement->found.better.settings;
     struct verdict_account account;
     struct timeline timeline;
     struct plan plan;
@@ -264,7 +109,7 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
             continue;
         int64_t cost_ns = earlier(later(0, account.items[left->code].cost_ns), *left_ns);
         struct verdict *item =
-            &judgement->items[way_code(&judgement->whatif.given, left->code)];
+            &judgement->items[way_code(&judgement->found.given.settings, left->code)];
         item->cost_ns += cost_ns;
         item->tried |= cost_ns > 0 && left->tried;
         *left_ns -= cost_ns;
@@ -280,11 +125,11 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
 static enum status charge_remains(struct verdict_judgement *judgement, int64_t left_ns,
                                   struct error *error)
 {
-    const struct whatif *whatif = &judgement->whatif;
+    const struct found *found = &judgement->found;
     enum status status = STATUS_OK;
     if (has_halo(judgement))
         status = charge_better_path(judgement, &left_ns, error);
-    int64_t short_ns = earlier(whatif->short_ns, left_ns);
+    int64_t short_ns = earlier(found->short_ns, left_ns);
     judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
     if (!has_halo(judgement))
@@ -327,7 +172,7 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
     struct verdict_account account;
     int64_t more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
     enum status status =
-        account_simulated(judgement, facts->plan, judgement->whatif.given.connections,
+        account_simulated(judgement, facts->plan, judgement->found.given.settings.connections,
                           &timeline, &account, error);
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
         if (!may_exceed(judgement, (enum verdict_code)code))
@@ -351,13 +196,13 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
 
 enum status verdict_charge_tried(struct verdict_judgement *judgement, struct error *error)
 {
-    const struct whatif *whatif = &judgement->whatif;
+    const struct found *found = &judgement->found;
     int64_t above_ns = judgement->time_ns - judgement->limit_ns;
-    int64_t gain_ns = whatif->given_ns - whatif->better_ns;
-    int64_t remain_ns = later(0, whatif->better_ns - judgement->limit_ns);
+    int64_t gain_ns = found->given_ns - found->better_ns;
+    int64_t remain_ns = later(0, found->better_ns - judgement->limit_ns);
     int64_t model_ns = gain_ns + remain_ns;
     double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
-    charge_turns(judgement, scale);
+    charge_knobs(judgement, scale);
     enum status status = charge_remains(judgement, (int64_t)(scale * (double)remain_ns), error);
     if (status != STATUS_OK)
         return status;

@@ -43,14 +43,11 @@ enum status verdict_account_find(const struct verdict_case *facts,
 struct verdict_judgement {
     const struct verdict_case *facts;
     struct verdict_account account; /* of the timeline's critical path */
-    struct whatif whatif;
+    struct found found;
     int64_t time_ns, limit_ns;
     struct verdict items[VERDICT_COUNT]; /* by code */
-    bool tried;                          /* whatif is set */
+    bool tried;                          /* found is set */
 };
-
-/* Returns the cause that a turned knob stands for. */
-enum verdict_code verdict_knob_code(const struct verdict_judgement *judgement, enum knob knob);
 
 /* Charges what was lost by what the simulator tried; STATUS_FAILED only when memory runs out.
  * Or, where nothing can be tried, by the critical path alone. */

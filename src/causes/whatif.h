@@ -1,17 +1,12 @@
 /* whatif.h - the same work simulated once more, with what could be better put right.
  *
- * A knob is one thing that a user can set. Better values are looked for knob by knob, in the
- * simulator alone, until nothing gains any more; knobs that need not have been turned go back.
- * The knobs that stay turned are the causes. What all of them gain is dealt out among them:
- * each gets the mean of what it gains when they are turned in order of weight, and in the
- * reverse order. With two that is Shapley's value ("A Value for n-Person Games", 1953), so
- * causes that hide behind each other share what they cost; the parts add up exactly. */
-#ifndef PIPELINE_ANALYSIS_WHATIF_H
-#define PIPELINE_ANALYSIS_WHATIF_H
+ * Better settings are looked for knob by knob, in the simulator alone, until nothing gains any
+ * more: causes/search.h says how, and how what they gain is dealt out. */
+#ifndef PIPELINE_CAUSES_WHATIF_H
+#define PIPELINE_CAUSES_WHATIF_H
 
-#include "core/status.h"
+#include "causes/search.h"
 #include "machine/machine.h"
-#include "plan/settings.h"
 
 /* Knobs, in the order in which they are turned back: the one that is blamed last comes first.
  */
@@ -39,43 +34,31 @@ enum knob {
     KNOB_COUNT
 };
 
-/* One knob that is better turned. */
-struct whatif_turn {
-    enum knob knob;
-    int64_t cost_ns;  /* its part of what all turns together gain; never negative */
-    int64_t fixed_ns; /* the run's time with this turn alone */
-};
-
-struct whatif {
-    struct settings given, better; /* the run's, and with all turns */
-    struct whatif_turn turns[KNOB_COUNT];
-    int count;
-    int64_t given_ns, better_ns; /* simulated times of both; better_ns <= given_ns */
-    int64_t short_ns;            /* of better_ns: what would vanish in an endless array */
-};
+extern const struct knob_set knobs_own;
 
 /* Looks for better settings than `settings`, which are those of a run: tiles, streams and the
  * like are numbers. `machine` has the hardware queues that the run had. Settings that need more
- * than the machine's memory are never taken. Time grows with the plan's ops, some tens of
- * simulations of it, fewer where it has many tiles. Where the run itself can't be simulated, or
- * has too many ops for that, returns the status; where memory runs out, STATUS_NO_MEMORY. */
+ * than the machine's memory are never taken. The knobs have no causes yet. Time grows with the
+ * plan's ops, some tens of simulations of it, fewer where it has many tiles. Where the run
+ * itself can't be simulated, or has too many ops for that, returns the status; where memory
+ * runs out, STATUS_NO_MEMORY. */
 enum status whatif_find(const struct settings *settings, const struct machine *machine,
-                        struct whatif *whatif, struct error *error);
+                        struct found *found, struct error *error);
+
+/* Sets the causes that the knobs stand for, in a run of that plan. */
+void whatif_name_causes(const struct verdict_case *facts, struct found *found);
 
 /* Simulates `settings` on `machine` and sets *time_ns to the run's time. The statuses of
  * plan_build() and simulator_run(); STATUS_USAGE, too, where settings_way_fits() is false. */
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 
-/* Sets the turns that make the best run: the best one alone, or all where these gain more by a
+/* Sets the knobs that make the best run: the best one alone, or all where these gain more by a
  * hundredth. Returns how many they are; 0 where not even those gain a hundredth. */
-int whatif_best(const struct whatif *whatif, enum knob turns[KNOB_COUNT]);
+int whatif_best(const struct found *found, const struct knob_gain *knobs[KNOB_COUNT]);
 
 /* Gives `to` the value that `from` has for `knob`. */
 void whatif_turn(enum knob knob, const struct settings *from, struct settings *to);
-
-/* Returns true if both have different values for it. */
-bool whatif_is_turned(enum knob knob, const struct settings *a, const struct settings *b);
 
 /* Has tiles go in way `number`, from 0: one by one, as a graph, fetched by kernels from mapped
  * memory in one of these ways or, where they lie apart, in batches, fetched in batches, and

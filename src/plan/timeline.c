@@ -339,3 +339,16 @@ int64_t timeline_time_ns(const struct timeline *timeline)
         last = later(last, timeline->spans[i].end_ns);
     return last;
 }
+
+int64_t timeline_extent_ns(const struct timeline *timeline)
+{
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!op_is_node(span->kind))
+            continue;
+        first_ns = earlier(first_ns, timeline->issue_unknown ? span->start_ns : span->issue_ns);
+        last_ns = later(last_ns, span->end_ns);
+    }
+    return last_ns > first_ns ? last_ns - first_ns : 0;
+}

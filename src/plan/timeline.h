@@ -227,6 +227,11 @@ size_t timeline_engine_spans(const struct timeline *timeline, struct resource en
 /* First issue to last end, in ns. */
 int64_t timeline_time_ns(const struct timeline *timeline);
 
+/* First issue of an op to last end of one, in ns: the host's own calls before the first op, and
+ * behind the last one, do not count. Where it is not known when ops were issued, from the first
+ * start. */
+int64_t timeline_extent_ns(const struct timeline *timeline);
+
 /* "simulated" or "measured"; "virtual", "cupti", "events", "nsys" or "recorded". */
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);

@@ -39,4 +39,8 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
 enum status simulator_time(const struct machine *machine, uint32_t queues,
                            const struct plan *plan, int64_t *time_ns, struct error *error);
 
+/* The same for a recorded plan: *time_ns is timeline_extent_ns(). */
+enum status simulator_extent(const struct machine *machine, uint32_t queues,
+                             const struct plan *plan, int64_t *time_ns, struct error *error);
+
 #endif

@@ -78,7 +78,7 @@ static int64_t stretch_moment(const struct stretch *stretch, int64_t moment_ns)
 static void stretch_timeline(struct timeline *timeline, int64_t time_ns)
 {
     struct stretch stretch = {
-        .first_ns = INT64_MAX, .extent_ns = rework_extent_ns(timeline), .time_ns = time_ns};
+        .first_ns = INT64_MAX, .extent_ns = timeline_extent_ns(timeline), .time_ns = time_ns};
     if (stretch.extent_ns == 0)
         return;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
