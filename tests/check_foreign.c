@@ -100,7 +100,7 @@ void foreign_judge(struct verdicts *verdicts)
         ck_assert_int_ge(verdicts->items[i].cost_ns, 0);
         sum_ns += verdicts->items[i].cost_ns;
         ck_assert(i >= verdicts->named || verdicts->items[i].seen[0] != '\0');
-        ck_assert(!traces.items[0].own || strstr(verdicts->items[i].seen, "nsys") == NULL);
+        ck_assert(!traces.items[0].saved || strstr(verdicts->items[i].seen, "nsys") == NULL);
     }
     ck_assert_int_eq(sum_ns, verdicts->time_ns - verdicts->limit_ns);
     critical_free(&critical);

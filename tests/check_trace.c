@@ -487,7 +487,7 @@ Suite *trace_suite(void)
 {
     Suite *suite = suite_create("trace");
     suite_add_tcase(suite, csv_case());
-    suite_add_tcase(suite, trace_own_case());
+    suite_add_tcase(suite, trace_saved_case());
     suite_add_tcase(suite, trace_sqlite_case());
     return suite;
 }

@@ -272,9 +272,9 @@ END_TEST
 START_TEST(test_own_part)
 {
     ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 4M -t 8 --mistake=legacy-stream "
-                                 "--timeline=own.csv"),
+                                 "--timeline=saved.csv"),
                      0);
-    ck_assert_int_eq(program_run("view own.csv --window=30%..60% --timeline=cut.csv"), 0);
+    ck_assert_int_eq(program_run("view saved.csv --window=30%..60% --timeline=cut.csv"), 0);
     struct traces traces = test_traces("cut.csv");
     const struct timeline *timeline = &traces.items[0].timeline;
     int legacy = 0;
@@ -285,9 +285,9 @@ START_TEST(test_own_part)
     ck_assert_int_eq(traces.items[0].limit_ns, 0);
     traces_free(&traces);
     ck_assert_int_eq(
-        program_run("-q -d sim:h200 --no-data -n 4M -t 8 --layout=stage --timeline=own.csv"),
+        program_run("-q -d sim:h200 --no-data -n 4M -t 8 --layout=stage --timeline=saved.csv"),
         0);
-    ck_assert_int_eq(program_run("view own.csv --window=50%..90% --timeline=cut.csv"), 0);
+    ck_assert_int_eq(program_run("view saved.csv --window=50%..90% --timeline=cut.csv"), 0);
     ck_assert_int_eq(program_run("view cut.csv"), 0);
 }
 END_TEST

@@ -34,7 +34,7 @@ void test_trace_refused(const char *words);
 void test_trace_span(const struct timeline *timeline, uint32_t index, const char *name,
                      uint32_t stream_id, int64_t start_ns, int64_t end_ns);
 
-TCase *trace_own_case(void);
+TCase *trace_saved_case(void);
 TCase *trace_sqlite_case(void);
 
 #endif

@@ -6,7 +6,7 @@
  * line is no CSV, for the reason set in *why. */
 int csv_line_split(char *line, char *fields[], int most, const char **why);
 
-/* Changes a field of this program's own CSV to what it was before write_csv_field() marked it
+/* Changes a field of this program's CSV to what it was before write_csv_field() marked it
  * by a '; a field without that mark stays as it is. Returns `field`. */
 const char *csv_unmark(char *field);
 

@@ -40,9 +40,9 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
     uint32_t kept = 0;
     if (count == 0)
         return STATUS_OK;
-    struct host_call *own = malloc(count * sizeof *own);
-    if (own == NULL || count > UINT32_MAX) {
-        free(own);
+    struct host_call *inside = malloc(count * sizeof *inside);
+    if (inside == NULL || count > UINT32_MAX) {
+        free(inside);
         return no_memory(error);
     }
     for (size_t i = 0; i < count; i++) {
@@ -50,19 +50,19 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
         call.start_ns -= first_ns;
         call.end_ns -= first_ns;
         if (call.end_ns > 0 && call.start_ns < until_ns)
-            own[kept++] = call;
+            inside[kept++] = call;
     }
-    qsort(own, kept, sizeof *own, compare_calls);
+    qsort(inside, kept, sizeof *inside, compare_calls);
     uint32_t outer = 0;
     for (uint32_t i = 0; i < kept; i++) {
-        const struct host_call *last = outer > 0 ? &own[outer - 1] : NULL;
-        bool within = last != NULL && last->thread == own[i].thread &&
-                      own[i].end_ns <= last->end_ns && own[i].start_ns >= last->start_ns;
+        const struct host_call *last = outer > 0 ? &inside[outer - 1] : NULL;
+        bool within = last != NULL && last->thread == inside[i].thread &&
+                      inside[i].end_ns <= last->end_ns && inside[i].start_ns >= last->start_ns;
         if (!within)
-            own[outer++] = own[i];
+            inside[outer++] = inside[i];
     }
-    qsort(own, outer, sizeof *own, compare_starts);
-    timeline->calls = own;
+    qsort(inside, outer, sizeof *inside, compare_starts);
+    timeline->calls = inside;
     timeline->call_count = outer;
     return STATUS_OK;
 }
@@ -168,16 +168,16 @@ static bool takes_turns(const struct timeline *timeline)
     return timeline->issue_unknown ? turns.others_beside : 2 * turns.ahead > turns.count;
 }
 
-static bool one_context(const struct trace_stream *own, uint32_t count)
+static bool one_context(const struct trace_stream *streams, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        if (own[i].context != own[0].context)
+        if (streams[i].context != streams[0].context)
             return false;
     }
     return true;
 }
 
-enum status trace_kinds_take(struct timeline *timeline, const struct trace_stream *own,
+enum status trace_kinds_take(struct timeline *timeline, const struct trace_stream *streams,
                              const struct trace_stream *known, size_t known_count,
                              struct error *error)
 {
@@ -190,16 +190,16 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_strea
     }
     timeline->stream_kinds = kinds;
     for (uint32_t i = 0; i < timeline->streams; i++) {
-        kinds[i] = kind_of(&own[i], ordered, known_count);
+        kinds[i] = kind_of(&streams[i], ordered, known_count);
         all = all && kinds[i] != STREAM_KIND_COUNT;
     }
     free(ordered);
     timeline->kinds_known = all ? KINDS_RECORDED : KINDS_UNKNOWN;
     if (all)
         return STATUS_OK;
-    bool likely = one_context(own, timeline->streams) && takes_turns(timeline);
+    bool likely = one_context(streams, timeline->streams) && takes_turns(timeline);
     for (uint32_t i = 0; i < timeline->streams; i++) {
-        bool is_default = own[i].stream == TRACE_DEFAULT_STREAM;
+        bool is_default = streams[i].stream == TRACE_DEFAULT_STREAM;
         kinds[i] = !likely ? STREAM_NONBLOCKING : is_default ? STREAM_LEGACY : STREAM_BLOCKING;
     }
     timeline->kinds_known = likely ? KINDS_LIKELY : KINDS_UNKNOWN;
@@ -241,7 +241,7 @@ void trace_waits_sort(struct timeline *timeline)
 
 /* A trace's streams and spans, as events look for them. */
 struct issued {
-    const struct trace_stream *own, **streams; /* by their numbers; in order */
+    const struct trace_stream *streams, **ordered; /* by their numbers; in order of those ids */
     uint32_t stream_count;
     struct span **spans; /* in order of stream and issue */
     uint32_t span_count;
@@ -251,10 +251,10 @@ struct issued {
 static uint32_t number_of(const struct issued *issued, const struct trace_event *event)
 {
     const struct trace_stream stream = {.context = event->context, .stream = event->stream};
-    size_t place = place_of(issued->streams, issued->stream_count, &stream);
+    size_t place = place_of(issued->ordered, issued->stream_count, &stream);
     bool found =
-        place < issued->stream_count && compare_ids(issued->streams[place], &stream) == 0;
-    return found ? (uint32_t)(issued->streams[place] - issued->own) : issued->stream_count;
+        place < issued->stream_count && compare_ids(issued->ordered[place], &stream) == 0;
+    return found ? (uint32_t)(issued->ordered[place] - issued->streams) : issued->stream_count;
 }
 
 /* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
@@ -297,20 +297,20 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
     }
 }
 
-enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *own,
+enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *streams,
                              struct trace_event *events, size_t count, int64_t first_ns,
                              struct error *error)
 {
     if (count == 0)
         return STATUS_OK;
     struct issued issued = {
-        .own = own,
-        .streams = in_order(own, timeline->streams),
+        .streams = streams,
+        .ordered = in_order(streams, timeline->streams),
         .stream_count = timeline->streams,
         .spans = malloc((timeline->span_count + (size_t)1) * sizeof(struct span *)),
         .span_count = timeline->span_count};
     timeline->waits = count < UINT32_MAX ? malloc(count * sizeof *timeline->waits) : NULL;
-    bool there = issued.streams != NULL && issued.spans != NULL && timeline->waits != NULL;
+    bool there = issued.ordered != NULL && issued.spans != NULL && timeline->waits != NULL;
     if (there) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
@@ -319,7 +319,7 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_strea
         find_waits(timeline, &issued, events, count, first_ns);
         trace_waits_sort(timeline);
     }
-    free(issued.streams);
+    free(issued.ordered);
     free(issued.spans);
     return there ? STATUS_OK : no_memory(error);
 }

@@ -64,18 +64,18 @@ bool draft_number_of(struct draft_numbers *numbers, uint64_t key, uint32_t *numb
     const struct draft_number wanted = {.key = key, .number = 0};
     if (numbers->last == NULL || numbers->last->key != key) {
         struct draft_number **found = tfind(&wanted, &numbers->tree, compare_keys);
-        struct draft_number *own = found != NULL ? *found : malloc(sizeof *own);
-        if (own == NULL)
+        struct draft_number *kept = found != NULL ? *found : malloc(sizeof *kept);
+        if (kept == NULL)
             return false;
         if (found == NULL) {
-            *own = (struct draft_number){.key = key, .number = numbers->count};
-            if (tsearch(own, &numbers->tree, compare_keys) == NULL) {
-                free(own);
+            *kept = (struct draft_number){.key = key, .number = numbers->count};
+            if (tsearch(kept, &numbers->tree, compare_keys) == NULL) {
+                free(kept);
                 return false;
             }
             numbers->count++;
         }
-        numbers->last = own;
+        numbers->last = kept;
     }
     *number = numbers->last->number;
     return true;

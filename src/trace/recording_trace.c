@@ -88,10 +88,10 @@ static const char *op_name(const struct recording *recording, const struct recor
 static enum status add_row(struct maker *maker, uint32_t stream, struct trace_row *row,
                            struct error *error)
 {
-    const struct recorded_stream *own = &maker->recording->streams[stream];
-    row->device = maker->devices[own->device];
-    row->context = own->context;
-    row->stream = own->number;
+    const struct recorded_stream *recorded = &maker->recording->streams[stream];
+    row->device = maker->devices[recorded->device];
+    row->context = recorded->context;
+    row->stream = recorded->number;
     return trace_build_add(&maker->builder, row, error);
 }
 

@@ -4,8 +4,8 @@
 #include "options/input_file.h"
 #include "trace/build.h"
 #include "trace/input.h"
-#include "trace/own.h"
 #include "trace/recording_trace.h"
+#include "trace/saved.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static enum status refuse_json(struct trace_input *input, const char *path,
 }
 
 /* Returns the reader for a file that this program wrote; NULL: it is none. */
-static reader *own_reader(const char *bytes, size_t count)
+static reader *saved_reader(const char *bytes, size_t count)
 {
     static const char csv[] = "# pipeline ", header[] = "run,op,kind";
     size_t at = count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -64,7 +64,7 @@ static reader *own_reader(const char *bytes, size_t count)
         return trace_recording_read;
     if ((count >= sizeof csv - 1 && memcmp(text, csv, sizeof csv - 1) == 0) ||
         (count >= sizeof header - 1 && memcmp(text, header, sizeof header - 1) == 0))
-        return own_csv_read;
+        return saved_csv_read;
     while (count > 0 && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t'))
         text++, count--;
     return count > 0 && *text == '{' ? refuse_json : NULL;
@@ -92,8 +92,8 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
                          "%s:1: a report that only Nsight Systems reads: export it with nsys "
                          "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
                          trace_shown(path, shown));
-    reader *own = own_reader(bytes, count);
-    return (own != NULL ? own : trace_csv_read)(input, path, traces, error);
+    reader *saved = saved_reader(bytes, count);
+    return (saved != NULL ? saved : trace_csv_read)(input, path, traces, error);
 }
 
 enum status traces_read(const char *path, struct traces *traces, struct error *error)

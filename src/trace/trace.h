@@ -35,7 +35,7 @@ struct trace_copies {
 struct trace {
     char name[64]; /* "trace", or the device where there are several */
     struct timeline timeline;
-    bool own;            /* from a file that this program wrote: waits and tiles are known */
+    bool saved;          /* from a file that this program wrote: waits and tiles are known */
     int64_t limit_ns;    /* as that file says; 0: it does not */
     double speedup;      /* likewise */
     char part[160];      /* of the file, in words: "2 ms to 5 ms of 12.1 ms"; "": the whole */

@@ -167,7 +167,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     struct run_report *run = &view->report.runs[index];
     char *name = view->settings[index].name;
     view->settings[index] = (struct settings){0};
-    if (trace->own && view->alone && (several || strcmp(trace->name, "run") != 0))
+    if (trace->saved && view->alone && (several || strcmp(trace->name, "run") != 0))
         snprintf(name, RUN_NAME_MAX, "%s", trace->name);
     else
         name_run(path, several ? trace->name : NULL, name);

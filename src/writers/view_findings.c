@@ -222,7 +222,7 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
     const struct timeline *timeline = &run->timeline;
     (void)facts;
     text[0] = '\0';
-    if (run->trace != NULL && run->trace->own)
+    if (run->trace != NULL && run->trace->saved)
         return false;
     if (timeline->issue_unknown && timeline->timing == TIMING_RECORDED)
         snprintf(

@@ -138,7 +138,7 @@ static void require_trace(const struct trace *trace)
 {
     const struct timeline *timeline = &trace->timeline;
     int64_t first = INT64_MAX;
-    if (trace->own) {
+    if (trace->saved) {
         require_own(trace);
         return;
     }

@@ -64,7 +64,7 @@ static void add_kept(struct input *input)
         {TRACE, "fuzz/seeds/trace/holds-in-a-circle.csv"},
         {TRACE, "fuzz/seeds/trace/long-op-and-gap.csv"},
         {TRACE, "fuzz/seeds/trace/units.csv"},
-        {TRACE, "fuzz/seeds/trace/own.csv"},
+        {TRACE, "fuzz/seeds/trace/saved.csv"},
         {TRACE, "recordings/good.jsonl"},
         {TRACE, "fuzz/seeds/trace/small.sqlite"},
     };

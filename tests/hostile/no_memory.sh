@@ -26,7 +26,7 @@ done
 mkdir "$folder/in"
 cp tests/data/traces/*.csv tests/recordings/*.jsonl tests/data/traces/trace.sql tests/data/f32.npy configs/ways.ini "$folder/in"
 cp configs/machines/h200.ini "$folder/in/machine.ini"
-"$build/pipeline" -q -d sim:h200 -n 64k -t 4 --timeline="$folder/in/own.csv" >"$folder/made"
+"$build/pipeline" -q -d sim:h200 -n 64k -t 4 --timeline="$folder/in/saved.csv" >"$folder/made"
 
 # Threads that wait leave their processor to others; what is drawn says when it was made, always then.
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive SOURCE_DATE_EPOCH=0 LC_ALL=C

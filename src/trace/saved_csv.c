@@ -1,4 +1,4 @@
-/* own_csv.c - reads the timelines that this program writes as CSV: lines of provenance that
+/* saved_csv.c - reads the timelines that this program writes as CSV: lines of provenance that
  * begin with '#', run by run, then a row per op. Columns are found by their names: more may
  * stand behind those known here. */
 #include "core/items.h"
@@ -6,7 +6,7 @@
 #include "trace/build.h"
 #include "trace/csv_line.h"
 #include "trace/input.h"
-#include "trace/own.h"
+#include "trace/saved.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ struct reader {
     char *fields[FIELDS_MAX];
     int field_count, header_fields;
     int at[COLUMNS]; /* field of each column */
-    struct own_builder builder;
+    struct saved_builder builder;
     uint64_t *run_lines; /* where each run begins */
     size_t run_line_room;
     size_t run;     /* that the rows are of */
@@ -83,7 +83,7 @@ static enum status add_run(struct reader *reader, const char *name)
         items_grow(reader->run_lines, count, &reader->run_line_room, sizeof *lines);
     if (lines != NULL)
         reader->run_lines = lines;
-    struct own_facts *facts = lines != NULL ? own_add_run(&reader->builder) : NULL;
+    struct saved_facts *facts = lines != NULL ? saved_add_run(&reader->builder) : NULL;
     if (facts == NULL)
         return no_memory(reader);
     lines[count] = reader->line_number;
@@ -103,7 +103,7 @@ static enum status read_ns(const struct reader *reader, const char *key, const c
 }
 
 /* h2d=62692 compute=4011 ... */
-static enum status read_busy(const struct reader *reader, struct own_facts *facts, char *text)
+static enum status read_busy(const struct reader *reader, struct saved_facts *facts, char *text)
 {
     enum status status = STATUS_OK;
     for (char *rest = NULL, *word = strtok_r(text, " ", &rest);
@@ -130,9 +130,9 @@ static enum status read_kinds(struct reader *reader, char *text)
         struct error why = {0};
         if (kind != NULL)
             *kind++ = '\0';
-        if (kind != NULL && trace_read_whole(word, OWN_NONE - 1, &stream))
-            status = own_set_stream_kind(&reader->builder, reader->builder.count - 1,
-                                         (uint32_t)stream, kind, &why);
+        if (kind != NULL && trace_read_whole(word, SAVED_NONE - 1, &stream))
+            status = saved_set_stream_kind(&reader->builder, reader->builder.count - 1,
+                                           (uint32_t)stream, kind, &why);
         if (status == STATUS_USAGE)
             return refuse(reader, "'%s' is no stream with its kind", trace_shown(word, shown));
         if (status != STATUS_OK)
@@ -141,17 +141,17 @@ static enum status read_kinds(struct reader *reader, char *text)
     return STATUS_OK;
 }
 
-static enum status read_timing(const struct reader *reader, struct own_facts *facts,
+static enum status read_timing(const struct reader *reader, struct saved_facts *facts,
                                const char *text)
 {
     char shown[TRACE_SHOWN];
-    facts->timing_known = own_timing(text, &facts->timing);
+    facts->timing_known = saved_timing(text, &facts->timing);
     return facts->timing_known
                ? STATUS_OK
                : refuse(reader, "timing '%s' is none that is known", trace_shown(text, shown));
 }
 
-static enum status read_devices(const struct reader *reader, struct own_facts *facts,
+static enum status read_devices(const struct reader *reader, struct saved_facts *facts,
                                 const char *text)
 {
     uint64_t devices;
@@ -163,12 +163,12 @@ static enum status read_devices(const struct reader *reader, struct own_facts *f
     return STATUS_OK;
 }
 
-static void read_settings(struct own_facts *facts, const char *text)
+static void read_settings(struct saved_facts *facts, const char *text)
 {
     const char *memory = strstr(text, "memory="), *share = strstr(text, " share=");
     facts->settled = true;
     facts->memory_known = memory != NULL;
-    facts->sharing = share != NULL ? own_sharing(share + strlen(" share=")) : SHARING_NONE;
+    facts->sharing = share != NULL ? saved_sharing(share + strlen(" share=")) : SHARING_NONE;
     facts->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
 }
 
@@ -176,7 +176,7 @@ static void read_settings(struct own_facts *facts, const char *text)
  * over, since later versions may have more. */
 static enum status read_fact(struct reader *reader, char *key, char *value)
 {
-    struct own_facts *facts = own_facts(&reader->builder, reader->builder.count - 1);
+    struct saved_facts *facts = saved_facts(&reader->builder, reader->builder.count - 1);
     if (strcmp(key, "timing") == 0)
         return read_timing(reader, facts, value);
     if (strcmp(key, "resolution_ns") == 0)
@@ -247,14 +247,14 @@ static enum status find_run(struct reader *reader, uint32_t op)
     const char *name = field(reader, RUN);
     size_t run = reader->run;
     if (reader->latest >= 0 && op > reader->latest &&
-        strcmp(own_facts(&reader->builder, run)->name, name) == 0) {
+        strcmp(saved_facts(&reader->builder, run)->name, name) == 0) {
         reader->latest = op;
         return STATUS_OK;
     }
     for (run += reader->latest >= 0; run < reader->builder.count; run++) {
-        if (strcmp(own_facts(&reader->builder, run)->name, name) != 0)
+        if (strcmp(saved_facts(&reader->builder, run)->name, name) != 0)
             continue;
-        if (!own_facts(&reader->builder, run)->timing_known)
+        if (!saved_facts(&reader->builder, run)->timing_known)
             return refuse(reader, "no line '#   timing:' says where run '%s' comes from",
                           trace_shown(name, shown));
         reader->run = run;
@@ -292,7 +292,7 @@ static enum status read_optional(const struct reader *reader, enum column column
 static enum status read_kind(const struct reader *reader, enum op_kind *kind)
 {
     char shown[TRACE_SHOWN];
-    *kind = own_kind(field(reader, KIND));
+    *kind = saved_kind(field(reader, KIND));
     if (*kind == OP_KIND_COUNT)
         return refuse(reader, "kind '%s' is unknown", trace_shown(field(reader, KIND), shown));
     if (strcmp(engine_name(op_rows[*kind].engine), field(reader, ENGINE)) != 0)
@@ -301,7 +301,7 @@ static enum status read_kind(const struct reader *reader, enum op_kind *kind)
     return STATUS_OK;
 }
 
-static enum status read_numbers(const struct reader *reader, struct own_row *row)
+static enum status read_numbers(const struct reader *reader, struct saved_row *row)
 {
     static const enum column times[] = {ISSUE, START, END};
     int64_t *const into[] = {&row->issue_ns, &row->start_ns, &row->end_ns}, tile;
@@ -312,7 +312,7 @@ static enum status read_numbers(const struct reader *reader, struct own_row *row
         *into[i] = (int64_t)value;
     }
     if (status == STATUS_OK)
-        status = read_optional(reader, STREAM, OWN_NONE - 1, &row->stream);
+        status = read_optional(reader, STREAM, SAVED_NONE - 1, &row->stream);
     if (status == STATUS_OK)
         status = read_optional(reader, TILE, INT32_MAX, &tile);
     if (status == STATUS_OK)
@@ -328,7 +328,7 @@ static enum status read_numbers(const struct reader *reader, struct own_row *row
 static enum status read_row(struct reader *reader)
 {
     csv_unmark(reader->fields[reader->at[RUN]]);
-    struct own_row row = {.name = csv_unmark(reader->fields[reader->at[NAME]])};
+    struct saved_row row = {.name = csv_unmark(reader->fields[reader->at[NAME]])};
     struct error why = {0};
     uint64_t op;
     enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);
@@ -341,7 +341,7 @@ static enum status read_row(struct reader *reader)
     if (status != STATUS_OK)
         return status;
     row.op = (uint32_t)op;
-    status = own_add_row(&reader->builder, reader->run, &row, &why);
+    status = saved_add_row(&reader->builder, reader->run, &row, &why);
     if (status == STATUS_USAGE)
         return refuse(reader, "%s", why.text);
     return status == STATUS_OK ? STATUS_OK : error_pass(reader->error, &why);
@@ -407,15 +407,15 @@ static enum status finish(struct reader *reader, struct traces *traces)
 {
     size_t run = 0;
     struct error why = {0};
-    enum status status = own_finish(&reader->builder, traces, &run, &why);
+    enum status status = saved_finish(&reader->builder, traces, &run, &why);
     if (status != STATUS_USAGE)
         return status == STATUS_OK ? status : error_pass(reader->error, &why);
     reader->line_number = reader->run_lines[run];
     return refuse(reader, "%s", why.text);
 }
 
-enum status own_csv_read(struct trace_input *input, const char *path, struct traces *traces,
-                         struct error *error)
+enum status saved_csv_read(struct trace_input *input, const char *path, struct traces *traces,
+                           struct error *error)
 {
     struct error why = {0};
     struct reader reader = {.path = path, .input = input, .latest = -1, .error = &why};
@@ -424,7 +424,7 @@ enum status own_csv_read(struct trace_input *input, const char *path, struct tra
         status = finish(&reader, traces);
     if (status != STATUS_OK)
         error_pass(error, &why);
-    own_free(&reader.builder);
+    saved_free(&reader.builder);
     free(reader.run_lines);
     return status;
 }

@@ -1,7 +1,7 @@
-/* own_calls.c - the host's calls of a run in a file of ours, as a trace of another program
+/* saved_calls.c - the host's calls of a run in a file of ours, as a trace of another program
  * would have them: the same causes are then found in both. */
 #include "trace/evidence.h"
-#include "trace/own.h"
+#include "trace/saved.h"
 
 #include <stdlib.h>
 
@@ -63,8 +63,8 @@ static void add_wait(struct timeline *timeline, const struct span *span)
             .stream = span->stream, .target = span->target, .issue_ns = span->issue_ns};
 }
 
-enum status own_set_calls(const struct own_facts *facts, struct timeline *timeline,
-                          struct error *error)
+enum status saved_set_calls(const struct saved_facts *facts, struct timeline *timeline,
+                            struct error *error)
 {
     size_t room = timeline->span_count + (size_t)1;
     enum host_memory memory = !facts->memory_known ? HOST_MEMORY_UNKNOWN

@@ -1,4 +1,4 @@
-/* check_trace_own.c - files that this program wrote, read back: the ops are the same. */
+/* check_trace_saved.c - files that this program wrote, read back: the ops are the same. */
 #include "core/version.h"
 #include "suites.h"
 #include "test_folder.h"
@@ -47,18 +47,18 @@ enum { RUNS = sizeof runs / sizeof runs[0] };
 START_TEST(test_given_back)
 {
     char arguments[256];
-    snprintf(arguments, sizeof arguments, "-q -d sim:h200 --no-data --timeline=own.csv %s",
+    snprintf(arguments, sizeof arguments, "-q -d sim:h200 --no-data --timeline=saved.csv %s",
              runs[_i]);
     ck_assert_msg(program_run(arguments) == 0, "%s: %s", runs[_i], program_err);
-    ck_assert_msg(program_run("view own.csv --timeline=again.csv") == 0, "%s: %s", runs[_i],
+    ck_assert_msg(program_run("view saved.csv --timeline=again.csv") == 0, "%s: %s", runs[_i],
                   program_err);
-    char *rows = rows_of("own.csv");
+    char *rows = rows_of("saved.csv");
     if (_i + 1 == RUNS) { /* elsewhere the only run is called otherwise */
         char *again = rows_of("again.csv");
         ck_assert_str_eq(rows, again);
         free(again);
     }
-    struct traces first = test_traces("own.csv");
+    struct traces first = test_traces("saved.csv");
     struct traces other = test_traces("again.csv");
     ck_assert_int_eq(other.count, first.count);
     for (int run = 0; run < first.count; run++) {
@@ -100,13 +100,13 @@ START_TEST(test_rows)
     ck_assert_int_eq(
         program_run(
             "-q -d sim:h200 --no-data -n 1M -t 3 -s 2 --layout=stage --sweep=order=depth,"
-            "breadth --timeline=own.csv"),
+            "breadth --timeline=saved.csv"),
         0);
-    struct traces traces = test_traces("own.csv");
+    struct traces traces = test_traces("saved.csv");
     ck_assert_int_eq(traces.count, 2);
     ck_assert_str_eq(traces.items[0].name, "run order=depth");
     const struct timeline *timeline = &traces.items[0].timeline;
-    char *rows = rows_of("own.csv"), *row = strchr(rows, '\n') + 1;
+    char *rows = rows_of("saved.csv"), *row = strchr(rows, '\n') + 1;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         char name[SPAN_NAME], line[256], tile[16] = "";
@@ -128,11 +128,12 @@ END_TEST
 /* The report names the source as what it is. */
 START_TEST(test_source)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv"), 0);
-    ck_assert_int_eq(program_run("view own.csv"), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=saved.csv"),
+                     0);
+    ck_assert_int_eq(program_run("view saved.csv"), 0);
     assert_has(program_out, "simulated, NVIDIA H200\n");
     ck_assert_ptr_null(strstr(program_out, "Nsight"));
-    char *text = test_file_text("own.csv"), *at = strstr(text, "virtual");
+    char *text = test_file_text("saved.csv"), *at = strstr(text, "virtual");
     memcpy(at, "events ", 7); /* the blank ends no word that is read */
     memmove(at + 6, at + 7, strlen(at + 7) + 1);
     test_file_write("events.csv", text, strlen(text));
@@ -219,9 +220,10 @@ END_TEST
 /* What is JSON, but no recording, ends with what to do instead. */
 START_TEST(test_json)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.json"), 0);
-    ck_assert_int_eq(program_run("view own.json"), 2);
-    assert_has(program_err, "own.json:1: JSON");
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=saved.json"),
+                     0);
+    ck_assert_int_eq(program_run("view saved.json"), 2);
+    assert_has(program_err, "saved.json:1: JSON");
     assert_has(program_err, "--timeline=FILE.csv");
     refused("\n{\"traceEvents\":[]}", ":1: |Chrome traces");
     refused("\xef\xbb\xbf{", ":1: |not a recording");
@@ -231,8 +233,9 @@ END_TEST
 /* A pipe gives what its file gives, although it can be read only once. */
 START_TEST(test_pipes)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv"), 0);
-    static const char *const files[] = {"own.csv", TESTS_FOLDER "/data/traces/streams.csv"};
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=saved.csv"),
+                     0);
+    static const char *const files[] = {"saved.csv", TESTS_FOLDER "/data/traces/streams.csv"};
     ck_assert_int_eq(mkfifo("pipe", 0600), 0);
     for (int i = 0; i < 2; i++) {
         char command[512];
@@ -240,7 +243,7 @@ START_TEST(test_pipes)
         ck_assert_int_eq(system(command), 0);
         struct traces piped = test_traces("pipe"), plain = test_traces(files[i]);
         const struct timeline *timeline = &piped.items[0].timeline;
-        ck_assert_int_eq(piped.items[0].own, plain.items[0].own);
+        ck_assert_int_eq(piped.items[0].saved, plain.items[0].saved);
         ck_assert_uint_eq(timeline->span_count, plain.items[0].timeline.span_count);
         ck_assert_int_eq(timeline_time_ns(timeline),
                          timeline_time_ns(&plain.items[0].timeline));
@@ -253,15 +256,16 @@ END_TEST
 /* Lines may end as other systems end them, and a byte order mark may stand before them. */
 START_TEST(test_line_ends)
 {
-    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=own.csv"), 0);
-    char *text = test_file_text("own.csv");
+    ck_assert_int_eq(program_run("-q -d sim:h200 --no-data -n 1M -t 3 --timeline=saved.csv"),
+                     0);
+    char *text = test_file_text("saved.csv");
     char *crlf = malloc(2 * strlen(text) + 4), *to = stpcpy(crlf, "\xef\xbb\xbf");
     for (const char *from = text; *from != '\0'; from++) {
         if (*from == '\n')
             *to++ = '\r';
         *to++ = *from;
     }
-    struct traces plain = test_traces("own.csv");
+    struct traces plain = test_traces("saved.csv");
     test_file_write("crlf", crlf, (size_t)(to - crlf));
     struct traces other = test_traces("crlf");
     ck_assert_uint_eq(plain.items[0].timeline.span_count, other.items[0].timeline.span_count);
@@ -273,9 +277,9 @@ START_TEST(test_line_ends)
 }
 END_TEST
 
-TCase *trace_own_case(void)
+TCase *trace_saved_case(void)
 {
-    TCase *tests = tcase_create("own files");
+    TCase *tests = tcase_create("saved files");
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_checked_fixture(tests, test_folder_enter, test_folder_leave);

@@ -1,6 +1,6 @@
-/* own_links.c - the names in a file of ours, which stream an op was in, and what waits waited
+/* saved_links.c - the names in a file of ours, which stream an op was in, and what waits waited
  * for. */
-#include "trace/own.h"
+#include "trace/saved.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static enum status no_memory(struct error *error)
     return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
-enum op_kind own_kind(const char *name)
+enum op_kind saved_kind(const char *name)
 {
     int kind = 0;
     while (kind < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)kind), name) != 0)
@@ -18,7 +18,7 @@ enum op_kind own_kind(const char *name)
     return (enum op_kind)kind;
 }
 
-bool own_timing(const char *name, enum timing *timing)
+bool saved_timing(const char *name, enum timing *timing)
 {
     for (int i = 0; i < TIMING_COUNT; i++) {
         const struct timeline timeline = {.timing = (enum timing)i};
@@ -40,7 +40,7 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Fills `ids` with the numbers of all streams that ops are in, in order, and returns how many
  * there are. */
-static size_t find_streams(const struct own_run *run, uint32_t *ids)
+static size_t find_streams(const struct saved_run *run, uint32_t *ids)
 {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < run->count; i++) {
@@ -58,7 +58,7 @@ static size_t find_streams(const struct own_run *run, uint32_t *ids)
 /* Adds the streams that no op is in, since a run of ours numbers its streams from 0. What is in
  * no stream has the number behind them all. Returns how many there are; 0: the numbers are too
  * large for that. */
-static size_t count_streams(const struct own_run *run, const uint32_t *ids, size_t found)
+static size_t count_streams(const struct saved_run *run, const uint32_t *ids, size_t found)
 {
     uint32_t count = found > 0 ? ids[found - 1] + 1 : 0;
     if (count > STREAMS_MAX + 8) /* a mistake may add some */
@@ -78,7 +78,7 @@ static uint32_t stream_place(const uint32_t *ids, size_t count, uint32_t number)
     return found != NULL ? (uint32_t)(found - ids) : (uint32_t)count;
 }
 
-static enum status set_kinds(const struct own_run *run, const uint32_t *ids,
+static enum status set_kinds(const struct saved_run *run, const uint32_t *ids,
                              struct timeline *timeline, struct error *error)
 {
     if (run->kind_count == 0)
@@ -93,7 +93,8 @@ static enum status set_kinds(const struct own_run *run, const uint32_t *ids,
     return STATUS_OK;
 }
 
-enum status own_set_streams(struct own_run *run, struct timeline *timeline, struct error *error)
+enum status saved_set_streams(struct saved_run *run, struct timeline *timeline,
+                              struct error *error)
 {
     const uint32_t devices = run->facts.devices;
     size_t room = run->count + STREAMS_MAX + 16;
@@ -124,7 +125,7 @@ enum status own_set_streams(struct own_run *run, struct timeline *timeline, stru
 /* --- what waits waited for --- */
 
 /* An op as labels call it: "scale 3". */
-struct own_op {
+struct saved_op {
     uint32_t name; /* its kind or, of kernels, OP_KIND_COUNT and its link */
     int32_t tile;
     uint32_t op;
@@ -132,7 +133,7 @@ struct own_op {
 
 static int compare_ops(const void *a, const void *b)
 {
-    const struct own_op *x = a, *y = b;
+    const struct saved_op *x = a, *y = b;
     if (x->name != y->name)
         return x->name < y->name ? -1 : 1;
     if (x->tile != y->tile)
@@ -141,7 +142,7 @@ static int compare_ops(const void *a, const void *b)
 }
 
 /* Returns the number of a text; UINT32_MAX where it is none of them. */
-static uint32_t texts_find(const struct own_texts *texts, const char *text)
+static uint32_t texts_find(const struct saved_texts *texts, const char *text)
 {
     for (size_t i = 0; i < texts->count; i++) {
         if (strcmp(texts->items[i]->text, text) == 0)
@@ -150,30 +151,30 @@ static uint32_t texts_find(const struct own_texts *texts, const char *text)
     return UINT32_MAX;
 }
 
-static uint32_t name_of(const struct own_run *run, const char *name)
+static uint32_t name_of(const struct saved_run *run, const char *name)
 {
-    enum op_kind kind = own_kind(name);
+    enum op_kind kind = saved_kind(name);
     uint32_t link = texts_find(&run->kernels, name);
     return link != UINT32_MAX ? OP_KIND_COUNT + link : (uint32_t)kind;
 }
 
 /* Takes a label apart; a kernel's own name may end in a number. */
-static struct own_op label_read(const struct own_run *run, const char *label)
+static struct saved_op label_read(const struct saved_run *run, const char *label)
 {
-    struct own_op op = {.name = name_of(run, label), .tile = -1};
+    struct saved_op op = {.name = name_of(run, label), .tile = -1};
     const char *blank = strrchr(label, ' ');
     if (op.name != OP_KIND_COUNT || blank == NULL)
         return op;
     char *end, *name = strndup(label, (size_t)(blank - label));
     long tile = strtol(blank + 1, &end, 10);
     if (name != NULL && end > blank + 1 && *end == '\0' && tile >= 0 && tile <= INT32_MAX)
-        op = (struct own_op){.name = name_of(run, name), .tile = (int32_t)tile};
+        op = (struct saved_op){.name = name_of(run, name), .tile = (int32_t)tile};
     free(name);
     return op;
 }
 
 /* Returns the latest op of that name and tile issued before `before`; UINT32_MAX: none. */
-static uint32_t latest_op(const struct own_op *ops, size_t count, struct own_op wanted,
+static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved_op wanted,
                           uint32_t before)
 {
     size_t low = 0, high = count;
@@ -190,10 +191,10 @@ static uint32_t latest_op(const struct own_op *ops, size_t count, struct own_op 
     return found ? ops[low - 1].op : UINT32_MAX;
 }
 
-enum status own_set_targets(struct own_run *run, struct error *error)
+enum status saved_set_targets(struct saved_run *run, struct error *error)
 {
-    struct own_op *labels = calloc(run->labels.count + 1, sizeof *labels);
-    struct own_op *ops = calloc(run->count + 1, sizeof *ops);
+    struct saved_op *labels = calloc(run->labels.count + 1, sizeof *labels);
+    struct saved_op *ops = calloc(run->count + 1, sizeof *ops);
     size_t count = 0;
     enum status status = labels != NULL && ops != NULL ? STATUS_OK : no_memory(error);
     for (size_t i = 0; i < run->labels.count && status == STATUS_OK; i++)
@@ -203,13 +204,13 @@ enum status own_set_targets(struct own_run *run, struct error *error)
         uint32_t name =
             span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
         if (!op_rows[span->kind].waits)
-            ops[count++] = (struct own_op){name, span->tile, span->op};
+            ops[count++] = (struct saved_op){name, span->tile, span->op};
     }
     if (status == STATUS_OK)
         qsort(ops, count, sizeof *ops, compare_ops);
     for (size_t i = 0; i < run->count && status == STATUS_OK; i++) {
         struct span *span = &run->spans[i];
-        if (op_rows[span->kind].waits && span->target != OWN_NONE)
+        if (op_rows[span->kind].waits && span->target != SAVED_NONE)
             span->target = latest_op(ops, count, labels[span->target], span->op);
         else
             span->target = op_rows[span->kind].waits || op_is_call(span->kind) ? UINT32_MAX : 0;

@@ -1,5 +1,5 @@
-/* own.c - makes timelines of the files that this program wrote itself. */
-#include "trace/own.h"
+/* saved.c - makes timelines of the files that this program wrote itself. */
+#include "trace/saved.h"
 
 #include "analysis/analysis.h"
 #include "core/items.h"
@@ -21,38 +21,38 @@ static enum status no_memory(struct error *error)
 
 static int compare_texts(const void *a, const void *b)
 {
-    const struct own_text *x = a, *y = b;
+    const struct saved_text *x = a, *y = b;
     return strcmp(x->text, y->text);
 }
 
 /* Sets *id to the number of `text`, which is kept. False: no memory. */
-static bool texts_add(struct own_texts *texts, const char *text, uint32_t *id)
+static bool texts_add(struct saved_texts *texts, const char *text, uint32_t *id)
 {
-    struct own_text *own = malloc(sizeof *own + strlen(text) + 1);
-    if (own == NULL)
+    struct saved_text *kept = malloc(sizeof *kept + strlen(text) + 1);
+    if (kept == NULL)
         return false;
-    strcpy(own->text, text);
-    struct own_text **found = tsearch(own, &texts->tree, compare_texts);
-    if (found == NULL || *found != own) {
+    strcpy(kept->text, text);
+    struct saved_text **found = tsearch(kept, &texts->tree, compare_texts);
+    if (found == NULL || *found != kept) {
         if (found != NULL)
             *id = (*found)->id;
-        free(own);
+        free(kept);
         return found != NULL;
     }
-    own->id = (uint32_t)texts->count;
-    struct own_text **items =
+    kept->id = (uint32_t)texts->count;
+    struct saved_text **items =
         items_grow(texts->items, texts->count, &texts->capacity, sizeof(void *));
     if (items == NULL)
         return false; /* the tree frees it */
     texts->items = items;
-    items[texts->count++] = own;
-    *id = own->id;
+    items[texts->count++] = kept;
+    *id = kept->id;
     return true;
 }
 
 /* --- runs and rows --- */
 
-enum sharing own_sharing(const char *name)
+enum sharing saved_sharing(const char *name)
 {
     for (int i = SHARING_SLICES; name != NULL && sharing_names[i] != NULL; i++)
         if (strncmp(name, sharing_names[i], strlen(sharing_names[i])) == 0)
@@ -60,41 +60,41 @@ enum sharing own_sharing(const char *name)
     return SHARING_NONE;
 }
 
-struct own_facts *own_add_run(struct own_builder *builder)
+struct saved_facts *saved_add_run(struct saved_builder *builder)
 {
-    struct own_run *runs =
+    struct saved_run *runs =
         items_grow(builder->runs, builder->count, &builder->capacity, sizeof *runs);
     if (runs == NULL)
         return NULL;
     builder->runs = runs;
-    runs[builder->count] = (struct own_run){.facts.resolution_ns = 1};
+    runs[builder->count] = (struct saved_run){.facts.resolution_ns = 1};
     return &runs[builder->count++].facts;
 }
 
-struct own_facts *own_facts(const struct own_builder *builder, size_t index)
+struct saved_facts *saved_facts(const struct saved_builder *builder, size_t index)
 {
     return &builder->runs[index].facts;
 }
 
-enum status own_set_stream_kind(struct own_builder *builder, size_t index, uint32_t stream,
-                                const char *kind, struct error *error)
+enum status saved_set_stream_kind(struct saved_builder *builder, size_t index, uint32_t stream,
+                                  const char *kind, struct error *error)
 {
-    struct own_run *run = &builder->runs[index];
+    struct saved_run *run = &builder->runs[index];
     for (int i = 0; i < STREAM_KIND_COUNT; i++) {
         if (strcmp(stream_kind_name((enum stream_kind)i), kind) != 0)
             continue;
-        struct own_kind *kinds =
+        struct saved_kind *kinds =
             items_grow(run->kinds, run->kind_count, &run->kind_capacity, sizeof *kinds);
         if (kinds == NULL)
             return no_memory(error);
         run->kinds = kinds;
-        kinds[run->kind_count++] = (struct own_kind){stream, (uint8_t)i};
+        kinds[run->kind_count++] = (struct saved_kind){stream, (uint8_t)i};
         return STATUS_OK;
     }
     return error_set(error, STATUS_USAGE, "a stream's kind is unknown");
 }
 
-static enum status check_row(const struct own_row *row, uint32_t devices, struct error *error)
+static enum status check_row(const struct saved_row *row, uint32_t devices, struct error *error)
 {
     if (row->kind == OP_RECORD || row->kind >= OP_KIND_COUNT)
         return error_set(error, STATUS_USAGE, "no op of such a kind runs");
@@ -102,7 +102,7 @@ static enum status check_row(const struct own_row *row, uint32_t devices, struct
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " begins before its run", row->op);
     if (row->end_ns < row->start_ns)
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " ends before it starts", row->op);
-    if (op_in_stream(row->kind) && (row->stream < 0 || row->stream >= OWN_NONE))
+    if (op_in_stream(row->kind) && (row->stream < 0 || row->stream >= SAVED_NONE))
         return error_set(error, STATUS_USAGE, "op %" PRIu32 " is in no stream", row->op);
     if (row->device >= (devices > 1 ? devices : 1))
         return error_set(error, STATUS_USAGE,
@@ -113,7 +113,7 @@ static enum status check_row(const struct own_row *row, uint32_t devices, struct
 }
 
 /* Returns the device that a copy is to, by its name; its own where that tells no other. */
-static uint32_t row_receiver(const struct own_row *row, uint32_t devices)
+static uint32_t row_receiver(const struct saved_row *row, uint32_t devices)
 {
     uint64_t to;
     const size_t head = strlen(TIMELINE_PEER_NAME);
@@ -123,7 +123,7 @@ static uint32_t row_receiver(const struct own_row *row, uint32_t devices)
 }
 
 /* Returns what an allocation's name says that it does; a pair where it says nothing known. */
-static uint32_t row_alloc(const struct own_row *row)
+static uint32_t row_alloc(const struct saved_row *row)
 {
     uint32_t what = SPAN_ALLOC_COUNT - 1;
     while (what > SPAN_PAIR && strcmp(row->name, span_alloc_rows[what].name) != 0)
@@ -131,11 +131,11 @@ static uint32_t row_alloc(const struct own_row *row)
     return what;
 }
 
-enum status own_add_row(struct own_builder *builder, size_t index, const struct own_row *row,
-                        struct error *error)
+enum status saved_add_row(struct saved_builder *builder, size_t index,
+                          const struct saved_row *row, struct error *error)
 {
-    struct own_run *run = &builder->runs[index];
-    uint32_t link = 0, label = OWN_NONE;
+    struct saved_run *run = &builder->runs[index];
+    uint32_t link = 0, label = SAVED_NONE;
     bool named = row->name[0] != '\0';
     enum status status = check_row(row, run->facts.devices, error);
     if (status != STATUS_OK)
@@ -161,7 +161,8 @@ enum status own_add_row(struct own_builder *builder, size_t index, const struct 
         .engine = op_rows[row->kind].engine & SPAN_BITS,
         .device = device & SPAN_BITS,
         .link = (uint16_t)link,
-        .stream = row->stream < 0 || row->stream >= OWN_NONE ? OWN_NONE : (uint32_t)row->stream,
+        .stream =
+            row->stream < 0 || row->stream >= SAVED_NONE ? SAVED_NONE : (uint32_t)row->stream,
         .tile = row->tile,
         .target = label,
         .bytes = row->bytes,
@@ -180,7 +181,7 @@ static int compare_spans(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-static enum status sort_spans(struct own_run *run, struct error *error)
+static enum status sort_spans(struct saved_run *run, struct error *error)
 {
     if (run->count > 0)
         qsort(run->spans, run->count, sizeof *run->spans, compare_spans);
@@ -192,7 +193,7 @@ static enum status sort_spans(struct own_run *run, struct error *error)
     return STATUS_OK;
 }
 
-static enum status set_names(const struct own_texts *texts, struct timeline *timeline,
+static enum status set_names(const struct saved_texts *texts, struct timeline *timeline,
                              struct error *error)
 {
     size_t bytes = 1;
@@ -225,7 +226,7 @@ static void count_copies(const struct timeline *timeline, bool pageable, struct 
 }
 
 /* Refuses a run whose rows add up to less, or more, than its file says. */
-static enum status check_busy(const struct own_facts *facts, const struct timeline *timeline,
+static enum status check_busy(const struct saved_facts *facts, const struct timeline *timeline,
                               struct error *error)
 {
     struct analysis analysis;
@@ -243,17 +244,17 @@ static enum status check_busy(const struct own_facts *facts, const struct timeli
     return status;
 }
 
-static enum status finish_run(struct own_run *run, struct trace *trace, struct error *error)
+static enum status finish_run(struct saved_run *run, struct trace *trace, struct error *error)
 {
     const struct plan no_plan = {0};
-    const struct own_facts *facts = &run->facts;
+    const struct saved_facts *facts = &run->facts;
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
     enum status status = sort_spans(run, error);
     if (status == STATUS_OK)
-        status = own_set_streams(run, timeline, error);
+        status = saved_set_streams(run, timeline, error);
     if (status == STATUS_OK)
-        status = own_set_targets(run, error);
+        status = saved_set_targets(run, error);
     if (status == STATUS_OK)
         status = set_names(&run->kernels, timeline, error);
     if (status != STATUS_OK)
@@ -270,7 +271,7 @@ static enum status finish_run(struct own_run *run, struct trace *trace, struct e
     timeline->span_count = (uint32_t)run->count;
     run->spans = NULL;
     memcpy(trace->name, facts->name, sizeof trace->name);
-    trace->own = true;
+    trace->saved = true;
     trace->limit_ns = facts->limit_ns;
     trace->speedup = facts->speedup;
     trace->issue_known = !facts->issue_unknown;
@@ -279,12 +280,12 @@ static enum status finish_run(struct own_run *run, struct trace *trace, struct e
     count_copies(timeline, facts->pageable, trace);
     status = timeline_finish(timeline, &no_plan, error);
     if (status == STATUS_OK)
-        status = own_set_calls(facts, timeline, error);
+        status = saved_set_calls(facts, timeline, error);
     return status == STATUS_OK ? check_busy(facts, timeline, error) : status;
 }
 
-enum status own_finish(struct own_builder *builder, struct traces *traces, size_t *index,
-                       struct error *error)
+enum status saved_finish(struct saved_builder *builder, struct traces *traces, size_t *index,
+                         struct error *error)
 {
     size_t count = builder->count;
     struct traces result;
@@ -293,7 +294,7 @@ enum status own_finish(struct own_builder *builder, struct traces *traces, size_
         *index = i;
         status = finish_run(&builder->runs[i], &result.items[i], error);
     }
-    own_free(builder);
+    saved_free(builder);
     if (status == STATUS_OK)
         *traces = result;
     else
@@ -301,13 +302,13 @@ enum status own_finish(struct own_builder *builder, struct traces *traces, size_
     return status;
 }
 
-static void texts_free(struct own_texts *texts)
+static void texts_free(struct saved_texts *texts)
 {
     tdestroy(texts->tree, free);
     free(texts->items);
 }
 
-void own_free(struct own_builder *builder)
+void saved_free(struct saved_builder *builder)
 {
     for (size_t i = 0; i < builder->count; i++) {
         texts_free(&builder->runs[i].kernels);
@@ -316,5 +317,5 @@ void own_free(struct own_builder *builder)
         free(builder->runs[i].kinds);
     }
     free(builder->runs);
-    *builder = (struct own_builder){0};
+    *builder = (struct saved_builder){0};
 }
