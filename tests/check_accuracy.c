@@ -33,10 +33,7 @@ static void assert_line(const char *text, const char *head, const char *words)
 
 static void write_file(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put(path, text);
 }
 
 /* --- the settings --- */

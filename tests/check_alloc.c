@@ -17,27 +17,12 @@ enum { CHAINS = sizeof chains / sizeof *chains };
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
-    settings.tiles = 1 + test_random_below(random, 30);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, CHAINS)], 30, 3);
     settings.elements =
         settings.tiles * settings_unit(&settings) * (1 + test_random_below(random, 9));
-    settings.ways = 1 + (int)test_random_below(random, 3);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
     settings.alloc = (enum alloc)(ALLOC_LOOP + test_random_below(random, 3));
-    settings.callbacks = test_random_below(random, 2);
-    settings.seed = test_random(random);
     return settings;
-}
-
-static size_t count_hazards(const struct plan *plan)
-{
-    struct hazard hazards[8];
-    struct error error = {0};
-    size_t count = 0;
-    ck_assert_int_eq(plan_hazards(plan, hazards, 8, &count, &error), STATUS_OK);
-    return count;
 }
 
 static uint32_t count_deeds(const struct plan *plan, enum alloc_deed deed)
@@ -62,7 +47,7 @@ START_TEST(test_plans)
         ck_assert_uint_eq(takes, plan.tiles * buffers);
         ck_assert_uint_eq(count_deeds(&plan, ALLOC_GIVE), takes);
         ck_assert_uint_eq(count_deeds(&plan, ALLOC_PAIR), 0);
-        ck_assert_uint_eq(count_hazards(&plan), 0);
+        ck_assert_uint_eq(test_hazard_count(&plan), 0);
         for (uint32_t k = 0; k < plan.op_count; k++) {
             const struct op *op = &plan.ops[k];
             ck_assert(op->kind != OP_ALLOC ||
@@ -83,13 +68,6 @@ static struct op *deed_of(struct plan *plan, enum alloc_deed deed, uint32_t numb
     ck_abort_msg("there is no such deed");
 }
 
-static void must_refuse(const struct plan *plan, const char *why)
-{
-    struct error error = {0};
-    ck_assert_int_eq(plan_validate(plan, &error), STATUS_FAILED);
-    ck_assert_msg(strstr(error.text, why) != NULL, "%s", error.text);
-}
-
 /* One deed in another's place is refused, by what it breaks. */
 START_TEST(test_faults)
 {
@@ -101,23 +79,23 @@ START_TEST(test_faults)
     struct plan plan = test_built(&settings);
     struct op *take = deed_of(&plan, ALLOC_TAKE, 4), *give = deed_of(&plan, ALLOC_GIVE, 4);
     take->alloc.deed = ALLOC_GIVE;
-    must_refuse(&plan, "gives back memory that is not taken");
+    test_plan_refused(&plan, "gives back memory that is not taken");
     take->alloc.deed = ALLOC_TAKE;
     give->alloc.deed = ALLOC_TAKE;
-    must_refuse(&plan, "takes memory that is taken");
+    test_plan_refused(&plan, "takes memory that is taken");
     give->alloc.deed = ALLOC_GIVE;
     const struct op kept = *take;
     *take = (struct op){.id = kept.id, .kind = OP_CALLBACK, .stream = 0, .tile = kept.tile};
-    must_refuse(&plan, "works on memory that is not taken");
+    test_plan_refused(&plan, "works on memory that is not taken");
     *take = kept;
     take->alloc.range.offset += 4;
-    must_refuse(&plan, "is no slot");
+    test_plan_refused(&plan, "is no slot");
     *take = kept;
     take->alloc.range.buffer = BUFFER_DEVICE_SCRATCH;
-    must_refuse(&plan, "none that a tile has");
+    test_plan_refused(&plan, "none that a tile has");
     *take = kept;
     take->alloc.stream = plan.streams;
-    must_refuse(&plan, "the order of no stream");
+    test_plan_refused(&plan, "the order of no stream");
     *take = kept;
     struct error error = {0};
     ck_assert_int_eq(plan_validate(&plan, &error), STATUS_OK);
@@ -135,12 +113,12 @@ START_TEST(test_a_give_too_early_is_a_hazard)
     settings.streams = 3;
     settings.alloc = ALLOC_POOL;
     struct plan plan = test_built(&settings);
-    ck_assert_uint_eq(count_hazards(&plan), 0);
+    ck_assert_uint_eq(test_hazard_count(&plan), 0);
     struct op *give = deed_of(&plan, ALLOC_GIVE, 3);
     give->alloc.stream = (give->alloc.stream + 1) % plan.streams;
-    ck_assert_uint_gt(count_hazards(&plan), 0);
+    ck_assert_uint_gt(test_hazard_count(&plan), 0);
     give->alloc.ordered = false;
-    ck_assert_uint_eq(count_hazards(&plan), 0);
+    ck_assert_uint_eq(test_hazard_count(&plan), 0);
     plan_free(&plan);
 }
 END_TEST

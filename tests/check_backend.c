@@ -2,7 +2,6 @@
  */
 #include "app/backends.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "plan/device.h"
 #include "run/backend.h"
 #include "suites.h"
@@ -83,8 +82,7 @@ START_TEST(test_sim_refuses_a_plan_beyond_its_memory)
     settings.elements = UINT64_C(1) << 36;
     ck_assert_int_eq(open_sim("h200", &settings, &ops, &backend, &error), STATUS_OK);
     ck_assert_int_eq(ops->describe(backend, &settings, &machine, &error), STATUS_OK);
-    struct plan plan;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     struct workload workload = {.plan = &plan, .settings = &settings};
     ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_FAILED);
     ck_assert_msg(strstr(error.text, "512 GiB") && strstr(error.text, "140"), "%s", error.text);

@@ -1,10 +1,9 @@
 /* check_batch.c - tiles that go in batches: which ops a plan then has, how long the simulator
  * takes for a batch's copies, and what is refused. */
-#include "fixtures.h"
-#include "plan/build.h"
 #include "plan/rules.h"
 #include "run/pieces.h"
 #include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 
 #include <inttypes.h>
@@ -33,10 +32,7 @@ static struct settings batch_settings(const char *chain, uint32_t tiles, uint32_
 static struct plan build(const struct settings *settings)
 {
     const struct machine machine = batch_machine();
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
+    return test_built_on(settings, &machine);
 }
 
 /* Every tile is copied in, worked on by each kernel and copied out exactly once, whatever the
@@ -144,12 +140,7 @@ START_TEST(test_time_of_a_batch)
     machine.issue_batch_copy_ns = COPY_CALL;
     struct settings settings = batch_settings("scale", TILES, TILES);
     struct plan plan = build(&settings);
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
-                     STATUS_OK);
+    struct timeline timeline = sim_run(&machine, &plan);
     const struct span *in = &timeline.spans[0];
     ck_assert_int_eq(in->kind, OP_H2D);
     ck_assert_int_eq(in->start_ns, CALL + TILES * COPY_CALL);
@@ -185,15 +176,13 @@ END_TEST
 /* Returns the time of 1 GiB each way in 64 KiB tiles on an H200. */
 static int64_t h200_ns(enum issue issue, uint32_t batch)
 {
-    struct machine machine;
     struct error error = {0};
     int64_t time_ns;
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     struct settings settings = batch_settings("scale", 16384, batch);
     settings.elements = 256 << 20;
     settings.issue = issue;
-    struct plan plan;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_int_eq(simulator_time(&machine, 0, &plan, &time_ns, &error), STATUS_OK);
     plan_free(&plan);
     return time_ns;
@@ -315,15 +304,6 @@ static struct settings packed_settings(const char *chain, uint32_t tiles, uint32
     return settings;
 }
 
-static size_t hazards_of(const struct plan *plan)
-{
-    struct hazard hazard;
-    struct error error = {0};
-    size_t count;
-    ck_assert_int_eq(plan_hazards(plan, &hazard, 1, &count, &error), STATUS_OK);
-    return count;
-}
-
 /* Copies move the host's slots alone, and the packing all of the arrays, once. */
 START_TEST(test_packing_moves_every_byte)
 {
@@ -348,7 +328,7 @@ START_TEST(test_packing_moves_every_byte)
         ck_assert_uint_eq(packed[BUFFER_HOST_IN1], plan.buffer_bytes[BUFFER_HOST_IN1]);
         ck_assert_uint_eq(packed[BUFFER_HOST_OUT],
                           c == 2 ? 0 : plan.buffer_bytes[BUFFER_HOST_OUT]);
-        ck_assert_uint_eq(hazards_of(&plan), 0);
+        ck_assert_uint_eq(test_hazard_count(&plan), 0);
         plan_free(&plan);
     }
 }
@@ -368,9 +348,9 @@ START_TEST(test_packing_without_a_wait_races)
         waits++;
         plan.ops[i] = (struct op){.id = i, .kind = OP_ALLOC, .stream = op.stream, .tile = -1};
         plan.ops[i].alloc.bytes = 1;
-        ck_assert_uint_gt(hazards_of(&plan), 0);
+        ck_assert_uint_gt(test_hazard_count(&plan), 0);
         plan.ops[i] = op;
-        ck_assert_uint_eq(hazards_of(&plan), 0);
+        ck_assert_uint_eq(test_hazard_count(&plan), 0);
     }
     ck_assert_uint_eq(waits, 6);
     plan_free(&plan);
@@ -388,12 +368,7 @@ static void assert_packing(uint64_t elements, int64_t takes_ns)
     struct settings settings = packed_settings("scale", TILES, TILES);
     settings.elements = elements;
     struct plan plan = build(&settings);
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
-                     STATUS_OK);
+    struct timeline timeline = sim_run(&machine, &plan);
     int64_t packed_ns = 0, unpacked_ns = 0, back_ns = 0;
     for (uint32_t i = 0; i < timeline.span_count; i++) {
         const struct span *span = &timeline.spans[i];
@@ -430,8 +405,7 @@ START_TEST(test_packing_pageable_memory)
     struct settings settings = packed_settings("scale", 8, 2);
     int64_t pinned_ns, pageable_ns, staged_ns;
     struct error error = {0};
-    struct machine machine;
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.elements = 8 << 20;
     struct plan plan = build(&settings);
     ck_assert_int_eq(simulator_time(&machine, 0, &plan, &pinned_ns, &error), STATUS_OK);
@@ -494,11 +468,9 @@ START_TEST(test_room_for_ops)
     ck_assert_uint_gt(settings_ops_most(&settings), batched);
     /* The launches of a chain's two kernels share what is in each slot. */
     const struct machine machine = batch_machine();
-    struct error error = {0};
-    struct plan plan;
     settings = batch_settings("scale,scale", 1000, 1);
     settings.streams = 4;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     const struct op_ranges *seen[16];
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan.op_count; i++) {

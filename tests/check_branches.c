@@ -2,7 +2,6 @@
  * begin anywhere. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "run/verify.h"
 #include "suites.h"
 
@@ -113,9 +112,8 @@ START_TEST(test_tiles_that_begin_anywhere_are_verified)
     settings.tiles = 3;
     settings.intensity = 5;
     struct error error = {0}, wrong = {0};
-    struct plan plan;
     struct arrays arrays;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     run_tiles(&plan, &arrays);
     ck_assert_msg(verify_output(&plan, &arrays, &error) == STATUS_OK, "%s", error.text);

@@ -2,12 +2,10 @@
  * built-in machine, and random ones that no one has built. */
 #include "calibrate/calibrate.h"
 #include "calibrate/rig.h"
-#include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "machine/fields.h"
-#include "plan/build.h"
 #include "run/copy_line.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "virtual_backend.h"
 
@@ -262,33 +260,17 @@ static struct settings settings_of(int work)
     return given;
 }
 
-static double span_on(const struct machine *machine, const struct plan *plan)
-{
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    double ns = (double)timeline_time_ns(&timeline);
-    timeline_free(&timeline);
-    return ns;
-}
-
 /* Asserts that both machines take as long for each plan, within `part`. */
 static void assert_same_times(const struct machine *machine, const struct machine *found,
                               double part)
 {
     for (int i = 0; i < WORKS; i++) {
         struct settings settings = settings_of(i);
-        struct error error = {0};
         if (settings.issue == ISSUE_GRAPH && machine->graph_launch_ns == 0)
             continue;
-        struct plan plan;
-        enum status status = plan_build(&settings, machine, &plan, &error);
-        ck_assert_msg(status == STATUS_OK, "%s", error.text);
-        double wanted = span_on(machine, &plan);
-        double ns = span_on(found, &plan);
+        struct plan plan = test_built_on(&settings, machine);
+        double wanted = (double)sim_span_ns(machine, &plan);
+        double ns = (double)sim_span_ns(found, &plan);
         plan_free(&plan);
         ck_assert_msg(fabs(ns / wanted - 1) <= part,
                       "%s: work %d (%s) takes %.0f ns, and %.0f as calibrated (%+.2f %%)",
@@ -319,11 +301,7 @@ static int count_machines(void)
 
 static struct machine built_in(int which)
 {
-    struct machine machine;
-    struct error error = {0};
-    enum status status = machine_built_in(&machine, machine_texts[which].name, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    return machine;
+    return test_machine_named(machine_texts[which].name);
 }
 
 START_TEST(test_built_in_machines)

@@ -15,13 +15,6 @@
 
 /* --- the plan --- */
 
-static void assert_refused(const struct plan *plan, const char *words)
-{
-    struct error error = {0};
-    ck_assert_int_eq(plan_validate(plan, &error), STATUS_FAILED);
-    ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" lacks \"%s\"", error.text, words);
-}
-
 START_TEST(test_bad_ops_are_refused)
 {
     struct error error = {0};
@@ -33,34 +26,34 @@ START_TEST(test_bad_ops_are_refused)
     ck_assert_msg(plan_validate(&plan, &error) == STATUS_OK, "%s", error.text);
     struct op *d2d = &plan.ops[0], *set = &plan.ops[1], good = *d2d;
     d2d->d2d.from.bytes = 99;
-    assert_refused(&plan, "op 0 (d2d) copies between ranges of different sizes");
+    test_plan_refused(&plan, "op 0 (d2d) copies between ranges of different sizes");
     *d2d = good;
     d2d->d2d.to.buffer = BUFFER_DEVICE_IN0;
     d2d->d2d.to.offset = 99;
-    assert_refused(&plan, "overlap");
+    test_plan_refused(&plan, "overlap");
     *d2d = good;
     d2d->d2d.to.buffer = BUFFER_HOST_OUT;
-    assert_refused(&plan, "works on a buffer of the other side");
+    test_plan_refused(&plan, "works on a buffer of the other side");
     *d2d = good;
     d2d->d2d.to.bytes = d2d->d2d.from.bytes = 0;
-    assert_refused(&plan, "copies nothing");
+    test_plan_refused(&plan, "copies nothing");
     *d2d = good;
     d2d->d2d.from.offset = 301;
-    assert_refused(&plan, "reaches beyond its buffer");
+    test_plan_refused(&plan, "reaches beyond its buffer");
     *d2d = good;
     set->set.range.bytes = 0;
-    assert_refused(&plan, "op 1 (memset) sets nothing");
+    test_plan_refused(&plan, "op 1 (memset) sets nothing");
     set->set.range = (struct range){BUFFER_HOST_IN0, 0, 4};
-    assert_refused(&plan, "works on a buffer of the other side");
+    test_plan_refused(&plan, "works on a buffer of the other side");
     set->set.range = (struct range){BUFFER_DEVICE_IN0, 0, 4};
     plan.ops[2].stream = 3;
-    assert_refused(&plan, "is in a stream that the plan does not have");
+    test_plan_refused(&plan, "is in a stream that the plan does not have");
     plan.ops[2].stream = 1;
     plan.ops[3].stream = 1;
-    assert_refused(&plan, "op 3 (alloc page-locked) is in a stream");
+    test_plan_refused(&plan, "op 3 (alloc page-locked) is in a stream");
     plan.ops[3].stream = 2;
     plan.ops[3].alloc.bytes = 0;
-    assert_refused(&plan, "takes no memory");
+    test_plan_refused(&plan, "takes no memory");
     plan_free(&plan);
 }
 END_TEST
@@ -74,27 +67,18 @@ START_TEST(test_bad_stream_kinds_are_refused)
     test_stream_kinds(&plan, kinds);
     ck_assert_msg(plan_validate(&plan, &error) == STATUS_OK, "%s", error.text);
     plan.stream_kinds[1] = STREAM_LEGACY;
-    assert_refused(&plan, "stream 1 is the legacy default stream, too");
+    test_plan_refused(&plan, "stream 1 is the legacy default stream, too");
     plan.stream_kinds[1] = STREAM_KIND_COUNT;
-    assert_refused(&plan, "stream 1 is of no kind");
+    test_plan_refused(&plan, "stream 1 is of no kind");
     plan.stream_kinds[1] = STREAM_BLOCKING;
     plan.priorities = priorities;
-    assert_refused(&plan, "stream 0 is the legacy default stream, which has no priority");
+    test_plan_refused(&plan, "stream 0 is the legacy default stream, which has no priority");
     plan.priorities = NULL;
     plan_free(&plan);
 }
 END_TEST
 
 /* --- hazards --- */
-
-static size_t count_hazards(const struct plan *plan)
-{
-    struct hazard hazards[8];
-    struct error error = {0};
-    size_t count;
-    ck_assert_int_eq(plan_hazards(plan, hazards, 8, &count, &error), STATUS_OK);
-    return count;
-}
 
 /* A copy out in another stream than the memset that it needs. */
 static struct plan racing(uint32_t *between)
@@ -110,15 +94,15 @@ START_TEST(test_syncs_remove_hazards)
 {
     uint32_t sync;
     struct plan plan = racing(&sync);
-    ck_assert_uint_eq(count_hazards(&plan), 0);
+    ck_assert_uint_eq(test_hazard_count(&plan), 0);
     plan.ops[sync].stream = 3; /* the device */
-    ck_assert_uint_eq(count_hazards(&plan), 0);
+    ck_assert_uint_eq(test_hazard_count(&plan), 0);
     plan.ops[sync].stream = 1; /* not the one it has to wait for */
-    ck_assert_uint_eq(count_hazards(&plan), 1);
+    ck_assert_uint_eq(test_hazard_count(&plan), 1);
     /* Machines differ in what an allocation synchronises: no plan may rely on it. */
     plan.ops[sync] = (struct op){.id = sync, .kind = OP_ALLOC, .stream = 3, .tile = -1};
     plan.ops[sync].alloc.bytes = 1;
-    ck_assert_uint_eq(count_hazards(&plan), 1);
+    ck_assert_uint_eq(test_hazard_count(&plan), 1);
     plan_free(&plan);
 }
 END_TEST
@@ -135,7 +119,7 @@ START_TEST(test_syncs_do_not_order_the_cpu)
     cpu.cpu.ranges->in[0] = (struct range){BUFFER_HOST_IN0, 0, 100};
     cpu.cpu.ranges->out = (struct range){BUFFER_HOST_OUT, 0, 100};
     ck_assert_int_eq(plan_append(&plan, &cpu, NULL), STATUS_OK);
-    ck_assert_uint_eq(count_hazards(&plan), 1);
+    ck_assert_uint_eq(test_hazard_count(&plan), 1);
     plan_free(&plan);
 }
 END_TEST
@@ -158,9 +142,9 @@ START_TEST(test_legacy_stream_removes_hazards)
         plan.ops[sync].stream = 2; /* idle */
         test_stream_kinds(&plan, cases[i].kinds);
         if (cases[i].kinds[2] == STREAM_LEGACY) /* its sync is one of all blocking streams */
-            ck_assert_uint_eq(count_hazards(&plan), 0);
+            ck_assert_uint_eq(test_hazard_count(&plan), 0);
         plan.ops[sync] = (struct op){.id = sync, .kind = OP_CALLBACK, .stream = 1, .tile = -1};
-        ck_assert_uint_eq(count_hazards(&plan), cases[i].hazards);
+        ck_assert_uint_eq(test_hazard_count(&plan), cases[i].hazards);
         plan_free(&plan);
     }
 }
@@ -178,9 +162,9 @@ START_TEST(test_legacy_op_between_blocking_streams)
         plan.events = 1;
         plan.ops[between] =
             (struct op){.id = between, .kind = between_kinds[i], .stream = 2, .tile = -1};
-        ck_assert_uint_eq(count_hazards(&plan), 0);
+        ck_assert_uint_eq(test_hazard_count(&plan), 0);
         plan.stream_kinds[2] = STREAM_BLOCKING;
-        ck_assert_uint_eq(count_hazards(&plan), 1);
+        ck_assert_uint_eq(test_hazard_count(&plan), 1);
         plan_free(&plan);
     }
 }
@@ -209,16 +193,8 @@ static struct plan every_new_kind(void)
     test_sync(&plan, 4);                               /* 7 */
     test_memset(&plan, 0, 0, BYTES, 0xA5);             /* 8: after 7 */
     ck_assert_msg(plan_validate(&plan, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_uint_eq(count_hazards(&plan), 0);
+    ck_assert_uint_eq(test_hazard_count(&plan), 0);
     return plan;
-}
-
-static struct machine shelf_machine(const char *name)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
-    return machine;
 }
 
 START_TEST(test_bytes)
@@ -260,7 +236,7 @@ END_TEST
 
 START_TEST(test_spans)
 {
-    struct machine machine = shelf_machine("h200");
+    struct machine machine = test_machine_named("h200");
     struct plan plan = every_new_kind();
     struct timeline timeline = sim_run(&machine, &plan);
     char text[SPAN_NAME];

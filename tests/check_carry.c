@@ -27,16 +27,9 @@ enum { CHAINS = sizeof chains / sizeof *chains };
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
-    settings.tiles = 1 + test_random_below(random, 30);
-    settings.elements = settings.tiles + test_random_below(random, 5000);
-    settings.ways = 1 + (int)test_random_below(random, 3);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.callbacks = test_random_below(random, 2);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, CHAINS)], 30, 3);
     settings.carry = test_random_below(random, 3) ? CARRY_CALLBACK : CARRY_SYNC;
-    settings.seed = test_random(random);
     return settings;
 }
 
@@ -153,14 +146,6 @@ START_TEST(test_plans)
 }
 END_TEST
 
-/* Puts in the place of a wait a record of an event that nobody waits for. */
-static void drop_wait(struct plan *plan, uint32_t op)
-{
-    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
-    plan->ops[op].kind = OP_RECORD;
-    plan->ops[op].event.event = plan->events++;
-}
-
 /* Returns the wait before the copy in of a tile's carry. */
 static uint32_t find_wait(const struct plan *plan, int32_t tile)
 {
@@ -183,7 +168,7 @@ START_TEST(test_a_dropped_wait_is_a_hazard)
         struct plan plan = test_built(&settings);
         struct error error = {0};
         char first[64], second[64];
-        drop_wait(&plan, find_wait(&plan, tile));
+        test_drop_wait(&plan, find_wait(&plan, tile));
         ck_assert_int_eq(hazards_refuse(&plan, &error), STATUS_FAILED);
         snprintf(first, sizeof first, "(callback %" PRId32 ") and op ", tile - 1);
         snprintf(second, sizeof second, "(h2d %" PRId32 ") both touch host.carry ", tile);
@@ -307,7 +292,7 @@ START_TEST(test_a_lost_race_shows)
             at.plan.ops[i].kernel.blocks = 1;
     }
     if (_i)
-        drop_wait(&at.plan, find_wait(&at.plan, 1));
+        test_drop_wait(&at.plan, find_wait(&at.plan, 1));
     run_go(_i);
     enum status status = verify_output(&at.plan, &at.arrays, &error);
     ck_assert_int_eq(status, _i ? STATUS_FAILED : STATUS_OK);

@@ -3,14 +3,12 @@
 #include "analysis/critical.h"
 #include "analysis/limit.h"
 #include "app/backends.h"
-#include "fixtures.h"
-#include "plan/build.h"
 #include "plan/rules.h"
 #include "plot_cases.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
 #include "run/verify.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -20,14 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct machine built_in(const char *name)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
-    return machine;
-}
 
 static struct settings chain_settings(const char *kernels, uint32_t devices, uint32_t tiles)
 {
@@ -39,30 +29,10 @@ static struct settings chain_settings(const char *kernels, uint32_t devices, uin
     return settings;
 }
 
-static struct plan plan_of(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static struct timeline simulated(const struct machine *machine, const struct plan *plan)
-{
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
-                      STATUS_OK,
-                  "%s", error.text);
-    return timeline;
-}
-
 static int64_t time_of(const struct settings *settings, const struct machine *machine)
 {
-    struct plan plan = plan_of(settings, machine);
-    struct timeline timeline = simulated(machine, &plan);
+    struct plan plan = test_built_on(settings, machine);
+    struct timeline timeline = sim_run(machine, &plan);
     const int64_t time_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
@@ -76,12 +46,12 @@ static int64_t time_of(const struct settings *settings, const struct machine *ma
 START_TEST(links_are_dealt_over_devices)
 {
     static const uint32_t homes[] = {0, 0, 1, 1, 2};
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (enum exchange way = EXCHANGE_PEER; way <= EXCHANGE_HOST; way++) {
         struct settings settings = chain_settings("scale,scale,scale,scale,scale", 3, 7);
         uint32_t handed[3] = {0}, in = 0, out = 0;
         settings.exchange = way;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         for (uint32_t i = 0; i < plan.op_count; i++) {
             const struct op *op = &plan.ops[i];
             const uint32_t device = plan_stream_home(&plan, op->stream).device;
@@ -110,9 +80,9 @@ END_TEST
 /* Where nothing is asked for, the machine decides. */
 START_TEST(machines_choose_the_exchange)
 {
-    struct machine machine = built_in("h200");
+    struct machine machine = test_machine_named("h200");
     struct settings settings = chain_settings("scale,scale", 2, 4);
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert(!plan.by_host && plan.has_peers);
     ck_assert_uint_eq(plan.buffer_bytes[BUFFER_HOST_EXCHANGE], 0);
     plan_free(&plan);
@@ -120,7 +90,7 @@ START_TEST(machines_choose_the_exchange)
     for (int i = 0; i < 2; i++) {
         const double rate = *rates[i];
         *rates[i] = 0;
-        plan = plan_of(&settings, &machine);
+        plan = test_built_on(&settings, &machine);
         ck_assert(plan.by_host && !plan.has_peers);
         ck_assert_uint_gt(plan.buffer_bytes[BUFFER_HOST_EXCHANGE], 0);
         plan_free(&plan);
@@ -160,14 +130,14 @@ START_TEST(drawn_plans_are_sound)
 {
     uint64_t state = 23;
     for (int i = 0; i < test_cases(300); i++) {
-        struct machine machine = built_in("h200");
+        struct machine machine = test_machine_named("h200");
         struct settings settings = drawn(&state);
         if (settings.exchange != EXCHANGE_PEER && test_random_below(&state, 4) == 0)
             machine.peer_bytes_per_s = machine.peer_joint_bytes_per_s = 0;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         struct error error = {0};
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "case %d: %s", i, error.text);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct timeline timeline = sim_run(&machine, &plan);
         ck_assert_int_ge(timeline_time_ns(&timeline) + plan.op_count,
                          limit_of(&machine, &plan).ns);
         struct critical critical;
@@ -187,14 +157,14 @@ END_TEST
 /* Each wait of a plan is there for a reason: without it two ops race. */
 START_TEST(every_wait_is_needed)
 {
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (int variant = 0; variant < 8; variant++) {
         struct settings settings =
             chain_settings(variant & 4 ? "scale,scale,sum" : "scale,scale,scale", 3, 7);
         settings.exchange = variant & 1 ? EXCHANGE_HOST : EXCHANGE_PEER;
         settings.layout = variant & 2 ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.streams = 2;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         struct error error = {0};
         uint32_t waits = 0;
         ck_assert_int_eq(hazards_refuse(&plan, &error), STATUS_OK);
@@ -235,7 +205,7 @@ static enum status run_spoiled(struct settings *settings, void (*spoil)(struct p
                      STATUS_OK);
     ck_assert_int_eq(ops->open(argument, settings, &backend, &error), STATUS_OK);
     ck_assert_int_eq(ops->describe(backend, settings, &machine, &error), STATUS_OK);
-    plan = plan_of(settings, &machine);
+    plan = test_built_on(settings, &machine);
     spoil(&plan);
     ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
     arrays_poison(&arrays);
@@ -364,8 +334,8 @@ START_TEST(times_are_those_of_the_slowest_link)
     struct settings settings = chain_settings("scale,scale", 2, 10);
     settings.intensity = 1;
     settings.exchange = EXCHANGE_PEER;
-    struct plan plan = plan_of(&settings, &machine);
-    struct timeline timeline = simulated(&machine, &plan);
+    struct plan plan = test_built_on(&settings, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
     const int64_t kernel_ns = timeline_span(&timeline, 1)->end_ns - 400;
     ck_assert_int_gt(kernel_ns, 0);
     ck_assert_int_le(kernel_ns, 100);
@@ -387,7 +357,7 @@ END_TEST
 START_TEST(many_tiles_are_near_the_limit)
 {
     static const uint32_t intensities[] = {1, 900, 8000};
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (int variant = 0; variant < 12; variant++) {
         struct settings settings = chain_settings("scale,scale", 2, 256);
         settings.elements = UINT64_C(1) << 30;
@@ -395,7 +365,7 @@ START_TEST(many_tiles_are_near_the_limit)
         settings.order = variant & 1 ? ORDER_BREADTH : ORDER_DEPTH;
         settings.layout = variant & 2 ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.streams = 6;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         const int64_t limit_ns = limit_of(&machine, &plan).ns;
         ck_assert_int_le(time_of(&settings, &machine), limit_ns + limit_ns / 20);
         plan_free(&plan);
@@ -411,7 +381,7 @@ START_TEST(limits_hold_on_any_machine)
 {
     uint64_t state = (uint64_t)_i;
     for (int i = 0; i < 60; i++) {
-        struct machine machine = built_in("h200");
+        struct machine machine = test_machine_named("h200");
         double *const figures[] = {&machine.peer_bytes_per_s, &machine.peer_joint_bytes_per_s,
                                    &machine.host_h2d_bytes_per_s, &machine.host_d2h_bytes_per_s,
                                    &machine.host_joint_bytes_per_s};
@@ -424,8 +394,8 @@ START_TEST(limits_hold_on_any_machine)
             settings.spread = SPREAD_TILES;
         if (settings.spread == SPREAD_TILES && settings_carries_apart(&settings))
             continue;
-        struct plan plan = plan_of(&settings, &machine);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         const int64_t limit_ns = limit_of(&machine, &plan).ns;
         ck_assert_msg(timeline_time_ns(&timeline) >= limit_ns, "%d: %lld of %lld ns", i,
                       (long long)timeline_time_ns(&timeline), (long long)limit_ns);
@@ -460,7 +430,7 @@ START_TEST(limit_knows_the_links_between_devices)
     struct machine machine = chain_machine();
     struct settings settings = chain_settings("scale,scale,scale", 3, 1);
     settings.intensity = 1;
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     struct limit limit = limit_of(&machine, &plan);
     ck_assert_int_eq(limit.ns, 400);
     ck_assert_int_eq(limit.cause, LIMIT_COPIES);
@@ -500,11 +470,11 @@ START_TEST(limit_knows_whose_kernels)
     const struct machine machine = chain_machine();
     struct settings settings = chain_settings("scale,scale,scale", 2, 1);
     settings.intensity = 1000;
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     const struct limit chain = limit_of(&machine, &plan);
     plan_free(&plan);
     settings.devices = 1;
-    plan = plan_of(&settings, &machine);
+    plan = test_built_on(&settings, &machine);
     const struct limit one = limit_of(&machine, &plan);
     ck_assert_int_eq(chain.cause, LIMIT_COMPUTE);
     ck_assert_uint_eq(chain.device, 0);

@@ -13,20 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void read_file(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-
 static void write_file(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put(path, text);
 }
 
 /* Runs `pipeline ARGUMENTS` with its output in the files "out" and "err"; returns the exit
@@ -46,7 +35,7 @@ static void assert_ok(const char *arguments)
 {
     char text[2048];
     int code = run(arguments);
-    read_file("err", text, sizeof text);
+    test_file_read("err", text, sizeof text);
     ck_assert_msg(code == 0, "pipeline %s: exit %d: %s", arguments, code, text);
 }
 
@@ -56,7 +45,7 @@ static void assert_refused(const char *arguments, int code, const char *words)
 {
     char text[2048], list[256];
     int ended = run(arguments);
-    read_file("err", text, sizeof text);
+    test_file_read("err", text, sizeof text);
     ck_assert_msg(ended == code, "pipeline %s: exit %d, not %d: %s", arguments, ended, code,
                   text);
     char *line_end = strchr(text, '\n');
@@ -65,7 +54,7 @@ static void assert_refused(const char *arguments, int code, const char *words)
     for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
         ck_assert_msg(strstr(text, word) != NULL, "pipeline %s: \"%s\" is not in: %s",
                       arguments, word, text);
-    read_file("out", text, sizeof text);
+    test_file_read("out", text, sizeof text);
     ck_assert_str_eq(text, "");
 }
 
@@ -77,10 +66,10 @@ START_TEST(test_headline_command)
     char text[65536];
     assert_ok("--device sim:h200 --streams 4 --order breadth --elements 1M --intensity 60 "
               "--timeline t.csv");
-    read_file("out", text, sizeof text);
+    test_file_read("out", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "simulated"));
     ck_assert_ptr_nonnull(strstr(text, "H200"));
-    read_file("t.csv", text, sizeof text);
+    test_file_read("t.csv", text, sizeof text);
     ck_assert_int_eq(text[0], '#');
     ck_assert_ptr_nonnull(strstr(
         text, "\nrun,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns"));
@@ -158,7 +147,7 @@ START_TEST(test_a_value_is_of_all_tiles)
         snprintf(command, sizeof command,
                  "--device sim:h200 -n 700 -t 7 -k scan,sum-int --format json %s", ways[i]);
         assert_ok(command);
-        read_file("out", text, sizeof text);
+        test_file_read("out", text, sizeof text);
         const char *value = strstr(text, "\"result\": ");
         ck_assert_ptr_nonnull(value);
         if (i == 0)
@@ -185,7 +174,7 @@ START_TEST(test_dry_run_runs_nothing)
 {
     char text[16384];
     assert_ok("--device sim:h200 -n 1T -t 4 --dry-run --timeline t.csv -o x.npy");
-    read_file("out", text, sizeof text);
+    test_file_read("out", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "h2d 0"));
     ck_assert_ptr_nonnull(strstr(text, "scale 3"));
     ck_assert_int_ne(access("t.csv", F_OK), 0);
@@ -214,7 +203,7 @@ START_TEST(test_no_data_times_an_array_larger_than_memory)
 {
     char text[16384];
     assert_ok("--device sim:h200 -n 256G -t 4096 --no-data --format json");
-    read_file("out", text, sizeof text);
+    test_file_read("out", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "\"verified\": null"));
 }
 END_TEST
@@ -228,7 +217,7 @@ START_TEST(test_help_version_and_lists)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char text[16384];
         assert_ok(commands[i]);
-        read_file("out", text, sizeof text);
+        test_file_read("out", text, sizeof text);
         ck_assert_uint_gt(strlen(text), 8);
     }
 }
@@ -343,7 +332,7 @@ START_TEST(test_packing_seen_in_a_file)
         assert_ok(command);
         snprintf(command, sizeof command, "view %s", files[i]);
         assert_ok(command);
-        read_file("out", text, sizeof text);
+        test_file_read("out", text, sizeof text);
         const char *cause = strstr(text, "%: packing: ");
         ck_assert_msg(cause != NULL && strstr(text, "%: ") + 3 == cause + 3, "%s", text);
     }
@@ -355,7 +344,7 @@ START_TEST(test_fix_of_what_is_good)
 {
     char text[2048];
     assert_ok("--fix --no-data -d sim:h200 -n 1G -t 64 --format=json");
-    read_file("err", text, sizeof text);
+    test_file_read("err", text, sizeof text);
     ck_assert_msg(strstr(text, "--fix: no better settings") != NULL, "no note: %s", text);
     json_t *report = load_report(1);
     ck_assert(json_is_null(json_object_get(run_at(report, 0), "best")));

@@ -17,11 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
-
 static const struct shape {
     uint32_t rows, tiles, width;
 } shapes[] = {{1, 1, 5},  {4, 1, 7},    {1, 8, 16},  {3, 7, 1},
@@ -44,10 +39,8 @@ static struct plan plan_of(const struct settings *settings)
 {
     struct error error = {0};
     struct machine machine;
-    struct plan plan;
-    must(machine_load(&machine, "h200", &error), &error);
-    must(plan_build(settings, &machine, &plan, &error), &error);
-    return plan;
+    test_must(machine_load(&machine, "h200", &error), &error);
+    return test_built_on(settings, &machine);
 }
 
 /* --- where bytes lie --- */
@@ -122,14 +115,14 @@ static void run_begin(struct run *run, const struct settings *settings)
     struct error error = {0};
     struct machine machine;
     *run = (struct run){.settings = *settings};
-    must(settings_check(settings, &error), &error);
-    must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
-    must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &run->plan, &error), &error);
-    must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
+    test_must(settings_check(settings, &error), &error);
+    test_must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
+    test_must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
+    run->plan = test_built_on(settings, &machine);
+    test_must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
     run->workload = (struct workload){
         .plan = &run->plan, .settings = &run->settings, .arrays = &run->arrays};
-    must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
+    test_must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
 }
 
 static void run_end(struct run *run)
@@ -147,8 +140,8 @@ static void run_once(struct run *run, struct error *wrong)
     struct judgement judgement;
     struct run_times times;
     arrays_poison(&run->arrays);
-    must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
-    must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
+    test_must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
+    test_must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
     *wrong = judgement.wrong;
 }
 
@@ -162,8 +155,8 @@ static char *output_of(const struct settings *settings, size_t *size)
     ck_assert_ptr_nonnull(stream);
     run_begin(&run, settings);
     run_once(&run, &error);
-    must(error.status, &error);
-    must(arrays_write_output(&run.arrays, &run.plan, stream, "memory", 1, &error), &error);
+    test_must(error.status, &error);
+    test_must(arrays_write_output(&run.arrays, &run.plan, stream, "memory", 1, &error), &error);
     ck_assert_int_eq(fclose(stream), 0);
     run_end(&run);
     return bytes;
@@ -243,16 +236,6 @@ START_TEST(mistakes_work_on_columns)
 }
 END_TEST
 
-static struct op *find_op(struct plan *plan, enum op_kind kind, int32_t tile)
-{
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        if (plan->ops[i].kind == kind && plan->ops[i].tile == tile)
-            return &plan->ops[i];
-    }
-    ck_abort_msg("no such op");
-    return NULL;
-}
-
 /* A copy of another tile's columns, or of another row, is a wrong result. */
 START_TEST(other_columns_are_wrong)
 {
@@ -262,7 +245,7 @@ START_TEST(other_columns_are_wrong)
         struct run run;
         struct error wrong = {0};
         run_begin(&run, &settings);
-        struct op *op = find_op(&run.plan, out ? OP_D2H : OP_H2D, 2);
+        struct op *op = test_op_of_tile(&run.plan, out ? OP_D2H : OP_H2D, 2);
         const uint64_t row = UINT64_C(4) * settings.tile_width, tile = row * shapes[5].rows;
         op->copy.host.offset += next_tile ? tile : row;
         if (!by_rows && !next_tile) /* the last row would be the next tile's */
@@ -305,7 +288,7 @@ START_TEST(a_share_lies_between_its_neighbours)
 {
     struct machine machine;
     struct error error = {0};
-    must(machine_load(&machine, "h200", &error), &error);
+    test_must(machine_load(&machine, "h200", &error), &error);
     ck_assert_double_eq(rule_rows_share(&machine, OP_H2D, 4096), machine.row_h2d_share[4]);
     ck_assert_double_eq(rule_rows_share(&machine, OP_D2H, 1), machine.row_d2h_share[0]);
     ck_assert_double_eq(rule_rows_share(&machine, OP_D2H, 1 << 30), machine.row_d2h_share[7]);
@@ -317,7 +300,7 @@ START_TEST(a_share_lies_between_its_neighbours)
     ck_assert_double_eq_tol(middle, (machine.row_d2h_share[0] + machine.row_d2h_share[1]) / 2,
                             1e-12);
     /* A machine whose file says nothing copies rows as fast as one piece. */
-    must(machine_load(&machine, "a100", &error), &error);
+    test_must(machine_load(&machine, "a100", &error), &error);
     ck_assert_double_eq(rule_rows_share(&machine, OP_H2D, 64), 1);
 }
 END_TEST

@@ -1,9 +1,7 @@
 /* check_compare.c - timelines with known distances, and settings with known winners. */
-#include "fixtures.h"
-#include "plan/build.h"
 #include "report/compare.h"
 #include "report/report.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 
 #include <math.h>
@@ -334,23 +332,16 @@ struct subject {
 
 static void subject_begin(struct subject *subject)
 {
-    struct error error = {0};
-    int64_t issued;
     *subject = (struct subject){.settings = test_settings("scale")};
     struct settings *settings = &subject->settings;
     settings->elements = 1 << 20;
     settings->tiles = 8;
     memset(settings->name, 'x', RUN_NAME_MAX - 1);
     settings->name[RUN_NAME_MAX - 1] = '\0';
-    ck_assert_int_eq(machine_built_in(&subject->machine, "h200", &error), STATUS_OK);
-    plan_init(&subject->plan);
-    ck_assert_int_eq(plan_build(settings, &subject->machine, &subject->plan, &error),
-                     STATUS_OK);
+    subject->machine = test_machine_named("h200");
+    subject->plan = test_built_on(settings, &subject->machine);
     subject->run.settings = settings;
-    timeline_init(&subject->run.timeline);
-    ck_assert_int_eq(simulator_run(&subject->machine, 0, &subject->plan, NULL,
-                                   &subject->run.timeline, &issued, &error),
-                     STATUS_OK);
+    subject->run.timeline = sim_run(&subject->machine, &subject->plan);
     subject->run.median_ns = timeline_time_ns(&subject->run.timeline);
 }
 
@@ -363,9 +354,8 @@ static void subject_end(struct subject *subject)
 
 static const struct compared *subject_compare(struct subject *subject, const char *machine)
 {
-    struct machine other;
     struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&other, machine, &error), STATUS_OK);
+    struct machine other = test_machine_named(machine);
     enum status status = compare_run(&subject->plan, &other, NULL, &subject->run, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     ck_assert_ptr_nonnull(subject->run.compared);

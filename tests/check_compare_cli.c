@@ -20,10 +20,7 @@ static const char SECTIONS[] =
 
 static void write_sections(void)
 {
-    FILE *file = fopen("s.ini", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(SECTIONS, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("s.ini", SECTIONS);
 }
 
 /* Runs `pipeline compare ARGUMENTS`, which must end with `code`; what it wrote is in "out" and

@@ -2,10 +2,9 @@
  */
 #include "analysis/critical.h"
 #include "critical_cases.h"
-#include "fixtures.h"
 #include "plan/build.h"
 #include "plan/rules.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,27 +65,23 @@ static void assert_path(const struct timeline *timeline, const struct critical *
     ck_assert_int_eq(sum, timeline_time_ns(timeline));
 }
 
-static void random_settings(uint64_t *random, struct settings *settings)
+static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "wave", "scale,scale", "sum", "scale,sum"};
-    *settings = test_settings(chains[test_random_below(random, 5)]);
-    settings->tiles = 1 + test_random_below(random, 40);
-    settings->elements = settings->tiles * (uint64_t)(1 + test_random_below(random, 3000));
-    settings->layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings->order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings->ways = 1 + (int)test_random_below(random, 4);
-    settings->streams = 1 + test_random_below(random, 8);
-    settings->callbacks = test_random_below(random, 4) == 0;
-    settings->intensity = 1 + test_random_below(random, 4);
-    settings->scatter = test_random_below(random, 4) == 0;
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 5)], 40, 4);
+    settings.elements = settings.tiles * (uint64_t)(1 + test_random_below(random, 3000));
+    settings.intensity = 1 + test_random_below(random, 4);
+    settings.scatter = test_random_below(random, 4) == 0;
     if (test_random_below(random, 4) == 0) {
-        settings->pack = true;
-        settings->ways = 3;
+        settings.pack = true;
+        settings.ways = 3;
     } else if (test_random_below(random, 4) == 0) {
-        settings->issue = ISSUE_BATCH;
+        settings.issue = ISSUE_BATCH;
     }
-    if (settings->pack || settings->issue == ISSUE_BATCH)
-        settings->batch = test_random_below(random, 8);
+    if (settings.pack || settings.issue == ISSUE_BATCH)
+        settings.batch = test_random_below(random, 8);
+    return settings;
 }
 
 static bool simulated(const struct settings *settings, const struct machine *machine,
@@ -94,14 +89,11 @@ static bool simulated(const struct settings *settings, const struct machine *mac
 {
     struct plan plan;
     struct error error = {0};
-    int64_t issued;
-    timeline_init(timeline);
     enum status status = plan_build(settings, machine, &plan, &error);
     if (status == STATUS_USAGE)
         return false; /* settings that do not go together */
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    ck_assert_int_eq(simulator_run(machine, 0, &plan, NULL, timeline, &issued, &error),
-                     STATUS_OK);
+    *timeline = sim_run(machine, &plan);
     plan_free(&plan);
     return true;
 }
@@ -132,7 +124,7 @@ START_TEST(test_every_start_is_explained)
         struct timeline timeline;
         machine.copy_engines = 1 + (int)test_random_below(&random, 2);
         machine.batch_gap_ns = 1;
-        random_settings(&random, &settings);
+        settings = random_settings(&random);
         if (!simulated(&settings, &machine, &timeline))
             continue;
         tried++;
@@ -162,7 +154,7 @@ START_TEST(test_every_start_in_a_graph_is_explained)
         machine.queues = 2; /* which hold up no branch */
         machine.graph_launch_ns = LAUNCH;
         machine.graph_copies_node_ns = 1 + test_random_below(&random, 3000);
-        random_settings(&random, &settings);
+        settings = random_settings(&random);
         settings.pack = false;
         settings.issue = ISSUE_GRAPH;
         ck_assert(simulated(&settings, &machine, &timeline));
@@ -188,9 +180,7 @@ END_TEST
 START_TEST(test_delays_are_the_machine_s)
 {
     uint64_t random = 99;
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     machine.queues = 32;
     enum { STREAMS = 8 };
     int64_t most = machine.d2h_dependency_ns + STREAMS * machine.poll_ns +
@@ -199,7 +189,7 @@ START_TEST(test_delays_are_the_machine_s)
     for (int i = 0; i < test_cases(100); i++) {
         struct settings settings;
         struct timeline timeline;
-        random_settings(&random, &settings);
+        settings = random_settings(&random);
         settings.elements *= 1000;
         if (!simulated(&settings, &machine, &timeline))
             continue;

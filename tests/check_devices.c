@@ -3,12 +3,11 @@
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "analysis/limit.h"
-#include "fixtures.h"
 #include "plan/build.h"
 #include "plan/device.h"
 #include "plan/rules.h"
 #include "report/hazard_report.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -17,34 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct machine built_in(const char *name)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
-    return machine;
-}
-
-static struct plan plan_of(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static struct timeline simulated(const struct machine *machine, const struct plan *plan)
-{
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
-                      STATUS_OK,
-                  "%s", error.text);
-    return timeline;
-}
 
 /* --- the host's memory --- */
 
@@ -55,7 +26,7 @@ START_TEST(host_gives_what_was_measured)
         uint32_t devices;
         double in, out, joint;
     } measured[] = {{1, 55.4, 55.3, 101}, {2, 105, 110, 150}, {4, 173, 143, 177}};
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
         struct host_rates rates = rule_host_rates(&machine, measured[i].devices);
         ck_assert_double_lt(fabs(rates.in / measured[i].in / 1e9 - 1), 0.05);
@@ -78,7 +49,7 @@ START_TEST(host_takes_nothing_from_one)
         ck_assert_double_lt(given, 20);
         before = given;
     }
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     ck_assert_double_eq(rule_host_share(&machine, OP_H2D, machine.h2d_bytes_per_s, 0), 1);
     ck_assert_double_eq(rule_host_share(&machine, OP_D2H, machine.joint_bytes_per_s / 2,
                                         machine.joint_bytes_per_s / 2),
@@ -90,14 +61,14 @@ END_TEST
  * not theirs. Two and four H200s were measured at 105 and 173 GB/s. */
 START_TEST(one_direction_has_its_own_figure)
 {
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     enum { BYTES = 64 << 20 };
     for (uint32_t devices = 2; devices <= 4; devices += 2) {
         struct plan plan = test_plan(devices, 0, devices, devices * (uint64_t)BYTES);
         plan.devices = devices;
         for (uint32_t i = 0; i < devices; i++)
             test_h2d(&plan, i, i, i * (uint64_t)BYTES, BYTES);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct timeline timeline = sim_run(&machine, &plan);
         const double rate = (double)BYTES * devices / (double)timeline_time_ns(&timeline);
         const double said = rule_host_rates(&machine, devices).in / 1e9;
         ck_assert_double_le(fabs(rate / said - 1), 0.01);
@@ -135,7 +106,7 @@ START_TEST(rates_change_in_mid_copy)
     plan.devices = 2;
     test_h2d(&plan, 0, 0, 0, 1000);
     test_h2d(&plan, 1, 1, 1000, 500);
-    struct timeline timeline = simulated(&machine, &plan);
+    struct timeline timeline = sim_run(&machine, &plan);
     const double each = rule_host_bytes_per_s(2e9, 1e9, 1.25e9) / 2e9;
     ck_assert_double_lt(each, 0.65);
     ck_assert_int_eq(timeline.spans[1].end_ns, (int64_t)ceil(500 / each));
@@ -151,15 +122,15 @@ START_TEST(tiles_are_as_fast_as_measured)
 {
     static const double measured[] = {[1] = 48, [2] = 72, [4] = 87};
     static const double said[] = {[1] = 49.7, [2] = 71.5, [4] = 85};
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (uint32_t devices = 1; devices <= 4; devices *= 2) {
         struct settings settings = test_settings("scale");
         settings.elements = UINT64_C(1) << 30;
         settings.tiles = 128;
         settings.intensity = 1;
         settings.devices = devices;
-        struct plan plan = plan_of(&settings, &machine);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         double rate = (double)(4 * settings.elements) / (double)timeline_time_ns(&timeline);
         ck_assert_double_lt(fabs(rate / measured[devices] - 1), 0.04);
         ck_assert_double_lt(fabs(rate / said[devices] - 1), 0.005);
@@ -173,7 +144,7 @@ END_TEST
  */
 START_TEST(a_switch_is_shared)
 {
-    const struct machine machine = built_in("k80");
+    const struct machine machine = test_machine_named("k80");
     ck_assert_int_eq(machine.host_shared, MACHINE_SHARES_SWITCH);
     const struct host_rates rates = rule_host_rates(&machine, 2);
     ck_assert_double_eq(rates.in, machine.h2d_bytes_per_s);
@@ -185,8 +156,8 @@ START_TEST(a_switch_is_shared)
     settings.intensity = 1;
     int64_t ns[3] = {0};
     for (settings.devices = 1; settings.devices <= 2; settings.devices++) {
-        struct plan plan = plan_of(&settings, &machine);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         const struct limit limit = limit_of(&machine, &plan);
         ns[settings.devices] = timeline_time_ns(&timeline);
         ck_assert_int_eq(limit.cause, settings.devices == 1 ? LIMIT_COPIES : LIMIT_SWITCH);
@@ -236,7 +207,7 @@ START_TEST(copies_in_lose_to_copies_out)
 {
     static const double slower_out[] = {1, 0.5, 0.1};
     for (size_t i = 0; i < sizeof slower_out / sizeof slower_out[0]; i++) {
-        struct machine machine = built_in("h200");
+        struct machine machine = test_machine_named("h200");
         machine.d2h_bytes_per_s *= slower_out[i];
         machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 1e15;
         const double joint =
@@ -259,7 +230,7 @@ END_TEST
 /* Two H200s of a host had 96 GB/s out, all that they have beside copies in, and 83 in. */
 START_TEST(copies_out_have_what_they_had)
 {
-    struct machine machine = built_in("h200");
+    struct machine machine = test_machine_named("h200");
     const double in = 100e9, out = 97e9, given = 179e9;
     machine.joint_bytes_per_s = (in + out) / 2;
     machine.host_joint_bytes_per_s = rule_host_most(in + out, (in + out) / 2, given);
@@ -307,7 +278,7 @@ END_TEST
  * priorities are dealt anew on each. */
 START_TEST(tiles_are_dealt_over_devices)
 {
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     struct settings settings = test_settings("scale,sum");
     struct access room[OP_ACCESS_MAX];
     settings.elements = 1 << 20;
@@ -315,7 +286,7 @@ START_TEST(tiles_are_dealt_over_devices)
     settings.devices = 3;
     settings.priorities[1] = -1;
     settings.priority_count = 2;
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_uint_eq(plan.streams, 12);
     for (uint32_t i = 0; i < plan.op_count; i++) {
         const struct op *op = &plan.ops[i];
@@ -371,13 +342,13 @@ static struct settings drawn(uint64_t *state)
 START_TEST(drawn_plans_are_sound)
 {
     uint64_t state = 19;
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     for (int i = 0; i < test_cases(300); i++) {
         struct settings settings = drawn(&state);
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         struct error error = {0};
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct timeline timeline = sim_run(&machine, &plan);
         ck_assert_int_ge(timeline_time_ns(&timeline), limit_of(&machine, &plan).ns);
         struct critical critical;
         ck_assert_int_eq(critical_find(&timeline, &machine, &critical, &error), STATUS_OK);
@@ -396,15 +367,15 @@ END_TEST
 /* Busy times and bytes of all devices are sums, and utilisation is the mean. */
 START_TEST(busy_times_are_added_up)
 {
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     struct settings settings = test_settings("scale");
     struct analysis analysis;
     struct error error = {0};
     settings.elements = 1 << 22;
     settings.tiles = 7;
     settings.devices = 2;
-    struct plan plan = plan_of(&settings, &machine);
-    struct timeline timeline = simulated(&machine, &plan);
+    struct plan plan = test_built_on(&settings, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
     ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
     ck_assert_uint_eq(analysis.devices, 2);
     for (int i = 0; i < ENGINE_PEER; i++) {
@@ -425,7 +396,7 @@ END_TEST
 /* The more devices, the less is left to the CPU. */
 START_TEST(the_cpu_is_beside_all_devices)
 {
-    const struct machine machine = built_in("h200");
+    const struct machine machine = test_machine_named("h200");
     struct settings settings = test_settings("scale");
     uint32_t before = UINT32_MAX;
     settings.elements = 1 << 26;
@@ -451,7 +422,7 @@ START_TEST(limit_has_the_devices_given)
     settings.devices = 2;
     machine.host_h2d_bytes_per_s = machine.host_d2h_bytes_per_s = 1e15;
     machine.host_joint_bytes_per_s = 1e15;
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     struct limit limit = limit_of(&machine, &plan);
     ck_assert_int_eq(limit.ns, 200);
     ck_assert_int_eq(limit.compute_ns, 100);

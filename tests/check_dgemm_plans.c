@@ -6,7 +6,6 @@
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "options_cases.h"
-#include "plan/build.h"
 #include "report/tune.h"
 #include "run/arrays.h"
 #include "run/backend.h"
@@ -26,16 +25,10 @@
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings("dgemm");
+    struct settings settings = test_random_settings(random, "dgemm", 12, 4);
     settings.rows = 1 + test_random_below(random, 40);
     settings.inner = 1 + test_random_below(random, 20);
-    settings.tiles = 1 + test_random_below(random, 12);
     settings.elements = settings.rows * settings.tiles * (1 + test_random_below(random, 4));
-    settings.ways = 1 + (int)test_random_below(random, 4);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 6);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.callbacks = test_random_below(random, 2);
     if (settings.ways == 4)
         settings.cpu_share = test_random_below(random, 11) / 10.0;
     return settings;
@@ -291,8 +284,7 @@ static void rig_run(struct rig *rig, const struct settings *settings)
                      STATUS_OK);
     ck_assert_int_eq(rig->ops->open(argument, settings, &rig->backend, &error), STATUS_OK);
     rig->ops->describe(rig->backend, settings, &machine, &error);
-    ck_assert_msg(plan_build(settings, &machine, &rig->plan, &error) == STATUS_OK, "%s",
-                  error.text);
+    rig->plan = test_built_on(settings, &machine);
     ck_assert_msg(arrays_create(&rig->arrays, &rig->plan, settings, &error) == STATUS_OK, "%s",
                   error.text);
     const struct workload workload = {
@@ -432,7 +424,7 @@ END_TEST
 START_TEST(test_input_of_odd_length)
 {
     const double elements[6] = {0};
-    write_bytes("six.bin", elements, sizeof elements);
+    test_file_write("six.bin", elements, sizeof elements);
     ck_assert_int_eq(program_run("-q --device=sim -k dgemm --rows=4 --inner=2 -i six.bin -t 1"),
                      2);
     assert_has(program_err, "elements=6 is no whole number of columns of rows=4");
@@ -484,7 +476,7 @@ START_TEST(test_unavailable)
     ck_assert_int_eq(program_run("-k dgemm"), 2);
     assert_has(program_err,
                "pipeline: dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
-    write_bytes("libnone.so", "no library", 10);
+    test_file_write("libnone.so", "no library", 10);
     ck_assert_int_eq(program_run("-k dgemm"), 2);
     assert_has(program_err, "dgemm is not available: OpenBLAS can't be opened: ./libnone.so: ");
     ck_assert_int_eq(program_run("-q -k scale -n 4k"), 0);

@@ -58,9 +58,8 @@ static void check_plan(const json_t *plan)
 
 START_TEST(plans_are_json)
 {
-    FILE *file = fopen("two.ini", "w");
-    fputs("[global]\ndevice=sim:h200\nelements=1M\ntiles=4\n[one]\n[two]\nways=1\n", file);
-    fclose(file);
+    test_file_put("two.ini",
+                  "[global]\ndevice=sim:h200\nelements=1M\ntiles=4\n[one]\n[two]\nways=1\n");
     ck_assert_msg(program_run("--dry-run --format=json two.ini") == 0, "%s", program_err);
     json_t *root = printed(), *plans = list(root, "plans"), *plan;
     size_t i;

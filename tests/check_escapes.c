@@ -200,31 +200,23 @@ START_TEST(names_come_back_from_csv)
 }
 END_TEST
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_msg(file != NULL, "%s", path);
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 static void enter(void)
 {
     char command[512];
     test_folder_enter();
-    write_text("bad.ini", "[run]\ntiles=" ESC_LINE "\n");
-    write_text("key.ini", "[run]\n" ESC_LINE "=1\n");
-    write_text("section.ini", "[" ESC_LINE "]\ntiles=1\n");
-    write_text("bad-machine.ini", "[machine]\n" ESC_LINE "=1\n");
-    write_text("bad-summary.ini", "[machine]\nsummary = " ESC_LINE "\n");
-    write_text("bad.csv", TRACE ESC_LINE ",1000,4,8,a GPU,1,a\n");
-    write_text("trace.csv", TRACE);
-    write_text(ESC_NAME ".csv", TRACE);
-    write_text("devices.csv",
-               TRACE "0,1000,5,7," ESC_LINE " (1),,a\n"); /* runs named by them */
-    write_text("own.csv", OWN);
-    write_text("run.ini", "[run]\nelements=64k\ntiles=2\ndevice=sim:./" ESC_LINE ".ini\n");
-    write_text(ESC_NAME "-run.ini", "[global]\ntiles=2\n");
+    test_file_put("bad.ini", "[run]\ntiles=" ESC_LINE "\n");
+    test_file_put("key.ini", "[run]\n" ESC_LINE "=1\n");
+    test_file_put("section.ini", "[" ESC_LINE "]\ntiles=1\n");
+    test_file_put("bad-machine.ini", "[machine]\n" ESC_LINE "=1\n");
+    test_file_put("bad-summary.ini", "[machine]\nsummary = " ESC_LINE "\n");
+    test_file_put("bad.csv", TRACE ESC_LINE ",1000,4,8,a GPU,1,a\n");
+    test_file_put("trace.csv", TRACE);
+    test_file_put(ESC_NAME ".csv", TRACE);
+    test_file_put("devices.csv",
+                  TRACE "0,1000,5,7," ESC_LINE " (1),,a\n"); /* runs named by them */
+    test_file_put("own.csv", OWN);
+    test_file_put("run.ini", "[run]\nelements=64k\ntiles=2\ndevice=sim:./" ESC_LINE ".ini\n");
+    test_file_put(ESC_NAME "-run.ini", "[global]\ntiles=2\n");
     snprintf(command, sizeof command,
              "cp " TESTS_FOLDER "/../configs/machines/h200.ini '" ESC_NAME
              ".ini' && cp '" ESC_NAME ".ini' '" ESC_LINE ".ini'");

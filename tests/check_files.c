@@ -29,14 +29,6 @@ static int shell(const char *line)
     return WEXITSTATUS(status);
 }
 
-static void put(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 static void assert_text(const char *path, const char *expected)
 {
     char *text = test_file_text(path);
@@ -190,7 +182,7 @@ START_TEST(test_signal_leaves_nothing_behind)
 {
     if (signals[_i].number == SIGKILL && !nameless_files())
         return;
-    put("x.npy", "old");
+    test_file_put("x.npy", "old");
     pid_t child = start(long_run, 0);
     wait_until_open(child);
     wait_ms(20);
@@ -246,8 +238,8 @@ START_TEST(test_signals_at_random_moments)
         int number = signals[round % SIGNALS].number;
         if (number == SIGKILL && !kills)
             continue;
-        put("x.npy", "old");
-        put("x.csv", "old");
+        test_file_put("x.npy", "old");
+        test_file_put("x.csv", "old");
         /* A name that is taken is replaced in two steps, which only this can come between. */
         if (number == SIGKILL && (unlink("x.npy") != 0 || unlink("x.csv") != 0))
             ck_abort();
@@ -268,7 +260,7 @@ END_TEST
 START_TEST(test_file_size_limit_is_an_error)
 {
     struct rlimit before, limit;
-    put("x.npy", "old");
+    test_file_put("x.npy", "old");
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = 100000;
@@ -320,10 +312,12 @@ enum { OVERWRITING = sizeof overwriting / sizeof overwriting[0] };
 START_TEST(test_inputs_are_not_overwritten)
 {
     char names[LIST_MAX];
-    put("cfg.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\n");
-    put("mine.cu",
+    test_file_put("cfg.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\n");
+    test_file_put(
+        "mine.cu",
         "// By nobody\n#include \"pipeline/kernel.h\"\n// By pipeline 0.1.0: too late\n");
-    put("own.ini", "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\noutput = ./own.ini\n");
+    test_file_put("own.ini",
+                  "[a]\ndevice = sim:h200\nelements = 1k\ntiles = 4\noutput = ./own.ini\n");
     ck_assert_int_eq(shell("cp " TESTS_FOLDER "/../configs/machines/h200.ini mm.ini"), 0);
     ck_assert_int_eq(shell("ln mm.ini mm.csv"), 0);
     ck_assert_int_eq(shell("$P -q -d sim:h200 -n 1k -t 4 -o in.npy --timeline=t.csv "
@@ -379,7 +373,7 @@ END_TEST
 /* The name that was given says what is to be in a file, not the name that a link leads to. */
 START_TEST(test_link_to_another_ending)
 {
-    put("kept.txt", "old");
+    test_file_put("kept.txt", "old");
     ck_assert_int_eq(shell("ln -s kept.txt in.npy && $P -q -d sim:h200 -n 1k -t 4 -o in.npy "
                            ">out && $P -q -d sim:h200 -t 4 -i in.npy >out"),
                      0);
@@ -449,8 +443,8 @@ END_TEST
  * anything runs. */
 START_TEST(test_mounted_file)
 {
-    put("real.csv", "old");
-    put("x.csv", "");
+    test_file_put("real.csv", "old");
+    test_file_put("x.csv", "");
     if (shell("unshare -rm mount --bind real.csv x.csv 2>err") != 0) {
         printf("skipped: test_mounted_file (no right to mount)\n");
         return;

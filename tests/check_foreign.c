@@ -27,7 +27,7 @@ bool foreign_run(const char *machine, const struct settings *settings, struct ra
     memset(ran, 0, sizeof *ran);
     ran->settings = *settings;
     snprintf(ran->settings.name, RUN_NAME_MAX, "run");
-    ck_assert_int_eq(machine_built_in(&ran->machine, machine, &error), STATUS_OK);
+    ran->machine = test_machine_named(machine);
     enum status status = plan_build(settings, &ran->machine, &ran->plan, &error);
     if (status == STATUS_USAGE)
         return false;

@@ -45,7 +45,7 @@ static void write_rows(const char *rows)
 {
     char text[4096];
     snprintf(text, sizeof text, "%s%s", header, rows);
-    test_file_write(test_trace_path, text, strlen(text));
+    test_file_put(test_trace_path, text);
 }
 
 START_TEST(test_overlapping_copies)

@@ -35,10 +35,8 @@ static int64_t simulate(const struct machine *machine, const struct plan *plan,
 static int64_t span_of_settings(const struct machine *machine, const struct settings *settings,
                                 int64_t *issued_ns)
 {
-    struct plan plan;
     struct timeline timeline;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
     int64_t span_ns = simulate(machine, &plan, &timeline, issued_ns);
     timeline_free(&timeline);
     plan_free(&plan);
@@ -60,11 +58,9 @@ START_TEST(test_one_call_issues_all)
     settings.layout = LAYOUT_STAGE;
     settings.issue = ISSUE_GRAPH;
     settings.callbacks = true;
-    struct plan plan;
     struct timeline timeline;
-    struct error error = {0};
     int64_t issued_ns;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_uint_gt(plan.events, 0);
     ck_assert_uint_eq(plan_graph_nodes(&plan), 6 * 4);
     simulate(&machine, &plan, &timeline, &issued_ns);
@@ -205,18 +201,11 @@ static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "sum", "wave", "scale,scale,sum",
                                          "scan,scan"};
-    struct settings settings = test_settings(chains[test_random_below(random, 5)]);
-    settings.tiles = 1 + test_random_below(random, 40);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 5)], 40, 4);
     settings.elements = settings.tiles + test_random_below(random, 100000);
-    settings.streams = 1 + test_random_below(random, 8);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.ways = 1 + (int)test_random_below(random, 4);
     if (settings.ways == 4 && kernel_chain_scans(settings.chain, settings.chain_length))
         settings.ways = 3;
-    if (settings.ways == 1)
-        settings.streams = 1;
-    settings.callbacks = test_random_below(random, 2);
     settings.memory = test_random_below(random, 2) ? MEMORY_MAPPED : MEMORY_PINNED;
     settings.issue = ISSUE_GRAPH;
     return settings;
@@ -229,7 +218,6 @@ START_TEST(test_any_plan_keeps_its_edges)
     uint64_t random = 11;
     for (int i = 0; i < test_cases(300); i++) {
         struct settings settings = random_settings(&random);
-        struct machine machine;
         struct plan plan;
         struct timeline timeline;
         struct hazard hazard;
@@ -238,7 +226,7 @@ START_TEST(test_any_plan_keeps_its_edges)
         int64_t issued_ns;
         char shown[64];
         snprintf(shown, sizeof shown, "graph %d on %s", i, machines[i % 3]);
-        ck_assert_int_eq(machine_built_in(&machine, machines[i % 3], &error), STATUS_OK);
+        struct machine machine = test_machine_named(machines[i % 3]);
         ck_assert_msg(plan_build(&settings, &machine, &plan, &error) == STATUS_OK, "%s: %s",
                       shown, error.text);
         ck_assert_int_eq(plan_hazards(&plan, &hazard, 1, &hazards, &error), STATUS_OK);
@@ -315,9 +303,7 @@ START_TEST(test_what_an_h200_does)
         {256, ISSUE_GRAPH, MEMORY_PINNED, 23.9, 1.45},
         {16384, ISSUE_GRAPH, MEMORY_MAPPED, 30.3, 0.077},
     };
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct settings settings = test_settings("scale");
         int64_t issued_ns;

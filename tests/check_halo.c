@@ -3,12 +3,10 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "app/backends.h"
-#include "fixtures.h"
-#include "plan/build.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
 #include "run/verify.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -16,14 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct machine h200(void)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
-    return machine;
-}
 
 /* Returns settings of `tiles` tiles with `rows` rows each. */
 static struct settings halo_settings(uint32_t devices, uint32_t tiles, uint64_t rows,
@@ -39,38 +29,18 @@ static struct settings halo_settings(uint32_t devices, uint32_t tiles, uint64_t 
     return settings;
 }
 
-static struct plan plan_of(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static struct timeline simulated(const struct machine *machine, const struct plan *plan)
-{
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
-                      STATUS_OK,
-                  "%s", error.text);
-    return timeline;
-}
-
 /* --- plans --- */
 
 /* Seven tiles over three devices: three, two and two. The device in the middle sends both ways
  * in all steps but the last. */
 START_TEST(rows_are_dealt_in_blocks)
 {
-    const struct machine machine = h200();
+    const struct machine machine = test_machine_named("h200");
     for (enum hide hide = HIDE_YES; hide <= HIDE_NO; hide++) {
         struct settings settings = halo_settings(3, 7, 6, 2, 5);
         uint32_t copies[3] = {0}, sent[3] = {0}, launches[3] = {0};
         settings.hide = hide;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         ck_assert_uint_eq(plan.streams, hide == HIDE_YES ? 6 : 3);
         for (uint32_t i = 0; i < plan.op_count; i++) {
             const struct op *op = &plan.ops[i];
@@ -100,12 +70,12 @@ END_TEST
 /* Each wait of a plan is there for a reason: without it two ops race. */
 START_TEST(every_wait_is_needed)
 {
-    const struct machine machine = h200();
+    const struct machine machine = test_machine_named("h200");
     for (int variant = 0; variant < 8; variant++) {
         struct settings settings = halo_settings(variant & 1 ? 3 : 2, 6, 5, 2, 4);
         settings.hide = variant & 2 ? HIDE_NO : HIDE_YES;
         settings.exchange = variant & 4 ? EXCHANGE_HOST : EXCHANGE_PEER;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         struct error error = {0};
         uint32_t waits = 0;
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "%s", error.text);
@@ -146,14 +116,14 @@ static struct settings drawn(uint64_t *state)
 /* No drawn plan races, and none ends before the limit. */
 START_TEST(drawn_plans_are_sound)
 {
-    const struct machine machine = h200();
+    const struct machine machine = test_machine_named("h200");
     uint64_t state = 5;
     for (int i = 0; i < test_cases(200); i++) {
         struct settings settings = drawn(&state);
         struct error error = {0};
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         ck_assert_msg(hazards_refuse(&plan, &error) == STATUS_OK, "case %d: %s", i, error.text);
-        struct timeline timeline = simulated(&machine, &plan);
+        struct timeline timeline = sim_run(&machine, &plan);
         ck_assert_msg(timeline_time_ns(&timeline) + plan.op_count >=
                           limit_of(&machine, &plan).ns,
                       "case %d ends before its limit", i);
@@ -204,7 +174,7 @@ static enum status run_spoiled(struct settings *settings, const struct spoil *sp
                      STATUS_OK);
     ck_assert_int_eq(ops->open(argument, settings, &backend, &error), STATUS_OK);
     ck_assert_int_eq(ops->describe(backend, settings, &machine, &error), STATUS_OK);
-    struct plan plan = plan_of(settings, &machine);
+    struct plan plan = test_built_on(settings, &machine);
     enum status status = STATUS_USAGE;
     if (spoil == NULL || leave_out(&plan, *spoil)) {
         ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
@@ -284,9 +254,9 @@ END_TEST
 
 static struct analysis analysed(const struct settings *settings)
 {
-    const struct machine machine = h200();
-    struct plan plan = plan_of(settings, &machine);
-    struct timeline timeline = simulated(&machine, &plan);
+    const struct machine machine = test_machine_named("h200");
+    struct plan plan = test_built_on(settings, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
     struct analysis analysis;
     struct error error = {0};
     ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);
@@ -331,12 +301,12 @@ START_TEST(long_exchanges_are_told)
     struct settings settings = halo_settings(2, 8, 1, 2, 40);
     settings.columns = 1 << 19;
     settings.elements = 1 << 23;
-    struct machine machine = h200();
-    struct plan plan = plan_of(&settings, &machine);
-    struct timeline slow = simulated(&machine, &plan);
+    struct machine machine = test_machine_named("h200");
+    struct plan plan = test_built_on(&settings, &machine);
+    struct timeline slow = sim_run(&machine, &plan);
     machine.peer_bytes_per_s = machine.peer_joint_bytes_per_s = 1e16;
     machine.peer_latency_ns = 0;
-    struct timeline fast = simulated(&machine, &plan);
+    struct timeline fast = sim_run(&machine, &plan);
     const double saved_ns = (double)(timeline_time_ns(&slow) - timeline_time_ns(&fast));
     timeline_free(&slow);
     timeline_free(&fast);

@@ -1,7 +1,6 @@
 /* check_hazard.c - plans with hazards: refused with both ops named; what is said of them where
  * they run; and which of ops that run at once spoil each other. */
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/hazard_report.h"
 #include "run/running.h"
 #include "suites.h"
@@ -12,21 +11,9 @@
 /* --- refused
  * ---------------------------------------------------------------------------------------- */
 
-static uint32_t find_op(const struct plan *plan, enum op_kind kind, int32_t tile)
+static uint32_t find_op(struct plan *plan, enum op_kind kind, int32_t tile)
 {
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        if (plan->ops[i].kind == kind && plan->ops[i].tile == tile)
-            return i;
-    }
-    ck_abort_msg("no %s %d", op_kind_name(kind), tile);
-}
-
-/* Puts in the place of a wait a record of an event that nobody waits for. */
-static void drop_wait(struct plan *plan, uint32_t op)
-{
-    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
-    plan->ops[op].kind = OP_RECORD;
-    plan->ops[op].event.event = plan->events++;
+    return (uint32_t)(test_op_of_tile(plan, kind, tile) - plan->ops);
 }
 
 /* Whoever uses the plan by itself is refused, with words about both ops. The plan is freed. */
@@ -58,11 +45,11 @@ START_TEST(test_dropped_wait)
     struct settings settings = staged();
     struct plan plan = test_built(&settings);
     uint32_t copy = find_op(&plan, OP_H2D, 2), kernel = find_op(&plan, OP_KERNEL, 2);
-    drop_wait(&plan, kernel - 1);
+    test_drop_wait(&plan, kernel - 1);
     assert_hazard(&plan, copy, kernel, "device.in0");
     plan = test_built(&settings);
     kernel = find_op(&plan, OP_KERNEL, 4), copy = find_op(&plan, OP_D2H, 4);
-    drop_wait(&plan, copy - 1);
+    test_drop_wait(&plan, copy - 1);
     assert_hazard(&plan, kernel, copy, "device.out");
 }
 END_TEST
@@ -73,11 +60,11 @@ START_TEST(test_slot_reused_too_early)
     struct settings settings = staged();
     struct plan plan = test_built(&settings);
     uint32_t copy = find_op(&plan, OP_H2D, 5), kernel = find_op(&plan, OP_KERNEL, 2);
-    drop_wait(&plan, copy - 1);
+    test_drop_wait(&plan, copy - 1);
     assert_hazard(&plan, kernel, copy, "device.in0");
     plan = test_built(&settings);
     copy = find_op(&plan, OP_D2H, 2), kernel = find_op(&plan, OP_KERNEL, 5);
-    drop_wait(&plan, kernel - 1); /* for the slot; before it, for the copy in */
+    test_drop_wait(&plan, kernel - 1); /* for the slot; before it, for the copy in */
     assert_hazard(&plan, copy, kernel, "device.out");
 }
 END_TEST

@@ -1,7 +1,6 @@
 /* check_hazard_bytes.c - where a plan with hazards runs on a simulated machine, its result is
  * wrong exactly where the timeline says that it would be. */
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -27,18 +26,17 @@ struct raced {
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
-    settings.tiles = 2 + test_random_below(random, 10);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, CHAINS)], 11, 4);
+    settings.tiles++; /* so that tiles can race */
+    if (settings.ways == 1) {
+        settings.ways = 2;
+        settings.streams = 2;
+    }
     settings.elements = settings.tiles * (uint64_t)(1u << test_random_below(random, 15));
-    settings.ways = 2 + (int)test_random_below(random, 3);
-    settings.streams = 1 + test_random_below(random, 6);
     settings.intensity = 1 + test_random_below(random, 2) * test_random_below(random, 60);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 4) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.callbacks = test_random_below(random, 4) == 0;
     settings.cpu_share = settings.ways == 4 ? 0.25 : -1;
     settings.memory = test_random_below(random, 8) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
-    settings.seed = test_random(random);
     settings.scatter = settings.seed % 2 == 0;
     return settings;
 }
@@ -91,19 +89,6 @@ static const char *random_machine(uint64_t *random)
     return MACHINE_FILE;
 }
 
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
-
-/* Puts in the place of a wait a record of an event that nobody waits for. */
-static void drop_wait(struct plan *plan, uint32_t op)
-{
-    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
-    plan->ops[op].kind = OP_RECORD;
-    plan->ops[op].event.event = plan->events++;
-}
-
 /* Drops a few waits, of those that there are. */
 static void drop_some_waits(struct plan *plan, uint64_t *random)
 {
@@ -113,7 +98,7 @@ static void drop_some_waits(struct plan *plan, uint64_t *random)
         for (uint32_t n = 0; n < plan->op_count && plan->ops[op].kind != OP_WAIT; n++)
             op = (op + 1) % plan->op_count;
         if (plan->ops[op].kind == OP_WAIT)
-            drop_wait(plan, op);
+            test_drop_wait(plan, op);
     }
 }
 
@@ -123,16 +108,16 @@ static void raced_begin(struct raced *raced, const char *machine_name, uint64_t 
     struct machine machine;
     const struct settings *settings = &raced->settings;
     timeline_init(&raced->timeline);
-    must(backend_sim_ops.open(machine_name, settings, &raced->backend, &error), &error);
-    must(backend_sim_ops.describe(raced->backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &raced->plan, &error), &error);
+    test_must(backend_sim_ops.open(machine_name, settings, &raced->backend, &error), &error);
+    test_must(backend_sim_ops.describe(raced->backend, settings, &machine, &error), &error);
+    raced->plan = test_built_on(settings, &machine);
     if (settings->mistake == MISTAKE_NONE)
         drop_some_waits(&raced->plan, random);
-    must(plan_validate(&raced->plan, &error), &error);
-    must(arrays_create(&raced->arrays, &raced->plan, settings, &error), &error);
+    test_must(plan_validate(&raced->plan, &error), &error);
+    test_must(arrays_create(&raced->arrays, &raced->plan, settings, &error), &error);
     raced->workload = (struct workload){
         .plan = &raced->plan, .settings = settings, .arrays = &raced->arrays, .races = true};
-    must(backend_sim_ops.prepare(raced->backend, &raced->workload, &error), &error);
+    test_must(backend_sim_ops.prepare(raced->backend, &raced->workload, &error), &error);
 }
 
 static void raced_end(struct raced *raced)
@@ -151,24 +136,9 @@ static bool is_right(struct raced *raced)
     struct judgement judgement;
     struct run_times times;
     arrays_poison(&raced->arrays);
-    must(backend_sim_ops.run(raced->backend, &raced->timeline, &times, &error), &error);
-    must(verify_judge(&raced->plan, &raced->arrays, &judgement, &error), &error);
+    test_must(backend_sim_ops.run(raced->backend, &raced->timeline, &times, &error), &error);
+    test_must(verify_judge(&raced->plan, &raced->arrays, &judgement, &error), &error);
     return judgement.wrong.status == STATUS_OK;
-}
-
-static bool touch(const struct op *a, const struct op *b)
-{
-    struct access x[OP_ACCESS_MAX], y[OP_ACCESS_MAX];
-    int count_x = op_accesses(a, x), count_y = op_accesses(b, y);
-    for (int i = 0; i < count_x; i++) {
-        for (int j = 0; j < count_y; j++) {
-            const struct range *r = &x[i].range, *s = &y[j].range;
-            if (r->buffer == s->buffer && (x[i].writes || y[j].writes) &&
-                r->offset < s->offset + s->bytes && s->offset < r->offset + r->bytes)
-                return true;
-        }
-    }
-    return false;
 }
 
 /* The facts of a timeline on all pairs of ops: how many that touch the same bytes overlapped,
@@ -185,7 +155,7 @@ static struct lost lost_of(struct raced *raced)
         for (uint32_t a = 0; later != NULL && a < b; a++) {
             const struct span *earlier = timeline_span(&raced->timeline, a);
             if (earlier == NULL || later->start_ns >= earlier->end_ns ||
-                !touch(&raced->plan.ops[a], &raced->plan.ops[b]))
+                !test_ops_touch(&raced->plan.ops[a], &raced->plan.ops[b]))
                 continue;
             lost.swapped += later->end_ns <= earlier->start_ns;
             lost.overlapped += later->end_ns > earlier->start_ns;
@@ -199,8 +169,8 @@ static void assert_told_alike(struct raced *raced, bool right)
 {
     struct run_report run = {.timeline = raced->timeline};
     struct error error = {0};
-    must(hazards_find(&raced->plan, &run.hazards, &run.hazard_count, &error), &error);
-    must(hazards_tell(&raced->plan, &run, &error), &error);
+    test_must(hazards_find(&raced->plan, &run.hazards, &run.hazard_count, &error), &error);
+    test_must(hazards_tell(&raced->plan, &run, &error), &error);
     ck_assert(run.hazards_lost == 0 || !right);
     ck_assert(right || run.hazard_count > 0);
     free(run.hazards);

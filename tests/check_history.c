@@ -5,7 +5,6 @@
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "options/options.h"
-#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
@@ -21,19 +20,9 @@ static void assert_ratio(const char *what, double got, double published, double 
                   what, got, published, 100 * tolerance);
 }
 
-static struct machine machine_named(const char *name)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
-    return machine;
-}
-
 static double span_of(const struct machine *machine, const struct settings *settings)
 {
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
     double span = (double)sim_span_ns(machine, &plan);
     plan_free(&plan);
     return span;
@@ -54,7 +43,7 @@ static int config_spans(const char *name, double spans[RUNS_MOST])
     for (int i = 0; i < count; i++) {
         const struct settings *settings = &options.runs[i];
         ck_assert_ptr_eq(strstr(settings->device, "sim:"), settings->device);
-        struct machine machine = machine_named(settings->device + 4);
+        struct machine machine = test_machine_named(settings->device + 4);
         if (settings->connections > 0)
             machine.queues = settings->connections;
         spans[i] = span_of(&machine, settings);
@@ -109,7 +98,7 @@ START_TEST(test_overlap_as_drawn)
         double depth, breadth; /* steps */
     } drawn[] = {{"c1060", 12, 8}, {"c2050", 6, 9}, {"k20c", 6, 6}, {"k20x", 6, 6}};
     for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++) {
-        struct machine machine = machine_named(drawn[i].machine);
+        struct machine machine = test_machine_named(drawn[i].machine);
         struct settings settings = test_settings("scale");
         settings.elements = 4 << 20;
         settings.intensity = balanced_intensity(&machine, settings.elements / 4);
@@ -129,7 +118,7 @@ END_TEST
 /* The C2050's loss is rule 5, and nothing else. */
 START_TEST(test_breadth_loses_by_the_checks)
 {
-    struct machine machine = machine_named("c2050");
+    struct machine machine = test_machine_named("c2050");
     struct settings settings = test_settings("scale");
     settings.elements = 4 << 20;
     settings.intensity = balanced_intensity(&machine, settings.elements / 4);
@@ -196,7 +185,7 @@ static double blind_ms(const struct blind *blind)
     ck_assert_int_gt(config_spans(name, spans), blind->run);
     double ns = spans[blind->run];
     if (strncmp(blind->config, "copies-", 7) == 0) {
-        struct machine machine = machine_named(strchr(blind->config, '-') + 1);
+        struct machine machine = test_machine_named(strchr(blind->config, '-') + 1);
         const uint64_t bytes = 16 << 20;
         ns = (ns - machine_copy_ns(&machine, 1, bytes) - machine_copy_ns(&machine, 0, bytes)) /
              10;

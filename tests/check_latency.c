@@ -3,7 +3,6 @@
 #include "analysis/latency.h"
 
 #include "fixtures.h"
-#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
@@ -154,11 +153,8 @@ END_TEST
 static struct timeline simulated(const struct settings *settings, const char *machine_name,
                                  struct plan *plan)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, machine_name, &error) == STATUS_OK, "%s",
-                  error.text);
-    ck_assert_msg(plan_build(settings, &machine, plan, &error) == STATUS_OK, "%s", error.text);
+    struct machine machine = test_machine_named(machine_name);
+    *plan = test_built_on(settings, &machine);
     return sim_run(&machine, plan);
 }
 
@@ -191,14 +187,9 @@ static int64_t slow_latency(const struct timeline *timeline, const struct plan *
 static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "scale,scale", "scan", "wave,sum"};
-    struct settings settings = test_settings(chains[test_random_below(random, 4)]);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 4)], 40, 3);
     settings.elements = 4096;
-    settings.tiles = 1 + test_random_below(random, 40);
-    settings.streams = 1 + test_random_below(random, 6);
-    settings.ways = 1 + (int)test_random_below(random, 3);
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.callbacks = test_random_below(random, 2);
     for (uint32_t i = test_random_below(random, 4); i > 0; i--)
         settings.priorities[settings.priority_count++] = -(int)test_random_below(random, 3);
     return settings;
@@ -350,10 +341,7 @@ START_TEST(test_batches)
     assert_has(program_out, "\"batches\": 2");
     const char *mixed = "-q --device=sim:h200 --no-data -n 4M -t 16 --intensity=1 -v "
                         "both.ini";
-    FILE *file = fopen("both.ini", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs("[plain]\n[packed]\npack=yes\nbatch=4\n", file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("both.ini", "[plain]\n[packed]\npack=yes\nbatch=4\n");
     ck_assert_int_eq(program_run(mixed), 0);
     assert_has(program_out, "\nlatency: from when a tile or batch could begin to the ");
     assert_has(program_out, "  issued by\n");

@@ -4,7 +4,6 @@
 #include "app/backends.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/tune.h"
 #include "run/arrays.h"
 #include "run/backend.h"
@@ -14,15 +13,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct plan build(const struct settings *settings)
-{
-    const struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
-}
 
 /* --- the twin --- */
 
@@ -128,7 +118,7 @@ START_TEST(test_a_plan_has_a_launch_per_repeat)
     struct settings settings = test_settings("wave-launches,scale");
     settings.tiles = 3;
     settings.intensity = 4;
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     ck_assert_uint_eq(plan.op_count, 3 * (2 + 4 + 1 + 1));
     for (uint32_t tile = 0; tile < 3; tile++) {
         const struct op *op = &plan.ops[tile * 8 + 2];
@@ -151,7 +141,7 @@ START_TEST(test_each_launch_races_without_its_wait)
     settings.intensity = 3;
     settings.layout = LAYOUT_STAGE;
     settings.mistake = test_mistake("missing-wait");
-    struct plan plan = build(&settings);
+    struct plan plan = test_built(&settings);
     struct hazard hazards[64];
     struct error error = {0};
     size_t count = 0;
@@ -173,10 +163,9 @@ END_TEST
 START_TEST(test_tuning_heeds_the_launches)
 {
     struct settings settings = test_settings("wave-launches");
-    struct machine machine;
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.elements = 1 << 22;
     settings.intensity = 2000;
     settings.tiles = settings.streams = 0;
@@ -197,16 +186,10 @@ static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"wave-launches", "wave-launches,scale",
                                          "wave-launches,wave,uniform"};
-    struct settings settings = test_settings(chains[test_random_below(random, 3)]);
-    settings.tiles = 1 + test_random_below(random, 12);
-    settings.elements = settings.tiles + test_random_below(random, 4000);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 3)], 12, 4);
     settings.intensity = 1 + test_random_below(random, 5);
-    settings.ways = 1 + (int)test_random_below(random, 4);
     settings.cpu_share = test_random_below(random, 3) / 2.0;
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 6);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.seed = test_random(random);
     return settings;
 }
 
@@ -246,7 +229,6 @@ static void check_run(const struct settings *settings)
     const char *argument;
     struct backend *backend;
     struct machine machine;
-    struct plan plan;
     struct arrays arrays;
     struct timeline timeline;
     struct run_times times;
@@ -255,7 +237,7 @@ static void check_run(const struct settings *settings)
     ck_assert_int_eq(status, STATUS_OK);
     ck_assert_int_eq(ops->open(argument, settings, &backend, &error), STATUS_OK);
     ck_assert_int_eq(ops->describe(backend, settings, &machine, &error), STATUS_OK);
-    ck_assert_int_eq(plan_build(settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(settings, &machine);
     ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
     arrays_poison(&arrays);
     timeline_init(&timeline);

@@ -12,9 +12,7 @@
 
 static struct limit limit_for(const struct settings *settings, const struct machine *machine)
 {
-    struct plan plan;
-    struct error error = {0};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
     struct limit limit = limit_of(machine, &plan);
     plan_free(&plan);
     return limit;
@@ -190,10 +188,9 @@ static void check_work(uint64_t *random, const struct machine *machine, int *tri
 /* Tiles of the CPU that take less than a nanosecond still take their time together. */
 START_TEST(test_tiny_tiles)
 {
-    struct machine machine;
     struct limit limit;
     struct settings settings = test_settings("finite");
-    ck_assert_int_eq(machine_built_in(&machine, "p100", NULL), STATUS_OK);
+    struct machine machine = test_machine_named("p100");
     settings.elements = 1 << 18;
     settings.tiles = 1 << 16;
     settings.ways = 4;
@@ -212,12 +209,8 @@ START_TEST(test_settings_do_not_move_it)
     while (machine_texts[machines].name != NULL)
         machines++;
     for (int i = 0; i < test_cases(1500); i++) {
-        struct machine machine;
-        ck_assert_int_eq(
-            machine_built_in(&machine,
-                             machine_texts[test_random_below(&random, (uint32_t)machines)].name,
-                             NULL),
-            STATUS_OK);
+        struct machine machine = test_machine_named(
+            machine_texts[test_random_below(&random, (uint32_t)machines)].name);
         if (test_random_below(&random, 3) == 0)
             machine.copy_engines = 1 + (int)test_random_below(&random, 2);
         if (test_random_below(&random, 3) == 0) {

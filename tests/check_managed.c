@@ -1,11 +1,10 @@
 /* check_managed.c - plans on managed memory, whose pages move by faults or by prefetches: one
  * call's after another's, whichever way, and as slowly as an H200 showed. */
-#include "fixtures.h"
 #include "options/options.h"
 #include "plan/build.h"
 #include "plan/hazard.h"
 #include "run/machine_file.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "verdict_cases.h"
 
@@ -37,25 +36,6 @@ static struct machine managed_machine(void)
     return machine;
 }
 
-static struct plan plan_of(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    struct error error = {0};
-    enum status status = plan_build(settings, machine, &plan, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static void simulate(const struct machine *machine, const struct plan *plan,
-                     struct timeline *timeline)
-{
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(timeline);
-    enum status status = simulator_run(machine, 0, plan, NULL, timeline, &issued_ns, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-}
-
 /* A copy of a prefetched plan has the host's bytes alone: a tile's inputs and its output go in,
  * and the output comes back, all in whole. Nothing of it is a race. */
 START_TEST(test_prefetches_have_one_side)
@@ -67,7 +47,7 @@ START_TEST(test_prefetches_have_one_side)
         struct settings settings = managed_settings(chains[i / 4], 9, true);
         settings.layout = i % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.ways = (int)(i % 4) / 2 + 2;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         uint64_t moved[BUFFER_COUNT] = {0}, back = 0;
         for (uint32_t j = 0; j < plan.op_count; j++) {
             const struct op *op = &plan.ops[j];
@@ -96,10 +76,10 @@ START_TEST(test_faults_are_no_ops)
     struct machine machine = managed_machine();
     struct settings settings = managed_settings("scale,wave", 9, false);
     settings.callbacks = true;
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     settings.memory = MEMORY_MAPPED;
     settings.prefetch = true;
-    struct plan mapped = plan_of(&settings, &machine);
+    struct plan mapped = test_built_on(&settings, &machine);
     ck_assert_uint_eq(plan.op_count, mapped.op_count);
     for (uint32_t i = 0; i < plan.op_count; i++) {
         ck_assert_int_eq(plan.ops[i].kind, mapped.ops[i].kind);
@@ -119,9 +99,8 @@ START_TEST(test_prefetch_times)
 {
     struct machine machine = managed_machine();
     struct settings settings = managed_settings("scale", 1, true);
-    struct plan plan = plan_of(&settings, &machine);
-    struct timeline timeline;
-    simulate(&machine, &plan, &timeline);
+    struct plan plan = test_built_on(&settings, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
     const struct span *spans = timeline.spans;
     ck_assert_uint_eq(timeline.span_count, 4);
     ck_assert_int_eq(spans[0].start_ns, 1000);
@@ -146,9 +125,8 @@ START_TEST(test_one_engine_moves_pages)
         struct settings settings = managed_settings("scale", 20, true);
         settings.streams = i ? 4 : 1;
         settings.order = i ? ORDER_BREADTH : ORDER_DEPTH;
-        struct plan plan = plan_of(&settings, &machine);
-        struct timeline timeline;
-        simulate(&machine, &plan, &timeline);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         ck_assert(timeline.copies_take_turns);
         for (uint32_t a = 0; a < timeline.span_count; a++)
             for (uint32_t b = 0; b < a; b++)
@@ -173,9 +151,8 @@ START_TEST(test_fault_times)
     for (uint32_t streams = 1; streams <= 4; streams += 3) {
         struct settings settings = managed_settings("scale", 20, false);
         settings.streams = streams;
-        struct plan plan = plan_of(&settings, &machine);
-        struct timeline timeline;
-        simulate(&machine, &plan, &timeline);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         const double bytes_ns = 80000, first_ns = streams == 1 ? 20 * 5000 : 0;
         ck_assert_double_ge_tol((double)timeline_time_ns(&timeline), bytes_ns + first_ns, 100);
         ck_assert_double_le_tol((double)timeline_time_ns(&timeline),
@@ -210,9 +187,8 @@ START_TEST(test_an_h200)
     settings.elements = 64 << 20;
     settings.intensity = 1;
     settings.streams = measured[_i].streams;
-    struct plan plan = plan_of(&settings, &machine);
-    struct timeline timeline;
-    simulate(&machine, &plan, &timeline);
+    struct plan plan = test_built_on(&settings, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
     const double ms = (double)timeline_time_ns(&timeline) / 1e6;
     ck_assert_msg(fabs(log(ms / measured[_i].ms)) < log(1.2), "%g for %g ms", ms,
                   measured[_i].ms);
@@ -276,7 +252,7 @@ START_TEST(test_refusals)
     ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_USAGE);
     machine.compute_capability = 6;
     machine.memory_bytes = 4 * 8000;
-    plan = plan_of(&fine, &machine);
+    plan = test_built_on(&fine, &machine);
     plan_free(&plan);
     machine.memory_bytes--;
     ck_assert_int_eq(plan_build(&fine, &machine, &plan, &error), STATUS_USAGE);

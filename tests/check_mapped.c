@@ -1,37 +1,13 @@
 /* check_mapped.c - plans whose kernels work on the host's memory: no copies, and the link as
  * their bound. */
 #include "analysis/limit.h"
-#include "fixtures.h"
-#include "plan/build.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct plan plan_of(const struct settings *settings, const struct machine *machine)
-{
-    struct plan plan;
-    struct error error = {0};
-    enum status status = plan_build(settings, machine, &plan, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    return plan;
-}
-
-static int64_t span_of_plan(const struct machine *machine, const struct plan *plan)
-{
-    struct timeline timeline;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    int64_t span_ns = timeline_time_ns(&timeline);
-    timeline_free(&timeline);
-    return span_ns;
-}
 
 static struct settings mapped_settings(const char *chain, uint64_t elements, uint32_t tiles)
 {
@@ -71,7 +47,7 @@ START_TEST(test_there_are_no_copies)
         struct settings settings = mapped_settings(chains[i / 2], 1000, 9);
         settings.layout = i % 2 ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.callbacks = true;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         uint32_t kernels = 0, callbacks = 0;
         ck_assert_uint_eq(plan.streams, i % 2 ? 1 : 4);
         for (uint32_t j = 0; j < plan.op_count; j++) {
@@ -102,9 +78,9 @@ START_TEST(test_ways_are_alike)
     for (uint32_t streams = 1; streams <= 4; streams += 3) {
         settings.streams = streams;
         settings.ways = 3;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         settings.ways = streams == 1 ? 1 : 2;
-        struct plan other = plan_of(&settings, &machine);
+        struct plan other = test_built_on(&settings, &machine);
         ck_assert_uint_eq(plan.op_count, other.op_count);
         ck_assert_uint_eq(plan.slots, other.slots);
         for (uint32_t i = 0; i < plan.op_count; i++) {
@@ -123,7 +99,7 @@ START_TEST(test_only_mapped_memory_is_reached)
 {
     struct machine machine = test_machine();
     struct settings settings = mapped_settings("scale", 100, 4);
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     struct error error = {0};
     plan.memory = MEMORY_PINNED;
     ck_assert_int_eq(plan_validate(&plan, &error), STATUS_FAILED);
@@ -147,24 +123,24 @@ START_TEST(test_the_link_is_the_bound)
     double flops_per_s = machine.flops_per_s;
     machine.flops_per_s = 1e15;
     struct settings settings = mapped_settings("scale", 100, 1);
-    struct plan plan = plan_of(&settings, &machine);
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - 800)), 4);
+    struct plan plan = test_built_on(&settings, &machine);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - 800)), 4);
     machine.joint_bytes_per_s = 1e9;
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(800))), 4);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - at_share(800))), 4);
     plan_free(&plan);
     settings.tiles = 2;
-    plan = plan_of(&settings, &machine);
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(800))), 8);
+    plan = test_built_on(&settings, &machine);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - at_share(800))), 8);
     plan_free(&plan);
     settings.tiles = 1;
     settings.intensity = 10;
     machine.flops_per_s = flops_per_s;
-    plan = plan_of(&settings, &machine);
-    int64_t heavy_ns = span_of_plan(&machine, &plan);
+    plan = test_built_on(&settings, &machine);
+    int64_t heavy_ns = sim_span_ns(&machine, &plan);
     plan_free(&plan);
     settings.memory = MEMORY_PINNED;
-    plan = plan_of(&settings, &machine);
-    ck_assert_int_eq(heavy_ns + 400, span_of_plan(&machine, &plan));
+    plan = test_built_on(&settings, &machine);
+    ck_assert_int_eq(heavy_ns + 400, sim_span_ns(&machine, &plan));
     plan_free(&plan);
 }
 END_TEST
@@ -180,25 +156,25 @@ START_TEST(test_first_sweep)
     settings.blocks = 1;
     settings.streams = 4;
     const int64_t bytes = 4 * 4 * KERNEL_THREADS; /* of a sweep of a block, each way */
-    struct plan plan = plan_of(&settings, &machine);
+    struct plan plan = test_built_on(&settings, &machine);
     int64_t expected_ns = 2 * bytes + 9 * at_share((double)bytes);
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 4);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 4);
     machine.mapped_latency_ns = 100000; /* in each sweep its threads wait for what they read */
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - 10 * 70000)), 20);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - 10 * 70000)), 20);
     machine.mapped_latency_ns = 0;
     plan_free(&plan);
     settings.blocks = 8;
     settings.elements = UINT64_C(4) * 8 * 4 * KERNEL_THREADS;
     settings.tiles = 4;
-    plan = plan_of(&settings, &machine);
+    plan = test_built_on(&settings, &machine);
     expected_ns = 2 * 8 * bytes + 3 * at_share((double)(8 * bytes));
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 8);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 8);
     plan_free(&plan);
     settings.streams = 1;
-    plan = plan_of(&settings, &machine);
+    plan = test_built_on(&settings, &machine);
     machine.kernel_gap_ns = 1; /* the next one's blocks begin when all have ended */
     expected_ns = 4 * 2 * 8 * bytes + 3;
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - expected_ns)), 8);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - expected_ns)), 8);
     plan_free(&plan);
 }
 END_TEST
@@ -210,8 +186,8 @@ START_TEST(test_one_direction_alone)
     machine.joint_bytes_per_s = machine.h2d_bytes_per_s;
     machine.flops_per_s = 1e15;
     struct settings settings = mapped_settings("sum", 1000, 1);
-    struct plan plan = plan_of(&settings, &machine);
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - at_share(4004))), 40);
+    struct plan plan = test_built_on(&settings, &machine);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - at_share(4004))), 40);
     plan_free(&plan);
 }
 END_TEST
@@ -223,15 +199,15 @@ START_TEST(test_latency_and_share)
     struct machine machine = test_machine();
     machine.flops_per_s = 1e15;
     struct settings settings = mapped_settings("scale,scale,scale", 100, 1);
-    struct plan plan = plan_of(&settings, &machine);
-    int64_t without_ns = span_of_plan(&machine, &plan);
+    struct plan plan = test_built_on(&settings, &machine);
+    int64_t without_ns = sim_span_ns(&machine, &plan);
     machine.mapped_latency_ns = 3000;
-    ck_assert_int_eq(span_of_plan(&machine, &plan), without_ns + 2 * 3000);
+    ck_assert_int_eq(sim_span_ns(&machine, &plan), without_ns + 2 * 3000);
     machine.mapped_latency_ns = 0;
     machine.kernel_count = 1;
     machine.kernels[0] = (struct machine_kernel){.name = "scale", .mapped_share = 0.1};
     int64_t more_ns = 2 * (llround(400 / 0.1) - at_share(400));
-    ck_assert_int_le(labs((long)(span_of_plan(&machine, &plan) - without_ns - more_ns)), 8);
+    ck_assert_int_le(labs((long)(sim_span_ns(&machine, &plan) - without_ns - more_ns)), 8);
     ck_assert_double_eq(machine_mapped_share(&machine, kernel_find("wave")),
                         MACHINE_MAPPED_SHARE);
     ck_assert_double_eq(machine_mapped_share(&machine, NULL), MACHINE_MAPPED_SHARE);
@@ -247,9 +223,7 @@ START_TEST(test_limit)
     static const char *const chains[] = {"scale",           "sum",           "wave",
                                          "scale,scale,sum", "wave-launches", "scan,scan"};
     uint64_t random = 5;
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (int i = 0; i < test_cases(200); i++) {
         struct settings settings = mapped_settings(chains[i % 6], 100000, 1);
         settings.tiles = 1 + test_random_below(&random, 40);
@@ -257,12 +231,12 @@ START_TEST(test_limit)
         settings.streams = 1 + test_random_below(&random, 8);
         settings.intensity = 1 + test_random_below(&random, 5);
         settings.issue = test_random_below(&random, 2) ? ISSUE_GRAPH : ISSUE_STREAMS;
-        struct plan plan = plan_of(&settings, &machine);
+        struct plan plan = test_built_on(&settings, &machine);
         struct limit limit = limit_of(&machine, &plan);
         plan.memory = MEMORY_PINNED;
         ck_assert_int_eq(limit.ns, limit_of(&machine, &plan).ns);
         plan.memory = MEMORY_MAPPED;
-        ck_assert_int_ge(span_of_plan(&machine, &plan), limit.ns);
+        ck_assert_int_ge(sim_span_ns(&machine, &plan), limit.ns);
         plan_free(&plan);
     }
 }
@@ -272,12 +246,10 @@ END_TEST
  * host more than that, but far less than copies would. */
 START_TEST(test_what_an_h200_does)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     struct settings settings = mapped_settings("scale", 256 << 20, 32);
-    struct plan plan = plan_of(&settings, &machine);
-    double large_ms = 1e-6 * (double)span_of_plan(&machine, &plan);
+    struct plan plan = test_built_on(&settings, &machine);
+    double large_ms = 1e-6 * (double)sim_span_ns(&machine, &plan);
     plan_free(&plan);
     ck_assert_double_ge(large_ms, 0.9 * 25);
     ck_assert_double_le(large_ms, 1.1 * 25);
@@ -285,15 +257,15 @@ START_TEST(test_what_an_h200_does)
     for (int mapped = 0; mapped <= 1; mapped++) {
         settings.tiles = 16384;
         settings.memory = mapped ? MEMORY_MAPPED : MEMORY_PINNED;
-        plan = plan_of(&settings, &machine);
-        ms[mapped] = 1e-6 * (double)span_of_plan(&machine, &plan);
+        plan = test_built_on(&settings, &machine);
+        ms[mapped] = 1e-6 * (double)sim_span_ns(&machine, &plan);
         plan_free(&plan);
     }
     ck_assert_double_lt(2 * ms[1], ms[0]);
     settings.tiles = 32;
     settings.memory = MEMORY_PINNED;
-    plan = plan_of(&settings, &machine);
-    ck_assert_double_lt(1e-6 * (double)span_of_plan(&machine, &plan), large_ms);
+    plan = test_built_on(&settings, &machine);
+    ck_assert_double_lt(1e-6 * (double)sim_span_ns(&machine, &plan), large_ms);
     plan_free(&plan);
 }
 END_TEST
@@ -301,11 +273,9 @@ END_TEST
 /* Builds a plan on the built-in H200, and returns the blocks of its first launch. */
 static uint32_t blocks_of(const struct settings *settings)
 {
-    struct machine machine;
-    struct error error = {0};
     uint32_t blocks = 0;
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
-    struct plan plan = plan_of(settings, &machine);
+    struct machine machine = test_machine_named("h200");
+    struct plan plan = test_built_on(settings, &machine);
     for (uint32_t i = 0; i < plan.op_count && blocks == 0; i++)
         blocks = plan.ops[i].kind == OP_KERNEL ? plan.ops[i].kernel.blocks : 0;
     plan_free(&plan);

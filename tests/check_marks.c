@@ -29,21 +29,13 @@ static int shell(const char *environment, const char *program, const char *argum
     return WEXITSTATUS(status);
 }
 
-static void read_file(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "no %s", path);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-}
-
 /* The calls that the tool wrote down. */
 static struct marks_log log_of(const char *program, const char *arguments, int code)
 {
     char text[2048];
     remove("log");
     int ended = shell(TOOL, program, arguments, "out");
-    read_file("err", text, sizeof text);
+    test_file_read("err", text, sizeof text);
     ck_assert_msg(ended == code, "%s: exit %d: %s", arguments, ended, text);
     return marks_log_read("log");
 }
@@ -79,10 +71,8 @@ END_TEST
 /* Each run of a comparison is a range with its name; whatever it is called. */
 START_TEST(test_ranges_of_a_comparison)
 {
-    FILE *file = fopen("two.ini", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs("[global]\ndevice=sim:h200\nelements=64k\ntiles=4\n[one]\nways=1\n[t%swo]\n", file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("two.ini",
+                  "[global]\ndevice=sim:h200\nelements=64k\ntiles=4\n[one]\nways=1\n[t%swo]\n");
     struct marks_log log = log_of(PIPELINE_PROGRAM, "-q two.ini", 0);
     ck_assert_int_eq(marks_log_ranges(&log, "run one"), 1);
     ck_assert_int_eq(marks_log_ranges(&log, "run t%swo"), 1);
@@ -146,7 +136,7 @@ static void assert_walk(const char *environment, const char *expected)
 {
     char text[64];
     ck_assert_int_eq(shell(environment, WALK, "--device=sim:h200 -n 64k -t 4", "out"), 0);
-    read_file("out", text, sizeof text);
+    test_file_read("out", text, sizeof text);
     ck_assert_str_eq(text, expected);
 }
 

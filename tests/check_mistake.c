@@ -54,14 +54,10 @@ static struct settings random_settings(uint64_t *random)
     static const char *const chains[] = {"scale", "wave",     "sum", "scale,wave,scale",
                                          "scan",  "scan,scan"};
     uint32_t chain = test_random_below(random, 6);
-    struct settings settings = test_settings(chains[chain]);
-    settings.tiles = 1 + test_random_below(random, 20);
-    settings.ways = 1 + (int)test_random_below(random, chain < 4 ? 4 : 3);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 6);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    struct settings settings =
+        test_random_settings(random, chains[chain], 20, chain < 4 ? 4 : 3);
+    settings.elements = 1024;
     settings.cpu_share = settings.ways == 4 ? 0.25 : -1;
-    settings.callbacks = test_random_below(random, 2);
     return settings;
 }
 
@@ -114,7 +110,7 @@ START_TEST(test_missing_wait_drops_those_waits_alone)
         struct machine machine = test_machine();
         struct plan right, broken;
         struct error error = {0};
-        ck_assert_int_eq(plan_build(&settings, &machine, &right, &error), STATUS_OK);
+        right = test_built_on(&settings, &machine);
         settings.mistake = test_mistake("missing-wait");
         enum status status = plan_build(&settings, &machine, &broken, &error);
         if (status == STATUS_OK) {

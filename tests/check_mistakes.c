@@ -2,7 +2,6 @@
  * on GPUs of four generations. */
 #include "fixtures.h"
 #include "mistake_cases.h"
-#include "plan/build.h"
 #include "plan/rules.h"
 #include "sim_cases.h"
 #include "suites.h"
@@ -12,11 +11,6 @@
 enum { TILES = 16 };
 
 const char *const mistake_machines[MISTAKE_MACHINES] = {"h200", "k20c", "c2050", "c1060"};
-
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
 
 /* Returns settings of sixteen tiles of a MiB each way, whose kernels take a part of their
  * copies' time. */
@@ -41,9 +35,8 @@ struct ran {
 static struct ran run_on(const char *machine, const struct settings *settings)
 {
     struct ran ran;
-    struct error error = {0};
-    must(machine_built_in(&ran.machine, machine, &error), &error);
-    must(plan_build(settings, &ran.machine, &ran.plan, &error), &error);
+    ran.machine = test_machine_named(machine);
+    ran.plan = test_built_on(settings, &ran.machine);
     ran.timeline = sim_run(&ran.machine, &ran.plan);
     ran.span_ns = timeline_time_ns(&ran.timeline);
     return ran;
@@ -291,7 +284,7 @@ void mistake_assert_no_hazards(const struct plan *plan)
     struct hazard hazard;
     struct error error = {0};
     size_t hazards;
-    must(plan_hazards(plan, &hazard, 1, &hazards, &error), &error);
+    test_must(plan_hazards(plan, &hazard, 1, &hazards, &error), &error);
     ck_assert_uint_eq(hazards, 0);
 }
 

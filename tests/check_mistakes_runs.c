@@ -17,11 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
-
 /* --- together with everything else --- */
 
 static void choose_chain(struct settings *settings, uint64_t *random)
@@ -43,14 +38,7 @@ static void choose_chain(struct settings *settings, uint64_t *random)
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings("scale");
-    settings.tiles = 1 + test_random_below(random, 12);
-    settings.elements = settings.tiles + test_random_below(random, 4000);
-    settings.ways = 1 + (int)test_random_below(random, 4);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 5);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.callbacks = test_random_below(random, 2);
+    struct settings settings = test_random_settings(random, "scale", 12, 4);
     settings.cpu_share = settings.ways == 4 ? test_random_below(random, 5) / 4.0 : -1;
     settings.priority_count = test_random_below(random, 3) == 0 ? 2 : 0;
     settings.priorities[0] = -1;
@@ -74,16 +62,16 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
     struct timeline timeline;
     struct run_times times;
     uint8_t told[16] = {0};
-    must(arrays_create(&arrays, plan, settings, &error), &error);
+    test_must(arrays_create(&arrays, plan, settings, &error), &error);
     struct workload workload = {.plan = plan,
                                 .settings = settings,
                                 .arrays = &arrays,
                                 .on_tile = on_tile,
                                 .context = told};
     timeline_init(&timeline);
-    must(ops->prepare(backend, &workload, &error), &error);
-    must(ops->run(backend, &timeline, &times, &error), &error);
-    must(verify_output(plan, &arrays, &error), &error);
+    test_must(ops->prepare(backend, &workload, &error), &error);
+    test_must(ops->run(backend, &timeline, &times, &error), &error);
+    test_must(verify_output(plan, &arrays, &error), &error);
     contract_check_timeline(plan, &timeline, engines, false, mistake_name(settings->mistake));
     bool called = settings->callbacks || settings->mistake == test_mistake("slow-callback");
     for (uint32_t tile = 0; tile < plan->tiles; tile++)
@@ -133,11 +121,11 @@ static bool try_random(uint64_t *random, int mistake)
     if (settings_check(&settings, &error) != STATUS_OK ||
         kernel_missing(settings.chain[0]) != NULL)
         return false;
-    must(backend_select(backends, "sim", &ops, &argument, &error), &error);
-    must(ops->open(mistake_machines[test_random_below(random, MISTAKE_MACHINES)], &settings,
-                   &backend, &error),
-         &error);
-    must(ops->describe(backend, &settings, &machine, &error), &error);
+    test_must(backend_select(backends, "sim", &ops, &argument, &error), &error);
+    test_must(ops->open(mistake_machines[test_random_below(random, MISTAKE_MACHINES)],
+                        &settings, &backend, &error),
+              &error);
+    test_must(ops->describe(backend, &settings, &machine, &error), &error);
     enum status status = plan_build(&settings, &machine, &plan, &error);
     if (status == STATUS_OK) {
         ck_assert(is_made(&settings, &plan));

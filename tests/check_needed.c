@@ -1,6 +1,5 @@
 /* check_needed.c - which orders the data of a plan asks for. */
 #include "fixtures.h"
-#include "plan/build.h"
 #include "plan/needed.h"
 #include "suites.h"
 
@@ -129,13 +128,10 @@ START_TEST(one_stream_asks_for_more_than_data)
 {
     struct settings settings = test_settings("scale");
     struct machine machine = test_machine();
-    struct error error = {0};
-    struct plan plan;
     settings.elements = 6 * 4096;
     settings.tiles = 6;
     settings.streams = 2;
-    ck_assert_msg(plan_build(&settings, &machine, &plan, &error) == STATUS_OK, "%s",
-                  error.text);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_uint_eq(plan.op_count, 18);
     struct needed needed = find_needed(&plan);
     for (uint32_t tile = 0; tile < 6; tile++) {

@@ -457,7 +457,7 @@ START_TEST(configs_are_found_anywhere)
         ck_assert_int_gt(options.run_count, 1);
         options_free(&options);
     }
-    write_bytes("ways.ini", "[mine]\n", 7);
+    test_file_write("ways.ini", "[mine]\n", 7);
     struct options options = parse_right(LINE("ways.ini"));
     ck_assert_ptr_null(options.embedded);
     ck_assert_str_eq(options.runs[0].name, "mine");

@@ -27,35 +27,22 @@ void options_leave_folder(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-void write_bytes(const char *path, const void *bytes, size_t count)
-{
-    FILE *file = fopen(path, "wb");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    write_bytes(path, text, strlen(text));
-}
-
 START_TEST(sections_are_runs)
 {
-    write_text("w.ini", "; a comment\n"
-                        "# another\n"
-                        "[global]\n"
-                        "elements = 1M\n"
-                        "streams: 8\n"
-                        "callbacks=yes\n"
-                        "\n"
-                        "[first]\n"
-                        "tiles=4 ; with a comment\n"
-                        "[ second run ] ; spaces around a name don't count\n"
-                        "  streams =  2  \r\n"
-                        "callbacks=off\n"
-                        "kernel = scale, sum\n"
-                        "[third]");
+    test_file_put("w.ini", "; a comment\n"
+                           "# another\n"
+                           "[global]\n"
+                           "elements = 1M\n"
+                           "streams: 8\n"
+                           "callbacks=yes\n"
+                           "\n"
+                           "[first]\n"
+                           "tiles=4 ; with a comment\n"
+                           "[ second run ] ; spaces around a name don't count\n"
+                           "  streams =  2  \r\n"
+                           "callbacks=off\n"
+                           "kernel = scale, sum\n"
+                           "[third]");
     struct options options = parse_right(LINE("w.ini"));
     ck_assert_int_eq(options.run_count, 3);
     const struct settings *runs = options.runs;
@@ -76,8 +63,8 @@ END_TEST
 
 START_TEST(default_global_section_line)
 {
-    write_text("w.ini",
-               "[global]\ntiles=2\nstreams=2\nwarmup=2\n[a]\ntiles=3\nstreams=3\n[b]\n");
+    test_file_put("w.ini",
+                  "[global]\ntiles=2\nstreams=2\nwarmup=2\n[a]\ntiles=3\nstreams=3\n[b]\n");
     struct options options = parse_right(LINE("-s5", "w.ini"));
     ck_assert_uint_eq(options.runs[0].runs, 5);
     ck_assert_uint_eq(options.runs[0].warmup, 2);
@@ -94,8 +81,8 @@ END_TEST
 
 START_TEST(each_global_is_for_its_file)
 {
-    write_text("a.ini", "[global]\ntiles=2\n[one]\n[two]\n");
-    write_text("b.ini", "[three]\nstreams=3\n");
+    test_file_put("a.ini", "[global]\ntiles=2\n[one]\n[two]\n");
+    test_file_put("b.ini", "[three]\nstreams=3\n");
     struct options options = parse_right(LINE("run", "a.ini", "b.ini"));
     ck_assert_int_eq(options.run_count, 3);
     ck_assert_str_eq(options.runs[2].name, "three");
@@ -110,8 +97,8 @@ END_TEST
 START_TEST(global_alone_is_one_run)
 {
     ck_assert_int_eq(system("mkdir sub"), 0);
-    write_text("sub/deep.ini", "[global]\ntiles=2\n");
-    write_text("noend", "[global]\n");
+    test_file_put("sub/deep.ini", "[global]\ntiles=2\n");
+    test_file_put("noend", "[global]\n");
     struct options options = parse_right(LINE("sub/deep.ini", "noend"));
     ck_assert_int_eq(options.run_count, 2);
     ck_assert_str_eq(options.runs[0].name, "deep");
@@ -125,7 +112,7 @@ END_TEST
 
 START_TEST(byte_order_mark_is_skipped)
 {
-    write_text("w.ini", "\xef\xbb\xbf[a]\r\ntiles=4\r\n");
+    test_file_put("w.ini", "\xef\xbb\xbf[a]\r\ntiles=4\r\n");
     struct options options = parse_right(LINE("w.ini"));
     ck_assert_str_eq(options.runs[0].name, "a");
     ck_assert_uint_eq(options.runs[0].tiles, 4);
@@ -139,7 +126,7 @@ START_TEST(booleans_have_eight_words)
     for (int i = 0; i < 8; i++) {
         char text[64];
         snprintf(text, sizeof text, "[a]\ncallbacks = %s\nprofile=no\n", words[i]);
-        write_text("w.ini", text);
+        test_file_put("w.ini", text);
         struct options options = parse_right(LINE("w.ini"));
         ck_assert(options.runs[0].callbacks == (i % 2 == 1));
         ck_assert(!options.runs[0].profile);
@@ -151,7 +138,7 @@ END_TEST
 /* One stream in one way, unless both are said in one place. */
 START_TEST(one_way_from_several_places)
 {
-    write_text("w.ini", "[global]\nstreams=4\n[serial]\nways=1\n[3-way]\n");
+    test_file_put("w.ini", "[global]\nstreams=4\n[serial]\nways=1\n[3-way]\n");
     struct options options = parse_right(LINE("w.ini"));
     ck_assert_uint_eq(options.runs[0].streams, 1);
     ck_assert_uint_eq(options.runs[1].streams, 4);
@@ -164,15 +151,15 @@ START_TEST(one_way_from_several_places)
     ck_assert_uint_eq(options.runs[0].streams, 1);
     ck_assert_uint_eq(options.runs[1].streams, 1);
     options_free(&options);
-    write_text("g.ini",
-               "[global]\nways=1\ncpu-share=0.5\n[4-way]\nways=4\n[1-way]\nstreams=1\n");
+    test_file_put("g.ini",
+                  "[global]\nways=1\ncpu-share=0.5\n[4-way]\nways=4\n[1-way]\nstreams=1\n");
     parse_wrong(LINE("g.ini"), "ways=1 (g.ini:2)", "cpu-share=0.5 (g.ini:3) was given", NULL);
 }
 END_TEST
 
 START_TEST(outputs_are_one_for_each)
 {
-    write_text("w.ini", "[a]\noutput=a.npy\n[b]\noutput=b.npy\n");
+    test_file_put("w.ini", "[a]\noutput=a.npy\n[b]\noutput=b.npy\n");
     struct options options = parse_right(LINE("w.ini", "--timeline=c.csv"));
     ck_assert_str_eq(options.runs[0].output, "a.npy");
     ck_assert_str_eq(options.runs[1].output, "b.npy");
@@ -185,19 +172,19 @@ START_TEST(outputs_are_one_for_each)
                 "output=b.npy (w.ini:4)", NULL);
     parse_wrong(LINE("w.ini", "--timeline=here/a.npy"), "--timeline=here/a.npy",
                 "output=a.npy (w.ini:2)", NULL);
-    write_text("g.ini", "[global]\noutput=a.npy\n[a]\n[b]\n");
+    test_file_put("g.ini", "[global]\noutput=a.npy\n[a]\n[b]\n");
     parse_wrong(LINE("g.ini"), "output=a.npy (g.ini:2)", "'a' and 'b'", NULL);
 }
 END_TEST
 
 START_TEST(relations_name_their_places)
 {
-    write_text("w.ini", "[global]\nelements=100\ntiles=10\n[a]\n[b]\ntiles=101\n");
+    test_file_put("w.ini", "[global]\nelements=100\ntiles=10\n[a]\n[b]\ntiles=101\n");
     parse_wrong(LINE("w.ini"), "tiles=101 (w.ini:6) is more than elements=100 (w.ini:2)", NULL);
     parse_wrong(LINE("w.ini", "-t200"), "--tiles=200 is more than elements=100 (w.ini:2)",
                 NULL);
     parse_wrong(LINE("w.ini", "-n9"), "tiles=10 (w.ini:3) is more than --elements=9", NULL);
-    write_text("n.ini", "[a]\nno-data=yes\n");
+    test_file_put("n.ini", "[a]\nno-data=yes\n");
     parse_wrong(LINE("n.ini", "-dcuda"), "no-data=true (n.ini:2)", "--device=cuda was given",
                 NULL);
 }
@@ -271,19 +258,19 @@ static const struct {
 START_TEST(bad_file_is_refused)
 {
     const char *const *texts = bad_files[_i].texts;
-    write_text("w.ini", bad_files[_i].file);
+    test_file_put("w.ini", bad_files[_i].file);
     parse_wrong(LINE("w.ini"), texts[0], texts[1], texts[2], texts[3], NULL);
 }
 END_TEST
 
 START_TEST(longest_name_is_kept_whole)
 {
-    write_text("w.ini", "[" LONG_NAME "]\ntiles=4\n");
+    test_file_put("w.ini", "[" LONG_NAME "]\ntiles=4\n");
     struct options options = parse_right(LINE("w.ini"));
     ck_assert_str_eq(options.runs[0].name, LONG_NAME);
     ck_assert_uint_eq(options.runs[0].tiles, 4);
     options_free(&options);
-    write_text(LONG_NAME "4.ini", "[global]\n");
+    test_file_put(LONG_NAME "4.ini", "[global]\n");
     parse_wrong(LINE(LONG_NAME "4.ini"), "can't name a run", NULL);
 }
 END_TEST
@@ -300,7 +287,7 @@ START_TEST(long_line_is_whole_or_refused)
             text[start + (size_t)length] = '\0';
             if (ended)
                 strcat(text, "\n");
-            write_text("w.ini", text);
+            test_file_put("w.ini", text);
             if (length > 199) {
                 parse_wrong(LINE("w.ini"), "w.ini:3: ", "too long", "199 bytes", NULL);
                 continue;
@@ -318,7 +305,7 @@ START_TEST(endless_line_is_refused)
 {
     char text[4096];
     memset(text, ';', sizeof text);
-    write_bytes("w.ini", text, sizeof text);
+    test_file_write("w.ini", text, sizeof text);
     parse_wrong(LINE("w.ini"), "w.ini:1: ", "too long", NULL);
     parse_wrong(LINE("/dev/zero"), "/dev/zero cannot be read: it is a device", NULL);
 }
@@ -327,7 +314,7 @@ END_TEST
 START_TEST(nul_byte_is_refused)
 {
     static const char bytes[] = "[a]\ntiles=4\0002\n";
-    write_bytes("w.ini", bytes, sizeof bytes - 1);
+    test_file_write("w.ini", bytes, sizeof bytes - 1);
     parse_wrong(LINE("w.ini"), "w.ini:2: NUL byte behind 'tiles=4'", NULL);
 }
 END_TEST
@@ -337,7 +324,7 @@ START_TEST(unreadable_file_is_refused)
     parse_wrong(LINE("none.ini"), "none.ini cannot be read: No such file or directory", NULL);
     ck_assert_int_eq(system("mkdir d.ini"), 0);
     parse_wrong(LINE("d.ini"), "d.ini cannot be read: it is a folder", NULL);
-    write_text("lits", "[a]\n"); /* a file, however much its name is like a command's */
+    test_file_put("lits", "[a]\n"); /* a file, however much its name is like a command's */
     struct options options = parse_right(LINE("lits"));
     options_free(&options);
 }
@@ -350,7 +337,7 @@ START_TEST(long_path_keeps_its_end)
     for (int i = 0; i < 60; i++)
         strcat(path, "././");
     strcat(path, "w.ini");
-    write_text("w.ini", "[a]\ntiles=0\n");
+    test_file_put("w.ini", "[a]\ntiles=0\n");
     parse_wrong(LINE(path), "...", "./w.ini:2: tiles=0 is too small", NULL);
 }
 END_TEST

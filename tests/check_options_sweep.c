@@ -80,7 +80,7 @@ END_TEST
 START_TEST(every_section_is_run_at_every_point)
 {
     static const char config[] = "[global]\nstreams=7\n[depth]\n[breadth]\norder=breadth\n";
-    write_bytes("two.ini", config, sizeof config - 1);
+    test_file_write("two.ini", config, sizeof config - 1);
     struct options options =
         parse_right(LINE("two.ini", "--sweep=streams=1,2,3", "--sweep=tiles=8,16", "-n", "1k"));
     ck_assert_int_eq(options.run_count, 2 * 3 * 2);
@@ -108,7 +108,7 @@ START_TEST(long_names_are_cut_and_numbered)
     other[sizeof other - 1] = '\0';
     snprintf(device + strlen(device), sizeof device - strlen(device), "%s,sim:\xc3\xa9", other);
     int length = snprintf(config, sizeof config, "[%063d]\n[%062d1]\n", 0, 0);
-    write_bytes("long.ini", config, (size_t)length);
+    test_file_write("long.ini", config, (size_t)length);
     struct options options = parse_right(LINE("long.ini", device, "--sweep=tiles=8,16"));
     ck_assert_int_eq(options.run_count, 8);
     for (int i = 0; i < 8; i++) {
@@ -139,7 +139,7 @@ START_TEST(sweep_of_ways_settles_each)
     ck_assert_uint_eq(options.runs[0].streams, 1);
     ck_assert_uint_eq(options.runs[1].streams, 8);
     options_free(&options);
-    write_bytes("serial.ini", "[serial]\nways=1\n", 16);
+    test_file_write("serial.ini", "[serial]\nways=1\n", 16);
     options = parse_right(LINE("serial.ini", "--sweep=streams=1,2"));
     ck_assert_uint_eq(options.runs[1].streams, 1);
     options_free(&options);
@@ -156,7 +156,7 @@ START_TEST(profile_makes_one_run)
     options.timeline_count = 0;
     ck_assert_int_eq(settings_check_profile(&options.runs[0], &options, NULL), STATUS_OK);
     options_free(&options);
-    write_bytes("five.ini", "[five]\nruns=5\n", 14);
+    test_file_write("five.ini", "[five]\nruns=5\n", 14);
     options = parse_right(LINE("five.ini", "--profile"));
     ck_assert_uint_eq(options.runs[0].runs, 1);
     options_free(&options);

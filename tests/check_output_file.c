@@ -1,6 +1,7 @@
 /* check_output_file.c - output files appear whole or not at all, wherever they are asked for.
  */
 #include "term/output_file.h"
+#include "test_folder.h"
 
 #include "named_files.h"
 #include "suites.h"
@@ -76,14 +77,6 @@ static int entries(const char *path)
     return count;
 }
 
-static void put(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "w");
-    ck_assert_ptr_nonnull(stream);
-    fputs(text, stream);
-    ck_assert_int_eq(fclose(stream), 0);
-}
-
 static void assert_holds(const char *path, const char *text)
 {
     char actual[TEXT_MAX] = "";
@@ -156,7 +149,7 @@ END_TEST
 
 START_TEST(an_old_file_stays_until_the_new_one_is_whole)
 {
-    put("x", "old");
+    test_file_put("x", "old");
     open_and_write("x", "half");
     fflush(file.stream);
     assert_holds("x", "old");
@@ -184,7 +177,7 @@ END_TEST
 
 START_TEST(a_replaced_file_keeps_its_permissions)
 {
-    put("x", "old");
+    test_file_put("x", "old");
     ck_assert_int_eq(chmod("x", 0604), 0);
     open_and_write("x", "new");
     commit();
@@ -196,7 +189,7 @@ END_TEST
 START_TEST(what_can_not_be_written_is_refused)
 {
     ck_assert_int_eq(mkdir("sub", 0700), 0);
-    put("plain", "text");
+    test_file_put("plain", "text");
     assert_refused("", "its name is empty");
     assert_refused(".", "it is a folder");
     assert_refused("sub", "it is a folder");
@@ -246,10 +239,10 @@ END_TEST
 
 START_TEST(permissions_are_respected)
 {
-    put("read-only", "old");
+    test_file_put("read-only", "old");
     ck_assert_int_eq(chmod("read-only", 0444), 0);
     ck_assert_int_eq(mkdir("closed", 0777), 0);
-    put("closed/x", "old");
+    test_file_put("closed/x", "old");
     ck_assert_int_eq(chmod("closed/x", 0666), 0);
     ck_assert_int_eq(chmod("closed", 0555), 0);
     become_nobody();
@@ -273,7 +266,7 @@ START_TEST(a_file_that_can_not_be_replaced_is_refused)
     }
     ck_assert_int_eq(mkdir("sticky", 0700), 0);
     ck_assert_int_eq(chmod("sticky", 01777), 0);
-    put("sticky/x", "old");
+    test_file_put("sticky/x", "old");
     ck_assert_int_eq(chmod("sticky/x", 0666), 0);
     become_nobody();
     assert_refused("sticky/x", "only its owner may replace it");
@@ -293,7 +286,7 @@ END_TEST
 START_TEST(a_symbolic_link_is_written_through)
 {
     ck_assert_int_eq(mkdir("elsewhere", 0755), 0);
-    put("elsewhere/target", "old");
+    test_file_put("elsewhere/target", "old");
     ck_assert_int_eq(symlink("elsewhere/target", "middle"), 0);
     ck_assert_int_eq(symlink("middle", "link"), 0);
     open_and_write("link", "new");
@@ -399,7 +392,7 @@ END_TEST
 
 START_TEST(a_file_that_does_not_fit_leaves_the_old_one)
 {
-    put("x", "old");
+    test_file_put("x", "old");
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit before, limit;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -469,7 +462,7 @@ END_TEST
 /* Without /proc an open file can't be given a name. */
 START_TEST(a_file_is_copied_where_it_can_not_be_named)
 {
-    put("x", "old");
+    test_file_put("x", "old");
     ck_assert_int_eq(chmod("x", 0604), 0);
     const int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (chroot(".") != 0) {

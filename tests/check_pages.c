@@ -5,6 +5,7 @@
 #include "options/table.h"
 #include "pages_cases.h"
 #include "suites.h"
+#include "test_folder.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -167,10 +168,7 @@ START_TEST(test_manual_says_what_the_table_says)
     if (!pages_tool_there("mandoc"))
         return;
     char *source = page("pipeline.1", "/usr/local");
-    FILE *file = fopen("pipeline.1", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(source, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("pipeline.1", source);
     free(source);
     char *text = pages_output(
         "mandoc -T ascii -O width=1000 pipeline.1 | sed 's/.\b//g' | tr -s ' '", 0);

@@ -2,10 +2,10 @@
  * that a plan with such copies is judged as any other. */
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
-#include "fixtures.h"
 #include "plan/rules.h"
 #include "report/hazard_report.h"
 #include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_program.h"
 
@@ -47,15 +47,9 @@ static uint32_t test_peer(struct plan *plan, uint32_t from, uint32_t to, uint64_
 
 static struct timeline simulated(const struct machine *machine, const struct plan *plan)
 {
-    struct timeline timeline;
     struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(&timeline);
-    ck_assert_msg(plan_validate(plan, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_msg(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error) ==
-                      STATUS_OK,
-                  "%s", error.text);
-    return timeline;
+    test_must(plan_validate(plan, &error), &error);
+    return sim_run(machine, plan);
 }
 
 static void assert_end(const struct timeline *timeline, uint32_t op, int64_t end_ns)
@@ -161,9 +155,7 @@ END_TEST
 /* H200s over NVLink: what was measured of two. */
 START_TEST(h200s_are_as_fast_as_measured)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     ck_assert_double_eq(rule_peer_bytes_per_s(&machine, 1, false), 395e9);
     ck_assert_double_eq(2 * rule_peer_bytes_per_s(&machine, 1, true), 781e9);
 }

@@ -8,9 +8,7 @@
 
 static void assert_refused(struct plan *plan, const char *words)
 {
-    struct error error = {0};
-    ck_assert_int_eq(plan_validate(plan, &error), STATUS_FAILED);
-    ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" lacks \"%s\"", error.text, words);
+    test_plan_refused(plan, words);
     plan_free(plan);
 }
 
@@ -249,21 +247,6 @@ END_TEST
 
 enum { RANDOM_OPS = 60 };
 
-static bool touch(const struct op *a, const struct op *b)
-{
-    struct access x[OP_ACCESS_MAX], y[OP_ACCESS_MAX];
-    int count_x = op_accesses(a, x), count_y = op_accesses(b, y);
-    for (int i = 0; i < count_x; i++) {
-        for (int j = 0; j < count_y; j++) {
-            const struct range *r = &x[i].range, *s = &y[j].range;
-            if (r->buffer == s->buffer && (x[i].writes || y[j].writes) &&
-                r->offset < s->offset + s->bytes && s->offset < r->offset + r->bytes)
-                return true;
-        }
-    }
-    return false;
-}
-
 static void reach(const struct plan *plan, bool reaches[RANDOM_OPS][RANDOM_OPS])
 {
     memset(reaches, 0, sizeof(bool) * RANDOM_OPS * RANDOM_OPS);
@@ -338,14 +321,14 @@ START_TEST(test_against_reachability)
         uint32_t first_racing = UINT32_MAX;
         for (uint32_t b = 0; b < RANDOM_OPS && first_racing == UINT32_MAX; b++) {
             for (uint32_t a = 0; a < b; a++) {
-                if (touch(&plan.ops[a], &plan.ops[b]) && !reaches[a][b])
+                if (test_ops_touch(&plan.ops[a], &plan.ops[b]) && !reaches[a][b])
                     first_racing = b;
             }
         }
         ck_assert_uint_eq(count > 0 ? hazards[0].second : UINT32_MAX, first_racing);
         for (size_t h = 0; h < count; h++) {
             uint32_t a = hazards[h].first, b = hazards[h].second;
-            ck_assert(touch(&plan.ops[a], &plan.ops[b]) && !reaches[a][b]);
+            ck_assert(test_ops_touch(&plan.ops[a], &plan.ops[b]) && !reaches[a][b]);
         }
         with_hazard += count > 0;
         plan_free(&plan);

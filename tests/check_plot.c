@@ -2,6 +2,7 @@
  * harm it, and what is said where it can't draw. Without gnuplot only the last are tested. */
 #include "plot_cases.h"
 #include "suites.h"
+#include "test_folder.h"
 #include "writers/plot.h"
 
 #include <errno.h>
@@ -40,10 +41,7 @@ void plot_leave_folder(void)
 
 void plot_write_file(const char *path, const char *text, mode_t mode)
 {
-    FILE *file = fopen(path, "w");
-    ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
-    fputs(text, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put(path, text);
     ck_assert_int_eq(chmod(path, mode), 0);
 }
 

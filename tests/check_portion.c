@@ -2,7 +2,6 @@
  * one device's tiles alone. */
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
-#include "plan/build.h"
 #include "plan/portion.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
@@ -13,13 +12,9 @@
 
 static struct plan plan_of(struct settings *settings, uint32_t devices)
 {
-    struct machine machine;
-    struct plan plan;
-    struct error error = {0};
     settings->devices = devices;
-    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
+    struct machine machine = test_machine_named("h200");
+    return test_built_on(settings, &machine);
 }
 
 static struct settings small(const char *kernels)

@@ -1,5 +1,4 @@
 /* check_recorded_hazards.c - races of recorded plans, and what such a plan may not say. */
-#include "plan/build.h"
 #include "recorded_plan.h"
 
 #include <math.h>
@@ -52,13 +51,10 @@ START_TEST(recordings_race_where_their_plans_do)
         settings.callbacks = i / 16 == 1;
         settings.memory = i / 16 == 2 ? MEMORY_PAGEABLE : MEMORY_PINNED;
         for (int drop = 0; drop < 2; drop++) {
-            struct plan plan;
-            struct error error = {0};
             settings.mistake = drop ? test_mistake("missing-wait") : 0;
             if (drop && settings.layout == LAYOUT_TILE)
                 continue;
-            ck_assert_msg(plan_build(&settings, &machine, &plan, &error) == STATUS_OK, "%s",
-                          error.text);
+            struct plan plan = test_built_on(&settings, &machine);
             size_t count = assert_same_hazards(&plan, &machine);
             ck_assert_int_eq(count > 0, drop);
             racing += count > 0;
@@ -287,13 +283,6 @@ END_TEST
 
 /* --- what a recorded plan may not say --- */
 
-static void assert_refused(const struct plan *plan, const char *words)
-{
-    struct error error = {0};
-    ck_assert_int_eq(plan_validate(plan, &error), STATUS_FAILED);
-    ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" lacks \"%s\"", error.text, words);
-}
-
 START_TEST(faults_are_named)
 {
     struct machine machine = test_machine();
@@ -302,7 +291,7 @@ START_TEST(faults_are_named)
     test_h2d(&built, 0, 0, 0, 256);
     test_kernel(&built, 0, 0, 0, 64, 1);
     recorded_sync_event(&built, 0);
-    assert_refused(&built, "only recorded programs");
+    test_plan_refused(&built, "only recorded programs");
     struct plan plan = recorded_of(&built, &machine);
     struct op_recorded *seen = &plan.recorded->ops[1], kept = *seen;
     struct access *access = &plan.recorded->accesses[seen->first_access], ranges = *access;
@@ -310,7 +299,7 @@ START_TEST(faults_are_named)
 #define ASSERT_FAULT(change, words)                                                            \
     do {                                                                                       \
         change;                                                                                \
-        assert_refused(&plan, words);                                                          \
+        test_plan_refused(&plan, words);                                                       \
         *seen = kept;                                                                          \
         *access = ranges;                                                                      \
         plan.ops[1] = op;                                                                      \
@@ -332,10 +321,10 @@ START_TEST(faults_are_named)
     ASSERT_FAULT(plan.ops[1].kind = OP_CPU, "CPU");
     ASSERT_FAULT(plan.ops[1].kind = OP_KIND_COUNT, "of no kind");
     plan.ops[2].event.event = 1;
-    assert_refused(&plan, "event");
+    test_plan_refused(&plan, "event");
     plan.ops[2].event.event = 0;
     plan.ops[0].copy.host.bytes = 1;
-    assert_refused(&plan, "sizes");
+    test_plan_refused(&plan, "sizes");
     plan_free(&plan);
     plan_free(&built);
 }

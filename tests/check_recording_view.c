@@ -260,10 +260,7 @@ START_TEST(calls_and_ops_that_do_not_match)
     ck_assert_int_eq(program_run("view -q --before=odd.jsonl --after=" RECORDINGS "good.jsonl"),
                      0);
     assert_says(program_out, "Mind: before is 4 ops");
-    FILE *out = fopen("none.jsonl", "w");
-    ck_assert_ptr_nonnull(out);
-    fputs(head, out);
-    ck_assert_int_eq(fclose(out), 0);
+    test_file_put("none.jsonl", head);
     ck_assert_int_eq(program_run("view -q --fail-above=any:0% none.jsonl"), 1);
     assert_says(program_err, "no copy and no kernel");
 }
@@ -315,7 +312,7 @@ START_TEST(no_fix_has_a_reason)
     char *device = strstr(text, "NVIDIA H200");
     ck_assert_ptr_nonnull(device);
     device[strlen("NVIDIA ")] = 'X';
-    test_file_write("other.jsonl", text, strlen(text));
+    test_file_put("other.jsonl", text);
     free(text);
     ck_assert_int_eq(program_run("view --fix other.jsonl"), 0);
     assert_says(program_err, "--fix: no machine file stands for the device of other");

@@ -2,7 +2,6 @@
  * `reduce-shuffle`, at the edges of warps and blocks and in the millions. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "run/chain_host.h"
 #include "run/verify.h"
 #include "suites.h"
@@ -291,9 +290,8 @@ START_TEST(test_a_failing_tile_is_told)
     settings.elements = 70001;
     settings.tiles = 7;
     struct error error = {0}, wrong = {0};
-    struct plan plan;
     struct arrays arrays;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     int32_t *out = arrays.host[BUFFER_HOST_OUT];
     run_tiles(&plan, &arrays);

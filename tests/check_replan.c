@@ -48,17 +48,11 @@ static struct settings random_settings(uint64_t *state)
 {
     static const char *const chains[] = {"scale",     "wave", "scale,wave", "sum",
                                          "scale,sum", "scan", "scan,scale"};
-    struct settings settings =
-        test_settings(chains[test_random_below(state, sizeof chains / sizeof *chains)]);
-    settings.tiles = 1 + test_random_below(state, 12);
+    uint32_t chain = test_random_below(state, sizeof chains / sizeof *chains);
+    struct settings settings = test_random_settings(state, chains[chain], 12, 4);
     settings.elements = (uint64_t)settings.tiles * 4096 +
                         (test_random_below(state, 2) == 0 ? test_random_below(state, 4096) : 0);
-    settings.streams = 1 + test_random_below(state, 5);
-    settings.order = test_random_below(state, 2) == 0 ? ORDER_DEPTH : ORDER_BREADTH;
-    settings.layout = test_random_below(state, 2) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
-    settings.ways = 1 + (int)test_random_below(state, 4);
     settings.memory = (enum memory)test_random_below(state, 4);
-    settings.callbacks = test_random_below(state, 3) == 0;
     settings.carry = (enum carry)test_random_below(state, 3);
     settings.issue = test_random_below(state, 4) == 0 ? ISSUE_GRAPH : ISSUE_STREAMS;
     if (test_random_below(state, 3) == 0)
@@ -364,11 +358,9 @@ static void compare_plans(const struct plan *ours, const struct replanned *their
 START_TEST(our_plans_come_back)
 {
     const int rounds = test_cases(400);
-    struct machine machine;
-    struct error error = {0};
     struct compared_plans compared = {0};
     uint64_t state = 0x5851f42d4c957f2du;
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (int round = 0; round < rounds; round++) {
         struct timeline timeline;
         struct plan plan = draw_plan(&state, &machine, &timeline);

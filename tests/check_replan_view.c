@@ -1,10 +1,8 @@
 /* check_replan_view.c - what `pipeline view` makes of a recording's plan: its loop, and its
  * races without false alarms. */
-#include "fixtures.h"
-#include "plan/build.h"
 #include "plan/repetition.h"
 #include "recording_maker.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -87,10 +85,7 @@ END_TEST
 static json_t *view(const char *text, json_t **root)
 {
     json_error_t why;
-    FILE *file = fopen("rec.jsonl", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
+    test_file_put("rec.jsonl", text);
     ck_assert_msg(program_run("view -q --format=json rec.jsonl") == 0, "%s", program_err);
     char *printed = test_file_text("out");
     *root = json_loads(printed, 0, &why);
@@ -122,17 +117,11 @@ static struct told races_of(const char *text)
 
 static char *recording_of(const struct settings *settings, const struct machine *machine)
 {
-    struct error error = {0};
-    struct plan plan;
-    struct timeline timeline;
     struct recording_maker maker = {.random = 5};
-    int64_t issued_ns;
     char *text;
     size_t length;
-    timeline_init(&timeline);
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_int_eq(simulator_run(machine, 0, &plan, NULL, &timeline, &issued_ns, &error),
-                     STATUS_OK);
+    struct plan plan = test_built_on(settings, machine);
+    struct timeline timeline = sim_run(machine, &plan);
     FILE *out = open_memstream(&text, &length);
     recording_make(out, &maker, &plan, &timeline);
     fclose(out);
@@ -146,9 +135,7 @@ static char *recording_of(const struct settings *settings, const struct machine 
 START_TEST(missing_waits_are_possible_races)
 {
     static const char *const chains[] = {"scale", "wave", "scale,sum"};
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (int wrong = 0; wrong <= 1; wrong++) {
         struct settings settings = test_settings(chains[_i]);
         settings.layout = LAYOUT_STAGE;
@@ -313,9 +300,7 @@ START_TEST(the_plan_is_printed)
     ck_assert_int_eq(json_integer_value(json_object_get(range, "bytes")), 4096);
     json_decref(root);
     free(printed);
-    FILE *file = fopen("trace.csv", "w");
-    fputs("Start (ns),Duration (ns),Strm,Name\n1,2,7,k\n", file);
-    fclose(file);
+    test_file_put("trace.csv", "Start (ns),Duration (ns),Strm,Name\n1,2,7,k\n");
     ck_assert_int_eq(program_run("view --dry-run trace.csv"), 2);
     assert_has(program_err, "--dry-run: ");
 }

@@ -99,14 +99,9 @@ static bool build(const struct settings *settings, const struct machine *machine
 static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "wave", "scale,scale", "sum"};
-    struct settings settings = test_settings(chains[test_random_below(random, 4)]);
-    settings.tiles = 1 + test_random_below(random, 24);
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 4)], 24, 3);
     settings.elements = settings.tiles * (uint64_t)(1024 + test_random_below(random, 30000));
-    settings.layout = test_random_below(random, 4) == 0 ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.ways = 1 + (int)test_random_below(random, 3);
-    settings.streams = 1 + test_random_below(random, 6);
-    settings.callbacks = test_random_below(random, 4) == 0;
     settings.mistake = (int)test_random_below(random, (uint32_t)test_mistake_count());
     return settings;
 }
@@ -221,9 +216,8 @@ static void make_both(const struct settings *settings, const char *mistake,
 
 START_TEST(test_fixed_mistakes_take_the_time_of_the_right_plan)
 {
-    struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (size_t i = 0; i < sizeof mended / sizeof mended[0]; i++) {
         for (int k = 0; k < 4; k++) {
             struct settings settings = test_settings(k % 2 ? "scale" : "scale,scale");
@@ -288,9 +282,8 @@ static uint32_t count_syncs(const struct plan *plan)
 START_TEST(test_moments_between_calls_are_no_work)
 {
     const struct rework change = {.drops_syncs = true};
-    struct machine machine;
     struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     for (int works = 0; works <= 1; works++) {
         struct plan wrong = round_robin(&machine, 6000, works ? 200000 : 6000), fixed;
         struct rework_base base;
@@ -371,13 +364,12 @@ static const struct searched {
 START_TEST(test_causes_are_found)
 {
     const struct searched *row = &searched[_i];
-    struct machine machine;
     struct error error = {0};
     struct settings settings = test_settings("scale");
     struct plan wrong, right, fixed;
     struct rework_base base;
     struct found found;
-    ck_assert_int_eq(machine_built_in(&machine, row->machine, &error), STATUS_OK);
+    struct machine machine = test_machine_named(row->machine);
     settings.elements = 64 << 20;
     settings.tiles = 32;
     if (row->make != NULL)
@@ -420,10 +412,8 @@ static struct found find(const struct plan *plan, const struct machine *machine)
  * issued one after another, so that none waits for all copies of its stream. */
 START_TEST(test_cut_tiles_take_the_time_of_small_ones)
 {
-    struct machine machine;
-    struct error error = {0};
     struct settings settings = test_settings("scale");
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.elements = 64 << 20;
     settings.intensity = 4000;
     int64_t times_ns[2];
@@ -445,9 +435,7 @@ END_TEST
 /* A buffer that a loop fills and copies out again and again is no large tile. */
 START_TEST(test_loops_are_not_cut)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     const uint64_t bytes = 4 << 20;
     struct plan built = test_plan(1, 0, 1, 60 * bytes);
     for (int i = 0; i < 60; i++) {
@@ -507,12 +495,10 @@ static struct verdicts judge(const struct plan *plan, const struct machine *mach
 START_TEST(test_verdicts_predict_the_time_with_the_fix)
 {
     const struct searched *row = &searched[_i];
-    struct machine machine;
-    struct error error = {0};
     struct settings settings = test_settings("scale");
     struct plan wrong, right;
     int64_t time_ns, sum_ns = 0;
-    ck_assert_int_eq(machine_built_in(&machine, row->machine, &error), STATUS_OK);
+    struct machine machine = test_machine_named(row->machine);
     settings.elements = 64 << 20;
     settings.tiles = 32;
     if (row->make != NULL)

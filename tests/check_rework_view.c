@@ -1,6 +1,5 @@
 /* check_rework_view.c - recordings of runs with one mistake, viewed: the mistake comes first,
  * with the time that the run takes without it. */
-#include "plan/build.h"
 #include "recording_maker.h"
 #include "sim_cases.h"
 #include "suites.h"
@@ -15,10 +14,8 @@
 static int64_t simulate(const struct settings *settings, const struct machine *machine,
                         FILE *out)
 {
-    struct error error = {0};
-    struct plan plan;
     struct recording_maker maker = {.random = 5};
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
     struct timeline timeline = sim_run(machine, &plan);
     int64_t time_ns = timeline_time_ns(&timeline);
     for (uint32_t i = 0; i < timeline.span_count; i++) { /* the maker takes ten times as long */
@@ -85,14 +82,6 @@ static void edit(const char *begin, void (*change)(char *line))
     ck_assert_int_eq(rename("edited.jsonl", "rec.jsonl"), 0);
 }
 
-static struct machine h200(void)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
-    return machine;
-}
-
 /* Returns a text of the first verdict, which must be of that cause; the caller frees `root`. */
 static json_t *first_verdict(json_t *root, const char *code)
 {
@@ -105,7 +94,7 @@ static json_t *first_verdict(json_t *root, const char *code)
 /* A run that was faster than a machine allows keeps its cause, and no limit of that machine. */
 START_TEST(a_machine_that_does_not_fit_hides_no_cause)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     record("legacy-stream", &machine);
     json_t *root = view("--device=0 --machine=a100");
     json_t *verdict = first_verdict(root, "legacy-stream");
@@ -132,7 +121,7 @@ static void forget_arguments(char *line)
 /* Of kernels that name no memory no fix of order is tried; what the trace shows counts. */
 START_TEST(kernels_of_unknown_memory_hide_no_cause)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     record("legacy-stream", &machine);
     edit("[\"launch\",", forget_arguments);
     json_t *root = view("--device=0");
@@ -228,7 +217,7 @@ static void set_launch_blocking(char *line)
 
 START_TEST(the_environment_alone_is_no_cause)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     record("legacy-stream", &machine);
     edit("{", set_launch_blocking);
     json_t *root = view("--device=0"), *verdict;
@@ -243,10 +232,8 @@ END_TEST
 
 START_TEST(mistakes_come_first_with_the_time_without_them)
 {
-    struct machine machine;
-    struct error error = {0};
     struct settings settings = test_settings("scale");
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.elements = 64 << 20;
     settings.tiles = 32;
     settings.order = ORDER_BREADTH;
@@ -284,10 +271,8 @@ END_TEST
 /* A graph of one branch is not in one stream for want of streams: its edges ask for it. */
 START_TEST(a_graph_in_one_line_waits_needlessly)
 {
-    struct machine machine;
-    struct error error = {0};
     struct settings settings = test_settings("scale");
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.elements = 64 << 20;
     settings.tiles = 32;
     settings.streams = 1;

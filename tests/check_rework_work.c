@@ -12,14 +12,6 @@ enum { OPS_MOST = 1024, ROUNDS = 8, BUFFERS = 3, HOST = 2, BUFFER_SIZE = 1 << 30
 
 static const int64_t WORK_NS = 400000;
 
-static struct machine h200(void)
-{
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
-    return machine;
-}
-
 /* Returns a recorded plan without ops: buffers 0 and 1 are the device's, HOST is not. */
 static struct plan empty(uint32_t streams)
 {
@@ -155,7 +147,7 @@ static struct plan apply(const struct plan *plan, const struct machine *machine,
 
 START_TEST(test_copies_of_the_new_state_over_the_old_one_go)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = empty(1);
     for (int i = 0; i < ROUNDS; i++) {
         kernel(&plan, 0, 4096, 1, 0, 1, 64 << 20);
@@ -176,7 +168,7 @@ END_TEST
 
 START_TEST(test_copies_that_keep_an_old_state_stay)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = empty(1);
     const struct rework change = {.drops_device_copies = true};
     for (int i = 0; i < ROUNDS; i++) {
@@ -193,7 +185,7 @@ END_TEST
 
 START_TEST(test_kernels_of_few_blocks_are_spread)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = empty(1);
     for (int i = 0; i < ROUNDS; i++) {
         kernel(&plan, 0, machine.sms / 8, 1.0 / 64, 0, 0, 1 << 20);
@@ -214,7 +206,7 @@ END_TEST
 
 START_TEST(test_kernels_side_by_side_are_not_few_blocks)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = empty(8);
     for (int i = 0; i < 8 * ROUNDS; i++) {
         uint64_t offset = (uint64_t)(i % 8) << 20;
@@ -231,7 +223,7 @@ END_TEST
 
 START_TEST(test_large_copies_are_cut_where_small_ones_wait)
 {
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = empty(2);
     for (int i = 0; i < 4 * ROUNDS; i++) {
         copy(&plan, OP_H2D, 1, 0, 0, 1 << 18);
@@ -292,7 +284,7 @@ START_TEST(test_the_hosts_time_before_waits_stays)
         {.streams = 2, .order = REWORK_DEPTH},
         {.streams = 4, .order = REWORK_BREADTH},
     };
-    struct machine machine = h200();
+    struct machine machine = test_machine_named("h200");
     struct plan plan = waited_for(HOST_NS);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct plan fixed = apply(&plan, &machine, &changes[i]);

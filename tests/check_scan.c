@@ -32,16 +32,7 @@ enum { CHAINS = sizeof chains / sizeof *chains };
 
 static struct settings random_settings(uint64_t *random)
 {
-    struct settings settings = test_settings(chains[test_random_below(random, CHAINS)]);
-    settings.tiles = 1 + test_random_below(random, 40);
-    settings.elements = settings.tiles + test_random_below(random, 5000);
-    settings.ways = 1 + (int)test_random_below(random, 3);
-    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
-    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings.callbacks = test_random_below(random, 2);
-    settings.seed = test_random(random);
-    return settings;
+    return test_random_settings(random, chains[test_random_below(random, CHAINS)], 40, 3);
 }
 
 static uint32_t find_kernel(const struct plan *plan, uint32_t link, int32_t tile)
@@ -141,14 +132,6 @@ START_TEST(test_waits_only_where_streams_differ)
 }
 END_TEST
 
-/* Puts in the place of a wait a record of an event that nobody waits for. */
-static void drop_wait(struct plan *plan, uint32_t op)
-{
-    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
-    plan->ops[op].kind = OP_RECORD;
-    plan->ops[op].event.event = plan->events++;
-}
-
 /* Without the wait for the tile before the two kernels race for the carry, and are named. */
 START_TEST(test_a_dropped_wait_is_a_hazard)
 {
@@ -160,7 +143,7 @@ START_TEST(test_a_dropped_wait_is_a_hazard)
         struct error error = {0};
         char text[128];
         uint32_t kernel = find_kernel(&plan, 0, tile), before = find_kernel(&plan, 0, tile - 1);
-        drop_wait(&plan, kernel - 1);
+        test_drop_wait(&plan, kernel - 1);
         ck_assert_int_eq(hazards_refuse(&plan, &error), STATUS_FAILED);
         snprintf(text, sizeof text,
                  "op %" PRIu32 " (scan %" PRId32 ") and op %" PRIu32 " (scan %" PRId32
@@ -375,7 +358,7 @@ START_TEST(test_a_lost_race_for_the_carry_shows)
     run_plan(&settings);
     at.plan.ops[find_kernel(&at.plan, 0, 0)].kernel.blocks = 1;
     if (_i)
-        drop_wait(&at.plan, find_kernel(&at.plan, 0, 1) - 1);
+        test_drop_wait(&at.plan, find_kernel(&at.plan, 0, 1) - 1);
     run_go(_i);
     if (_i)
         assert_wrong(1 << 20);

@@ -1,7 +1,6 @@
 /* check_scatter.c - tiles that lie apart in host memory: where each lies, what the arrays hold
  * there, and that a write beside a tile is found. */
 #include "fixtures.h"
-#include "plan/build.h"
 #include "plan/host_layout.h"
 #include "run/arrays.h"
 #include "suites.h"
@@ -28,14 +27,6 @@ static struct settings scattered_settings(const char *chain, const struct shape 
     settings.tiles = shape->tiles;
     settings.scatter = true;
     return settings;
-}
-
-static struct plan plan_of(const struct settings *settings)
-{
-    struct plan plan;
-    struct machine machine = test_machine();
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
-    return plan;
 }
 
 /* --- places --- */
@@ -148,7 +139,7 @@ static void check_places(const struct plan *plan, enum buffer buffer)
 START_TEST(tiles_lie_apart)
 {
     struct settings settings = scattered_settings("wave", &shapes[_i]);
-    struct plan plan = plan_of(&settings);
+    struct plan plan = test_built(&settings);
     uint64_t sum = 0;
     for (int i = 0; i < SCATTERED; i++) {
         const uint64_t largest = (plan.elements + plan.tiles - 1) / plan.tiles * 4;
@@ -171,7 +162,7 @@ END_TEST
 START_TEST(an_element_is_in_its_tile)
 {
     struct settings settings = scattered_settings("scale", &shapes[_i]);
-    struct plan plan = plan_of(&settings);
+    struct plan plan = test_built(&settings);
     uint64_t astray = 0;
     for (uint32_t tile = 0; tile < plan.tiles; tile++) {
         uint64_t first, count;
@@ -214,7 +205,7 @@ START_TEST(a_walk_covers_a_range)
     struct settings settings = scattered_settings("scale", &shapes[_i]);
     for (int apart = 0; apart < 2; apart++) {
         settings.scatter = apart == 1;
-        struct plan plan = plan_of(&settings);
+        struct plan plan = test_built(&settings);
         ck_assert_int_eq(plan.places != NULL, apart);
         for (int i = 0; i < 100; i++) {
             const uint64_t all = plan.buffer_bytes[BUFFER_HOST_OUT];
@@ -231,7 +222,7 @@ END_TEST
 START_TEST(the_rest_stays_in_one_piece)
 {
     struct settings settings = scattered_settings("scale,sum", &shapes[5]);
-    struct plan plan = plan_of(&settings);
+    struct plan plan = test_built(&settings);
     for (enum buffer b = 0; b < BUFFER_COUNT; b++) {
         const struct range range = {b, 8, 4};
         const bool apart = b == BUFFER_HOST_IN0 || b == BUFFER_HOST_IN1;
@@ -243,7 +234,7 @@ START_TEST(the_rest_stays_in_one_piece)
     }
     plan_free(&plan);
     settings.scatter = false;
-    plan = plan_of(&settings);
+    plan = test_built(&settings);
     ck_assert_ptr_null(plan.places);
     for (enum buffer b = 0; b < BUFFER_COUNT; b++)
         ck_assert(!host_layout_is_scattered(&plan, b));
@@ -264,7 +255,7 @@ static struct filled *fill(const char *chain, const struct shape *shape)
     struct filled *filled = calloc(1, sizeof *filled);
     ck_assert_ptr_nonnull(filled);
     filled->settings = scattered_settings(chain, shape);
-    filled->plan = plan_of(&filled->settings);
+    filled->plan = test_built(&filled->settings);
     ck_assert_msg(arrays_create(&filled->arrays, &filled->plan, &filled->settings, &error) ==
                       STATUS_OK,
                   "%s", error.text);

@@ -22,24 +22,19 @@ struct run {
     struct workload workload;
 };
 
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
-
 static void run_begin(struct run *run, const struct settings *settings)
 {
     struct error error = {0};
     struct machine machine;
     *run = (struct run){.settings = *settings};
-    must(settings_check(settings, &error), &error);
-    must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
-    must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &run->plan, &error), &error);
-    must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
+    test_must(settings_check(settings, &error), &error);
+    test_must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
+    test_must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
+    run->plan = test_built_on(settings, &machine);
+    test_must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
     run->workload = (struct workload){
         .plan = &run->plan, .settings = &run->settings, .arrays = &run->arrays};
-    must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
+    test_must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
 }
 
 static void run_end(struct run *run)
@@ -57,8 +52,8 @@ static int64_t run_once(struct run *run, struct error *wrong)
     struct judgement judgement;
     struct run_times times;
     arrays_poison(&run->arrays);
-    must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
-    must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
+    test_must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
+    test_must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
     *wrong = judgement.wrong;
     return times.time_ns;
 }
@@ -70,7 +65,8 @@ static char *output_of(const struct run *run, size_t *size)
     struct error error = {0};
     FILE *stream = open_memstream(&bytes, size);
     ck_assert_ptr_nonnull(stream);
-    must(arrays_write_output(&run->arrays, &run->plan, stream, "memory", 1, &error), &error);
+    test_must(arrays_write_output(&run->arrays, &run->plan, stream, "memory", 1, &error),
+              &error);
     ck_assert_int_eq(fclose(stream), 0);
     return bytes;
 }
@@ -184,16 +180,6 @@ END_TEST
 
 /* --- what must come out wrong --- */
 
-static struct op *find_op(struct plan *plan, enum op_kind kind, int32_t tile)
-{
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        if (plan->ops[i].kind == kind && plan->ops[i].tile == tile)
-            return &plan->ops[i];
-    }
-    ck_abort_msg("no such op");
-    return NULL;
-}
-
 /* A copy from or to the place of the tile beside it in memory, or in the array, gives a wrong
  * result. */
 START_TEST(another_tiles_place_is_wrong)
@@ -205,7 +191,7 @@ START_TEST(another_tiles_place_is_wrong)
         struct error wrong;
         char expected[32];
         run_begin(&run, &settings);
-        struct op *op = find_op(&run.plan, i % 2 ? OP_D2H : OP_H2D, 20);
+        struct op *op = test_op_of_tile(&run.plan, i % 2 ? OP_D2H : OP_H2D, 20);
         uint32_t other = 21;
         while (i >= 2 && run.plan.places[other] != (run.plan.places[20] + 1) % run.plan.tiles)
             other = (other + 1) % run.plan.tiles;
@@ -237,7 +223,7 @@ START_TEST(other_places_are_wrong)
             run_begin(&run, &settings);
             struct plan other = run.plan;
             other.places = NULL;
-            must(host_layout_draw(&other, 77, &wrong), &wrong);
+            test_must(host_layout_draw(&other, 77, &wrong), &wrong);
             run.workload.plan = &other;
             run_once(&run, &wrong);
             ck_assert_int_eq(wrong.status, STATUS_FAILED);
@@ -261,7 +247,7 @@ START_TEST(a_copy_beyond_its_tile_is_wrong)
         struct error wrong;
         char expected[64];
         run_begin(&run, &settings);
-        struct op *op = find_op(&run.plan, OP_D2H, tile);
+        struct op *op = test_op_of_tile(&run.plan, OP_D2H, tile);
         op->copy.host.bytes += 8;
         run_once(&run, &wrong);
         ck_assert_int_eq(wrong.status, STATUS_FAILED);

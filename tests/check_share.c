@@ -1,11 +1,9 @@
 /* check_share.c - processes that share one device: kernels of one at a time, in slices, or of
  * all at once under MPS; one pair of copy engines for all; a thread that issues in each. */
 #include "analysis/limit.h"
-#include "fixtures.h"
 #include "options/options.h"
-#include "plan/build.h"
 #include "run/machine_file.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -37,18 +35,12 @@ static struct machine share_machine(int64_t slice_ns)
     return machine;
 }
 
-static void simulate(const struct settings *settings, const struct machine *machine,
-                     struct timeline *timeline)
+static struct timeline simulated(const struct settings *settings, const struct machine *machine)
 {
-    struct plan plan;
-    struct error error = {0};
-    int64_t issued_ns;
-    timeline_init(timeline);
-    enum status status = plan_build(settings, machine, &plan, &error);
-    if (status == STATUS_OK)
-        status = simulator_run(machine, 0, &plan, NULL, timeline, &issued_ns, &error);
-    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
+    struct timeline timeline = sim_run(machine, &plan);
     plan_free(&plan);
+    return timeline;
 }
 
 static bool at_once(const struct span *a, const struct span *b)
@@ -89,7 +81,7 @@ START_TEST(test_turns)
                 struct machine machine = share_machine(1000000000);
                 struct timeline timeline;
                 settings.ways = ways;
-                simulate(&settings, &machine, &timeline);
+                timeline = simulated(&settings, &machine);
                 ck_assert_uint_eq(timeline.devices, processes);
                 ck_assert_int_eq(timeline.sharing, sharing);
                 ck_assert_uint_eq(pairs_at_once(&timeline, OP_H2D), 0);
@@ -114,8 +106,7 @@ START_TEST(test_slices)
 {
     struct settings settings = share_settings(1, SHARING_NONE, 1);
     struct machine machine = share_machine(0);
-    struct timeline timeline;
-    simulate(&settings, &machine, &timeline);
+    struct timeline timeline = simulated(&settings, &machine);
     const struct span *alone = kernel_of(&timeline, 0);
     const int64_t work_ns = alone->end_ns - alone->start_ns;
     timeline_free(&timeline);
@@ -123,7 +114,7 @@ START_TEST(test_slices)
         const int64_t slice_ns = work_ns / parts + 1;
         machine = share_machine(slice_ns);
         settings = share_settings(2, SHARING_SLICES, 2);
-        simulate(&settings, &machine, &timeline);
+        timeline = simulated(&settings, &machine);
         const struct span *first = kernel_of(&timeline, 0), *second = kernel_of(&timeline, 1);
         const int64_t begun_ns =
             (first->start_ns < second->start_ns ? first : second)->start_ns;
@@ -151,7 +142,7 @@ START_TEST(test_a_row_is_one_turn)
     machine.kernel_gap_ns = 50;
     settings.ways = 1;
     settings.streams = 1;
-    simulate(&settings, &machine, &timeline);
+    timeline = simulated(&settings, &machine);
     for (int32_t tile = 0; tile < 36; tile++) /* the next kernel of the same process */
         changes +=
             kernel_of(&timeline, tile + 4)->start_ns - kernel_of(&timeline, tile)->end_ns >=
@@ -168,7 +159,7 @@ START_TEST(test_each_issues)
     struct machine machine = share_machine(1000);
     struct timeline timeline;
     machine.issue_copy_ns = machine.issue_kernel_ns = 10;
-    simulate(&settings, &machine, &timeline);
+    timeline = simulated(&settings, &machine);
     for (int32_t tile = 0; tile < 3; tile++)
         for (uint32_t i = 0; i < timeline.span_count; i++)
             if (timeline.spans[i].kind == OP_H2D && timeline.spans[i].tile == tile)
@@ -182,14 +173,13 @@ START_TEST(test_the_limit_is_one_device_s)
 {
     struct machine machine = test_machine();
     struct settings one = share_settings(1, SHARING_NONE, 8);
-    struct error error = {0};
     struct plan plan;
-    ck_assert_int_eq(plan_build(&one, &machine, &plan, &error), STATUS_OK);
+    plan = test_built_on(&one, &machine);
     const struct limit alone = limit_of(&machine, &plan);
     plan_free(&plan);
     for (int sharing = SHARING_SLICES; sharing <= SHARING_MPS; sharing++) {
         struct settings settings = share_settings(4, (enum sharing)sharing, 8);
-        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+        plan = test_built_on(&settings, &machine);
         const struct limit limit = limit_of(&machine, &plan);
         ck_assert_int_eq(limit.ns, alone.ns);
         ck_assert_int_eq(limit.cause, alone.cause);
@@ -230,7 +220,7 @@ START_TEST(test_an_h200)
         settings.tiles = seen[i].tiles;
         settings.streams = seen[i].streams;
         settings.order = i % 3 == 2 || i == 4 ? ORDER_BREADTH : ORDER_DEPTH;
-        simulate(&settings, &machine, &timeline);
+        timeline = simulated(&settings, &machine);
         const double off = (double)timeline_time_ns(&timeline) / (double)seen[i].ns - 1;
         ck_assert_msg(off > -0.1 && off < 0.1, "%zu: %.1f %% off", i, 100 * off);
         timeline_free(&timeline);

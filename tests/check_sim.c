@@ -1,6 +1,5 @@
 /* check_sim.c - the simulator against timelines computed by hand: streams, copies, kernels
  * (rules 1 to 3) and whole plans. */
-#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 
@@ -238,9 +237,7 @@ static int64_t span_of_ways(int ways)
     settings.elements = 100;
     settings.streams = ways == 1 ? 1 : 4;
     settings.intensity = 2;
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     for (uint32_t i = 0; i < plan.op_count; i++) {
         if (plan.ops[i].kind == OP_KERNEL)
             plan.ops[i].kernel.blocks = 8;
@@ -313,10 +310,8 @@ static void assert_rules_hold(const struct timeline *timeline)
 static struct machine generated_machine(uint64_t *random)
 {
     static const char *const names[] = {"c1060", "c2050", "k20c", "rtx3050-laptop", "h200"};
-    struct machine machine;
-    struct error error = {0};
     const char *name = names[test_random_below(random, 5)];
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    struct machine machine = test_machine_named(name);
     machine.queues = 1 + test_random_below(random, machine.queues);
     machine.queue_depth = 2 + test_random_below(random, 100);
     machine.concurrent_kernels = 1 + test_random_below(random, machine.concurrent_kernels);
@@ -328,13 +323,11 @@ static struct machine generated_machine(uint64_t *random)
 START_TEST(test_generated_timelines_obey_the_rules)
 {
     uint64_t random = 31337;
-    struct error error = {0};
     for (int i = 0; i < test_cases(400); i++) {
         struct settings settings = generated_settings(&random);
         struct machine machine = generated_machine(&random);
-        struct plan plan;
         int64_t issued_ns;
-        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+        struct plan plan = test_built_on(&settings, &machine);
         struct timeline timeline = sim_run(&machine, &plan), again = sim_run(&machine, &plan);
         ck_assert_int_eq(
             memcmp(timeline.spans, again.spans, timeline.span_count * sizeof *timeline.spans),

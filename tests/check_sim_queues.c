@@ -1,6 +1,5 @@
 /* check_sim_queues.c - hardware queues, old GPUs' checks, the host, pageable memory and
  * callbacks: each rule with and without (rules 4 to 9). */
-#include "plan/build.h"
 #include "sim_cases.h"
 #include "suites.h"
 
@@ -49,9 +48,7 @@ static int64_t chains_of_three(enum order order, uint32_t queues)
     settings.elements = 4 * 4096;
     settings.intensity = 64;
     settings.order = order;
-    struct error error = {0};
-    struct plan plan;
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     for (uint32_t i = 0; i < plan.op_count; i++) {
         if (plan.ops[i].kind == OP_KERNEL)
             plan.ops[i].kernel.blocks = 2;

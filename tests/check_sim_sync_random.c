@@ -185,10 +185,8 @@ static void assert_ordered(const struct machine *machine, const struct plan *pla
 static struct machine random_machine(uint64_t *random)
 {
     static const char *const names[] = {"c1060", "c2050", "k20c", "p100", "h200"};
-    struct machine machine;
-    struct error error = {0};
     const char *name = names[test_random_below(random, 5)];
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
+    struct machine machine = test_machine_named(name);
     machine.queues = 1 + test_random_below(random, machine.queues);
     machine.queue_depth = 1 + test_random_below(random, 10);
     machine.concurrent_kernels = 1 + test_random_below(random, 3);

@@ -131,7 +131,7 @@ static const struct {
 
 START_TEST(table_is_as_expected)
 {
-    write_bytes("s.ini", SECTIONS, sizeof SECTIONS - 1);
+    test_file_write("s.ini", SECTIONS, sizeof SECTIONS - 1);
     char *const *words = tables[_i].words;
     struct swept *swept = swept_new(LINE(words[0], words[1], words[2], words[3], words[4]));
     const struct writer_style style = {.width = tables[_i].width,
@@ -147,7 +147,7 @@ END_TEST
 /* Colours are escapes, and nothing else changes; no line ends with one on. */
 START_TEST(colors_only_add_escapes)
 {
-    write_bytes("s.ini", SECTIONS, sizeof SECTIONS - 1);
+    test_file_write("s.ini", SECTIONS, sizeof SECTIONS - 1);
     char *const *words = tables[_i].words;
     struct swept *swept = swept_new(LINE(words[0], words[1], words[2], words[3], words[4]));
     struct writer_style style = {.width = tables[_i].width, .verbose = tables[_i].verbose};
@@ -178,7 +178,7 @@ static const int widths[] = {-1, 0, 39, 40, 47, 60, 80, 97, 200, 10000};
 
 START_TEST(no_line_is_too_wide)
 {
-    write_bytes("s.ini", SECTIONS, sizeof SECTIONS - 1);
+    test_file_write("s.ini", SECTIONS, sizeof SECTIONS - 1);
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
         char *const *words = tables[t].words;
         struct swept *swept = swept_new(LINE(words[0], words[1], words[2], words[3], words[4]));
@@ -297,7 +297,7 @@ END_TEST
 /* Whatever one of the runs can't do is said before the first is made. */
 START_TEST(nothing_runs_before_all_are_checked)
 {
-    write_bytes("eight.raw", "aaaabbbbccccddddeeeeffffgggghhhh", 32);
+    test_file_write("eight.raw", "aaaabbbbccccddddeeeeffffgggghhhh", 32);
     ck_assert_int_eq(run("-d sim:h200 -i eight.raw --sweep tiles=4,8,16 -v"), 2);
     ck_assert_int_eq(count_in("err", "run tiles=16: tiles=16 is more than elements=8"), 1);
     ck_assert_int_eq(count_in("err", ""), 1);

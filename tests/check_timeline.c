@@ -1,8 +1,6 @@
 /* check_timeline.c - spans made from plans, and starts rebuilt from ends alone. */
-#include "fixtures.h"
-#include "plan/build.h"
 #include "plan/timeline.h"
-#include "sim/simulator.h"
+#include "sim_cases.h"
 #include "suites.h"
 
 #include <stdlib.h>
@@ -90,13 +88,8 @@ START_TEST(test_rebuilt_starts_are_the_true_ones)
         settings.layout = test_random_below(&random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
         settings.order = test_random_below(&random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
         settings.streams = 1 + test_random_below(&random, 8);
-        struct plan plan;
-        struct timeline timeline;
-        int64_t issued;
-        timeline_init(&timeline);
-        ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
-        ck_assert_int_eq(simulator_run(&machine, 0, &plan, NULL, &timeline, &issued, &error),
-                         STATUS_OK);
+        struct plan plan = test_built_on(&settings, &machine);
+        struct timeline timeline = sim_run(&machine, &plan);
         struct timeline rebuilt = begun(&plan);
         for (uint32_t s = 0; s < timeline.span_count; s++) {
             rebuilt.spans[s].issue_ns = timeline.spans[s].issue_ns;

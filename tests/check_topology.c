@@ -4,7 +4,6 @@
 #include "run/topology.h"
 
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/report.h"
 #include "suites.h"
 #include "test_folder.h"
@@ -158,7 +157,6 @@ START_TEST(a_run_is_seen)
     const char *const ids[] = {"0000:1a:00.0", "0000:1b:00.0"};
     struct settings settings = test_settings("scale");
     struct machine machine = test_machine();
-    struct plan plan;
     struct arrays arrays = {0};
     struct error error = {0};
     struct numa_seen seen;
@@ -166,7 +164,7 @@ START_TEST(a_run_is_seen)
     make_nodes("0-7");
     make_device("pci0000:00/0000:00:01.0/0000:1a:00.0", "6");
     make_device("pci0000:00/0000:00:02.0/0000:1b:00.0", "-1");
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
     topology_see("sys", ids, 2, &arrays, &seen);
     ck_assert(seen.devices[0].known && !seen.devices[1].known);

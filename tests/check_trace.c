@@ -31,14 +31,6 @@ void test_trace_end(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
-void test_file_write(const char *file_path, const char *bytes, size_t size)
-{
-    FILE *file = fopen(file_path, "w");
-    ck_assert_msg(file != NULL, "%s: %s", file_path, strerror(errno));
-    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
-    ck_assert_int_eq(fclose(file), 0);
-}
-
 struct traces test_traces(const char *file_path)
 {
     struct traces traces = {0};
@@ -49,7 +41,7 @@ struct traces test_traces(const char *file_path)
 
 static struct traces read_text(const char *text)
 {
-    test_file_write(test_trace_path, text, strlen(text));
+    test_file_put(test_trace_path, text);
     return test_traces(test_trace_path);
 }
 
@@ -367,7 +359,7 @@ START_TEST(test_refused_rows)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
         snprintf(text, sizeof text, "%s%s", header, cases[i].row);
-        test_file_write(test_trace_path, text, strlen(text));
+        test_file_put(test_trace_path, text);
         test_trace_refused(cases[i].words);
     }
 }

@@ -136,7 +136,7 @@ START_TEST(test_source)
     char *text = test_file_text("saved.csv"), *at = strstr(text, "virtual");
     memcpy(at, "events ", 7); /* the blank ends no word that is read */
     memmove(at + 6, at + 7, strlen(at + 7) + 1);
-    test_file_write("events.csv", text, strlen(text));
+    test_file_put("events.csv", text);
     free(text);
     ck_assert_int_eq(program_run("view events.csv"), 0);
     assert_has(program_out, "measured by events, NVIDIA H200\n");
@@ -168,7 +168,7 @@ END_TEST
 
 static void refused(const char *text, const char *words)
 {
-    test_file_write(test_trace_path, text, strlen(text));
+    test_file_put(test_trace_path, text);
     test_trace_refused(words);
 }
 

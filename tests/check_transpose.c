@@ -2,7 +2,6 @@
  * and the program that runs them. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/tune.h"
 #include "run/chain_host.h"
 #include "run/verify.h"
@@ -223,7 +222,7 @@ static void run_take(struct run *run, const char *chain, uint64_t elements)
     settings.columns = COLUMNS;
     settings.stride = 7;
     run->error = (struct error){0};
-    ck_assert_int_eq(plan_build(&settings, &machine, &run->plan, &run->error), STATUS_OK);
+    run->plan = test_built_on(&settings, &machine);
     run->arrays.host[BUFFER_HOST_IN0] = random_floats(elements, 1);
     run->arrays.host[BUFFER_HOST_IN1] = random_floats(elements, 1);
     run->arrays.host[BUFFER_HOST_OUT] = take_zeroed(elements, sizeof(float));
@@ -349,10 +348,9 @@ END_TEST
 START_TEST(test_auto_chooses_whole_rows)
 {
     struct settings settings = test_settings("transpose-naive");
-    struct machine machine;
     struct tuned tuned;
     struct error error = {0};
-    ck_assert_int_eq(machine_built_in(&machine, "h200", &error), STATUS_OK);
+    struct machine machine = test_machine_named("h200");
     settings.columns = 3;
     settings.elements = 3 * 1000003 * 7; /* 1, 7, 1000003 or 7000021 tiles */
     settings.tiles = settings.streams = 0;

@@ -1,7 +1,6 @@
 /* check_tune.c - what --tiles=auto and --streams=auto choose, in the room and in the program.
  */
 #include "fixtures.h"
-#include "plan/build.h"
 #include "report/tune.h"
 #include "sim/simulator.h"
 #include "suites.h"
@@ -15,10 +14,7 @@
 
 struct machine tune_h200(void)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, "h200", &error) == STATUS_OK, "%s", error.text);
-    return machine;
+    return test_machine_named("h200");
 }
 
 /* Settings for `kernels` that leave everything to be chosen. */
@@ -45,10 +41,9 @@ static struct tuned tune(struct settings *settings, const struct machine *machin
 
 int64_t tune_simulated_ns(const struct settings *settings, const struct machine *machine)
 {
-    struct plan plan;
     struct error error = {0};
     int64_t time_ns = 0;
-    ck_assert_msg(plan_build(settings, machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct plan plan = test_built_on(settings, machine);
     ck_assert_int_eq(simulator_time(machine, 0, &plan, &time_ns, &error), STATUS_OK);
     plan_free(&plan);
     return time_ns;
@@ -163,10 +158,8 @@ enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
 
 START_TEST(test_within_a_per_cent_of_the_best)
 {
-    struct machine machine;
-    struct error error = {0};
     struct settings settings = auto_settings(workloads[_i].kernels, workloads[_i].elements);
-    ck_assert_int_eq(machine_built_in(&machine, workloads[_i].machine, &error), STATUS_OK);
+    struct machine machine = test_machine_named(workloads[_i].machine);
     settings.intensity = workloads[_i].intensity;
     settings.ways = workloads[_i].ways;
     settings.order = workloads[_i].order;
@@ -187,11 +180,9 @@ START_TEST(test_device_memory_is_kept_to)
 {
     struct machine machine = tune_h200();
     struct settings settings = auto_settings("scale", 1 << 24);
-    struct plan plan;
-    struct error error = {0};
     machine.memory_bytes = UINT64_C(1) << 23; /* of 64 MiB each way */
     tune(&settings, &machine);
-    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_OK);
+    struct plan plan = test_built_on(&settings, &machine);
     ck_assert_uint_le(plan_device_bytes(&plan), machine.memory_bytes);
     plan_free(&plan);
 }
@@ -306,10 +297,8 @@ END_TEST
 
 START_TEST(test_configs_and_sweeps_choose_for_each_run)
 {
-    FILE *file = fopen("two.ini", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs("[global]\nelements=1M\ntiles=auto\nstreams=auto\n[one]\nways=1\n[three]\n", file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("two.ini",
+                  "[global]\nelements=1M\ntiles=auto\nstreams=auto\n[one]\nways=1\n[three]\n");
     json_t *report = tune_report("two.ini");
     ck_assert_int_eq(setting(tune_run_of(report, 0), "tiles"), 1);
     ck_assert_int_eq(setting(tune_run_of(report, 0), "streams"), 1);

@@ -66,7 +66,7 @@ void view_write_rows(const char *rows)
     snprintf(text, sizeof text,
              "Start (ns),Duration (ns),Bytes (B),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n%s",
              rows);
-    test_file_write(test_trace_path, text, strlen(text));
+    test_file_put(test_trace_path, text);
 }
 
 /* The text of a trace of `rows`, without the breaks of its lines, to be freed. */

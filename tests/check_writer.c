@@ -3,6 +3,7 @@
  * `EXPECTED_UPDATE=1 build/check` writes tests/expected anew; read the difference before it is
  * kept. */
 #include "suites.h"
+#include "test_folder.h"
 #include "trace/csv_line.h"
 #include "writer_cases.h"
 #include "writers/table.h"
@@ -34,10 +35,7 @@ static void check_expected(const char *name, char *text)
     char path[512];
     snprintf(path, sizeof path, TESTS_FOLDER "/expected/%s", name);
     if (getenv("EXPECTED_UPDATE") != NULL) {
-        FILE *file = fopen(path, "w");
-        ck_assert_msg(file != NULL, "%s: %s", path, strerror(errno));
-        fputs(text, file);
-        ck_assert_int_eq(fclose(file), 0);
+        test_file_put(path, text);
     }
     char *expected = read_file(path);
     ck_assert_msg(strcmp(text, expected) == 0, "not as in %s:\n%.3000s", path, text);

@@ -2,6 +2,7 @@
  * is read by a real parser; and each is given a file that fails. */
 #include "hostile_cases.h"
 #include "suites.h"
+#include "test_folder.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>
@@ -192,10 +193,7 @@ START_TEST(test_html_is_balanced)
     }
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(chdir(folder), 0);
-    FILE *file = fopen("reader.py", "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(html_reader, file);
-    ck_assert_int_eq(fclose(file), 0);
+    test_file_put("reader.py", html_reader);
     int length = snprintf(command, sizeof command, "python3 reader.py");
     for (int i = 0; i < hostile_case_count; i++) {
         char page[32];
@@ -203,7 +201,7 @@ START_TEST(test_html_is_balanced)
         snprintf(page, sizeof page, "%d.html", i);
         length += snprintf(command + length, sizeof command - (size_t)length, " %s %d", page,
                            hostile.report.run_count);
-        file = fopen(page, "w");
+        FILE *file = fopen(page, "w");
         ck_assert_ptr_nonnull(file);
         write_html(file, &hostile.report);
         ck_assert_int_eq(fclose(file), 0);

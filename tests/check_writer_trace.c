@@ -133,21 +133,17 @@ static void simulate(struct run_report *run, struct settings *settings)
     plan_free(&plan);
 }
 
-static void random_settings(uint64_t *random, struct settings *settings)
+static struct settings random_settings(uint64_t *random)
 {
     static const char *const chains[] = {"scale", "wave", "scale,scale,scale", "sum",
                                          "wave,sum"};
-    *settings = test_settings(chains[test_random_below(random, 5)]);
-    settings->tiles = 1 + test_random_below(random, 30);
-    settings->elements = settings->tiles * (uint64_t)(1 + test_random_below(random, 100000));
-    settings->layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
-    settings->order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
-    settings->ways = 1 + (int)test_random_below(random, 4);
-    settings->streams = 1 + test_random_below(random, 8);
-    settings->callbacks = test_random_below(random, 3) == 0;
-    settings->connections = test_random_below(random, 3);
-    settings->intensity = 1 + test_random_below(random, 2000);
-    settings->cpu_share = test_random_below(random, 11) / 10.0;
+    struct settings settings =
+        test_random_settings(random, chains[test_random_below(random, 5)], 30, 4);
+    settings.elements = settings.tiles * (uint64_t)(1 + test_random_below(random, 100000));
+    settings.connections = test_random_below(random, 3);
+    settings.intensity = 1 + test_random_below(random, 2000);
+    settings.cpu_share = test_random_below(random, 11) / 10.0;
+    return settings;
 }
 
 /* Plans as the program makes them: waits, callbacks, reductions, kernels side by side, a CPU.
@@ -161,7 +157,7 @@ START_TEST(real_plans_keep_the_rules)
     struct report report = {.version = "0.0.0-test", .runs = runs, .run_count = RUNS};
     for (int i = test_cases(40); i > 0; i--) {
         for (int r = 0; r < RUNS; r++) {
-            random_settings(&random, &settings[r]);
+            settings[r] = random_settings(&random);
             simulate(&runs[r], &settings[r]);
         }
         check_whole(&report);

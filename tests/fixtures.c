@@ -27,6 +27,11 @@ uint32_t test_random_below(uint64_t *state, uint32_t below)
     return (uint32_t)((test_random(state) >> 32) * below >> 32);
 }
 
+void test_must(enum status status, const struct error *error)
+{
+    ck_assert_msg(status == STATUS_OK, "%s", error->text);
+}
+
 int test_mistake_count(void)
 {
     int count = 0;
@@ -70,6 +75,21 @@ struct settings test_settings(const char *kernels)
     return settings;
 }
 
+struct settings test_random_settings(uint64_t *random, const char *kernels, uint32_t tiles,
+                                     int ways)
+{
+    struct settings settings = test_settings(kernels);
+    settings.tiles = 1 + test_random_below(random, tiles);
+    settings.elements = settings.tiles + test_random_below(random, 5000);
+    settings.ways = 1 + (int)test_random_below(random, (uint32_t)ways);
+    settings.streams = settings.ways == 1 ? 1 : 1 + test_random_below(random, 12);
+    settings.order = test_random_below(random, 2) ? ORDER_BREADTH : ORDER_DEPTH;
+    settings.layout = test_random_below(random, 2) ? LAYOUT_STAGE : LAYOUT_TILE;
+    settings.callbacks = test_random_below(random, 2);
+    settings.seed = test_random(random);
+    return settings;
+}
+
 struct machine test_machine(void)
 {
     struct machine machine = {
@@ -107,12 +127,25 @@ struct machine test_machine(void)
     return machine;
 }
 
+struct machine test_machine_named(const char *name)
+{
+    struct machine machine;
+    struct error error = {0};
+    test_must(machine_built_in(&machine, name, &error), &error);
+    return machine;
+}
+
 struct plan test_built(const struct settings *settings)
 {
     struct machine machine = test_machine();
-    struct error error = {0};
+    return test_built_on(settings, &machine);
+}
+
+struct plan test_built_on(const struct settings *settings, const struct machine *machine)
+{
     struct plan plan;
-    ck_assert_msg(plan_build(settings, &machine, &plan, &error) == STATUS_OK, "%s", error.text);
+    struct error error = {0};
+    test_must(plan_build(settings, machine, &plan, &error), &error);
     return plan;
 }
 
@@ -122,6 +155,53 @@ struct op *test_nth_op(struct plan *plan, enum op_kind kind, int nth)
     while (op->kind != kind || nth-- > 0)
         op++;
     return op;
+}
+
+struct op *test_op_of_tile(struct plan *plan, enum op_kind kind, int32_t tile)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (plan->ops[i].kind == kind && plan->ops[i].tile == tile)
+            return &plan->ops[i];
+    }
+    ck_abort_msg("no %s %d", op_kind_name(kind), tile);
+}
+
+bool test_ops_touch(const struct op *a, const struct op *b)
+{
+    struct access x[OP_ACCESS_MAX], y[OP_ACCESS_MAX];
+    int count_x = op_accesses(a, x), count_y = op_accesses(b, y);
+    for (int i = 0; i < count_x; i++) {
+        for (int j = 0; j < count_y; j++) {
+            const struct range *r = &x[i].range, *s = &y[j].range;
+            if (r->buffer == s->buffer && (x[i].writes || y[j].writes) &&
+                r->offset < s->offset + s->bytes && s->offset < r->offset + r->bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+void test_drop_wait(struct plan *plan, uint32_t op)
+{
+    ck_assert_int_eq(plan->ops[op].kind, OP_WAIT);
+    plan->ops[op].kind = OP_RECORD;
+    plan->ops[op].event.event = plan->events++;
+}
+
+size_t test_hazard_count(const struct plan *plan)
+{
+    struct hazard hazard;
+    struct error error = {0};
+    size_t count;
+    test_must(plan_hazards(plan, &hazard, 1, &count, &error), &error);
+    return count;
+}
+
+void test_plan_refused(const struct plan *plan, const char *words)
+{
+    struct error error = {0};
+    ck_assert_int_eq(plan_validate(plan, &error), STATUS_FAILED);
+    ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" lacks \"%s\"", error.text, words);
 }
 
 struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements)

@@ -17,8 +17,17 @@ int test_cases(int all);
 uint64_t test_random(uint64_t *state);
 uint32_t test_random_below(uint64_t *state, uint32_t below);
 
+/* Fails the test, saying why, unless `status` is STATUS_OK. */
+void test_must(enum status status, const struct error *error);
+
 /* Settings with every default, for `kernels` such as "scale,sum". */
 struct settings test_settings(const char *kernels);
+
+/* Settings drawn for `kernels`: up to `tiles` tiles, some of them unequal, up to 12 streams,
+ * every order and layout, 1 to `ways` ways (4 ways leave the CPU's share open), with callbacks
+ * or without, and a seed. */
+struct settings test_random_settings(uint64_t *random, const char *kernels, uint32_t tiles,
+                                     int ways);
 
 /* How many mistakes the table has, and the index of one that it must have. */
 int test_mistake_count(void);
@@ -29,11 +38,31 @@ int test_mistake(const char *name);
  * and memory is no bound; everything else costs nothing. */
 struct machine test_machine(void);
 
-/* Returns the plan of the settings on that machine, which is to have one. plan_free() it. */
+/* Returns the machine that is called so. */
+struct machine test_machine_named(const char *name);
+
+/* Returns the plan of the settings, which are to have one, on test_machine() or another
+ * machine. plan_free() it. */
 struct plan test_built(const struct settings *settings);
+struct plan test_built_on(const struct settings *settings, const struct machine *machine);
 
 /* Returns the nth op of a kind, from 0 on. There is one. */
 struct op *test_nth_op(struct plan *plan, enum op_kind kind, int nth);
+
+/* Returns the first op of a kind that works on `tile`. There is one. */
+struct op *test_op_of_tile(struct plan *plan, enum op_kind kind, int32_t tile);
+
+/* Whether both ops touch some byte that one of them writes. */
+bool test_ops_touch(const struct op *a, const struct op *b);
+
+/* Makes a wait one for nothing: it becomes the record of an event that nothing waits for. */
+void test_drop_wait(struct plan *plan, uint32_t op);
+
+/* Returns how many pairs of the plan's ops race. */
+size_t test_hazard_count(const struct plan *plan);
+
+/* Fails the test unless plan_validate() refuses the plan in these words, or some more. */
+void test_plan_refused(const struct plan *plan, const char *words);
 
 /* Builds a plan by hand. Each append asserts that it worked and returns the op's id. Copies
  * move `bytes` at the given offset of in0 (h2d) or out (d2h); kernels work on in0 -> out. */

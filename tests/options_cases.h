@@ -3,6 +3,7 @@
 #define PIPELINE_TESTS_OPTIONS_CASES_H
 
 #include "options/options.h"
+#include "test_folder.h"
 
 #include <check.h>
 
@@ -21,8 +22,6 @@ bool parse_any(char *const line[]);
 /* A fixture: tests run in an empty folder of their own, so that files have short names. */
 void options_enter_folder(void);
 void options_leave_folder(void);
-
-void write_bytes(const char *path, const void *bytes, size_t count);
 
 /* The full path of configs/ways.ini. */
 char *ways_config(void);

@@ -38,3 +38,24 @@ char *test_file_text(const char *path)
     fclose(file);
     return text;
 }
+
+void test_file_write(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    ck_assert_msg(file != NULL, "no %s", path);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+void test_file_put(const char *path, const char *text)
+{
+    test_file_write(path, text, strlen(text));
+}
+
+void test_file_read(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "no %s", path);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}

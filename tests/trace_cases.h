@@ -14,9 +14,6 @@ extern char test_trace_path[128];
 void test_trace_begin(void);
 void test_trace_end(void);
 
-/* Writes `size` bytes to `path`, anew. */
-void test_file_write(const char *path, const char *bytes, size_t size);
-
 /* Makes an SQLite database at `path` (anew) of the statements `sql`. False where the tests were
  * built without SQLite; asserts that all else worked. */
 bool test_sqlite_file(const char *path, const char *sql);

@@ -66,10 +66,8 @@ bool judged_make(const struct settings *settings, struct judged *judged)
 
 void judged_load(struct judged *judged, const char *name)
 {
-    struct error error = {0};
     memset(judged, 0, sizeof *judged);
-    ck_assert_msg(machine_built_in(&judged->machine, name, &error) == STATUS_OK, "%s",
-                  error.text);
+    judged->machine = test_machine_named(name);
 }
 
 /* Draws a way for tiles that one of their own for each does not go with. */

@@ -230,10 +230,7 @@ const struct backend_ops virtual_noisy_ops = {
 
 struct machine virtual_built_in(const char *name)
 {
-    struct machine machine;
-    struct error error = {0};
-    ck_assert_msg(machine_built_in(&machine, name, &error) == STATUS_OK, "%s", error.text);
-    return machine;
+    return test_machine_named(name);
 }
 
 struct calibration *virtual_calibrate(struct virtual_device *device, struct error *error)

@@ -4,7 +4,6 @@
 #include "emulator.h"
 #include "fixtures.h"
 #include "kernels/kernel_file.h"
-#include "plan/build.h"
 #include "run/arrays.h"
 #include "run/verify.h"
 
@@ -107,11 +106,6 @@ static void strew_specials(struct bench *bench, int input)
     }
 }
 
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
-
 /* Allocates everything; the arrays lie as places[place] says. */
 static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, uint32_t place)
 {
@@ -128,8 +122,8 @@ static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, 
     settings.stride = (uint32_t)(1 + count % 40 + 7 * place);
     machine.sms = 132;
     plan_init(&bench->plan);
-    must(plan_build(&settings, &machine, &bench->plan, &error), &error);
-    must(arrays_create(&bench->arrays, &bench->plan, &settings, &error), &error);
+    bench->plan = test_built_on(&settings, &machine);
+    test_must(arrays_create(&bench->arrays, &bench->plan, &settings, &error), &error);
     for (uint32_t i = 0; i < bench->plan.op_count; i++)
         if (bench->plan.ops[i].kind == OP_KERNEL)
             bench->op = &bench->plan.ops[i];

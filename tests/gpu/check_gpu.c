@@ -13,7 +13,6 @@
 #include "check_gpu_tiles.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "suites.h"
@@ -67,12 +66,6 @@ static void teardown(void)
     at.backend = NULL;
 }
 
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
-
 static void must_cuda(cudaError_t result)
 {
     ck_assert_msg(result == cudaSuccess, "%s", cudaGetErrorString(result));
@@ -84,10 +77,10 @@ static void begin_case(const struct settings *settings)
     struct error error = {0};
     at.settings = *settings;
     if (at.backend == NULL)
-        must(cuda->open("", &at.settings, &at.backend, &error), &error);
-    must(cuda->describe(at.backend, &at.settings, &at.machine, &error), &error);
-    must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);
-    must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
+        test_must(cuda->open("", &at.settings, &at.backend, &error), &error);
+    test_must(cuda->describe(at.backend, &at.settings, &at.machine, &error), &error);
+    at.plan = test_built_on(&at.settings, &at.machine);
+    test_must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
     arrays_poison(&at.arrays);
     at.workload =
         (struct workload){.plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays};
@@ -259,9 +252,9 @@ START_TEST(test_chains)
         struct error error = {0};
         struct run_times times;
         begin_case(&settings);
-        must(cuda->prepare(at.backend, &at.workload, &error), &error);
-        must(cuda->run(at.backend, NULL, &times, &error), &error);
-        must(verify_output(&at.plan, &at.arrays, &error), &error);
+        test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
+        test_must(cuda->run(at.backend, NULL, &times, &error), &error);
+        test_must(verify_output(&at.plan, &at.arrays, &error), &error);
         end_case();
     }
 }
@@ -293,9 +286,9 @@ START_TEST(test_special_values)
         struct run_times times;
         begin_case(&settings);
         put_element(places[i % 3], specials[i % 3]);
-        must(cuda->prepare(at.backend, &at.workload, &error), &error);
-        must(cuda->run(at.backend, NULL, &times, &error), &error);
-        must(verify_output(&at.plan, &at.arrays, &error), &error);
+        test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
+        test_must(cuda->run(at.backend, NULL, &times, &error), &error);
+        test_must(verify_output(&at.plan, &at.arrays, &error), &error);
         end_case();
     }
 }
@@ -311,9 +304,9 @@ static void trace_once(void)
     struct error error = {0};
     struct run_times times;
     begin_case(&settings);
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
-    must(cuda->run(at.backend, &at.timeline, &times, &error), &error);
-    must(verify_output(&at.plan, &at.arrays, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->run(at.backend, &at.timeline, &times, &error), &error);
+    test_must(verify_output(&at.plan, &at.arrays, &error), &error);
 }
 
 START_TEST(test_events_when_told)
@@ -386,7 +379,7 @@ START_TEST(test_refused_op)
     while (at.plan.ops[bad].kind != OP_D2H)
         bad++;
     at.plan.ops[bad].copy.device.offset = (uint64_t)1 << 50;
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
     ck_assert_int_eq(cuda->run(at.backend, NULL, &times, &error), STATUS_FAILED);
     char expected[64];
     snprintf(expected, sizeof expected, "cudaMemcpyAsync failed on op %" PRIu32 " (d2h ", bad);
@@ -396,9 +389,9 @@ START_TEST(test_refused_op)
     error_clear(&error);
     settings.ways = 3;
     begin_case(&settings);
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
-    must(cuda->run(at.backend, NULL, &times, &error), &error);
-    must(verify_output(&at.plan, &at.arrays, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->run(at.backend, NULL, &times, &error), &error);
+    test_must(verify_output(&at.plan, &at.arrays, &error), &error);
 }
 END_TEST
 
@@ -416,7 +409,7 @@ START_TEST(test_lose_context)
     while (at.plan.ops[bad].kind != OP_KERNEL)
         bad--;
     at.plan.ops[bad].kernel.ranges->out.offset = (uint64_t)1 << 45;
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
     ck_assert_int_eq(cuda->run(at.backend, NULL, &times, &error), STATUS_FAILED);
     printf("check-gpu: as it should: %s\n", error.text);
     ck_assert_ptr_nonnull(strstr(error.text, "or one before it"));

@@ -27,12 +27,6 @@ static struct {
     struct workload workload;
 } at;
 
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
-
 /* in0 goes in and is copied to out on the device; the middle half of that is set; it comes out,
  * and then all of it is set. No two of these are in one stream, and no event orders them: a
  * sync, the legacy default stream and the blocking ones do. */
@@ -57,8 +51,8 @@ static struct plan plan_by_hand(uint64_t bytes)
     test_memset(&plan, 4, 0, bytes, LAST);
     test_sync(&plan, 2);
     test_sync(&plan, 5);
-    must(plan_validate(&plan, &error), &error);
-    must(plan_hazards(&plan, &hazard, 1, &hazards, &error), &error);
+    test_must(plan_validate(&plan, &error), &error);
+    test_must(plan_hazards(&plan, &hazard, 1, &hazards, &error), &error);
     ck_assert_uint_eq(hazards, 0);
     return plan;
 }
@@ -72,12 +66,12 @@ static void begin(uint64_t bytes)
     at.settings.tiles = at.settings.streams = 1;
     at.plan = plan_by_hand(bytes);
     at.settings.elements = at.plan.elements;
-    must(cuda->open("", &at.settings, &at.backend, &error), &error);
-    must(cuda->describe(at.backend, &at.settings, &at.machine, &error), &error);
-    must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
+    test_must(cuda->open("", &at.settings, &at.backend, &error), &error);
+    test_must(cuda->describe(at.backend, &at.settings, &at.machine, &error), &error);
+    test_must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
     at.workload =
         (struct workload){.plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays};
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
 }
 
 static void end(void)
@@ -128,7 +122,8 @@ START_TEST(test_bytes_and_order)
         begin(sizes[i]);
         for (int traced = 0; traced <= 1; traced++) {
             memset(at.arrays.host[BUFFER_HOST_OUT], 0, sizes[i]);
-            must(cuda->run(at.backend, traced ? &at.timeline : NULL, &times, &error), &error);
+            test_must(cuda->run(at.backend, traced ? &at.timeline : NULL, &times, &error),
+                      &error);
             assert_bytes(sizes[i]);
         }
         printf("check-gpu: calls, %s: times from %s (%s)\n", shown,
@@ -149,7 +144,7 @@ START_TEST(test_refused_allocation)
     begin(4096);
     cuda->release(at.backend);
     at.plan.ops[4].alloc.bytes = UINT64_C(1) << 50;
-    must(cuda->prepare(at.backend, &at.workload, &error), &error);
+    test_must(cuda->prepare(at.backend, &at.workload, &error), &error);
     ck_assert_int_eq(cuda->run(at.backend, NULL, &times, &error), STATUS_FAILED);
     ck_assert_msg(strstr(error.text, "cudaMalloc or cudaFree failed on op 4 (alloc device)"),
                   "%s", error.text);

@@ -6,7 +6,6 @@
 #include "analysis/analysis.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 
@@ -26,12 +25,6 @@ struct line {
     struct timeline timeline;
 };
 
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
-
 static bool have_cublas(void)
 {
     const struct kernel *kernel = kernel_find("dgemm");
@@ -46,17 +39,18 @@ static void line_run(struct line *line, const struct settings *settings)
     *line = (struct line){0};
     plan_init(&line->plan);
     timeline_init(&line->timeline);
-    must(cuda->open("", settings, &line->backend, &error), &error);
-    must(cuda->describe(line->backend, settings, &line->machine, &error), &error);
-    must(plan_build(settings, &line->machine, &line->plan, &error), &error);
-    must(arrays_create(&line->arrays, &line->plan, settings, &error), &error);
+    test_must(cuda->open("", settings, &line->backend, &error), &error);
+    test_must(cuda->describe(line->backend, settings, &line->machine, &error), &error);
+    line->plan = test_built_on(settings, &line->machine);
+    test_must(arrays_create(&line->arrays, &line->plan, settings, &error), &error);
     const struct workload workload = {
         .plan = &line->plan, .settings = settings, .arrays = &line->arrays};
-    must(cuda->prepare(line->backend, &workload, &error), &error);
+    test_must(cuda->prepare(line->backend, &workload, &error), &error);
     for (int traced = 0; traced < 2; traced++) {
         arrays_poison(&line->arrays);
-        must(cuda->run(line->backend, traced ? &line->timeline : NULL, &times, &error), &error);
-        must(verify_output(&line->plan, &line->arrays, &error), &error);
+        test_must(cuda->run(line->backend, traced ? &line->timeline : NULL, &times, &error),
+                  &error);
+        test_must(verify_output(&line->plan, &line->arrays, &error), &error);
     }
 }
 
@@ -113,7 +107,7 @@ START_TEST(test_trace)
     settings.tiles = 8;
     settings.streams = 4;
     line_run(&line, &settings);
-    must(analyse(&line.timeline, &analysis, &error), &error);
+    test_must(analyse(&line.timeline, &analysis, &error), &error);
     const double flops = 2.0 * 2048 * 1024 * 512;
     ck_assert(analysis.engines[ENGINE_COMPUTE].busy_ns > 1e9 * flops / 1e15);
     ck_assert_uint_eq(analysis.engines[ENGINE_H2D].bytes,

@@ -7,7 +7,6 @@
 #include "check_contract_timeline.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 
@@ -31,12 +30,6 @@ struct line {
     int called;
 };
 
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
-
 static void on_tile(void *context, int32_t tile)
 {
     (void)tile;
@@ -49,16 +42,16 @@ static void line_prepare(struct line *line, const struct settings *settings)
     *line = (struct line){0};
     plan_init(&line->plan);
     timeline_init(&line->timeline);
-    must(cuda->open("", settings, &line->backend, &error), &error);
-    must(cuda->describe(line->backend, settings, &line->machine, &error), &error);
-    must(plan_build(settings, &line->machine, &line->plan, &error), &error);
-    must(arrays_create(&line->arrays, &line->plan, settings, &error), &error);
+    test_must(cuda->open("", settings, &line->backend, &error), &error);
+    test_must(cuda->describe(line->backend, settings, &line->machine, &error), &error);
+    line->plan = test_built_on(settings, &line->machine);
+    test_must(arrays_create(&line->arrays, &line->plan, settings, &error), &error);
     line->workload = (struct workload){.plan = &line->plan,
                                        .settings = settings,
                                        .arrays = &line->arrays,
                                        .on_tile = on_tile,
                                        .context = line};
-    must(cuda->prepare(line->backend, &line->workload, &error), &error);
+    test_must(cuda->prepare(line->backend, &line->workload, &error), &error);
 }
 
 /* Runs the line twice bare and then traced, each on a poisoned output and verified. */
@@ -70,9 +63,9 @@ static void line_run(struct line *line, const struct settings *settings, const c
         struct run_times times;
         arrays_poison(&line->arrays);
         line->called = 0;
-        must(cuda->run(line->backend, run == 2 ? &line->timeline : NULL, &times, &error),
-             &error);
-        must(verify_output(&line->plan, &line->arrays, &error), &error);
+        test_must(cuda->run(line->backend, run == 2 ? &line->timeline : NULL, &times, &error),
+                  &error);
+        test_must(verify_output(&line->plan, &line->arrays, &error), &error);
         if (settings->callbacks)
             ck_assert_int_eq(line->called, (int)(line->plan.tiles - line->plan.cpu_tiles));
         line->times = run == 1 ? times : line->times;

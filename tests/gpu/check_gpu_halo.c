@@ -6,7 +6,6 @@
 #include "analysis/analysis.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 
@@ -18,12 +17,6 @@
 extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
-
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
 
 static void must_cuda(cudaError_t result)
 {
@@ -103,25 +96,24 @@ static struct analysis run_verified(const char *argument, const struct settings 
 {
     struct backend *backend;
     struct machine machine;
-    struct plan plan;
     struct arrays arrays;
     struct timeline timeline;
     struct analysis analysis;
     struct error error = {0};
-    must(cuda->open(argument, settings, &backend, &error), &error);
-    must(cuda->describe(backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &plan, &error), &error);
-    must(arrays_create(&arrays, &plan, settings, &error), &error);
+    test_must(cuda->open(argument, settings, &backend, &error), &error);
+    test_must(cuda->describe(backend, settings, &machine, &error), &error);
+    struct plan plan = test_built_on(settings, &machine);
+    test_must(arrays_create(&arrays, &plan, settings, &error), &error);
     const struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
-    must(cuda->prepare(backend, &workload, &error), &error);
+    test_must(cuda->prepare(backend, &workload, &error), &error);
     timeline_init(&timeline);
     for (int run = 0; run < 2; run++) {
         struct run_times times;
         arrays_poison(&arrays);
-        must(cuda->run(backend, run == 1 ? &timeline : NULL, &times, &error), &error);
-        must(verify_output(&plan, &arrays, &error), &error);
+        test_must(cuda->run(backend, run == 1 ? &timeline : NULL, &times, &error), &error);
+        test_must(verify_output(&plan, &arrays, &error), &error);
     }
-    must(analyse(&timeline, &analysis, &error), &error);
+    test_must(analyse(&timeline, &analysis, &error), &error);
     cuda->release(backend);
     cuda->close(backend);
     timeline_free(&timeline);

@@ -5,7 +5,6 @@
 
 #include "analysis/latency.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 
@@ -14,12 +13,6 @@
 extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
-
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("%s", error->text);
-}
 
 /* Settings with one urgent stream in four, or none. */
 static struct settings heavy_settings(bool urgent)
@@ -41,22 +34,21 @@ static struct latency latency_of(const struct settings *settings)
     struct error error = {0};
     struct backend *backend;
     struct machine machine;
-    struct plan plan;
     struct arrays arrays;
     struct timeline timeline;
     struct run_times times;
     struct latency latency = {0};
     timeline_init(&timeline);
-    must(cuda->open("", settings, &backend, &error), &error);
-    must(cuda->describe(backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &plan, &error), &error);
-    must(arrays_create(&arrays, &plan, settings, &error), &error);
+    test_must(cuda->open("", settings, &backend, &error), &error);
+    test_must(cuda->describe(backend, settings, &machine, &error), &error);
+    struct plan plan = test_built_on(settings, &machine);
+    test_must(arrays_create(&arrays, &plan, settings, &error), &error);
     struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
-    must(cuda->prepare(backend, &workload, &error), &error);
-    must(cuda->run(backend, NULL, &times, &error), &error);
-    must(cuda->run(backend, &timeline, &times, &error), &error);
-    must(verify_output(&plan, &arrays, &error), &error);
-    must(latency_find(&timeline, plan.priorities, 1, &latency, &error), &error);
+    test_must(cuda->prepare(backend, &workload, &error), &error);
+    test_must(cuda->run(backend, NULL, &times, &error), &error);
+    test_must(cuda->run(backend, &timeline, &times, &error), &error);
+    test_must(verify_output(&plan, &arrays, &error), &error);
+    test_must(latency_find(&timeline, plan.priorities, 1, &latency, &error), &error);
     cuda->release(backend);
     cuda->close(backend);
     timeline_free(&timeline);

@@ -5,7 +5,6 @@
 
 #include "check_contract_timeline.h"
 #include "fixtures.h"
-#include "plan/build.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "test_folder.h"
@@ -20,11 +19,6 @@
 extern const struct backend_ops backend_cuda_ops;
 
 static const struct backend_ops *const cuda = &backend_cuda_ops;
-
-static void must(enum status status, const struct error *error)
-{
-    ck_assert_msg(status == STATUS_OK, "%s", error->text);
-}
 
 static char *here; /* the folder that the tests were started in */
 
@@ -63,20 +57,19 @@ static void run_case(struct backend *backend, const struct settings *settings)
 {
     struct error error = {0};
     struct machine machine;
-    struct plan plan;
     struct arrays arrays;
     struct timeline timeline;
     struct run_times times;
-    must(cuda->describe(backend, settings, &machine, &error), &error);
-    must(plan_build(settings, &machine, &plan, &error), &error);
-    must(arrays_create(&arrays, &plan, settings, &error), &error);
+    test_must(cuda->describe(backend, settings, &machine, &error), &error);
+    struct plan plan = test_built_on(settings, &machine);
+    test_must(arrays_create(&arrays, &plan, settings, &error), &error);
     struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
-    must(cuda->prepare(backend, &workload, &error), &error);
+    test_must(cuda->prepare(backend, &workload, &error), &error);
     timeline_init(&timeline);
     for (int traced = 0; traced <= 1; traced++) {
         arrays_poison(&arrays);
-        must(cuda->run(backend, traced ? &timeline : NULL, &times, &error), &error);
-        must(verify_output(&plan, &arrays, &error), &error);
+        test_must(cuda->run(backend, traced ? &timeline : NULL, &times, &error), &error);
+        test_must(verify_output(&plan, &arrays, &error), &error);
     }
     printf("check-gpu: %s: %.3f ms, times from %s (%s)\n", mistake_name(settings->mistake),
            1e-6 * (double)times.time_ns, timeline_timing(&timeline), timeline.driver);
@@ -111,7 +104,7 @@ START_TEST(test_bytes_and_times)
         settings.callbacks = i % 2;
         settings.mistake = mistake;
         if (backend == NULL)
-            must(cuda->open("", &settings, &backend, &error), &error);
+            test_must(cuda->open("", &settings, &backend, &error), &error);
         run_case(backend, &settings);
     }
     cuda->close(backend);
@@ -187,14 +180,13 @@ START_TEST(test_loaded_before)
     struct error error = {0};
     struct backend *backend = NULL;
     struct machine machine;
-    struct plan plan;
     struct arrays arrays;
-    must(cuda->open("", &settings, &backend, &error), &error);
+    test_must(cuda->open("", &settings, &backend, &error), &error);
     run_case(backend, &settings);
     settings.mistake = test_mistake("lazy-loading");
-    must(cuda->describe(backend, &settings, &machine, &error), &error);
-    must(plan_build(&settings, &machine, &plan, &error), &error);
-    must(arrays_create(&arrays, &plan, &settings, &error), &error);
+    test_must(cuda->describe(backend, &settings, &machine, &error), &error);
+    struct plan plan = test_built_on(&settings, &machine);
+    test_must(arrays_create(&arrays, &plan, &settings, &error), &error);
     struct workload workload = {.plan = &plan, .settings = &settings, .arrays = &arrays};
     ck_assert_int_eq(cuda->prepare(backend, &workload, &error), STATUS_USAGE);
     assert_has(error.text, "kernel scale was loaded before this run");
