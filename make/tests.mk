@@ -137,6 +137,16 @@ check-browser: $(O)/check $(O)/pipeline
 	$(say) BROWSER tests/browser
 	$(Q)tests/browser/run.sh $(O)
 
+# The programs of all settings of --emit, where the tiers have those of tests/emit/chosen.txt; and
+# that choice, made anew for another emitter: of a program with gcov's counters.
+EMIT_ALL := $(CURDIR)/tests/emit/settings.txt
+.PHONY: test-emit-all emit-choice
+test-emit-all: $(O)/check $(O)/pipeline
+	$(Q)EMIT_SETTINGS=$(EMIT_ALL) PIPELINE_TESTS=deep tests/run-suites.sh $(O) emit emit_calls emit_needs
+emit-choice: $(O)/check
+	$(Q)$(MAKE) --no-print-directory O=$(O)/gcov CFLAGS='-O0 --coverage' HARDENING= NVCC= LAB= $(O)/gcov/pipeline
+	$(Q)tests/emit/choose.py $(O)/gcov/pipeline $(O)/check
+
 # --- fuzzing -------------------------------------------------------------------------------------
 # libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.
 FUZZ_SECONDS ?= 600

@@ -18,53 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Depth- and breadth-first, both layouts, 2-way, a reduction, a graph, batches. */
-START_TEST(calls_are_the_plan)
-{
-    static const char *const some[] = {"-t 31 -s 4",
-                                       "-t 16 -s 3 --layout=stage --order=breadth --callbacks",
-                                       "-t 16 -s 4 --ways=2",
-                                       "-t 32 -s 4 --issue=graph -k scale,sum",
-                                       "-t 20 -s 2 --issue=batch --batch=8 -k wave",
-                                       "-t 31 -s 4 --mistake=sync-in-loop",
-                                       "-t 8 -s 3 -k transpose-conflict-free --columns=20",
-                                       "-t 8 -s 3 -k transpose-naive --columns=10",
-                                       "-t 7 -s 3 -k scan",
-                                       "-t 7 -s 3 -k scan-exclusive --carry=callback",
-                                       "-t 16 -s 3 --layout=stage --mistake=legacy-stream",
-                                       "-t 31 -s 4 --mistake=blocking-stream -k wave,sum",
-                                       "-t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
-                                       "-t 31 -s 3 --alloc=pool --layout=stage",
-                                       "-t 16 -s 4 --copy=rows --tile-width=50 -k wave",
-                                       "-t 100 -s 4 --scatter -k wave --ways=4 --cpu-share=0.2",
-                                       "-t 31 -s 3 --scatter -k scale,sum --layout=stage",
-                                       "-t 100 -s 3 --scatter --pack --batch=8 --layout=stage",
-                                       "-t 32 -s 4 --pack --batch=4 --copy=2d --tile-width=20",
-                                       "-t 31 -s 4 --pack --batch=1 -k wave",
-                                       "-t 8 -s 3 -k dgemm --rows=20 --inner=12",
-                                       "-t 16 -s 3 -k dgemm --rows=20 --inner=12 "
-                                       "--layout=stage --order=breadth --callbacks"};
-    if (emit_is_there(some[emit_nth(_i)]))
-        emit_check_program(some[emit_nth(_i)]);
-}
-END_TEST
-
 /* Scans whose tiles don't wait for each other, and are issued the last one first, are wrong,
  * though the run before has left the right sums: they are poisoned. */
 START_TEST(scans_need_their_waits)
 {
-    static const char *const some[] = {"-t 4 -s 4 -k scan",
-                                       "-t 4 -s 4 -k scan --carry=callback"};
-    emit_write(some[_i]);
-    ck_assert_int_eq(
-        system("sed -i 's/CHECK(cudaStreamWaitEvent([^;]*;/;/; "
-               "s/(size_t tile = 0; tile < TILES; tile++)/(size_t tile = TILES; tile-- > 0;)/' "
-               "tiles.cu && grep -q 'tile-- > 0' tiles.cu"),
-        0);
-    ck_assert_int_eq(emit_run_on_cpu(some[_i]), 1);
-    char *said = test_file_text("said");
-    assert_has(said, " wrong");
-    free(said);
+#define EARLY                                                                                  \
+    "s/CHECK(cudaStreamWaitEvent([^;]*;/;/; "                                                  \
+    "s/(size_t tile = 0; tile < TILES; tile++)/"                                               \
+    "(size_t tile = TILES; tile-- > 0;)/"
+    static const struct emit_trial trials[] = {
+        {"-t 4 -s 4 -k scan", EARLY, NULL, " wrong", 1},
+        {"-t 4 -s 4 -k scan --carry=callback", EARLY, NULL, " wrong", 1}};
+    emit_try(trials, 2);
 }
 END_TEST
 
@@ -72,10 +37,7 @@ END_TEST
  * the tiles, and still hold what the first run left: the device's memory is poisoned, too. */
 START_TEST(each_run_does_its_own_work)
 {
-    static const struct {
-        const char *options, *call; /* the call that the first run makes alone */
-        int calls;                  /* how often it does */
-    } left_out[] = {
+    static const struct emit_left_out left_out[] = {
         {"-t 4 -s 4", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
         {"-t 4 -s 4", "scale<<<", 4},
         {"-t 4 -s 4 -k wave,sum", "CHECK(cudaMemcpyAsync(d_in\\[", 4},
@@ -88,17 +50,7 @@ START_TEST(each_run_does_its_own_work)
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_a,", 1},
         {"-t 4 -s 4 -k dgemm --rows=20 --inner=12", "CHECK(cudaMemcpyAsync(d_c\\[", 4},
     };
-    char line[2 * OPTIONS_TEXT];
-    emit_write(left_out[emit_nth(_i)].options);
-    snprintf(line, sizeof line,
-             "cp tiles.cu right.cu && sed -i 's/^#define CHECK/static int calls;\\n&/; "
-             "s/^ *%s/if (calls++ < %d) &/' tiles.cu && grep -q 'if (calls++' tiles.cu",
-             left_out[emit_nth(_i)].call, left_out[emit_nth(_i)].calls);
-    ck_assert_msg(system(line) == 0, "no call is left out: %s", left_out[emit_nth(_i)].call);
-    ck_assert_int_eq(emit_run_on_cpu(left_out[emit_nth(_i)].options), 1);
-    char *said = test_file_text("said");
-    assert_has(said, " wrong");
-    free(said);
+    emit_try_left_out(left_out, sizeof left_out / sizeof *left_out);
 }
 END_TEST
 
@@ -114,6 +66,7 @@ START_TEST(other_places_are_found)
                "tiles.cu"),
         0);
     ck_assert_int_eq(emit_run_on_cpu(options), 0);
+    emit_print_plan(options);
     ck_assert(!emit_gives_back("tiles.jsonl", 2, why));
     assert_has(why, "lies elsewhere in its array");
 }
@@ -123,16 +76,10 @@ END_TEST
  */
 START_TEST(tiles_need_their_packs)
 {
-    static const char *const options = "-t 8 -s 8 --pack --batch=2 --scatter";
-    static const char *const calls[] = {" pack(packed_in", " unpack(out"};
-    char line[OPTIONS_TEXT];
-    emit_write(options);
-    snprintf(line, sizeof line, /* of the two runs the first one alone has its four calls */
-             "grep -q '%s' tiles.cu && sed -i 's/%s/ if (calls++ < 4)&/; "
-             "s/^static void take_back/static int calls;\\n&/' tiles.cu",
-             calls[_i], calls[_i]);
-    ck_assert_int_eq(system(line), 0);
-    ck_assert_int_eq(emit_run_on_cpu(options), 1);
+#define PACKED "-t 8 -s 8 --pack --batch=2 --scatter"
+    static const struct emit_left_out left_out[] = {{PACKED, "pack(packed_in", 4},
+                                                    {PACKED, "unpack(out", 4}};
+    emit_try_left_out(left_out, 2);
 }
 END_TEST
 
@@ -149,15 +96,16 @@ END_TEST
 
 enum { PARTS = 2 }; /* of the settings: each suite below compiles its part */
 
-START_TEST(all_calls_are_their_plans)
+START_TEST(calls_are_the_plan)
 {
+    const char *part[SETTINGS_MAX];
     const int count = emit_read_settings();
-    ck_assert_int_ge(count, 493);
+    int few = 0;
+    ck_assert_int_ge(count, 60);
     emit_libraries();
-    for (int i = _i; i < count; i += PARTS) {
-        if (emit_is_there(emit_settings[i]))
-            emit_check_program(emit_settings[i]);
-    }
+    for (int i = _i; i < count; i += PARTS)
+        part[few++] = emit_settings[i];
+    emit_check_programs(part, few);
 }
 END_TEST
 
@@ -326,10 +274,14 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
-/* All are compiled and run by the suite emit_calls, in many minutes. */
+/* They are compiled and run by the suites emit_calls and emit_needs. EMIT_PROGRAM stands for
+ * the program where choose.py wants to know what of it each takes. */
 START_TEST(all_settings_are_written)
 {
     const int count = emit_read_settings();
+    const char *other = getenv("EMIT_PROGRAM");
+    if (other != NULL)
+        program_path = other;
     emit_libraries();
     for (int i = 0; i < count; i++) {
         if (emit_is_there(emit_settings[i]))
@@ -409,8 +361,10 @@ START_TEST(nvcc_takes_programs)
                                        "-k scale,scale,sum --exchange=host",
                                        "--device=sim:h200*2 --spread=chain -t 32 -s 3 "
                                        "-k wave,scale -n 1G"};
-    if (emit_is_there(some[_i]))
-        emit_check_nvcc(some[_i]);
+    const int share = emit_share();
+    for (int i = 0; share > 0 && i < (int)(sizeof some / sizeof *some); i += share)
+        if (emit_is_there(some[i]))
+            emit_check_nvcc(some[i]);
 }
 END_TEST
 
@@ -429,7 +383,7 @@ START_TEST(nvcc_takes_all_programs)
 }
 END_TEST
 
-enum { MANY_SECONDS = 2400 }; /* all settings' programs are compiled */
+enum { MANY_SECONDS = 2400 }; /* for `make test-emit-all` */
 
 Suite *emit_suite(void)
 {
@@ -447,29 +401,32 @@ Suite *emit_suite(void)
     tcase_add_test(all, every_kernel_can_be_written);
     tcase_add_test(all, each_mistake_is_written_or_refused);
     tcase_add_loop_test(all, what_is_refused, 0, 14);
-    tcase_add_test(all, all_settings_are_written);
     tcase_add_test(all, what_is_chosen_can_be_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 14);
+        tcase_add_test(all, nvcc_takes_programs);
         if (test_cases(1) > 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
     suite_add_tcase(suite, all);
+    TCase *settings = tcase_create("settings");
+    tcase_set_timeout(settings, MANY_SECONDS);
+    tcase_add_checked_fixture(settings, test_folder_enter, test_folder_leave);
+    tcase_add_test(settings, all_settings_are_written);
+    suite_add_tcase(suite, settings);
     return suite;
 }
 
-/* Apart from the others, to be run beside them; of all settings each takes its part. */
+/* Apart from the others, to be run beside them; of the settings each takes its part. */
 Suite *emit_calls_suite(void)
 {
     Suite *suite = suite_create("emit_calls");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(22));
-    tcase_add_loop_test(all, scans_need_their_waits, 0, 2);
-    if (test_cases(1) > 1)
-        tcase_add_loop_test(all, all_calls_are_their_plans, 0, 1);
+    tcase_add_test(all, scans_need_their_waits);
+    if (emit_share() > 0)
+        tcase_add_loop_test(all, calls_are_the_plan, 0, 1);
     suite_add_tcase(suite, all);
     return suite;
 }
@@ -480,12 +437,12 @@ Suite *emit_needs_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, MANY_SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(11));
+    tcase_add_test(all, each_run_does_its_own_work);
     tcase_add_test(all, kernels_need_their_barriers);
     tcase_add_test(all, other_places_are_found);
-    tcase_add_loop_test(all, tiles_need_their_packs, 0, 2);
-    if (test_cases(1) > 1)
-        tcase_add_loop_test(all, all_calls_are_their_plans, 1, PARTS);
+    tcase_add_test(all, tiles_need_their_packs);
+    if (emit_share() > 0)
+        tcase_add_loop_test(all, calls_are_the_plan, 1, PARTS);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -12,33 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both orders and layouts, each number of ways, tiles of two sizes, values, batches, rows, and
- * more streams than a device has tiles. */
-START_TEST(calls_are_the_plan)
-{
-    static const char *const some[] = {
-        "--device=sim:h200*2 -t 32 -s 4",
-        "--device=sim:h200*3 -t 31 -s 3 --layout=stage",
-        "--device=sim:h200*3 -t 30 --ways=1",
-        "--device=sim:h200*4 -t 31 -s 2 --ways=2 --layout=stage --order=breadth -k scale,sum",
-        "--device=sim:h200*3 -t 31 -s 4 --ways=2 --order=breadth -k wave",
-        "--device=sim:h200*3 -t 1000 -s 2 --issue=batch --batch=64 -k wave,sum --layout=stage",
-        "--device=sim:h200*2 -t 16 -s 3 --copy=rows --tile-width=50 --layout=stage",
-        "--device=sim:h200*2 -t 31 -s 4 --ways=4 --cpu-share=0.3 -k scale,sum",
-        "--device=sim:h200*4 -t 10 -s 8 --order=breadth",
-        "--device=sim:h200*2 -t 3 -s 4 --ways=2", /* one device alone has two tiles */
-        "--device=sim:h200*3 -t 4 -s 4 --ways=2 --order=breadth --memory=pageable",
-        "--device=sim:h200*2 -t 8 -s 3 -k scan --carry=callback --pack --batch=1",
-        "--device=sim:h200*3 -t 8 -s 2 -k scan --carry=sync --pack --batch=1 --layout=stage",
-        "--device=sim:h200*2 -t 31 -s 4 --pack --batch=1 -k wave",
-        "--device=sim:h200*3 -t 100 -s 3 --pack --batch=8 --scatter --layout=stage -k "
-        "scale,sum",
-        "--device=sim:h200*2 -t 30 -s 2 --pack --batch=1 --order=breadth --layout=stage",
-        "--device=sim:h200*3 -t 32 -s 1 --pack --batch=4 --copy=2d --tile-width=20"};
-    emit_check_program(some[emit_nth(_i)]);
-}
-END_TEST
-
 /* Mistakes in a program, as edits by sed: calls go to one device, kernels get another's stream
  * or memory, copies get another's memory, and events are recorded in another's stream. */
 static const char *const edits[] = {
@@ -55,8 +28,10 @@ enum { EDITS = sizeof edits / sizeof *edits };
 
 START_TEST(mistakes_are_seen)
 {
-    ck_assert_msg(emit_run_edited(EDITED, edits[emit_nth(_i)]) != 0, "it is right: %s",
-                  edits[emit_nth(_i)]);
+    struct emit_trial trials[EDITS];
+    for (int i = 0; i < EDITS; i++)
+        trials[i] = (struct emit_trial){EDITED, edits[i], NULL, NULL, EMIT_NOT_RIGHT};
+    emit_try(trials, EDITS);
 }
 END_TEST
 
@@ -72,45 +47,40 @@ START_TEST(waits_are_enough)
         PACKED, BY_STAGE " --order=breadth",
         "--device=sim:h200*3 -t 16 -s 1 --pack --batch=2 --scatter -k sum",
         "--device=sim:h200*2 -t 16 -s 8 --pack --batch=1 --order=breadth -k scale,sum"};
-    const char *const options = some[emit_nth(_i)];
-    emit_write(options);
-    ck_assert_int_eq(emit_run_late(options, "first"), 0);
-    ck_assert_int_eq(emit_run_late(options, "last"), 0);
+    emit_try_late(some, sizeof some / sizeof *some);
 }
 END_TEST
 
 /* Programs whose ops are done late, and in which a wait is left out or is for what is on
  * another device, a tile is packed or unpacked there, or is not taken back: as edits by sed,
  * and which streams then go on too early. */
-static const struct {
-    const char *options, *edit, *order;
-} packing[] = {
-    {PACKED, "s/CHECK(cudaEventSynchronize.*/;/", "first"},
-    {PACKED " -k sum", "s/CHECK(cudaEventSynchronize.*/;/", "last"},
-    {PACKED, "s/Synchronize(copied_out\\[device\\]/Synchronize(copied_out[0]/", "first"},
-    {PACKED, "s/take_back(tile - DEVICES . STREAMS)/take_back(tile - DEVICES)/", "first"},
-    {PACKED, "s/tile = TILES - DEVICES . STREAMS/tile = TILES - STREAMS/", "first"},
-    {PACKED, "s/^        if (tile >= DEVICES . STREAMS) take_back.*//", "last"},
-    {PACKED, "s/copy_on_host(packed_in\\[device\\]/copy_on_host(packed_in[0]/", "first"},
-    {PACKED, "s/\\(copy_on_host(out.*packed_out\\[\\)device/\\10/", "last"},
-    {PACKED, "s/, packed_in\\[device\\]/, packed_in[0]/", "last"},
-    {PACKED, "s/MemcpyAsync(packed_out\\[device\\]/MemcpyAsync(packed_out[0]/", "first"},
-    {BY_STAGE, "s/CHECK(cudaEventSynchronize.*/;/", "last"},
-    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(kernel_stream.device., copied_in.*/;/", "last"},
-    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(out_stream.device., computed.*/;/", "last"},
+static const struct emit_trial packing[] = {
+    {PACKED, "s/CHECK(cudaEventSynchronize.*/;/", "first", " wrong", 1},
+    {PACKED " -k sum", "s/CHECK(cudaEventSynchronize.*/;/", "last", " wrong", 1},
+    {PACKED, "s/Synchronize(copied_out\\[device\\]/Synchronize(copied_out[0]/", "first",
+     " wrong", 1},
+    {PACKED, "s/take_back(tile - DEVICES . STREAMS)/take_back(tile - DEVICES)/", "first",
+     " wrong", 1},
+    {PACKED, "s/tile = TILES - DEVICES . STREAMS/tile = TILES - STREAMS/", "first", " wrong",
+     1},
+    {PACKED, "s/^        if (tile >= DEVICES . STREAMS) take_back.*//", "last", " wrong", 1},
+    {PACKED, "s/copy_on_host(packed_in\\[device\\]/copy_on_host(packed_in[0]/", "first",
+     " wrong", 1},
+    {PACKED, "s/\\(copy_on_host(out.*packed_out\\[\\)device/\\10/", "last", " wrong", 1},
+    {PACKED, "s/, packed_in\\[device\\]/, packed_in[0]/", "last", " wrong", 1},
+    {PACKED, "s/MemcpyAsync(packed_out\\[device\\]/MemcpyAsync(packed_out[0]/", "first",
+     " wrong", 1},
+    {BY_STAGE, "s/CHECK(cudaEventSynchronize.*/;/", "last", " wrong", 1},
+    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(kernel_stream.device., copied_in.*/;/", "last",
+     " wrong", 1},
+    {BY_STAGE, "s/CHECK(cudaStreamWaitEvent(out_stream.device., computed.*/;/", "last",
+     " wrong", 1},
 };
 enum { PACKING = sizeof packing / sizeof *packing };
 
 START_TEST(every_wait_is_needed)
 {
-    const char *const edit = packing[emit_nth(_i)].edit;
-    setenv("FAKE_ORDER", packing[emit_nth(_i)].order, 1);
-    ck_assert_msg(emit_run_edited(packing[emit_nth(_i)].options, edit) == 1, "it is right: %s",
-                  edit);
-    unsetenv("FAKE_ORDER");
-    char *said = test_file_text("said");
-    ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", edit, said);
-    free(said);
+    emit_try(packing, PACKING);
 }
 END_TEST
 
@@ -118,15 +88,10 @@ END_TEST
  * has slots that would still hold it. */
 START_TEST(each_run_packs_its_tiles)
 {
-    static const char *const calls[] = {" copy_on_host(packed_in", " copy_on_host(out"};
-    char edit[OPTIONS_TEXT];
-    snprintf(edit, sizeof edit,
-             "s/^#define CHECK/static int calls;\\n&/; s/%s/ if (calls++ < 8)&/", calls[_i]);
-    ck_assert_int_eq(emit_run_edited("--device=sim:h200*2 -t 8 -s 4 --pack --batch=1", edit),
-                     1);
-    char *said = test_file_text("said");
-    assert_has(said, " wrong");
-    free(said);
+#define HELD "--device=sim:h200*2 -t 8 -s 4 --pack --batch=1"
+    static const struct emit_left_out left_out[] = {{HELD, "copy_on_host(packed_in", 8},
+                                                    {HELD, "copy_on_host(out", 8}};
+    emit_try_left_out(left_out, 2);
 }
 END_TEST
 
@@ -311,11 +276,10 @@ Suite *emit_devices_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(17));
-    tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
-    tcase_add_loop_test(all, waits_are_enough, 0, emit_some(4));
-    tcase_add_loop_test(all, every_wait_is_needed, 0, emit_some(PACKING));
-    tcase_add_loop_test(all, each_run_packs_its_tiles, 0, 2);
+    tcase_add_test(all, mistakes_are_seen);
+    tcase_add_test(all, waits_are_enough);
+    tcase_add_test(all, every_wait_is_needed);
+    tcase_add_test(all, each_run_packs_its_tiles);
     tcase_add_test(all, each_device_has_its_own);
     tcase_add_test(all, plans_are_programs);
     tcase_add_test(all, numbers_are_kept);

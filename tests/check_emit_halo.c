@@ -15,22 +15,6 @@
 #define TWO   "--device=sim:h200*2 -k stencil "
 #define THREE "--device=sim:h200*3 -k stencil "
 
-/* Hidden or not, by peers or by the host, shares that are uneven, a tile for each device, and
- * steps of which none is exchanged. */
-START_TEST(calls_are_the_plan)
-{
-    static const char *const some[] = {
-        TWO "-t 8 --columns=20 --steps=3",
-        THREE "-t 7 --columns=10 --halo=3 --steps=6",
-        TWO "-t 4 --columns=25 --halo=2 --steps=4 --hide=no",
-        THREE "-t 8 --columns=20 --halo=2 --steps=3 --exchange=host --memory=pageable",
-        THREE "-t 7 --columns=10 --steps=2 --exchange=host --hide=no",
-        THREE "-t 3 --columns=5 --halo=9 --steps=1 --memory=registered",
-        TWO "-t 5 --columns=20 --steps=1 --hide=no"};
-    emit_check_program(some[emit_nth(_i)]);
-}
-END_TEST
-
 /* Some of several blocks in each launch. */
 #define HIDDEN  THREE "-t 7 --columns=100 --halo=3 --steps=4 -n 7000"
 #define BY_HOST HIDDEN " --exchange=host"
@@ -39,49 +23,42 @@ END_TEST
 /* Mistakes in a program, as edits by sed: rows that are not exchanged, or go to other places or
  * come from others; rows that nobody works on; rows outside that are not zero; and tiles that
  * lack their neighbours' rows. */
-static const struct {
-    const char *options, *edit;
-} edits[] = {
-    {HIDDEN, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/"},
-    {HIDDEN, "/^static void send_edges/,/^}/s/if (device + 1 < DEVICES)/if (false)/"},
-    {HIDDEN, "s/step + 1 < STEPS; device/step + 2 < STEPS; device/"},
-    {HIDDEN, "s/next\\[device\\]\\[HALO\\], device/next[device][0], device/"},
-    {HIDDEN, "s/next\\[device + 1\\]\\[0\\]/next[device + 1][1]/"},
-    {HIDDEN, "s/\\[end_row(device) - HALO\\], device/[end_row(device)], device/"},
-    {HIDDEN, "s/HALO_BYTES, edge_stream/HALO_BYTES - 4, edge_stream/"},
-    {HIDDEN, "s/, HALO, 2 \\* HALO, /, HALO, 2 * HALO - 1, /"},
-    {HIDDEN, "s/, end - HALO, end, /, end - HALO + 1, end, /"},
-    {HIDDEN, "s/> 0 ? 2 \\* HALO : HALO/> 0 ? 2 * HALO + 1 : HALO/"},
-    {HIDDEN, "s/0, HALO_BYTES, stream/0, device > 0 ? HALO_BYTES : 0, stream/"},
-    {HIDDEN, "s/0, HALO_BYTES, stream/0, device == 0 ? HALO_BYTES : 0, stream/"},
-    {HIDDEN, "s/: {d_in\\[device\\], d_out\\[device\\]})/: {d_in[device]})/"},
-    {HIDDEN, "s/is_first && device > 0 ? HALO : 0/0/"},
-    {HIDDEN, "s/DEVICES ? HALO : 0;/DEVICES ? HALO - 1 : 0;/"},
-    {HIDDEN, "s/        std::swap(now, next);/        if (step > 0) &/"},
-    {BARE, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/"},
-    {BARE, "s/HALO, end_row(device), stream/HALO, end_row(device) - 1, stream/"},
-    {BY_HOST, "s/\\[0\\]\\[step % 2\\]/[0][0]/"},
-    {BY_HOST, "s/\\[(step - 1) % 2\\]/[step % 2]/"},
-    {BY_HOST, "s/exchange\\[device - 1\\]\\[1\\]/exchange[device - 1][0]/"},
-    {BY_HOST, "/^static void receive/,/^}/s/if (device > 0)/if (false)/"},
+static const struct emit_trial edits[] = {
+    {HIDDEN, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/", NULL, " wrong", 1},
+    {HIDDEN, "/^static void send_edges/,/^}/s/if (device + 1 < DEVICES)/if (false)/", NULL,
+     " wrong", 1},
+    {HIDDEN, "s/step + 1 < STEPS; device/step + 2 < STEPS; device/", NULL, " wrong", 1},
+    {HIDDEN, "s/next\\[device\\]\\[HALO\\], device/next[device][0], device/", NULL, " wrong",
+     1},
+    {HIDDEN, "s/next\\[device + 1\\]\\[0\\]/next[device + 1][1]/", NULL, " wrong", 1},
+    {HIDDEN, "s/\\[end_row(device) - HALO\\], device/[end_row(device)], device/", NULL,
+     " wrong", 1},
+    {HIDDEN, "s/HALO_BYTES, edge_stream/HALO_BYTES - 4, edge_stream/", NULL, " wrong", 1},
+    {HIDDEN, "s/, HALO, 2 \\* HALO, /, HALO, 2 * HALO - 1, /", NULL, " wrong", 1},
+    {HIDDEN, "s/, end - HALO, end, /, end - HALO + 1, end, /", NULL, " wrong", 1},
+    {HIDDEN, "s/> 0 ? 2 \\* HALO : HALO/> 0 ? 2 * HALO + 1 : HALO/", NULL, " wrong", 1},
+    {HIDDEN, "s/0, HALO_BYTES, stream/0, device > 0 ? HALO_BYTES : 0, stream/", NULL, " wrong",
+     1},
+    {HIDDEN, "s/0, HALO_BYTES, stream/0, device == 0 ? HALO_BYTES : 0, stream/", NULL, " wrong",
+     1},
+    {HIDDEN, "s/: {d_in\\[device\\], d_out\\[device\\]})/: {d_in[device]})/", NULL, " wrong",
+     1},
+    {HIDDEN, "s/is_first && device > 0 ? HALO : 0/0/", NULL, " wrong", 1},
+    {HIDDEN, "s/DEVICES ? HALO : 0;/DEVICES ? HALO - 1 : 0;/", NULL, " wrong", 1},
+    {HIDDEN, "s/        std::swap(now, next);/        if (step > 0) &/", NULL, " wrong", 1},
+    {BARE, "/^static void send_edges/,/^}/s/if (device > 0)/if (false)/", NULL, " wrong", 1},
+    {BARE, "s/HALO, end_row(device), stream/HALO, end_row(device) - 1, stream/", NULL, " wrong",
+     1},
+    {BY_HOST, "s/\\[0\\]\\[step % 2\\]/[0][0]/", NULL, " wrong", 1},
+    {BY_HOST, "s/\\[(step - 1) % 2\\]/[step % 2]/", NULL, " wrong", 1},
+    {BY_HOST, "s/exchange\\[device - 1\\]\\[1\\]/exchange[device - 1][0]/", NULL, " wrong", 1},
+    {BY_HOST, "/^static void receive/,/^}/s/if (device > 0)/if (false)/", NULL, " wrong", 1},
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
-/* Returns what the edited program says, which has to find itself wrong. */
-static char *said_by_edited(const char *options, const char *edit)
-{
-    ck_assert_msg(emit_run_edited(options, edit) == 1, "%s: it is right: %s", options, edit);
-    return test_file_text("said");
-}
-
 START_TEST(mistakes_are_seen)
 {
-    for (int i = 0; i < emit_some(EDITS); i++) {
-        const int nth = emit_nth(i);
-        char *said = said_by_edited(edits[nth].options, edits[nth].edit);
-        ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", edits[nth].edit, said);
-        free(said);
-    }
+    emit_try(edits, EDITS);
 }
 END_TEST
 
@@ -99,13 +76,10 @@ enum { OTHERS = sizeof others / sizeof *others };
 
 START_TEST(other_devices_are_seen)
 {
-    for (int i = 0; i < emit_some(OTHERS); i++) {
-        const int nth = emit_nth(i);
-        char *said = said_by_edited(HIDDEN, others[nth]);
-        ck_assert_msg(strncmp(said, "line ", strlen("line ")) == 0, "%s: %s", others[nth],
-                      said);
-        free(said);
-    }
+    struct emit_trial trials[OTHERS];
+    for (int i = 0; i < OTHERS; i++)
+        trials[i] = (struct emit_trial){HIDDEN, others[i], NULL, "line ", 1};
+    emit_try(trials, OTHERS);
 }
 END_TEST
 
@@ -114,9 +88,7 @@ END_TEST
 START_TEST(waits_are_enough)
 {
     static const char *const some[] = {HIDDEN, BY_HOST, BARE, BARE " --exchange=host"};
-    emit_write(some[_i]);
-    ck_assert_int_eq(emit_run_late(some[_i], "first"), 0);
-    ck_assert_int_eq(emit_run_late(some[_i], "last"), 0);
+    emit_try_late(some, 4);
 }
 END_TEST
 
@@ -140,16 +112,14 @@ enum { WAITS = sizeof waits / sizeof *waits };
 
 START_TEST(every_wait_is_needed)
 {
-    char edit[OPTIONS_TEXT];
-    for (int i = 0; i < emit_some(WAITS); i++) {
-        const int nth = emit_nth(i);
-        snprintf(edit, sizeof edit, "/%s/s/CHECK.*/;/", waits[nth].wait);
-        setenv("FAKE_ORDER", waits[nth].order, 1);
-        char *said = said_by_edited(waits[nth].options, edit);
-        unsetenv("FAKE_ORDER");
-        ck_assert_msg(strstr(said, " wrong") != NULL, "%s: %s", waits[nth].wait, said);
-        free(said);
+    struct emit_trial trials[WAITS];
+    char lines[WAITS][OPTIONS_TEXT];
+    for (int i = 0; i < WAITS; i++) {
+        snprintf(lines[i], OPTIONS_TEXT, "/%s/s/CHECK.*/;/", waits[i].wait);
+        trials[i] =
+            (struct emit_trial){waits[i].options, lines[i], waits[i].order, " wrong", 1};
     }
+    emit_try(trials, WAITS);
 }
 END_TEST
 
@@ -343,7 +313,8 @@ START_TEST(nvcc_takes_programs)
     static const char *const some[] = {
         HIDDEN, BARE " --exchange=host", TWO "-t 2 --columns=1 --steps=1 --halo=1 -n 8",
         TWO "-t 64 --columns=1G --halo=15 --steps=5 -n 64G", BY_HOST " --memory=pageable"};
-    emit_check_nvcc(some[emit_nth(_i)]);
+    for (int i = 0; i < 5; i += emit_share())
+        emit_check_nvcc(some[i]);
 }
 END_TEST
 
@@ -354,18 +325,17 @@ Suite *emit_halo_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(7));
     tcase_add_test(all, mistakes_are_seen);
     tcase_add_test(all, other_devices_are_seen);
-    tcase_add_loop_test(all, waits_are_enough, 0, 4);
+    tcase_add_test(all, waits_are_enough);
     tcase_add_test(all, every_wait_is_needed);
     tcase_add_test(all, plans_are_programs);
     tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
     tcase_add_loop_test(all, places_on_the_host_are_kept, 1, HOST_CHANGES);
     tcase_add_test(all, steps_begin_with_the_edges);
     tcase_add_test(all, numbers_are_kept);
-    if (system("nvcc --version >/dev/null 2>&1") == 0)
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, emit_some(5));
+    if (emit_share() > 0 && system("nvcc --version >/dev/null 2>&1") == 0)
+        tcase_add_test(all, nvcc_takes_programs);
     suite_add_tcase(suite, all);
     return suite;
 }

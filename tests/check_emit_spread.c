@@ -22,28 +22,6 @@ static bool is_there(void)
     return emit_is_there(PRODUCT);
 }
 
-/* Each number of ways, both orders and layouts, devices of which one has a tile less, as many
- * slots as tiles, one slot, tiles of two sizes, and four devices. */
-START_TEST(calls_are_the_plan)
-{
-    static const char *const some[] = {
-        TWO "-t 16 -s 3" PRODUCT,
-        THREE "-t 16 -s 3" PRODUCT " --layout=stage --order=breadth --callbacks",
-        TWO "-t 8 -s 3" PRODUCT " --ways=2",
-        TWO "-t 3 -s 8" PRODUCT,
-        THREE "-t 8" PRODUCT " --ways=1",
-        "--device=sim:h200*4 -t 12 -s 2" PRODUCT " --ways=2 --layout=stage",
-        TWO "-t 8 -s 3 -k scan --carry=callback",
-        THREE "-t 8 -s 2 -k scan-exclusive --carry=sync --layout=stage --order=breadth",
-        TWO "-t 31 -s 3 -k scan-naive --carry=callback --ways=2 --layout=stage --callbacks",
-        TWO "-t 7 -k scan --carry=sync --ways=1",
-        TWO "-t 2 -s 4 -k scan-efficient --carry=callback --order=breadth",
-        THREE "-t 8 -s 1 -k scan --carry=callback --layout=stage"};
-    if (emit_is_there(some[emit_nth(_i)]))
-        emit_check_program(some[emit_nth(_i)]);
-}
-END_TEST
-
 #define BY_TILE  TWO "-t 8 -s 3" PRODUCT
 #define BY_STAGE BY_TILE " --layout=stage"
 #define SCAN     TWO "-t 8 -s 3 -k scan --carry=callback"
@@ -55,40 +33,42 @@ END_TEST
  * called while another device is the current one; and A's event is recorded in another's
  * stream. A scan's kernel has another device's sums or scratch; a sum is copied to or from
  * another device or tile, or in another's stream; and nothing is added up for the next tile. */
-static const struct {
-    const char *options, *edit;
-} edits[] = {
-    {BY_TILE, "s/MemcpyAsync(d_a\\[device\\]/MemcpyAsync(d_a[0]/"},
-    {BY_TILE, "/MemcpyAsync(d_a\\[device\\]/,/;/s/stream\\[device\\]/stream[0]/"},
-    {BY_TILE, "/^static void prepare/,/^}/{/cudaSetDevice/d}"},
-    {BY_TILE, "s/create_blas(&blas\\[device\\]/create_blas(\\&blas[0]/"},
-    {BY_TILE, "s/blas\\[device\\]\\[slot\\], /blas[0][slot], /"},
-    {BY_TILE, "/cublasDgemm/,/;/s/d_a\\[device\\]/d_a[0]/"},
-    {BY_TILE, "/cublasDgemm/,/;/s/d_b\\[device\\]/d_b[0]/"},
-    {BY_TILE, "/^static void issue_tiles/,/^}/{/cudaSetDevice/d}"},
-    {BY_TILE, "s/EventRecord(a_copied_in\\[device\\]/EventRecord(a_copied_in[0]/"},
-    {BY_STAGE, "s/blas\\[device\\], CUBLAS/blas[0], CUBLAS/"},
-    {BY_STAGE, "s/blas\\[device\\], kernel_stream\\[device\\]/blas[device], kernel_stream[0]/"},
-    {SCAN, "s/ d_sums\\[device\\] + tile/ d_sums[0] + tile/"},
-    {SCAN, "s/ d_scratch\\[device\\] + slot/ d_scratch[0] + slot/"},
-    {SCAN, "s/Async(&d_sums\\[device\\]/Async(\\&d_sums[0]/"},
-    {SCAN, "s/Async(&d_sums\\[device\\]\\[tile\\]/Async(\\&d_sums[device][0]/"},
-    {SCAN, "s/&sums\\[tile\\].before/\\&sums[tile - 1].before/"},
-    {SCAN, "s/.own, &d_sums\\[device\\]/.own, \\&d_sums[0]/"},
-    {SCAN, "/Async(&sums\\[tile\\].own/,/;/s/stream\\[device\\]/stream[0]/"},
-    {SCAN, "s/feed_next, &sums\\[tile\\]/feed_next, \\&sums[0]/"},
-    {SCAN, "/cudaLaunchHostFunc/d"},
-    {SCAN, "/^static void issue_tiles/,/^}/{/cudaSetDevice/d}"},
-    {SCAN, "s/EventRecord(computed\\[device\\]/EventRecord(computed[0]/"},
+static const struct emit_trial edits[] = {
+    {BY_TILE, "s/MemcpyAsync(d_a\\[device\\]/MemcpyAsync(d_a[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "/MemcpyAsync(d_a\\[device\\]/,/;/s/stream\\[device\\]/stream[0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
+    {BY_TILE, "/^static void prepare/,/^}/{/cudaSetDevice/d}", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "s/create_blas(&blas\\[device\\]/create_blas(\\&blas[0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
+    {BY_TILE, "s/blas\\[device\\]\\[slot\\], /blas[0][slot], /", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "/cublasDgemm/,/;/s/d_a\\[device\\]/d_a[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "/cublasDgemm/,/;/s/d_b\\[device\\]/d_b[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "/^static void issue_tiles/,/^}/{/cudaSetDevice/d}", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_TILE, "s/EventRecord(a_copied_in\\[device\\]/EventRecord(a_copied_in[0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
+    {BY_STAGE, "s/blas\\[device\\], CUBLAS/blas[0], CUBLAS/", NULL, NULL, EMIT_NOT_RIGHT},
+    {BY_STAGE, "s/blas\\[device\\], kernel_stream\\[device\\]/blas[device], kernel_stream[0]/",
+     NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/ d_sums\\[device\\] + tile/ d_sums[0] + tile/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/ d_scratch\\[device\\] + slot/ d_scratch[0] + slot/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/Async(&d_sums\\[device\\]/Async(\\&d_sums[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/Async(&d_sums\\[device\\]\\[tile\\]/Async(\\&d_sums[device][0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
+    {SCAN, "s/&sums\\[tile\\].before/\\&sums[tile - 1].before/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/.own, &d_sums\\[device\\]/.own, \\&d_sums[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "/Async(&sums\\[tile\\].own/,/;/s/stream\\[device\\]/stream[0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
+    {SCAN, "s/feed_next, &sums\\[tile\\]/feed_next, \\&sums[0]/", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "/cudaLaunchHostFunc/d", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "/^static void issue_tiles/,/^}/{/cudaSetDevice/d}", NULL, NULL, EMIT_NOT_RIGHT},
+    {SCAN, "s/EventRecord(computed\\[device\\]/EventRecord(computed[0]/", NULL, NULL,
+     EMIT_NOT_RIGHT},
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
 START_TEST(mistakes_are_seen)
 {
-    const int nth = emit_nth(_i);
-    if (emit_is_there(edits[nth].options))
-        ck_assert_msg(emit_run_edited(edits[nth].options, edits[nth].edit) != 0,
-                      "it is right: %s", edits[nth].edit);
+    emit_try(edits, EDITS);
 }
 END_TEST
 
@@ -97,44 +77,22 @@ END_TEST
 
 /* The first run alone makes its calls: what it left is poisoned on each device, and on the
  * host. */
-static const struct {
-    const char *options, *call;
-    int calls;
-} left_out[] = {{FOUR, "CHECK(cudaMemcpyAsync(d_a\\[", 2},
-                {FOUR, "CHECK(cudaMemcpyAsync(d_b", 4},
-                {FOUR, "CUBLAS(cublasDgemm_64(", 4},
-                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&d_sums", 3},
-                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&sums", 3},
-                {FOUR_SUMS, "CHECK(cudaLaunchHostFunc(", 3},
-                {FOUR_SUMS, "scan<<<", 4}};
+static const struct emit_left_out left_out[] = {{FOUR, "CHECK(cudaMemcpyAsync(d_a\\[", 2},
+                                                {FOUR, "CHECK(cudaMemcpyAsync(d_b", 4},
+                                                {FOUR, "CUBLAS(cublasDgemm_64(", 4},
+                                                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&d_sums", 3},
+                                                {FOUR_SUMS, "CHECK(cudaMemcpyAsync(&sums", 3},
+                                                {FOUR_SUMS, "CHECK(cudaLaunchHostFunc(", 3},
+                                                {FOUR_SUMS, "scan<<<", 4}};
 enum { LEFT_OUT = sizeof left_out / sizeof *left_out };
 
 START_TEST(each_run_does_its_own_work)
 {
-    char edit[OPTIONS_TEXT];
-    const int nth = emit_nth(_i);
-    if (!emit_is_there(left_out[nth].options))
-        return;
-    snprintf(edit, sizeof edit,
-             "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < %d) &/",
-             left_out[nth].call, left_out[nth].calls);
-    ck_assert_int_eq(emit_run_edited(left_out[nth].options, edit), 1);
-    char *said = test_file_text("said");
-    assert_has(said, " wrong");
-    free(said);
+    emit_try_left_out(left_out, LEFT_OUT);
 }
 END_TEST
 
 /* --- waits --- */
-
-/* Runs tiles.cu with ops that are done late: first those of one end of the streams. */
-static int run_late(const char *order)
-{
-    setenv("FAKE_ORDER", order, 1);
-    const int code = emit_run_on_cpu("");
-    unsetenv("FAKE_ORDER");
-    return code;
-}
 
 static const char *const late[] = {BY_TILE,
                                    BY_STAGE,
@@ -151,12 +109,7 @@ enum { LATE = sizeof late / sizeof *late };
 
 START_TEST(waits_are_enough)
 {
-    const char *options = late[emit_nth(_i)];
-    if (!emit_is_there(options))
-        return;
-    emit_write(options);
-    ck_assert_int_eq(run_late("first"), 0);
-    ck_assert_int_eq(run_late("last"), 0);
+    emit_try_late(late, LATE);
 }
 END_TEST
 
@@ -182,17 +135,14 @@ enum { WAITS = sizeof waits / sizeof *waits };
 
 START_TEST(every_wait_is_needed)
 {
-    char edit[OPTIONS_TEXT];
-    const int nth = emit_nth(_i);
-    if (!emit_is_there(waits[nth].options))
-        return;
-    snprintf(edit, sizeof edit, "/WaitEvent(/{/;$/!{N};/%s/s/CHECK.*/;/}", waits[nth].wait);
-    setenv("FAKE_ORDER", waits[nth].order, 1);
-    const int code = emit_run_edited(waits[nth].options, edit);
-    unsetenv("FAKE_ORDER");
-    char *said = test_file_text("said");
-    ck_assert_msg(code == 1 && strstr(said, " wrong") != NULL, "%s: %s", waits[nth].wait, said);
-    free(said);
+    struct emit_trial trials[WAITS];
+    char edit[WAITS][OPTIONS_TEXT];
+    for (int i = 0; i < WAITS; i++) {
+        snprintf(edit[i], OPTIONS_TEXT, "/WaitEvent(/{/;$/!{N};/%s/s/CHECK.*/;/}",
+                 waits[i].wait);
+        trials[i] = (struct emit_trial){waits[i].options, edit[i], waits[i].order, " wrong", 1};
+    }
+    emit_try(trials, WAITS);
 }
 END_TEST
 
@@ -425,17 +375,16 @@ Suite *emit_spread_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(12));
-    tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
-    tcase_add_loop_test(all, each_run_does_its_own_work, 0, emit_some(LEFT_OUT));
-    tcase_add_loop_test(all, waits_are_enough, 0, emit_some(LATE));
-    tcase_add_loop_test(all, every_wait_is_needed, 0, emit_some(WAITS));
+    tcase_add_test(all, mistakes_are_seen);
+    tcase_add_test(all, each_run_does_its_own_work);
+    tcase_add_test(all, waits_are_enough);
+    tcase_add_test(all, every_wait_is_needed);
     tcase_add_test(all, each_device_has_its_own);
     tcase_add_test(all, sums_go_from_device_to_device);
     tcase_add_test(all, plans_are_programs);
     tcase_add_test(all, scans_are_programs);
     tcase_add_test(all, a_carry_on_one_device_is_refused);
-    if (emit_some(1) > 0)
+    if (emit_share() > 0)
         tcase_add_test(all, eight_devices_run);
     tcase_add_loop_test(all, other_plans_are_refused, 0, CHANGES + SCAN_CHANGES);
     suite_add_tcase(suite, all);

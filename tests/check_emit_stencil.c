@@ -14,16 +14,6 @@
 
 #define OPTIONS "-t 4 -k stencil --columns=25 --halo=2 --steps=3"
 
-START_TEST(calls_are_the_plan)
-{
-    static const char *const some[] = {
-        OPTIONS, "-t 8 -k stencil --columns=20 --steps=1 --memory=registered",
-        "-t 8 -k stencil --columns=1 --halo=7 --memory=pageable",
-        "-t 1 -k stencil --columns=100 --steps=2"};
-    emit_check_program(some[emit_nth(_i)]);
-}
-END_TEST
-
 /* Mistakes in a program, as edits by sed, that its own check is to see: zeros that are missing
  * at one end or in one array, tiles that come too late, to the wrong rows or not at all, steps
  * and neighbours that are missing or others, and a result of the step before. */
@@ -51,12 +41,10 @@ enum { EDITS = sizeof edits / sizeof *edits };
 
 START_TEST(mistakes_are_seen)
 {
-    ck_assert_msg(emit_run_edited(OPTIONS " -n 2000", edits[emit_nth(_i)]) ==
-                      1, /* of several blocks */
-                  "it is right: %s", edits[emit_nth(_i)]);
-    char *said = test_file_text("said");
-    assert_has(said, " wrong");
-    free(said);
+    struct emit_trial trials[EDITS];
+    for (int i = 0; i < EDITS; i++) /* of several blocks */
+        trials[i] = (struct emit_trial){OPTIONS " -n 2000", edits[i], NULL, " wrong", 1};
+    emit_try(trials, EDITS);
 }
 END_TEST
 
@@ -179,7 +167,8 @@ START_TEST(nvcc_takes_programs)
 {
     static const char *const some[] = {OPTIONS, "-t 1 -k stencil --columns=1 --steps=1 -n 1",
                                        "-t 64 -k stencil --columns=1G --halo=64 -n 64G"};
-    emit_check_nvcc(some[_i]);
+    for (int i = 0; i < 3; i += emit_share())
+        emit_check_nvcc(some[i]);
 }
 END_TEST
 
@@ -190,13 +179,12 @@ Suite *emit_stencil_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_loop_test(all, calls_are_the_plan, 0, emit_some(4));
-    tcase_add_loop_test(all, mistakes_are_seen, 0, emit_some(EDITS));
+    tcase_add_test(all, mistakes_are_seen);
     tcase_add_test(all, plans_are_programs);
     tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
     tcase_add_test(all, steps_are_a_loop);
-    if (system("nvcc --version >/dev/null 2>&1") == 0)
-        tcase_add_loop_test(all, nvcc_takes_programs, 0, 3);
+    if (emit_share() > 0 && system("nvcc --version >/dev/null 2>&1") == 0)
+        tcase_add_test(all, nvcc_takes_programs);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -6,7 +6,8 @@
 #
 # JOBS is how many run at once (else one for each processor), UNDER a command to run BUILD/check with
 # (valgrind); CK_FORK and PIPELINE_TESTS go to the tests as they are. What a suite wrote is kept in
-# BUILD/suites and shown if it failed. The last line sums up all suites in the words of Check.
+# BUILD/suites and shown if it failed. A line of each has the time that it took and, since others run
+# beside it, that of the processors. The last line sums up all suites in the words of Check.
 set -u
 build=$1
 shift
@@ -41,7 +42,13 @@ one() {
         echo "0%: Checks: 1, Failures: 0, Errors: 1 (exit status $status)" >>"$log"
         status=1
     fi
-    words=$(echo "$start $(now)" | awk '{ printf "%6.1f s", $2 - $1 }')
+    times >"$log.times" # of this process, which has run nothing else that takes any
+    words=$({
+        echo "$start $(now)"
+        tail -n 1 "$log.times" | tr 'ms' '  '
+    } | awk 'NR == 1 { wall = $2 - $1 } NR == 2 { cpu = $1 * 60 + $2 + $3 * 60 + $4 }
+        END { printf "%6.1f s %6.1f CPU s", wall, cpu }')
+    rm -f "$log.times"
     if [ $status -eq 0 ]; then
         echo "  passed $words  $1"
     else

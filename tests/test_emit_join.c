@@ -1,0 +1,287 @@
+/* test_emit_join.c - programs of --emit, compiled beside one another and run: see test_emit.h.
+ */
+#include "fixtures.h"
+#include "test_emit.h"
+#include "test_folder.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define INCLUDED                                                                               \
+    " -I. -I " BUILD_FOLDER "/tests/emit/ -I " TESTS_FOLDER "/emit -include cuda_runtime.h "
+#define COMPILE EMIT_COMPILE INCLUDED
+
+int emit_share(void)
+{
+    const char *mode = getenv("PIPELINE_TESTS");
+    if (mode != NULL && strcmp(mode, "quick") == 0)
+        return 0;
+    return mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "programs") == 0) ? 1 : 4;
+}
+
+/* --- programs beside one another --- */
+
+static struct {
+    FILE *includes, *body;
+    char *first, *then; /* what was written to these */
+    size_t first_size, then_size;
+    char labels[EMIT_AT_ONCE][OPTIONS_TEXT];
+    int count;
+} joined;
+
+/* Writes a line of a program that has a namespace of its own to itself: what it includes goes
+ * before all of them, as kernel.h does for all, and what it defines ends with it. */
+static void join_line(const char *line, FILE *includes, FILE *body, FILE *ends)
+{
+    static const char include[] = "#include <", define[] = "#define ";
+    if (strncmp(line, include, strlen(include)) == 0) {
+        fputs(line, includes);
+        fputc('\n', body); /* so that lines keep their numbers */
+        return;
+    }
+    if (strncmp(line, define, strlen(define)) == 0) {
+        const char *name = line + strlen(define);
+        fprintf(ends, "#undef %.*s\n", (int)strcspn(name, " (\n"), name);
+    }
+    fputs(line, body);
+}
+
+/* Adds a program's text, in a namespace of its own. */
+static void join(const char *text, const char *label)
+{
+    char *line = NULL, *last;
+    size_t room = 0, size;
+    FILE *program = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    FILE *ends = open_memstream(&last, &size);
+    if (joined.count == 0) {
+        joined.includes = open_memstream(&joined.first, &joined.first_size);
+        joined.body = open_memstream(&joined.then, &joined.then_size);
+    }
+    ck_assert_int_lt(joined.count, EMIT_AT_ONCE);
+    snprintf(joined.labels[joined.count], OPTIONS_TEXT, "%s", label);
+    fprintf(joined.body, "namespace program_%d {\n#line 1 \"program_%d\"\n", joined.count,
+            joined.count);
+    while (getline(&line, &room, program) > 0)
+        join_line(line, joined.includes, joined.body, ends);
+    fclose(program);
+    fclose(ends);
+    fprintf(joined.body, "%s}\n", last);
+    joined.count++;
+    free(last);
+    free(line);
+}
+
+/* Writes all that were added into a file, and is ready for others. */
+static void write_joined(const char *path, const char *before, const char *behind)
+{
+    fclose(joined.includes);
+    fclose(joined.body);
+    FILE *out = fopen(path, "w");
+    fprintf(out, "%s%s%s%s", before, joined.first, joined.then, behind);
+    fclose(out);
+    free(joined.first);
+    free(joined.then);
+    joined.count = 0;
+}
+
+void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count)
+{
+    for (int i = 0; i < count; i++) {
+        emit_write(options[i]);
+        char *text = test_file_text("tiles.cu");
+        join(text, options[i]);
+        free(text);
+    }
+    write_joined("joined.cu", "#include \"own_kernel.h\"\n", "");
+    emit_nvcc_takes("joined.cu", options[0]);
+}
+
+/* --- programs on the CPU --- */
+
+/* Returns the place of the parenthesis that closes the one at `open`. */
+static const char *closing(const char *open)
+{
+    int depth = 0;
+    for (; *open != '\0'; open++) {
+        depth += *open == '(' ? 1 : *open == ')' ? -1 : 0;
+        if (depth == 0)
+            return open;
+    }
+    ck_abort_msg("a parenthesis is never closed");
+    return NULL;
+}
+
+/* Writes "name<<<grid, threads, 0, stream>>>(arguments)" as a call of launch(), which gets the
+ * addresses among the arguments, too. */
+static void write_launches(const char *text, FILE *out)
+{
+    const char *mark;
+    while ((mark = strstr(text, "<<<")) != NULL) {
+        const char *name = mark, *grid = mark + 3, *end = strstr(grid, ">>>(");
+        ck_assert_ptr_nonnull(end);
+        while (isalnum((unsigned char)name[-1]) || name[-1] == '_')
+            name--;
+        const char *open = end + 3, *close = closing(open);
+        fprintf(out, "%.*slaunch(\"%.*s\", tape_arguments%.*s, %.*s, [=] { %.*s%.*s; })",
+                (int)(name - text), text, (int)(mark - name), name, (int)(close + 1 - open),
+                open, (int)(end - grid), grid, (int)(mark - name), name,
+                (int)(close + 1 - open), open);
+        text = close + 1;
+    }
+    fputs(text, out);
+}
+
+/* Writes `other` in the place of each `mark`. Returns a new text for the old one. */
+static char *replace(char *text, const char *mark, const char *other)
+{
+    char *whole, *rest = text, *at;
+    size_t length;
+    FILE *out = open_memstream(&whole, &length);
+    while ((at = strstr(rest, mark)) != NULL) {
+        fprintf(out, "%.*s%s", (int)(at - rest), rest, other);
+        rest = at + strlen(mark);
+    }
+    fputs(rest, out);
+    fclose(out);
+    free(text);
+    return whole;
+}
+
+int emit_add(const char *options)
+{
+    char *text = test_file_text("tiles.cu"), *whole;
+    size_t size;
+    /* A tile of the CPU's has several pieces, and each is written down. */
+    text = replace(text, "CPU_PIECE = 16384", "CPU_PIECE = 64");
+    text = replace(text, "std::min(CPU_PIECE, ", "fake_cpu(tile, from, CPU_PIECE, ");
+    if (strstr(options, "--pack") != NULL)
+        text = replace(text, " memcpy(", " fake_pack(");
+    FILE *out = open_memstream(&whole, &size);
+    write_launches(text, out);
+    fclose(out);
+    join(whole, options);
+    free(whole);
+    free(text);
+    return joined.count - 1;
+}
+
+void emit_compile(void)
+{
+    char *mains;
+    size_t size;
+    FILE *out = open_memstream(&mains, &size);
+    fputs("int main(int, char **words) {\n    switch (atoi(words[1])) {\n", out);
+    for (int i = 0; i < joined.count; i++)
+        fprintf(out, "    case %d: return program_%d::main();\n", i, i);
+    fputs("    }\n    return -1;\n}\n", out);
+    fclose(out);
+    write_joined("joined.cpp", "", mains);
+    free(mains);
+    if (system(COMPILE "-o joined joined.cpp 2>err") != 0) {
+        char *why = test_file_text("err");
+        const char *first = strstr(why, "program_");
+        const int number = first != NULL ? atoi(first + strlen("program_")) : 0;
+        ck_abort_msg("%s: %.2000s", joined.labels[number], why);
+    }
+}
+
+int emit_run(int number, const char *order)
+{
+    char line[64];
+    if (order != NULL)
+        setenv("FAKE_ORDER", order, 1);
+    snprintf(line, sizeof line, "./joined %d >said 2>&1", number);
+    const int status = system(line);
+    unsetenv("FAKE_ORDER");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int emit_run_on_cpu(const char *options)
+{
+    emit_add(options);
+    emit_compile();
+    return emit_run(0, NULL);
+}
+
+/* --- trials --- */
+
+/* Emits a trial's program, edits it, and adds it to those that are compiled. */
+static void add_trial(const struct emit_trial *trial)
+{
+    char line[3 * OPTIONS_TEXT];
+    emit_write(trial->options);
+    if (trial->edit != NULL) {
+        snprintf(line, sizeof line,
+                 "cp tiles.cu right.cu && sed -i '%s' tiles.cu && ! cmp -s tiles.cu right.cu",
+                 trial->edit);
+        ck_assert_msg(system(line) == 0, "%s: nothing is edited: %s", trial->options,
+                      trial->edit);
+    }
+    emit_add(trial->options);
+}
+
+static void run_trial(const struct emit_trial *trial, int number)
+{
+    const int code = emit_run(number, trial->order);
+    const char *edit = trial->edit != NULL ? trial->edit : "as it is";
+    char *said = test_file_text("said");
+    ck_assert_msg(trial->code == EMIT_NOT_RIGHT ? code != 0 : code == trial->code,
+                  "%s: %s: exit code %d: %.1000s", trial->options, edit, code, said);
+    ck_assert_msg(trial->says == NULL || strstr(said, trial->says) != NULL, "%s: %s: %.1000s",
+                  trial->options, edit, said);
+    free(said);
+}
+
+/* Compiles, runs and judges each `share`th trial. */
+static void try_share(const struct emit_trial *trials, int count, int share)
+{
+    const struct emit_trial *now[EMIT_AT_ONCE];
+    for (int i = 0, few = 0; share > 0 && i < count; i += share) {
+        if (emit_is_there(trials[i].options)) {
+            now[few++] = &trials[i];
+            add_trial(&trials[i]);
+        }
+        if (few < EMIT_AT_ONCE && i + share < count)
+            continue;
+        emit_compile();
+        for (int number = 0; number < few; number++)
+            run_trial(now[number], number);
+        few = 0;
+    }
+}
+
+void emit_try(const struct emit_trial *trials, int count)
+{
+    try_share(trials, count, emit_share());
+}
+
+void emit_try_left_out(const struct emit_left_out *rows, int count)
+{
+    struct emit_trial *trials = calloc((size_t)count, sizeof *trials);
+    char(*edits)[OPTIONS_TEXT] = calloc((size_t)count, sizeof *edits);
+    for (int i = 0; i < count; i++) {
+        snprintf(edits[i], OPTIONS_TEXT,
+                 "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < %d) &/",
+                 rows[i].call, rows[i].calls);
+        trials[i] = (struct emit_trial){rows[i].options, edits[i], NULL, " wrong", 1};
+    }
+    emit_try(trials, count);
+    free(edits);
+    free(trials);
+}
+
+void emit_try_late(const char *const *options, int count)
+{
+    struct emit_trial *trials = calloc((size_t)count, 2 * sizeof *trials);
+    const int share = emit_share();
+    int few = 0;
+    for (int i = 0; share > 0 && i < count; i += share) {
+        trials[few++] = (struct emit_trial){options[i], NULL, "first", NULL, 0};
+        trials[few++] = (struct emit_trial){options[i], NULL, "last", NULL, 0};
+    }
+    try_share(trials, few, 1);
+    free(trials);
+}
