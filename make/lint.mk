@@ -4,25 +4,37 @@ SOURCES := $(sort $(wildcard src/*/*.[ch] src/lab/page/*.[ch] kernels/*.[ch] ker
              tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/record/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] bench/experiments/*.h bench/experiments/*.cu docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static
+# Runs what follows on as many files at once as there are processors: each gets $(1) of them.
+each = printf '%s\n' $(2) | xargs -P "$$(nproc)" -n $(1)
 check-format:
 	$(say) FORMAT "$(words $(SOURCES)) files"
-	$(Q)$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
+	$(Q)$(call each,80,$(SOURCES)) $(CLANG_FORMAT) --dry-run --Werror
 
 # Each header stands alone. Those that include CUDA's are left out where there is no nvcc, and the one
 # that includes MPI's where there is no mpicc.
 CUDA_HEADERS := $(wildcard src/cuda/*.h src/record/*.h) bench/bench_cuda.h
 check-headers:
 	$(say) HEADERS "$(words $(HEADERS)) files"
-	$(Q)for header in $(filter-out $(if $(NVCC),,$(CUDA_HEADERS)) $(if $(MPICC),,src/mpi/world.h),$(HEADERS)); do \
-		echo "#include \"$$header\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
-			-I. -Isrc $(if $(NVCC),-isystem $(CUDA_HOME)/include) $(MPI_INCLUDES) -fsyntax-only -x c - || exit 1; done
+	$(Q)$(call each,1,$(filter-out $(if $(NVCC),,$(CUDA_HEADERS)) $(if $(MPICC),,src/mpi/world.h),$(HEADERS))) \
+		sh -c 'echo "#include \"$$0\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
+			-I. -Isrc $(if $(NVCC),-isystem $(CUDA_HOME)/include) $(MPI_INCLUDES) -fsyntax-only -x c -'
 
 check-static:
 	$(say) CPPCHECK "src kernels docs/manual bench"
-	$(Q)cppcheck -q --std=c11 --language=c --error-exitcode=1 --inline-suppr \
+	$(Q)cppcheck -q -j "$$(nproc)" --std=c11 --language=c --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		-D_GNU_SOURCE -Isrc -I. \
 		$(filter-out $(CUDA_ROOMS) bench/bench_cuda% src/record/%,$(wildcard src/*/*.c src/lab/page/*.c kernels/*.c kernels/*.cu docs/manual/*.c bench/*.c))
+
+# What clang warns of in all that it may compile; the fuzzers are what it builds and runs.
+CLANG_SOURCES := $(filter-out $(if $(NVCC),,$(CUDA_ROOMS) bench/bench_cuda% src/record/%) $(if $(MPICC),,$(MPI_ROOMS)) \
+                   src/lab/page/%,$(filter %.c,$(filter src/% kernels/% bench/% docs/%,$(SOURCES))))
+.PHONY: check-clang
+check-clang:
+	$(say) CLANG "$(words $(CLANG_SOURCES)) files"
+	$(Q)$(call each,10,$(CLANG_SOURCES)) clang -std=c17 -D_GNU_SOURCE -Isrc -I. $(WARNINGS) -Werror -O2 -fopenmp -pthread \
+		$(PACKAGE_CFLAGS) $(if $(NVCC),-isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/extras/CUPTI/include) \
+		$(if $(NVTX),-isystem $(NVTX)) $(MPI_INCLUDES) -fsyntax-only
 
 # The rooms of docs/rooms.txt, by includes and by the symbols of objects; first, whether planted
 # faults would be found. The objects are those of plain flags: sanitizers add symbols of their own.

@@ -405,7 +405,7 @@ Suite *emit_suite(void)
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_test(all, nvcc_takes_programs);
-        if (test_cases(1) > 1)
+        if (emit_share() == 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }
     suite_add_tcase(suite, all);

@@ -10,7 +10,9 @@
 
 #include <check.h>
 
-/* PIPELINE_TESTS=quick: fewer generated cases, for slow tools such as valgrind; deep: more. */
+/* How many of `all` generated cases a test tries: with PIPELINE_TESTS=few, as `make test` has
+ * it, a quarter; with quick, for slow tools such as valgrind, fewer yet; with deep many more.
+ */
 int test_cases(int all);
 
 /* xorshift64*: small, seeded, the same everywhere. `state` may not be 0. */

@@ -74,42 +74,45 @@ flags ASAN=1 >"$work/asan"
 ok "calls are not checked without optimisation" not grep _FORTIFY_SOURCE "$work/slow"
 ok "nor beside sanitizers" not grep _FORTIFY_SOURCE "$work/asan"
 
-ok "make builds" quick_make -j8
-cp "$work/said" "$work/built"
-ok "-j8 is no cause for warnings" not grep -i warning "$work/built"
-ok "the program runs" build/pipeline --version
-ok "gcc has built it" not by_clang build/pipeline
-ok "a second make compiles nothing" sh -c '! make NVCC= NVTX= CFLAGS=-O0 | grep -E "CC|LINK"'
-ok "-n with another compiler changes nothing" changes_nothing quick_make -n CC=clang help all
-if command -v clang >/dev/null 2>&1; then
-    ok "make CC=clang builds" quick_make CC=clang
-    ok "clang has built it" by_clang build/pipeline
-    ok "back with gcc, nothing is compiled" sh -c '! make NVCC= NVTX= CFLAGS=-O0 | grep -E "CC|LINK"'
-    ok "gcc's program is back" not by_clang build/pipeline
-fi
-touch src/core/units.h
-ok "a header that changed is seen" sh -c 'make NVCC= NVTX= CFLAGS=-O0 | grep "CC *src/core/units.c"'
-
-touch build/mine
-ok "make clean" make clean
-ok "clean leaves what it did not make" test "$(ls build)" = mine
-rm build/mine
-ok "clean of nothing" make clean
-ok "clean takes the folder" not test -e build
-
 # Two makes in one folder, and sources that nobody can write.
+built=$work/both
 chmod -R a-w .
 both() {
-    quick_make O="$work/both" all &
+    quick_make O="$built" -j8 all &
     first=$!
-    quick_make O="$work/both" "$work/both/check" pages || return 1
+    quick_make O="$built" "$built/check" pages || return 1
     wait "$first"
 }
 ok "two makes at once, with sources that can't be written" changes_nothing both
-ok "the program of both runs" "$work/both/pipeline" --version
-ok "no half file is left" sh -c "! find '$work/both' -regex '.*[.][0-9]+\\([.]d\\)?' | grep -v '/man1/'"
+ok "-j8 is no cause for warnings" not grep -i warning "$work/output"
+ok "the program of both runs" "$built/pipeline" --version
+ok "no half file is left" sh -c "! find '$built' -regex '.*[.][0-9]+\\([.]d\\)?' | grep -v '/man1/'"
+ok "a second make compiles nothing" sh -c "! make NVCC= NVTX= CFLAGS=-O0 O='$built' | grep -E 'CC|LINK'"
 ok "tests write nothing into the sources" \
-    changes_nothing tests/run-suites.sh "$work/both" status units pages cli output_file
+    changes_nothing tests/run-suites.sh "$built" status units pages cli output_file
+ok "-n with another compiler changes nothing" changes_nothing quick_make -n O="$built" CC=clang help all
+
+# One small program is enough to go from one compiler to another and back.
+small=$built/no-memory
+ok "gcc builds it" quick_make O="$built" "$small"
+ok "gcc has built it" not by_clang "$small"
+if command -v clang >/dev/null 2>&1; then
+    ok "make CC=clang builds" quick_make O="$built" CC=clang "$small"
+    ok "clang has built it" by_clang "$small"
+    ok "back with gcc, nothing is compiled" \
+        sh -c "! make NVCC= NVTX= CFLAGS=-O0 O='$built' '$small' | grep -E 'CC|LINK'"
+    ok "gcc's program is back" not by_clang "$small"
+fi
+touch src/core/units.h
+ok "a header that changed is seen" \
+    sh -c "make -n NVCC= NVTX= CFLAGS=-O0 O='$built' | grep 'CC.*src/core/units.c'"
+
+touch "$built/mine"
+ok "make clean" make O="$built" clean
+ok "clean leaves what it did not make" test "$(ls "$built")" = mine
+rm "$built/mine"
+ok "clean of nothing" make O="$built" clean
+ok "clean takes the folder" not test -e "$built"
 ok "a folder that can't be made is one clear line" \
     sh -c "make NVCC= O=/proc/none 2>&1 | grep 'cannot create directory'"
 

@@ -18,8 +18,9 @@ now() {
 }
 
 # Suites that take longest go first, so that none of them is left to run alone at the end.
-longest="emulator emulator-full emulator-quick contract writer_hostile writer_trace plot html hazard_bytes
-transpose options npy terminal calibrate_noise calibrate_held calibrate_file scan deadlock bench"
+longest="calibrate_noise emulator emulator-full emulator-quick emit emit_spread emit_halo emit_own emit_devices
+emit_calls emit_needs emit_chain plan_build writer_hostile writer_trace plot transpose foreign calibrate_held chain
+hazard_bytes verdict html inputs contract bench pages calibrate_file options npy terminal scan deadlock"
 
 # Runs the suite $1; its words and its exit status are left in BUILD/suites.
 one() {

@@ -35,7 +35,7 @@ void emit_write(const char *options);
 void emit_print_plan(const char *options);
 
 /* Returns how many programs share one that is compiled, of which each that stands first is:
- * four; with PIPELINE_TESTS=deep or programs one, and with quick, for slow tools that see
+ * four; with PIPELINE_TESTS=deep or full one, and with quick, for slow tools that see
  * nothing of them, 0: none is. */
 int emit_share(void);
 

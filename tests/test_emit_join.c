@@ -19,7 +19,7 @@ int emit_share(void)
     const char *mode = getenv("PIPELINE_TESTS");
     if (mode != NULL && strcmp(mode, "quick") == 0)
         return 0;
-    return mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "programs") == 0) ? 1 : 4;
+    return mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "full") == 0) ? 1 : 4;
 }
 
 /* --- programs beside one another --- */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # tier.sh quick|deep BUILD - runs the steps of `make test` or `make test-deep`, one after the other,
-# and all of them, whatever fails. At the end come a table of the time that each took and one line, in
-# Check's words, that sums up the suites of every step; a step that failed in another way is an error.
+# and all of them, whatever fails. At the end come the ten steps and suites that took longest, a table of
+# the time that each step took, and one line, in Check's words, that sums up the suites of every step; a
+# step that failed in another way is an error.
 # Each step's output is kept in BUILD/tier. tests/run-suites.sh runs the suites of a step side by side.
 set -u
 tier=$1
@@ -16,27 +17,38 @@ MAKEFLAGS=$(echo "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-[^ ]*//g;
 export MAKEFLAGS
 unset MAKELEVEL MFLAGS MAKEOVERRIDES
 
-# Seconds since 1970, and seconds of the processors that this script's commands have used.
+# Seconds since 1970, and seconds of the processors that this shell's commands have used.
 clock() {
-    times >"$kept/times"
+    times >"$kept/$name.times"
     date +%s.%N | tr '\n' ' '
-    tail -n 1 "$kept/times" | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
+    tail -n 1 "$kept/$name.times" | tr 'ms' '  ' | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }'
 }
 
 # step NAME COMMAND... runs one step; its output is shown and kept.
 step() {
     name=$1
     shift
-    echo "== $name"
-    clock >"$kept/before"
+    [ "$show" = now ] && echo "== $name"
+    clock >"$kept/$name.before"
     {
         "$@" 2>&1
-        echo $? >"$kept/status"
-    } | tee "$kept/$name.log"
-    clock >"$kept/after"
-    cat "$kept/before" "$kept/after" | tr '\n' ' ' |
-        awk -v name="$name" -v status="$(cat "$kept/status")" \
+        echo $? >"$kept/$name.status"
+    } | if [ "$show" = now ]; then tee "$kept/$name.log"; else cat >"$kept/$name.log"; fi
+    clock >"$kept/$name.after"
+    [ "$show" = now ] || { echo "== $name" && cat "$kept/$name.log"; }
+    cat "$kept/$name.before" "$kept/$name.after" | tr '\n' ' ' |
+        awk -v name="$name" -v status="$(cat "$kept/$name.status")" \
             '{ print name, status, $3 - $1, $4 - $2 }' >>"$kept/steps"
+}
+show=now
+
+# beside FUNCTION... runs functions, whose steps use one processor each, beside one another. What a step
+# has written is shown once it has ended.
+beside() {
+    for steps; do
+        (show=later && "$steps") &
+    done
+    wait
 }
 
 run_make() {
@@ -53,55 +65,66 @@ quick_steps() {
     step headers make --no-print-directory check-headers
     step static make --no-print-directory check-static
     step build run_make all check-programs
+    step suites env PIPELINE_TESTS=few tests/run-suites.sh "$build" emulator-quick all
+    step hostile "$build/hostile" --seed=1 --inputs=1000
+    step memory tests/hostile/no_memory.sh "$build" --runs=1500 text json csv list view-csv
+    beside quick_checks quick_runs
+}
+
+quick_checks() {
     step rooms run_make check-rooms
     step hardening run_make check-hardening
     step library run_make check-library
+}
+
+quick_runs() {
     step foreign run_make check-foreign
-    step suites tests/run-suites.sh "$build" emulator-quick all
     step record tests/record/run.sh "$build"
-    step hostile "$build/hostile" --seed=1 --inputs=1000
-    step memory tests/hostile/no_memory.sh "$build" --runs=1500 text json csv list view-csv
     step demo run_make run-demo
 }
 
-# Suites that compile programs of --emit: every fourth in the quick tier. `many-cases` has emit_calls and emit_needs.
-compiling="emit_own emit_stencil emit_devices emit_halo emit_chain emit_spread"
-
-# Valgrind is for the suites that read files of others, parse words, or count bytes and places; the
-# rest draw, compute or run the program, which the sanitizers look at in less time.
-memcheck="units options npy arrays verify machine plan plan_build event_queue sim sim_queues timeline
-tile_fold hazard hazard_bytes deadlock critical carry graph trace recording view fuzz_seeds compare calibrate_file
-output_file writer_put writer_hostile limit analysis latency recorded"
+# Valgrind is for the suites that read files of others or parse words; the rest draw, compute or run the
+# program, which the sanitizers look at in less time.
+memcheck="units options npy machine trace recording view fuzz_seeds calibrate_file recorded"
 
 deep_steps() {
     step build run_make all check-programs
     step ranks left_out tests/mpi/run.sh "$build"
-    step clang run_make O="$build/clang" CC=clang LAB= all
-    step asan-build run_make O="$build/asan" ASAN=1 NVCC= LAB= check-programs
+    step clang run_make check-clang
+    # -O1 compiles in two thirds of the time, and leaves more for the sanitizers to see.
+    step asan-build run_make O="$build/asan" ASAN=1 CFLAGS="-O1 -g1" NVCC= LAB= check-programs
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
-    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" emit emit_calls emit_needs replan
-    # shellcheck disable=SC2086 # a word for each suite
-    step programs env PIPELINE_TESTS=programs tests/run-suites.sh "$build" $compiling
-    step hostile "$build/hostile" --seed=2 --inputs=6000
-    step asan-hostile "$build/hostile" --seed=3 --inputs=1200 --program="$build/asan/pipeline"
+    # Every program of --emit and every random case, of which the quick tier has a quarter.
+    step suites env PIPELINE_TESTS=full tests/run-suites.sh "$build" emulator-full all
+    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" replan
+    step hostile "$build/hostile" --seed=2 --inputs=3000
+    # A part of the inputs and of the failing allocations: the suites ran with the sanitizers above.
+    step asan-hostile "$build/hostile" --seed=3 --inputs=300 --program="$build/asan/pipeline"
     # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
     # shellcheck disable=SC2086 # a word for each suite
     step valgrind env JOBS="$(nproc)" CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
-        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" emulator-full $memcheck
+        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" $memcheck
     step memory tests/hostile/no_memory.sh "$build" --runs=2500
-    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=250
-    step recording many_ops
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=80
+    beside deep_pages deep_programs
+    step make tests/make.sh
+    step fuzz run_make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
+    step gpu-build run_make gpu-binaries
+}
+
+deep_pages() {
     step browser run_make check-browser
+    step lecture tests/lecture.sh "$build"
+}
+
+deep_programs() {
+    step recording many_ops
     step wasm run_make check-wasm
     step install run_make check-install
-    step lecture tests/lecture.sh "$build"
     step record tests/record/run.sh "$build" deep
     step docs tests/docs.sh "$build/pipeline"
-    step make tests/make.sh
-    step fuzz make --no-print-directory fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
-    step gpu-build run_make gpu-binaries
 }
 
 # A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
@@ -117,6 +140,14 @@ many_ops() {
 
 "${tier}_steps"
 
+echo
+echo "The ten steps and suites that took longest:"
+{
+    awk '{ print $3, $4, $1 }' "$kept/steps"
+    for log in "$kept"/*.log; do
+        sed -n "s,^  [a-zA-Z]* *\([0-9.]*\) s *\([0-9.]*\) CPU s  \([^:]*\).*,\1 \2 $(basename "$log" .log): \3,p" "$log"
+    done
+} | sort -r -n | head -n 10 | awk '{ printf "%8.1f s %8.1f CPU s  ", $1, $2; $1 = $2 = ""; sub(/^ */, ""); print }'
 echo
 awk 'BEGIN { printf "%-12s %8s %8s\n", "step", "seconds", "CPU s" }
     { printf "%-12s %8.1f %8.1f%s\n", $1, $3, $4, $2 ? "  FAILED" : ""; wall += $3; cpu += $4 }
