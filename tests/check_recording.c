@@ -63,19 +63,19 @@ START_TEST(all_that_a_program_did)
               r.memory[1].from_ns == 50000 && r.memory[1].until_ns == 391000);
     ck_assert_uint_eq(r.call_count, 11);
     ck_assert_str_eq(host_call_name(r.calls[0].row), "cudaMalloc");
-    ck_assert(r.calls[0].deed == DEED_NONE && r.calls[0].stream == RECORDING_NONE);
-    ck_assert(r.calls[2].deed == DEED_COPY && r.calls[2].copy.width == 4194304 &&
+    ck_assert(r.calls[0].effect == EFFECT_NONE && r.calls[0].stream == RECORDING_NONE);
+    ck_assert(r.calls[2].effect == EFFECT_COPY && r.calls[2].copy.width == 4194304 &&
               r.calls[2].copy.height == 1 && r.calls[2].stream == 1);
     /* 5 is an argument, and no address. */
-    ck_assert(r.calls[3].deed == DEED_LAUNCH && r.calls[3].known &&
+    ck_assert(r.calls[3].effect == EFFECT_LAUNCH && r.calls[3].known &&
               r.calls[3].launch.word_count == 2 && r.word_count == 2);
     ck_assert(r.words[0] == 140000000000016 && r.words[1] == 139000000000000);
-    ck_assert(r.calls[4].deed == DEED_RECORD && r.calls[4].event == 88000001);
-    ck_assert(r.calls[5].deed == DEED_WAIT && r.calls[5].stream == 2);
-    ck_assert(r.calls[7].deed == DEED_SET && r.calls[7].thread == 1);
-    ck_assert(r.calls[8].deed == DEED_FUNCTION && r.calls[8].known &&
+    ck_assert(r.calls[4].effect == EFFECT_RECORD && r.calls[4].event == 88000001);
+    ck_assert(r.calls[5].effect == EFFECT_WAIT && r.calls[5].stream == 2);
+    ck_assert(r.calls[7].effect == EFFECT_SET && r.calls[7].thread == 1);
+    ck_assert(r.calls[8].effect == EFFECT_FUNCTION && r.calls[8].known &&
               r.calls[8].function.end_ns == 370000);
-    ck_assert(r.calls[9].deed == DEED_SYNC_DEVICE && r.calls[10].result == 2);
+    ck_assert(r.calls[9].effect == EFFECT_SYNC_DEVICE && r.calls[10].result == 2);
     ck_assert_uint_eq(r.op_count, 4);
     ck_assert(r.ops[0].kind == OP_H2D && r.ops[0].call == 2 &&
               r.ops[0].from == HOST_MEMORY_PINNED && r.ops[0].bytes == 4194304);
@@ -99,10 +99,10 @@ START_TEST(devices_contexts_graphs)
     ck_assert(r.device_count == 2 && r.stream_count == 3);
     ck_assert_str_eq(r.devices[0].name, "NVIDIA H100");
     ck_assert(r.streams[0].device == 0 && r.streams[1].device == 1 && r.streams[2].device == 0);
-    ck_assert(!r.calls[0].known && !r.calls[1].known && r.calls[0].deed == DEED_LAUNCH);
+    ck_assert(!r.calls[0].known && !r.calls[1].known && r.calls[0].effect == EFFECT_LAUNCH);
     ck_assert(r.ops[2].peer && r.ops[2].kind == OP_KERNEL && r.ops[2].name == RECORDING_NONE);
     ck_assert(r.ops[3].h2h && !r.ops[3].peer);
-    ck_assert(r.calls[4].deed == DEED_GRAPH && r.calls[4].exec == 5555 &&
+    ck_assert(r.calls[4].effect == EFFECT_GRAPH && r.calls[4].exec == 5555 &&
               r.calls[4].op_count == 2);
     ck_assert(r.ops[r.calls[4].first_op].node == 1);
     ck_assert(r.node_count == 6 && r.nodes[0].kind == OP_H2D && r.nodes[1].kind == OP_KERNEL &&
@@ -117,8 +117,8 @@ START_TEST(devices_contexts_graphs)
     ck_assert(r.edge_count == 1 && r.edges[0].from == 1 && r.edges[0].to == 2);
     ck_assert(r.calls[5].copy.width == 128 && r.calls[5].copy.height == 16 &&
               r.calls[5].copy.to_pitch == 512 && r.calls[5].copy.from_pitch == 256);
-    ck_assert(r.calls[6].deed == DEED_SYNC_STREAM && r.calls[6].stream == 2);
-    ck_assert(r.calls[7].deed == DEED_SYNC_EVENT && r.calls[7].event == 4242 &&
+    ck_assert(r.calls[6].effect == EFFECT_SYNC_STREAM && r.calls[6].stream == 2);
+    ck_assert(r.calls[7].effect == EFFECT_SYNC_EVENT && r.calls[7].event == 4242 &&
               r.calls[7].stream == RECORDING_NONE);
     recording_free(&r);
 }
@@ -139,7 +139,7 @@ START_TEST(what_is_not_known)
     ck_assert(r.op_count == 2 && r.call_count == 1 && r.stream_count == 2 && r.lost == 1);
     ck_assert(r.ops[0].call == 0 && r.ops[0].name == RECORDING_NONE);
     ck_assert(r.ops[1].call == RECORDING_NONE && r.ops[1].kind == OP_H2D);
-    ck_assert(r.calls[0].row == 0 && r.calls[0].deed == DEED_NONE);
+    ck_assert(r.calls[0].row == 0 && r.calls[0].effect == EFFECT_NONE);
     ck_assert(r.ranges[0].thread == RECORDING_NONE && r.threads == 1);
     /* A device of its own, for neither is said to be that of the context. */
     ck_assert(r.device_count == 3 && r.devices[2].id == RECORDING_NONE);
@@ -165,9 +165,9 @@ START_TEST(a_stream_without_a_number_is_not_known)
                           "[\"sync\",2,\"stream\",1,4294967295]\n"
                           "[\"kernel\",1,1,4294967295,150,160,null,1,1,1,1,null]\n"
                           "[\"kernel\",1,1,null,250,260,null,1,1,1,1,null]\n");
-    ck_assert(r.call_count == 2 && r.calls[0].deed == DEED_RECORD &&
+    ck_assert(r.call_count == 2 && r.calls[0].effect == EFFECT_RECORD &&
               r.calls[0].stream == RECORDING_NONE);
-    ck_assert(r.calls[1].deed == DEED_SYNC_STREAM && r.calls[1].stream == RECORDING_NONE);
+    ck_assert(r.calls[1].effect == EFFECT_SYNC_STREAM && r.calls[1].stream == RECORDING_NONE);
     ck_assert(r.op_count == 2 && r.ops[0].stream == r.ops[1].stream);
     for (size_t i = 0; i < r.stream_count; i++)
         ck_assert_uint_ne(r.streams[i].number, UINT32_MAX);
@@ -196,7 +196,7 @@ START_TEST(two_deeds_are_none)
     struct recording r = read_right(
         HEADER "[\"copy\",1,1,7,1,2,3]\n[\"call\",1,\"cudaMemcpyBatchAsync\",7,1,2,0]\n"
                "[\"copy\",1,1,7,4,5,6]\n[\"set\",1,1,7,4,5]\n");
-    ck_assert(r.calls[0].deed == DEED_NONE && r.calls[0].stream == RECORDING_NONE);
+    ck_assert(r.calls[0].effect == EFFECT_NONE && r.calls[0].stream == RECORDING_NONE);
     ck_assert_uint_eq(r.calls[0].copy.width, 0);
     recording_free(&r);
 }
@@ -262,7 +262,7 @@ END_TEST
 static void write_call(FILE *out, const struct recorded_call *call)
 {
     fprintf(out, "call %" PRIu64 " %" PRId64 " %" PRId64 " %u %d %u %u %d %u %u %u", call->id,
-            call->start_ns, call->end_ns, call->thread, call->result, call->row, call->deed,
+            call->start_ns, call->end_ns, call->thread, call->result, call->row, call->effect,
             call->known, call->stream, call->first_op, call->op_count);
     fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", call->copy.to, call->copy.width,
             call->copy.height);

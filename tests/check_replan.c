@@ -613,7 +613,7 @@ START_TEST(launches_wait_for_room)
 }
 END_TEST
 
-/* The calls of a capture have no deeds; nothing at all is a plan, too. */
+/* The calls of a capture have no effects; nothing at all is a plan, too. */
 START_TEST(captures_issue_nothing)
 {
     struct replanned got = replan("[\"call\",1,\"cudaStreamBeginCapture\",1,100,101,0]\n"
@@ -626,7 +626,7 @@ START_TEST(captures_issue_nothing)
 END_TEST
 
 /* A capture that fails to begin takes nothing up, and one of a thread may be ended by another:
- * what has a deed was issued. */
+ * what has an effect was issued. */
 START_TEST(captures_hide_nothing)
 {
     struct replanned got = replan("[\"call\",1,\"cudaStreamBeginCapture\",1,100,101,900]\n"

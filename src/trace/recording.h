@@ -1,4 +1,4 @@
-/* recording.h - what `pipeline record` took down of a program, read back whole and put in order
+/* recording.h - what `pipeline record` wrote of a program, read back whole and put in order
  * (docs/recording.md has the file's form). Private to the trace room. */
 #ifndef PIPELINE_TRACE_RECORDING_H
 #define PIPELINE_TRACE_RECORDING_H
@@ -45,19 +45,19 @@ struct recorded_memory {
     uint8_t kind;              /* enum recorded_memory_kind */
 };
 
-/* The deed of a call, as far as plans are concerned. */
-enum recorded_deed {
-    DEED_NONE, /* nothing that is known */
-    DEED_COPY,
-    DEED_SET,
-    DEED_LAUNCH,
-    DEED_RECORD,
-    DEED_WAIT,
-    DEED_SYNC_DEVICE,
-    DEED_SYNC_STREAM,
-    DEED_SYNC_EVENT,
-    DEED_FUNCTION,
-    DEED_GRAPH
+/* The effect of a call, as far as plans are concerned. */
+enum recorded_effect {
+    EFFECT_NONE, /* nothing that is known */
+    EFFECT_COPY,
+    EFFECT_SET,
+    EFFECT_LAUNCH,
+    EFFECT_RECORD,
+    EFFECT_WAIT,
+    EFFECT_SYNC_DEVICE,
+    EFFECT_SYNC_STREAM,
+    EFFECT_SYNC_EVENT,
+    EFFECT_FUNCTION,
+    EFFECT_GRAPH
 };
 
 /* One call of the program's, in order of start (ties: of id). */
@@ -67,9 +67,9 @@ struct recorded_call {
     uint32_t thread; /* numbered as threads first call, from 0 */
     int32_t result;  /* CUDA's error code; 0: none */
     uint16_t row;    /* of the table of calls (plan/host_call.h) */
-    uint8_t deed;    /* enum recorded_deed */
-    bool known;      /* DEED_LAUNCH: the arguments' layout is; DEED_FUNCTION: its times are */
-    uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
+    uint8_t effect;  /* enum recorded_effect */
+    bool known; /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are */
+    uint32_t stream;             /* an index of `streams`; RECORDING_NONE: none */
     uint32_t first_op, op_count; /* of `ops`: those that it issued */
     union {
         struct {
@@ -81,11 +81,11 @@ struct recorded_call {
         struct {
             uint32_t first_word, word_count; /* of `words` */
         } launch;
-        uint64_t event; /* the handle; DEED_RECORD, DEED_WAIT, DEED_SYNC_EVENT */
+        uint64_t event; /* the handle; EFFECT_RECORD, EFFECT_WAIT, EFFECT_SYNC_EVENT */
         struct {
             int64_t start_ns, end_ns;
         } function;
-        uint64_t exec; /* DEED_GRAPH */
+        uint64_t exec; /* EFFECT_GRAPH */
     };
 };
 

@@ -123,7 +123,7 @@ enum status draft_take_words(struct draft *draft, const char *list, bool *known,
 void draft_free(struct draft *draft)
 {
     struct pile *piles[] = {&draft->contexts,     &draft->streams,   &draft->frees,
-                            &draft->names,        &draft->deeds,     &draft->ops,
+                            &draft->names,        &draft->effects,   &draft->ops,
                             &draft->device_lines, &draft->call_lines};
     struct draft_name *names = draft->names.items;
     for (size_t i = 0; i < draft->names.count; i++)

@@ -3,7 +3,7 @@
  *   trace/recording_line.c    a line, taken apart
  *   trace/recording_draft.c   what is shared
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
- *                             recording_deeds.c of those about calls and ops
+ *                             recording_effects.c of those about calls and ops
  *   trace/recording_place.c   what has which id
  *   trace/recording_order.c   calls, ops, streams and names in order, and joined
  *   trace/recording_memory.c  for how long memory was taken, and what words point to
@@ -44,8 +44,8 @@ struct draft_free {
     int64_t time_ns;
 };
 
-/* The deed of a call: the part of a `struct recorded_call` that lines about it fill. */
-struct draft_deed {
+/* The effect of a call: the part of a `struct recorded_call` that lines about it fill. */
+struct draft_effect {
     uint64_t call;
     struct recorded_call
         made; /* but for the words of a launch: first_word counts draft.words */
@@ -76,7 +76,7 @@ struct draft {
     uint64_t line;       /* that is read */
     struct error *error; /* of the caller */
     struct recording *recording;
-    struct pile devices, contexts, streams, memory, frees, names, calls, deeds, words, ops,
+    struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
         nodes, edges, ranges, notes, lines;
     struct pile device_lines, call_lines; /* by item: its line */
     struct draft_numbers stream_numbers, thread_numbers;

@@ -169,7 +169,7 @@ static void keep_all_words(struct recording *recording, struct taken *taken,
     uint32_t kept = 0;
     for (size_t i = 0; i < recording->call_count; i++) {
         struct recorded_call *call = &recording->calls[i];
-        if (call->deed != DEED_LAUNCH)
+        if (call->effect != EFFECT_LAUNCH)
             continue;
         for (; next < edge_count && edges[next].time_ns <= call->start_ns; next++)
             pass(taken, &edges[next]);

@@ -140,30 +140,31 @@ static enum status order_calls(struct draft *draft, struct place *places)
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */
-static void join_deeds(struct draft *draft, const struct place *places, const uint32_t *moved)
+static void join_effects(struct draft *draft, const struct place *places, const uint32_t *moved)
 {
     enum { SEVERAL = UINT8_MAX };
     struct recorded_call *calls = draft->calls.items;
-    for (size_t i = 0, near = 0; i < draft->deeds.count; i++) {
-        const struct draft_deed *deed = (const struct draft_deed *)draft->deeds.items + i;
-        uint32_t index = place_find(places, draft->calls.count, deed->call, &near);
+    for (size_t i = 0, near = 0; i < draft->effects.count; i++) {
+        const struct draft_effect *effect =
+            (const struct draft_effect *)draft->effects.items + i;
+        uint32_t index = place_find(places, draft->calls.count, effect->call, &near);
         if (index == RECORDING_NONE)
             continue;
         struct recorded_call call = calls[index], *made = &calls[index];
-        *made = deed->made;
+        *made = effect->made;
         made->id = call.id;
         made->start_ns = call.start_ns;
         made->end_ns = call.end_ns;
         made->thread = call.thread;
         made->result = call.result;
         made->row = call.row;
-        made->deed = call.deed == DEED_NONE ? deed->made.deed : SEVERAL;
+        made->effect = call.effect == EFFECT_NONE ? effect->made.effect : SEVERAL;
         made->stream =
-            made->stream != RECORDING_NONE ? moved[deed->made.stream] : RECORDING_NONE;
+            made->stream != RECORDING_NONE ? moved[effect->made.stream] : RECORDING_NONE;
     }
     for (size_t i = 0; i < draft->calls.count; i++) {
-        if (calls[i].deed == SEVERAL) {
-            calls[i].deed = DEED_NONE;
+        if (calls[i].effect == SEVERAL) {
+            calls[i].effect = EFFECT_NONE;
             calls[i].known = false;
             calls[i].stream = RECORDING_NONE;
             memset(&calls[i].copy, 0, sizeof calls[i].copy); /* the largest of the union */
@@ -396,7 +397,7 @@ enum status draft_order(struct draft *draft)
     if (status == STATUS_OK)
         status = order_threads(draft);
     if (status == STATUS_OK) {
-        join_deeds(draft, calls, moved);
+        join_effects(draft, calls, moved);
         join_ops(draft, calls, names, moved);
         status = place_ops(draft);
     }

@@ -22,7 +22,7 @@ static inline int32_t signed_of(const struct line_value *value)
     return (int32_t)(value->negative ? -(int64_t)value->number : (int64_t)value->number);
 }
 
-/* Lines about the program's calls, what they did, and ops (trace/recording_deeds.c). */
+/* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
 enum status take_call(struct draft *draft, values v);
 enum status take_copy(struct draft *draft, values v);
 enum status take_copy2d(struct draft *draft, values v);

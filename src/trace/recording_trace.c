@@ -52,13 +52,13 @@ uint32_t recording_device_of(const struct recording *recording, const char *name
 /* Copies and memsets of no bytes never run. */
 static bool issues_op(const struct recorded_call *call)
 {
-    switch ((enum recorded_deed)call->deed) {
-    case DEED_COPY:
+    switch ((enum recorded_effect)call->effect) {
+    case EFFECT_COPY:
         return call->copy.width > 0 && call->copy.height > 0;
-    case DEED_SET:
+    case EFFECT_SET:
         return call->set.bytes > 0;
     default:
-        return call->deed == DEED_LAUNCH;
+        return call->effect == EFFECT_LAUNCH;
     }
 }
 
@@ -133,7 +133,7 @@ static enum status add_rows(struct maker *maker, struct error *error)
         status = add_op(maker, &recording->ops[i], error);
     for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
         const struct recorded_call *call = &recording->calls[i];
-        if (call->deed == DEED_FUNCTION && call->known && call->stream != RECORDING_NONE)
+        if (call->effect == EFFECT_FUNCTION && call->known && call->stream != RECORDING_NONE)
             status = add_function(maker, call, error);
     }
     return status;
@@ -183,8 +183,8 @@ static void add_calls(struct maker *maker)
                                              .thread = call->thread,
                                              .row = call->row,
                                              .not_ready = call->result == NOT_READY};
-        bool waits = call->deed == DEED_WAIT;
-        if ((!waits && call->deed != DEED_RECORD) || call->stream == RECORDING_NONE)
+        bool waits = call->effect == EFFECT_WAIT;
+        if ((!waits && call->effect != EFFECT_RECORD) || call->stream == RECORDING_NONE)
             continue;
         const struct recorded_stream *stream = &recording->streams[call->stream];
         maker->events[maker->event_count++] =

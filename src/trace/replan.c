@@ -28,12 +28,12 @@ static enum status sort_handles(struct replan *replan)
     const struct recording *recording = replan->recording;
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < recording->call_count; i++)
-        count += recording->calls[i].deed == DEED_RECORD;
+        count += recording->calls[i].effect == EFFECT_RECORD;
     uint64_t *handles = replan->handles = malloc((count + 1) * sizeof *handles);
     if (handles == NULL)
         return replan_no_memory(replan);
     for (size_t i = 0, at = 0; i < recording->call_count; i++) {
-        if (recording->calls[i].deed == DEED_RECORD)
+        if (recording->calls[i].effect == EFFECT_RECORD)
             handles[at++] = recording->calls[i].event;
     }
     qsort(handles, count, sizeof *handles, compare_handles);
@@ -88,11 +88,12 @@ static bool touch_all(struct replan *replan, const struct recorded_call *call,
 {
     const struct recording *recording = replan->recording;
     bool room = true;
-    if (call->deed == DEED_COPY && (ran->kind != OP_KERNEL || ran->peer))
+    if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
         room = touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
-    else if (call->deed == DEED_SET && call->set.address != 0)
+    else if (call->effect == EFFECT_SET && call->set.address != 0)
         room = replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
-    for (uint32_t i = 0; call->deed == DEED_LAUNCH && i < call->launch.word_count && room; i++)
+    for (uint32_t i = 0; call->effect == EFFECT_LAUNCH && i < call->launch.word_count && room;
+         i++)
         room = replan_touch_word(replan, recording->words[(size_t)call->launch.first_word + i]);
     return room;
 }
@@ -231,31 +232,32 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
     return status;
 }
 
-/* Takes up a deed in `stream`, one of the plan's; with RECORDING_NONE of the whole device. */
+/* Takes up a call's effect in `stream`, one of the plan's; with RECORDING_NONE of the whole
+ * device. */
 static enum status take_deed(struct replan *replan, const struct recorded_call *call,
                              uint32_t stream)
 {
-    switch ((enum recorded_deed)call->deed) {
-    case DEED_RECORD:
+    switch ((enum recorded_effect)call->effect) {
+    case EFFECT_RECORD:
         return take_record(replan, call, stream);
-    case DEED_WAIT:
+    case EFFECT_WAIT:
         return take_wait(replan, call, stream);
-    case DEED_SYNC_STREAM:
+    case EFFECT_SYNC_STREAM:
         return take_sync(replan, call, stream);
-    case DEED_SYNC_DEVICE:
+    case EFFECT_SYNC_DEVICE:
         return take_sync(replan, call, RECORDING_NONE);
-    case DEED_SYNC_EVENT:
+    case EFFECT_SYNC_EVENT:
         return take_wait(replan, call, RECORDING_NONE);
-    case DEED_FUNCTION:
+    case EFFECT_FUNCTION:
         return take_function(replan, call, stream);
-    case DEED_GRAPH:
+    case EFFECT_GRAPH:
         return replan_graph(replan, call, stream);
-    case DEED_COPY:
-    case DEED_SET:
-    case DEED_LAUNCH:
+    case EFFECT_COPY:
+    case EFFECT_SET:
+    case EFFECT_LAUNCH:
         replan->left.unseen_ops += call->op_count == 0;
         return append_issued(replan, call);
-    case DEED_NONE:
+    case EFFECT_NONE:
         break;
     }
     return append_issued(replan, call);
@@ -264,26 +266,27 @@ static enum status take_deed(struct replan *replan, const struct recorded_call *
 static enum status take_call(struct replan *replan, const struct recorded_call *call)
 {
     const enum host_call_kind kind = host_call_kind(call->row);
-    const enum recorded_deed deed = (enum recorded_deed)call->deed;
+    const enum recorded_effect effect = (enum recorded_effect)call->effect;
     uint32_t stream = RECORDING_NONE;
     if (!live_advance(&replan->live, call->start_ns))
         return replan_no_memory(replan);
     if (call->result != 0) {
-        replan->left.failed_calls += deed != DEED_NONE;
+        replan->left.failed_calls += effect != EFFECT_NONE;
         return STATUS_OK;
     }
-    if (deed == DEED_NONE && (kind == CALL_ALLOC || kind == CALL_PIN) && call->op_count == 0)
+    if (effect == EFFECT_NONE && (kind == CALL_ALLOC || kind == CALL_PIN) &&
+        call->op_count == 0)
         return take_alloc(replan, call, kind == CALL_PIN);
-    bool anywhere = deed == DEED_SYNC_DEVICE || deed == DEED_SYNC_EVENT;
+    bool anywhere = effect == EFFECT_SYNC_DEVICE || effect == EFFECT_SYNC_EVENT;
     if (replan_is_ours(replan, call->stream)) {
-        enum status status = deed != DEED_NONE && !anywhere
+        enum status status = effect != EFFECT_NONE && !anywhere
                                  ? replan_find_stream(replan, call->stream, &stream)
                                  : STATUS_OK;
         return status == STATUS_OK ? take_deed(replan, call, stream) : status;
     }
     if (anywhere && call->stream == RECORDING_NONE)
         return take_deed(replan, call, stream);
-    if (deed == DEED_RECORD)
+    if (effect == EFFECT_RECORD)
         *latest_record(replan, call->event) = EVENT_FOREIGN;
     return append_issued(replan, call);
 }

@@ -7,9 +7,9 @@
  * it. Further edges between branches are events.
  *
  * A handle may have been several graphs, one after another, and a recording does not say which
- * of its nodes were whose. No edge leads from one graph to another, so a part of the nodes that
- * no op of a launch names, while they name another part, was not launched. Of a part that has
- * nothing but functions of the host this is not known: it is launched each time. */
+ * of its nodes belonged to which. No edge leads from one graph to another, so a part of the
+ * nodes that no op of a launch names, while they name another part, was not launched. Of a part
+ * that has nothing but functions of the host this is not known: it is launched each time. */
 #include "trace/replan_shape.h"
 
 #include "core/items.h"

@@ -42,7 +42,7 @@ uint32_t *recording_list_spans(const struct recording *recording, uint32_t devic
     }
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
-        if (call->deed == DEED_FUNCTION && call->known &&
+        if (call->effect == EFFECT_FUNCTION && call->known &&
             is_of(recording, call->stream, device))
             rows[(*count)++] =
                 (struct row){call->function.start_ns, (uint32_t)(recording->op_count + i)};

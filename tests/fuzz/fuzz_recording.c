@@ -66,12 +66,12 @@ static void require_calls(const struct recording *r)
                      (call->start_ns == before->start_ns && call->id > before->id));
         FUZZ_REQUIRE(call->thread <= threads);
         threads += call->thread == threads;
-        FUZZ_REQUIRE(call->deed <= DEED_GRAPH && call->first_op == ops);
+        FUZZ_REQUIRE(call->effect <= EFFECT_GRAPH && call->first_op == ops);
         FUZZ_REQUIRE(call->stream == RECORDING_NONE || call->stream < r->stream_count);
         ops += call->op_count;
         for (uint32_t op = call->first_op; op < ops; op++)
             FUZZ_REQUIRE(op < r->op_count && r->ops[op].call == i);
-        if (call->deed != DEED_LAUNCH)
+        if (call->effect != EFFECT_LAUNCH)
             continue;
         FUZZ_REQUIRE(call->launch.first_word == words);
         words += call->launch.word_count;

@@ -1,4 +1,4 @@
-/* recording_deeds.c - what is kept of lines about calls and ops. */
+/* recording_effects.c - what is kept of lines about calls and ops. */
 #include "trace/recording_take.h"
 
 #include <inttypes.h>
@@ -46,14 +46,14 @@ enum status take_call(struct draft *draft, values v)
 }
 
 /* Adds what call v[1] did, in the stream that v[2] and `number` name. */
-static enum status add_deed(struct draft *draft, enum recorded_deed deed, values v,
-                            uint64_t number, struct recorded_call **made)
+static enum status add_effect(struct draft *draft, enum recorded_effect effect, values v,
+                              uint64_t number, struct recorded_call **made)
 {
-    struct draft_deed *item;
+    struct draft_effect *item;
     *made = NULL;
-    ADD(item, draft->deeds);
+    ADD(item, draft->effects);
     item->call = v[1].number;
-    item->made.deed = (uint8_t)deed;
+    item->made.effect = (uint8_t)effect;
     *made = &item->made;
     return draft_stream_of(draft, v[2].number, number, &item->made.stream);
 }
@@ -61,7 +61,7 @@ static enum status add_deed(struct draft *draft, enum recorded_deed deed, values
 enum status take_copy(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, DEED_COPY, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
     if (status == STATUS_OK) {
         made->copy.to = v[4].number;
         made->copy.from = v[5].number;
@@ -74,7 +74,7 @@ enum status take_copy(struct draft *draft, values v)
 enum status take_copy2d(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, DEED_COPY, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
     if (status == STATUS_OK) {
         made->copy.to = v[4].number;
         made->copy.to_pitch = v[5].number;
@@ -89,7 +89,7 @@ enum status take_copy2d(struct draft *draft, values v)
 enum status take_set(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, DEED_SET, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_SET, v, v[3].number, &made);
     if (status == STATUS_OK) {
         made->set.address = v[4].number;
         made->set.bytes = v[5].number;
@@ -100,17 +100,17 @@ enum status take_set(struct draft *draft, values v)
 enum status take_launch(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, DEED_LAUNCH, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_LAUNCH, v, v[3].number, &made);
     if (status != STATUS_OK || v[4].text == NULL)
         return status;
     return draft_take_words(draft, v[4].text, &made->known, &made->launch.first_word,
                             &made->launch.word_count);
 }
 
-static enum status take_event(struct draft *draft, enum recorded_deed deed, values v)
+static enum status take_event(struct draft *draft, enum recorded_effect effect, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, deed, v, v[3].number, &made);
+    enum status status = add_effect(draft, effect, v, v[3].number, &made);
     if (status == STATUS_OK)
         made->event = v[4].number;
     return status;
@@ -118,32 +118,32 @@ static enum status take_event(struct draft *draft, enum recorded_deed deed, valu
 
 enum status take_record(struct draft *draft, values v)
 {
-    return take_event(draft, DEED_RECORD, v);
+    return take_event(draft, EFFECT_RECORD, v);
 }
 
 enum status take_wait(struct draft *draft, values v)
 {
-    return take_event(draft, DEED_WAIT, v);
+    return take_event(draft, EFFECT_WAIT, v);
 }
 
 enum status take_sync(struct draft *draft, values v)
 {
     static const char *const whats[] = {"device", "stream", "event", NULL};
-    static const enum recorded_deed deeds[] = {DEED_SYNC_DEVICE, DEED_SYNC_STREAM,
-                                               DEED_SYNC_EVENT};
+    static const enum recorded_effect effects[] = {EFFECT_SYNC_DEVICE, EFFECT_SYNC_STREAM,
+                                                   EFFECT_SYNC_EVENT};
     struct recorded_call *made;
     int what = draft_word_of(v[2].text, whats);
     if (what < 0)
         return draft_refuse_word(draft, "what the call waits for,", v[2].text);
-    bool stream = deeds[what] == DEED_SYNC_STREAM;
+    bool stream = effects[what] == EFFECT_SYNC_STREAM;
     if (stream && v[4].kind != LINE_NULL && v[4].number > RECORDING_NONE)
         return draft_refuse(draft, draft->line, "%" PRIu64 " is no number of a stream",
                             v[4].number);
     const struct line_value call[] = {v[0], v[1], v[3]};
     enum status status =
-        add_deed(draft, deeds[what], call,
-                 stream && v[4].kind != LINE_NULL ? v[4].number : RECORDING_NONE, &made);
-    if (status == STATUS_OK && deeds[what] == DEED_SYNC_EVENT)
+        add_effect(draft, effects[what], call,
+                   stream && v[4].kind != LINE_NULL ? v[4].number : RECORDING_NONE, &made);
+    if (status == STATUS_OK && effects[what] == EFFECT_SYNC_EVENT)
         made->event = v[4].number;
     return status;
 }
@@ -154,7 +154,7 @@ enum status take_function(struct draft *draft, values v)
     bool known = v[4].kind != LINE_NULL && v[5].kind != LINE_NULL;
     if (known && v[5].number < v[4].number)
         return draft_refuse(draft, draft->line, "the function ends before it starts");
-    enum status status = add_deed(draft, DEED_FUNCTION, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_FUNCTION, v, v[3].number, &made);
     if (status == STATUS_OK && known) {
         made->known = true;
         made->function.start_ns = (int64_t)v[4].number;
@@ -166,7 +166,7 @@ enum status take_function(struct draft *draft, values v)
 enum status take_graph(struct draft *draft, values v)
 {
     struct recorded_call *made;
-    enum status status = add_deed(draft, DEED_GRAPH, v, v[3].number, &made);
+    enum status status = add_effect(draft, EFFECT_GRAPH, v, v[3].number, &made);
     if (status == STATUS_OK)
         made->exec = v[4].number;
     return status;

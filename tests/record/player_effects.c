@@ -1,4 +1,4 @@
-/* player_deeds.c - scripts of what calls do: each is one thread's. */
+/* player_effects.c - scripts of what calls do: each is one thread's. */
 #include "play.h"
 #include "player.h"
 
