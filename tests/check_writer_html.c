@@ -361,6 +361,29 @@ START_TEST(page_of_a_foreign_run)
 END_TEST
 
 /* A gap with its cause, ops that raced, an urgent stream, and a wrong result. */
+/* What sets the limit is said where the limit is known, whatever it is. */
+START_TEST(page_has_what_sets_the_limit)
+{
+    static const enum verdict_code bounds[] = {VERDICT_COPY_BOUND,   VERDICT_KERNEL_BOUND,
+                                               VERDICT_CPU_BOUND,    VERDICT_HOST_BOUND,
+                                               VERDICT_SWITCH_BOUND, VERDICT_PEER_BOUND};
+    enum { BOUNDS = sizeof bounds / sizeof bounds[0] };
+    struct test_report *test = test_report_new(1);
+    struct verdicts *verdicts = &test->runs[0].verdicts;
+    *verdicts = (struct verdicts){.count = BOUNDS};
+    for (int i = 0; i < BOUNDS; i++)
+        verdicts->items[i] = (struct verdict){.code = bounds[i]};
+    for (int known = 0; known < 2; known++) {
+        verdicts->limit_known = known != 0;
+        json_t *root = data_of(&test->report, NULL);
+        ck_assert_uint_eq(json_array_size(json_object_get(run_of(root, 0), "verdicts")),
+                          known != 0 ? BOUNDS : 0);
+        json_decref(root);
+    }
+    free(test);
+}
+END_TEST
+
 START_TEST(page_has_the_marks)
 {
     struct test_report *test = test_report_new(2);
@@ -644,6 +667,7 @@ Suite *html_suite(void)
     tcase_add_test(page, page_of_spans_of_no_length);
     tcase_add_test(page, page_of_huge_numbers);
     tcase_add_test(page, page_of_a_foreign_run);
+    tcase_add_test(page, page_has_what_sets_the_limit);
     tcase_add_test(page, page_has_the_marks);
     tcase_add_test(page, page_of_many_lanes);
     tcase_add_test(page, page_of_too_many_spans);

@@ -118,9 +118,8 @@ static void put_verdicts(struct json *json, const struct run_report *run)
     for (int i = 0; i < verdicts->count; i++) {
         const struct verdict *verdict = &verdicts->items[i];
         const struct verdict_row *row = &verdict_rows[verdict->code];
-        bool bound = verdict->code >= VERDICT_COPY_BOUND && verdict->code <= VERDICT_CPU_BOUND;
         if ((verdict->code == VERDICT_REST && verdict->cost_ns == 0) ||
-            (bound && !verdicts->limit_known))
+            (verdict_is_bound(verdict->code) && !verdicts->limit_known))
             continue; /* nothing is left, or nobody knows the limit */
         json_open(json, '{');
         json_put_text(json_key(json, "code"), row->name);
