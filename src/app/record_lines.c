@@ -5,6 +5,7 @@
 #include "app/record_scan.h"
 #include "app/source_line.h"
 #include "core/items.h"
+#include "trace/recording_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,6 +96,7 @@ static int each_frames(struct lines *lines, bool (*each)(struct lines *, char *,
             break;
         }
         at += length;
+        line[length - 1] = line[length - 1] == '\n' ? '\0' : line[length - 1];
         char *text = at <= lines->end ? frames_of(line, &call) : NULL;
         good = text == NULL || each(lines, text, call);
     }
@@ -118,29 +120,29 @@ static int compare_places(const void *one, const void *other)
     return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Returns the frames of a chain, ["file",place,"file",place,...], or NULL. */
-static json_t *chain_read(const struct chain *chain)
+/* Reads the frames of a chain, ["file",place,"file",place,...]; none where they are malformed.
+ * Returns their text, to be freed behind them; NULL: no memory. */
+static char *chain_read(const struct chain *chain, struct line *frames_read)
 {
     char *text = NULL;
-    json_t *read = NULL;
-    if (asprintf(&text, "[%s", chain->text) >= 0)
-        read = json_loads(text, 0, NULL);
-    free(text);
-    return read;
+    frames_read->count = 0;
+    if (asprintf(&text, "[%s", chain->text) < 0)
+        return NULL;
+    if (line_scan(text, strlen(text), frames_read) != NULL)
+        frames_read->count = 0;
+    return text;
 }
 
 /* Sets the place of frame i of a chain. Returns false where there is none that is the
  * program's: the innermost frames are the recorder's. */
-static bool frame_read(const json_t *chain, size_t i, struct source_place *place)
+static bool frame_read(const struct line *chain, int i, struct source_place *place)
 {
     static const char recorder[] = "/libpipeline-record.so";
-    const json_t *offset = json_array_get(chain, i + 1);
-    place->file = json_string_value(json_array_get(chain, i));
-    if (place->file == NULL || !json_is_integer(offset))
+    const struct line_value *file = &chain->values[i], *offset = &chain->values[i + 1];
+    if (file->kind != LINE_TEXT || offset->kind != LINE_NUMBER)
         return false;
-    const size_t length = strlen(place->file), tail = strlen(recorder);
-    place->offset = (uint64_t)json_integer_value(offset);
-    place->line = NULL;
+    const size_t length = strlen(file->text), tail = strlen(recorder);
+    *place = (struct source_place){.file = file->text, .offset = offset->number};
     return length < tail || strcmp(place->file + length - tail, recorder) != 0;
 }
 
@@ -161,12 +163,14 @@ static bool place_add(struct lines *lines, const struct source_place *place)
 static bool list_places(struct lines *lines)
 {
     bool good = true;
-    for (size_t i = 0; i < lines->chain_count; i++) {
-        json_t *chain = chain_read(lines->chains[i]);
+    for (size_t i = 0; good && i < lines->chain_count; i++) {
+        struct line chain;
         struct source_place place;
-        for (size_t k = 0; good && k + 1 < json_array_size(chain); k += 2)
-            good = !frame_read(chain, k, &place) || place_add(lines, &place);
-        json_decref(chain);
+        char *text = chain_read(lines->chains[i], &chain);
+        good = text != NULL;
+        for (int k = 0; good && k + 1 < chain.count; k += 2)
+            good = !frame_read(&chain, k, &place) || place_add(lines, &place);
+        free(text);
     }
     if (lines->place_count > 0)
         qsort(lines->places, lines->place_count, sizeof lines->places[0], compare_places);
@@ -185,18 +189,18 @@ static bool list_places(struct lines *lines)
 static void settle_chains(struct lines *lines)
 {
     for (size_t i = 0; i < lines->chain_count; i++) {
-        json_t *chain = chain_read(lines->chains[i]);
+        struct line chain;
         struct source_place place;
-        for (size_t k = 0; lines->chains[i]->line == NULL && k + 1 < json_array_size(chain);
-             k += 2) {
+        char *text = chain_read(lines->chains[i], &chain);
+        for (int k = 0; lines->chains[i]->line == NULL && k + 1 < chain.count; k += 2) {
             const struct source_place *found = NULL;
-            if (frame_read(chain, k, &place) && lines->place_count > 0)
+            if (frame_read(&chain, k, &place) && lines->place_count > 0)
                 found = bsearch(&place, lines->places, lines->place_count, sizeof place,
                                 compare_places);
             if (found != NULL)
                 lines->chains[i]->line = found->line;
         }
-        json_decref(chain);
+        free(text);
     }
 }
 

@@ -1,13 +1,12 @@
 /* record_scan.c - see record_scan.h. */
 #include "app/record_scan.h"
 
+#include "trace/recording_line.h"
+
 #include <errno.h>
-#include <jansson.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes of a line that are looked at: all of any that matters here. */
-enum { LINE_ROOM = 4096 };
 
 /* More than the recorder writes in one line. */
 enum { TAIL_ROOM = 65536 };
@@ -17,18 +16,12 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Counts an op whose start is in place `place` of the line, the line's kind being place 0. */
-static void count_span(struct record_tally *tally, const char *line, int place)
+/* Counts an op, whose start and end are the two values at `times`. */
+static void count_span(struct record_tally *tally, const struct line_value *times)
 {
-    for (; place > 0 && line != NULL; place--)
-        line = strchr(line + 1, ',');
-    if (line == NULL)
+    if (times[0].kind != LINE_NUMBER || times[1].kind != LINE_NUMBER)
         return;
-    char *behind;
-    const int64_t start = strtoll(line + 1, &behind, 10);
-    if (*behind != ',')
-        return;
-    const int64_t end = strtoll(behind + 1, NULL, 10);
+    const int64_t start = (int64_t)times[0].number, end = (int64_t)times[1].number;
     const bool first = tally->kernels + tally->copies + tally->memsets == 1;
     if (first || start < tally->first_ns)
         tally->first_ns = start;
@@ -36,7 +29,7 @@ static void count_span(struct record_tally *tally, const char *line, int place)
         tally->last_ns = end;
 }
 
-static void add_note(struct record_tally *tally, const char *text, json_int_t lost)
+static void add_note(struct record_tally *tally, const char *text, uint64_t lost)
 {
     if (tally->note_count == RECORD_NOTES_MAX) {
         tally->more_notes++;
@@ -44,63 +37,58 @@ static void add_note(struct record_tally *tally, const char *text, json_int_t lo
     }
     char *note = tally->notes[tally->note_count++];
     if (lost > 0)
-        snprintf(note, RECORD_NOTE_ROOM, "%lld records are missing: %s", (long long)lost, text);
+        snprintf(note, RECORD_NOTE_ROOM, "%" PRIu64 " records are missing: %s", lost, text);
     else
         snprintf(note, RECORD_NOTE_ROOM, "%s", text);
 }
 
-/* Takes a line of a kind that there are few of. */
-static void take_rare(struct record_tally *tally, const char *line)
+/* Counts a line by its kind, the first of its values. */
+static void take_line(struct record_tally *tally, char *text, size_t length)
 {
-    const char *text;
-    json_int_t number;
-    json_t *value = json_loads(line, 0, NULL);
-    if (begins(line, "[\"lost\"") && json_unpack(value, "[sIs]", &text, &number, &text) == 0)
-        add_note(tally, text, number);
-    if (begins(line, "[\"note\"") && json_unpack(value, "[ss]", &text, &text) == 0)
-        add_note(tally, text, 0);
-    json_decref(value);
-}
-
-static void take_line(struct record_tally *tally, const char *line)
-{
-    if (begins(line, "[\"kernel\",")) {
+    struct line line;
+    const struct line_value *v = line.values;
+    if (line_scan(text, length, &line) != NULL || v[0].kind != LINE_TEXT)
+        return;
+    if (strcmp(v[0].text, "kernel") == 0 && line.count > 5) {
         tally->kernels++;
-        count_span(tally, line, 4);
-    } else if (begins(line, "[\"op\",")) {
-        const char *kind = strchr(line + 6, ',');
-        const bool memset = kind != NULL && begins(kind, ",\"memset\"");
+        count_span(tally, &v[4]);
+    } else if (strcmp(v[0].text, "op") == 0 && line.count > 6) {
+        const bool memset = v[2].kind == LINE_TEXT && strcmp(v[2].text, "memset") == 0;
         tally->memsets += memset;
         tally->copies += !memset;
-        count_span(tally, line, 5);
-    } else if (begins(line, "[\"call\",")) {
+        count_span(tally, &v[5]);
+    } else if (strcmp(v[0].text, "call") == 0) {
         tally->calls++;
-    } else if (begins(line, "[\"end\",")) {
+    } else if (strcmp(v[0].text, "end") == 0 && line.count > 2) {
         tally->ended = true;
-        tally->limited = strstr(line, ",\"limit\"") != NULL;
-    } else if (begins(line, "[\"lost\"") || begins(line, "[\"note\"")) {
-        take_rare(tally, line);
+        tally->limited = v[2].kind == LINE_TEXT && strcmp(v[2].text, "limit") == 0;
+    } else if (strcmp(v[0].text, "lost") == 0 && line.count > 2 && v[2].kind == LINE_TEXT) {
+        add_note(tally, v[2].text, v[1].number);
+    } else if (strcmp(v[0].text, "note") == 0 && line.count > 1 && v[1].kind == LINE_TEXT) {
+        add_note(tally, v[1].text, 0);
     }
 }
 
 bool record_scan(FILE *file, struct record_tally *tally)
 {
-    char line[LINE_ROOM];
-    bool whole = true, first = true;
+    char *line = NULL;
+    size_t room = 0;
     *tally = (struct record_tally){.headed = false};
     rewind(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        const bool begun = whole;
-        whole = strchr(line, '\n') != NULL;
-        if (!begun)
-            continue; /* the rest of a long line */
+    errno = 0;
+    for (bool first = true;; first = false) {
+        const ssize_t length = getline(&line, &room, file);
+        if (length <= 0)
+            break;
         if (first)
             tally->headed = begins(line, "{\"pipeline_recording\":");
-        else if (whole) /* a last line without an end was cut while it was written */
-            take_line(tally, line);
-        first = false;
+        else if (line[length - 1] == '\n') { /* one without was cut while it was written */
+            line[length - 1] = '\0';
+            take_line(tally, line, (size_t)length - 1);
+        }
     }
-    return !ferror(file);
+    free(line);
+    return feof(file) != 0;
 }
 
 off_t record_end(FILE *file, bool *ended)

@@ -1,5 +1,5 @@
-/* record_scan.h - what a recording holds, counted by the beginnings of its lines
- * (docs/recording.md has their form). The reader of whole recordings is in the trace room. */
+/* record_scan.h - what a recording holds, counted line by line: it may be larger than the
+ * memory that the reader of whole recordings, trace/recording.h, would take. */
 #ifndef PIPELINE_APP_RECORD_SCAN_H
 #define PIPELINE_APP_RECORD_SCAN_H
 

@@ -1,5 +1,5 @@
 /* recording_line.h - one line of a recording, taken apart: a flat JSON array (RFC 8259), or the
- * header, a flat object. Private to the reader of recordings.
+ * header, a flat object. `pipeline record` reads what it counts and completes by it, too.
  *
  * A general reader of JSON takes several times as long, and recordings have millions of lines.
  */
@@ -27,8 +27,8 @@ struct line_value {
 };
 
 /* The first values of a line; those behind are checked, and left out. An object's are its keys,
- * each before its value. */
-enum { LINE_VALUES = 32 };
+ * each before its value. A call's frames are most: two values each of at most 24. */
+enum { LINE_VALUES = 64 };
 struct line {
     struct line_value values[LINE_VALUES];
     int count;

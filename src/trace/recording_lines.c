@@ -335,7 +335,9 @@ static const char *field_name(char field)
 
 enum status draft_take(struct draft *draft, const struct line *line)
 {
-    struct line_value v[LINE_VALUES];
+    enum { LOOKED_AT = 16 }; /* more than any form has */
+    struct line_value v[LOOKED_AT];
+    const int there = line->count < LOOKED_AT ? line->count : LOOKED_AT;
     const struct form *form = forms, *end = forms + sizeof forms / sizeof forms[0];
     if (line->values[0].kind != LINE_TEXT)
         return draft_refuse(draft, draft->line,
@@ -350,7 +352,7 @@ enum status draft_take(struct draft *draft, const struct line *line)
         return draft_refuse(draft, draft->line,
                             "a \"%s\" has %d values behind its name, not %d", form->kind, count,
                             line->count - 1);
-    memcpy(v, line->values, (size_t)line->count * sizeof *v);
+    memcpy(v, line->values, (size_t)there * sizeof *v);
     for (int i = 1; i <= count; i++) {
         if (!check(&v[i], form->fields[i - 1]))
             return draft_refuse(draft, draft->line, "value %d of this \"%s\" must be %s", i,
