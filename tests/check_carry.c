@@ -1,6 +1,5 @@
 /* check_carry.c - scans whose carry goes from tile to tile by way of the host: the plans, the
  * races without a wait, whole runs on simulated machines, and the lesson. */
-#include "app/backends.h"
 
 #include "check_kernels_util.h"
 #include "fixtures.h"
@@ -8,12 +7,11 @@
 #include "plan/rules.h"
 #include "report/hazard_report.h"
 #include "run/arrays.h"
-#include "run/backend.h"
-#include "run/verify.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "test_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -196,25 +194,9 @@ END_TEST
 /* --- runs --- */
 
 static struct {
-    const struct backend_ops *ops;
-    struct backend *backend;
-    struct settings settings;
-    struct machine machine;
-    struct plan plan;
-    struct arrays arrays;
-    struct workload workload;
+    struct test_run run;
     uint32_t tiles_told;
 } at;
-
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
-                     " on %s: %s",
-                     at.settings.ways, order_names[at.settings.order],
-                     layout_names[at.settings.layout], at.settings.elements, at.settings.tiles,
-                     at.settings.streams, at.settings.device, error->text);
-}
 
 static void on_tile(void *context, int32_t tile)
 {
@@ -224,37 +206,9 @@ static void on_tile(void *context, int32_t tile)
 
 static void run_begin(const struct settings *settings)
 {
-    const char *argument;
-    struct error error = {0};
-    at.settings = *settings;
-    must(backend_select(backends, at.settings.device, &at.ops, &argument, &error), &error);
-    must(at.ops->open(argument, &at.settings, &at.backend, &error), &error);
-    must(at.ops->describe(at.backend, &at.settings, &at.machine, &error), &error);
-    must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);
-    must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
-}
-
-static void run_go(bool races)
-{
-    struct error error = {0};
-    struct run_times times;
-    at.workload = (struct workload){.plan = &at.plan,
-                                    .settings = &at.settings,
-                                    .arrays = &at.arrays,
-                                    .races = races,
-                                    .on_tile = on_tile};
-    arrays_poison(&at.arrays);
-    must(at.ops->prepare(at.backend, &at.workload, &error), &error);
-    must(at.ops->run(at.backend, NULL, &times, &error), &error);
-}
-
-static void run_end(void)
-{
-    at.ops->release(at.backend);
-    at.ops->close(at.backend);
-    arrays_free(&at.arrays);
-    plan_free(&at.plan);
-    memset(&at, 0, sizeof at);
+    at.tiles_told = 0;
+    test_run_begin(&at.run, settings);
+    at.run.workload.on_tile = on_tile;
 }
 
 /* The result is exact, and a callback that feeds tells nobody that its tile is done. */
@@ -264,15 +218,14 @@ START_TEST(test_runs_of_random_settings)
     uint64_t random = 2718;
     for (int i = 0; i < test_cases(200); i++) {
         struct settings settings = random_settings(&random);
-        struct error error = {0};
         settings.device = devices[i % 4];
         settings.connections = i % 4 == 0 ? 1 : 0;
         settings.memory = i % 5 == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
         run_begin(&settings);
-        run_go(false);
-        must(verify_output(&at.plan, &at.arrays, &error), &error);
+        test_run_go(&at.run);
+        test_run_assert_right(&at.run);
         ck_assert_uint_eq(at.tiles_told, settings.callbacks ? settings.tiles : 0);
-        run_end();
+        test_run_end(&at.run);
     }
 }
 END_TEST
@@ -282,23 +235,23 @@ END_TEST
 START_TEST(test_a_lost_race_shows)
 {
     struct settings settings = test_settings("scan");
-    struct error error = {0};
     settings.elements = 1 << 20;
     settings.tiles = 4;
     settings.carry = CARRY_CALLBACK;
     run_begin(&settings);
-    for (uint32_t i = 0; i < at.plan.op_count; i++) {
-        if (at.plan.ops[i].kind == OP_KERNEL && at.plan.ops[i].tile == 0)
-            at.plan.ops[i].kernel.blocks = 1;
+    for (uint32_t i = 0; i < at.run.plan.op_count; i++) {
+        if (at.run.plan.ops[i].kind == OP_KERNEL && at.run.plan.ops[i].tile == 0)
+            at.run.plan.ops[i].kernel.blocks = 1;
     }
     if (_i)
-        test_drop_wait(&at.plan, find_wait(&at.plan, 1));
-    run_go(_i);
-    enum status status = verify_output(&at.plan, &at.arrays, &error);
-    ck_assert_int_eq(status, _i ? STATUS_FAILED : STATUS_OK);
+        test_drop_wait(&at.run.plan, find_wait(&at.run.plan, 1));
+    at.run.workload.races = _i;
+    test_run_go(&at.run);
+    const struct error error = test_run_wrong(&at.run);
+    ck_assert_int_eq(error.status, _i ? STATUS_FAILED : STATUS_OK);
     if (_i)
         assert_has(error.text, "wrong result: tile 1, element 0 (262144 of the array)");
-    run_end();
+    test_run_end(&at.run);
 }
 END_TEST
 
@@ -320,8 +273,8 @@ START_TEST(test_lesson)
         for (int i = 0; i < 3; i++) {
             struct machine machine;
             struct plan plan;
-            must(machine_built_in(&machine, machines[m], &error), &error);
-            must(plan_build(&options.runs[i], &machine, &plan, &error), &error);
+            test_must(machine_built_in(&machine, machines[m], &error), &error);
+            test_must(plan_build(&options.runs[i], &machine, &plan, &error), &error);
             spans[i] = sim_span_ns(&machine, &plan);
             plan_free(&plan);
         }

@@ -5,12 +5,11 @@
 #include "plan/build.h"
 #include "plan/host_layout.h"
 #include "plan/rules.h"
-#include "run/backend.h"
 #include "run/machine_file.h"
-#include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "test_run.h"
 #include "verdict_cases.h"
 
 #include <inttypes.h>
@@ -102,63 +101,15 @@ END_TEST
 
 /* --- runs --- */
 
-struct run {
-    struct settings settings;
-    struct backend *backend;
-    struct plan plan;
-    struct arrays arrays;
-    struct workload workload;
-};
-
-static void run_begin(struct run *run, const struct settings *settings)
-{
-    struct error error = {0};
-    struct machine machine;
-    *run = (struct run){.settings = *settings};
-    test_must(settings_check(settings, &error), &error);
-    test_must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
-    test_must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
-    run->plan = test_built_on(settings, &machine);
-    test_must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
-    run->workload = (struct workload){
-        .plan = &run->plan, .settings = &run->settings, .arrays = &run->arrays};
-    test_must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
-}
-
-static void run_end(struct run *run)
-{
-    backend_sim_ops.release(run->backend);
-    backend_sim_ops.close(run->backend);
-    arrays_free(&run->arrays);
-    plan_free(&run->plan);
-}
-
-/* Runs once. *wrong says what is wrong with the result. */
-static void run_once(struct run *run, struct error *wrong)
-{
-    struct error error = {0};
-    struct judgement judgement;
-    struct run_times times;
-    arrays_poison(&run->arrays);
-    test_must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
-    test_must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
-    *wrong = judgement.wrong;
-}
-
 /* Returns the right output as a file would have it, to be freed. */
 static char *output_of(const struct settings *settings, size_t *size)
 {
-    char *bytes = NULL;
-    struct error error = {0};
-    struct run run;
-    FILE *stream = open_memstream(&bytes, size);
-    ck_assert_ptr_nonnull(stream);
-    run_begin(&run, settings);
-    run_once(&run, &error);
-    test_must(error.status, &error);
-    test_must(arrays_write_output(&run.arrays, &run.plan, stream, "memory", 1, &error), &error);
-    ck_assert_int_eq(fclose(stream), 0);
-    run_end(&run);
+    struct test_run run;
+    test_run_begin(&run, settings);
+    test_run_go(&run);
+    test_run_assert_right(&run);
+    char *bytes = test_run_output(&run, size);
+    test_run_end(&run);
     return bytes;
 }
 
@@ -242,17 +193,16 @@ START_TEST(other_columns_are_wrong)
     for (int i = 0; i < 8; i++) {
         const bool by_rows = i & 1, next_tile = i & 2, out = i & 4;
         struct settings settings = shaped("scale", &shapes[5], by_rows ? COPY_ROWS : COPY_2D);
-        struct run run;
-        struct error wrong = {0};
-        run_begin(&run, &settings);
+        struct test_run run;
+        test_run_begin(&run, &settings);
         struct op *op = test_op_of_tile(&run.plan, out ? OP_D2H : OP_H2D, 2);
         const uint64_t row = UINT64_C(4) * settings.tile_width, tile = row * shapes[5].rows;
         op->copy.host.offset += next_tile ? tile : row;
         if (!by_rows && !next_tile) /* the last row would be the next tile's */
             op->copy.host.bytes -= row;
-        run_once(&run, &wrong);
-        ck_assert_int_eq(wrong.status, STATUS_FAILED);
-        run_end(&run);
+        test_run_go(&run);
+        ck_assert_int_eq(test_run_wrong(&run).status, STATUS_FAILED);
+        test_run_end(&run);
     }
 }
 END_TEST

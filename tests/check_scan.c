@@ -1,15 +1,12 @@
 /* check_scan.c - scans: the plans with a carry, what is refused, whole runs on simulated
  * machines, and results that are wrong. */
-#include "app/backends.h"
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan/build.h"
 #include "report/hazard_report.h"
-#include "run/arrays.h"
-#include "run/backend.h"
-#include "run/verify.h"
 #include "scan_cases.h"
 #include "suites.h"
+#include "test_run.h"
 
 #include <inttypes.h>
 #include <omp.h>
@@ -174,81 +171,20 @@ START_TEST(test_four_ways_are_refused)
 }
 END_TEST
 
-/* --- runs
- * -------------------------------------------------------------------------------------------
- */
+/* --- runs --- */
 
-/* The memory and the backend of a run are kept here, so that run_end() can give them back. */
-static struct {
-    const struct backend_ops *ops;
-    struct backend *backend;
-    struct machine machine;
-    struct settings settings;
-    struct plan plan;
-    struct arrays arrays;
-    struct workload workload;
-} at;
-
-static void must(enum status status, const struct error *error)
-{
-    if (status != STATUS_OK)
-        ck_abort_msg("-w %d --order=%s --layout=%s -n %" PRIu64 " -t %" PRIu32 " -s %" PRIu32
-                     " on %s: %s",
-                     at.settings.ways, order_names[at.settings.order],
-                     layout_names[at.settings.layout], at.settings.elements, at.settings.tiles,
-                     at.settings.streams, at.settings.device, error->text);
-}
-
-/* The plan and the arrays of `settings` on its device, which is a simulated one. */
-static void run_plan(const struct settings *settings)
-{
-    const char *argument;
-    struct error error = {0};
-    at.settings = *settings;
-    must(backend_select(backends, at.settings.device, &at.ops, &argument, &error), &error);
-    must(at.ops->open(argument, &at.settings, &at.backend, &error), &error);
-    must(at.ops->describe(at.backend, &at.settings, &at.machine, &error), &error);
-    must(plan_build(&at.settings, &at.machine, &at.plan, &error), &error);
-    must(arrays_create(&at.arrays, &at.plan, &at.settings, &error), &error);
-    arrays_poison(&at.arrays);
-}
-
-/* Runs that plan once. */
-static void run_go(bool races)
-{
-    struct error error = {0};
-    struct run_times times;
-    at.workload = (struct workload){
-        .plan = &at.plan, .settings = &at.settings, .arrays = &at.arrays, .races = races};
-    must(at.ops->prepare(at.backend, &at.workload, &error), &error);
-    must(at.ops->run(at.backend, NULL, &times, &error), &error);
-}
+static struct test_run at;
 
 static void run_begin(const struct settings *settings)
 {
-    run_plan(settings);
-    run_go(false);
-}
-
-static void run_end(void)
-{
-    at.ops->release(at.backend);
-    at.ops->close(at.backend);
-    arrays_free(&at.arrays);
-    plan_free(&at.plan);
-    memset(&at, 0, sizeof at);
-}
-
-static void assert_right(void)
-{
-    struct error error = {0};
-    must(verify_output(&at.plan, &at.arrays, &error), &error);
+    test_run_begin(&at, settings);
+    test_run_go(&at);
 }
 
 /* Element `index` of the array must be named as the first wrong one. */
 static void assert_wrong(uint64_t index)
 {
-    struct error error = {0};
+    const struct error error = test_run_wrong(&at);
     char text[64];
     uint64_t first = 0, count = 0;
     uint32_t tile = 0;
@@ -257,7 +193,7 @@ static void assert_wrong(uint64_t index)
     snprintf(text, sizeof text,
              "wrong result: tile %" PRIu32 ", element %" PRIu64 " (%" PRIu64 " of ", tile,
              index - first, index);
-    ck_assert_int_eq(verify_output(&at.plan, &at.arrays, &error), STATUS_FAILED);
+    ck_assert_int_eq(error.status, STATUS_FAILED);
     ck_assert_msg(strncmp(error.text, text, strlen(text)) == 0, "'%s' is not '%s...'",
                   error.text, text);
 }
@@ -273,8 +209,8 @@ START_TEST(test_runs_of_random_settings)
         settings.device = devices[i % 4];
         settings.connections = i % 4 == 0 ? 1 : 0;
         run_begin(&settings);
-        assert_right();
-        run_end();
+        test_run_assert_right(&at);
+        test_run_end(&at);
     }
 }
 END_TEST
@@ -294,7 +230,7 @@ START_TEST(test_a_run_scans_the_whole_array)
         total += in[i];
         ck_assert_uint_eq(out[i], _i ? before : total);
     }
-    run_end();
+    test_run_end(&at);
 }
 END_TEST
 
@@ -307,7 +243,7 @@ START_TEST(test_a_wrong_element_is_named)
     settings.elements = 100000;
     settings.tiles = 5;
     run_begin(&settings);
-    assert_right();
+    test_run_assert_right(&at);
     uint32_t *out = at.arrays.host[BUFFER_HOST_OUT], *in = at.arrays.host[BUFFER_HOST_IN0];
     for (size_t i = 0; i < sizeof spots / sizeof *spots; i++) {
         out[spots[i]] ^= 1u << 31;
@@ -320,8 +256,8 @@ START_TEST(test_a_wrong_element_is_named)
             assert_wrong(spots[i] + 1);
         in[spots[i]] -= 1;
     }
-    assert_right();
-    run_end();
+    test_run_assert_right(&at);
+    test_run_end(&at);
 }
 END_TEST
 
@@ -344,8 +280,8 @@ START_TEST(test_a_stale_carry_is_found)
         for (uint64_t i = 0; i < count; i++)
             out[first + i] += carry - stale;
     }
-    assert_right();
-    run_end();
+    test_run_assert_right(&at);
+    test_run_end(&at);
 }
 END_TEST
 
@@ -355,16 +291,17 @@ START_TEST(test_a_lost_race_for_the_carry_shows)
 {
     struct settings settings = test_settings("scan");
     settings.elements = 1 << 22;
-    run_plan(&settings);
+    test_run_begin(&at, &settings);
     at.plan.ops[find_kernel(&at.plan, 0, 0)].kernel.blocks = 1;
     if (_i)
         test_drop_wait(&at.plan, find_kernel(&at.plan, 0, 1) - 1);
-    run_go(_i);
+    at.workload.races = _i;
+    test_run_go(&at);
     if (_i)
         assert_wrong(1 << 20);
     else
-        assert_right();
-    run_end();
+        test_run_assert_right(&at);
+    test_run_end(&at);
 }
 END_TEST
 
@@ -377,8 +314,8 @@ START_TEST(test_the_number_of_cores_changes_nothing)
     for (int threads = 1; threads <= 7; threads += 3) {
         omp_set_num_threads(threads);
         run_begin(&settings);
-        assert_right();
-        run_end();
+        test_run_assert_right(&at);
+        test_run_end(&at);
     }
     omp_set_num_threads(usual);
 }

@@ -3,73 +3,14 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/host_layout.h"
-#include "run/backend.h"
-#include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "test_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A run on a simulated machine: what it holds while it lasts. */
-struct run {
-    struct settings settings;
-    struct backend *backend;
-    struct plan plan;
-    struct arrays arrays;
-    struct workload workload;
-};
-
-static void run_begin(struct run *run, const struct settings *settings)
-{
-    struct error error = {0};
-    struct machine machine;
-    *run = (struct run){.settings = *settings};
-    test_must(settings_check(settings, &error), &error);
-    test_must(backend_sim_ops.open("h200", settings, &run->backend, &error), &error);
-    test_must(backend_sim_ops.describe(run->backend, settings, &machine, &error), &error);
-    run->plan = test_built_on(settings, &machine);
-    test_must(arrays_create(&run->arrays, &run->plan, settings, &error), &error);
-    run->workload = (struct workload){
-        .plan = &run->plan, .settings = &run->settings, .arrays = &run->arrays};
-    test_must(backend_sim_ops.prepare(run->backend, &run->workload, &error), &error);
-}
-
-static void run_end(struct run *run)
-{
-    backend_sim_ops.release(run->backend);
-    backend_sim_ops.close(run->backend);
-    arrays_free(&run->arrays);
-    plan_free(&run->plan);
-}
-
-/* Runs once; returns how long it took. *wrong says what is wrong with the result. */
-static int64_t run_once(struct run *run, struct error *wrong)
-{
-    struct error error = {0};
-    struct judgement judgement;
-    struct run_times times;
-    arrays_poison(&run->arrays);
-    test_must(backend_sim_ops.run(run->backend, NULL, &times, &error), &error);
-    test_must(verify_judge(&run->plan, &run->arrays, &judgement, &error), &error);
-    *wrong = judgement.wrong;
-    return times.time_ns;
-}
-
-/* Returns the output as a file would have it, to be freed. */
-static char *output_of(const struct run *run, size_t *size)
-{
-    char *bytes = NULL;
-    struct error error = {0};
-    FILE *stream = open_memstream(&bytes, size);
-    ck_assert_ptr_nonnull(stream);
-    test_must(arrays_write_output(&run->arrays, &run->plan, stream, "memory", 1, &error),
-              &error);
-    ck_assert_int_eq(fclose(stream), 0);
-    return bytes;
-}
 
 /* Runs the settings with tiles apart and with arrays in one piece: the bytes of the results and
  * the times are the same. */
@@ -79,15 +20,14 @@ static void check_alike(struct settings *settings)
     size_t sizes[2];
     int64_t times[2];
     for (int apart = 0; apart < 2; apart++) {
-        struct run run;
-        struct error wrong;
+        struct test_run run;
         settings->scatter = apart == 1;
-        run_begin(&run, settings);
+        test_run_begin(&run, settings);
         ck_assert_int_eq(run.plan.places != NULL, apart);
-        times[apart] = run_once(&run, &wrong);
-        ck_assert_msg(wrong.status == STATUS_OK, "%s", wrong.text);
-        bytes[apart] = output_of(&run, &sizes[apart]);
-        run_end(&run);
+        times[apart] = test_run_go(&run);
+        test_run_assert_right(&run);
+        bytes[apart] = test_run_output(&run, &sizes[apart]);
+        test_run_end(&run);
     }
     ck_assert_uint_eq(sizes[0], sizes[1]);
     ck_assert_mem_eq(bytes[0], bytes[1], sizes[0]);
@@ -161,13 +101,13 @@ START_TEST(mistakes_work_as_before)
                 plan_free(&plan);
                 if (status[apart] != STATUS_OK || mistake_rows[mistake].races)
                     continue;
-                struct run run;
-                struct error wrong;
-                run_begin(&run, &settings);
-                run_once(&run, &wrong);
+                struct test_run run;
+                test_run_begin(&run, &settings);
+                test_run_go(&run);
+                const struct error wrong = test_run_wrong(&run);
                 ck_assert_msg(wrong.status == STATUS_OK, "%s: %s", mistake_name(mistake),
                               wrong.text);
-                run_end(&run);
+                test_run_end(&run);
                 made++;
             }
             ck_assert_int_eq(status[0], status[1]);
@@ -187,23 +127,23 @@ START_TEST(another_tiles_place_is_wrong)
     static const struct shape even = {64000, 64};
     for (int i = 0; i < 4; i++) {
         struct settings settings = shaped("scale", &even);
-        struct run run;
-        struct error wrong;
+        struct test_run run;
         char expected[32];
-        run_begin(&run, &settings);
+        test_run_begin(&run, &settings);
         struct op *op = test_op_of_tile(&run.plan, i % 2 ? OP_D2H : OP_H2D, 20);
         uint32_t other = 21;
         while (i >= 2 && run.plan.places[other] != (run.plan.places[20] + 1) % run.plan.tiles)
             other = (other + 1) % run.plan.tiles;
         op->copy.host = host_layout_piece(&run.plan, op->copy.host.buffer, other);
-        run_once(&run, &wrong);
+        test_run_go(&run);
+        const struct error wrong = test_run_wrong(&run);
         ck_assert_int_eq(wrong.status, STATUS_FAILED);
         /* Where the copy out went astray, tile 20 is unwritten, or the other one comes first.
          */
         snprintf(expected, sizeof expected, "tile %" PRIu32 ",",
                  i % 2 && other < 20 ? other : 20);
         ck_assert_msg(strstr(wrong.text, expected) != NULL, "%s: no %s", wrong.text, expected);
-        run_end(&run);
+        test_run_end(&run);
     }
 }
 END_TEST
@@ -215,23 +155,25 @@ START_TEST(other_places_are_wrong)
     for (int way = 3; way <= 4; way++) {
         for (int memory = 0; memory < 2; memory++) {
             struct settings settings = shaped("scale", &shapes[4]);
-            struct run run;
+            struct test_run run;
             struct error wrong;
             settings.ways = way;
             settings.cpu_share = way == 4 ? 1 : -1; /* no tile is the GPU's */
             settings.memory = memory ? MEMORY_MAPPED : MEMORY_PINNED;
-            run_begin(&run, &settings);
+            test_run_begin(&run, &settings);
+            test_run_prepare(&run);
             struct plan other = run.plan;
             other.places = NULL;
             test_must(host_layout_draw(&other, 77, &wrong), &wrong);
             run.workload.plan = &other;
-            run_once(&run, &wrong);
+            test_run_go(&run);
+            wrong = test_run_wrong(&run);
             ck_assert_int_eq(wrong.status, STATUS_FAILED);
             run.workload.plan = &run.plan;
-            run_once(&run, &wrong);
-            ck_assert_msg(wrong.status == STATUS_OK, "%s", wrong.text);
+            test_run_go(&run);
+            test_run_assert_right(&run);
             free(other.places);
-            run_end(&run);
+            test_run_end(&run);
         }
     }
 }
@@ -243,21 +185,21 @@ START_TEST(a_copy_beyond_its_tile_is_wrong)
 {
     for (int32_t tile = 0; tile < 7; tile++) {
         struct settings settings = shaped("scale", &shapes[3]);
-        struct run run;
-        struct error wrong;
+        struct test_run run;
         char expected[64];
-        run_begin(&run, &settings);
+        test_run_begin(&run, &settings);
         struct op *op = test_op_of_tile(&run.plan, OP_D2H, tile);
         op->copy.host.bytes += 8;
-        run_once(&run, &wrong);
+        test_run_go(&run);
+        const struct error wrong = test_run_wrong(&run);
         ck_assert_int_eq(wrong.status, STATUS_FAILED);
         snprintf(expected, sizeof expected,
                  "tile %" PRId32 ": bytes 0 to 8 behind its end in host.out", tile);
         ck_assert_msg(strstr(wrong.text, expected) != NULL, "%s: no %s", wrong.text, expected);
         op->copy.host.bytes -= 8;
-        run_once(&run, &wrong);
-        ck_assert_msg(wrong.status == STATUS_OK, "%s", wrong.text);
-        run_end(&run);
+        test_run_go(&run);
+        test_run_assert_right(&run);
+        test_run_end(&run);
     }
 }
 END_TEST
