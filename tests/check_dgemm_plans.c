@@ -438,14 +438,13 @@ END_TEST
 START_TEST(test_missing_wait)
 {
     ck_assert_int_eq(program_run(SMALL "--mistake=missing-wait"), 1);
-    assert_has(program_err, "every element is right this time, but ops raced");
-    assert_has(program_out, "6 hazards, none of them lost in this run");
-    assert_has(program_out, "h2d and dgemm 1 both touch device.resident [0, 16384)");
+    assert_has(program_err, "raced");
+    assert_shown(program_out, "6 hazards, none |h2d and dgemm 1 |device.resident [0, 16384)");
     ck_assert_int_eq(
         program_run("-q --device=sim:h200 -k dgemm --rows=1k --inner=512 -n 64k -t 8 "
                     "--mistake=missing-wait --layout=stage"),
         1);
-    assert_has(program_out, "h2d and dgemm 0 both touch device.resident [0, 4194304)");
+    assert_shown(program_out, "h2d and dgemm 0 |device.resident [0, 4194304)");
     assert_has(program_err, "wrong result: tile ");
 }
 END_TEST

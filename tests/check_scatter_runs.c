@@ -288,13 +288,13 @@ END_TEST
 static const struct {
     const char *arguments, *words;
 } refusals[] = {
-    {"-k scan", "has scan, which goes on from tile to tile"},
-    {"-k scale,sum --memory=mapped -k scan-exclusive", "has scan-exclusive, which goes on"},
-    {"-k scan,reduce-shuffle", "has scan, which"},
-    {"-k transpose-naive", "which works on whole rows or columns of a matrix"},
-    {"-k transpose-copy,scale", "has transpose-copy, which works on whole rows"},
-    {"-k stride-copy", "has stride-copy, which reads its elements at a distance"},
-    {"-k dgemm -n 64k --rows=64 --inner=8", "has dgemm, which works on whole rows or columns"},
+    {"-k scan", "has scan, "},
+    {"-k scale,sum --memory=mapped -k scan-exclusive", "has scan-exclusive, "},
+    {"-k scan,reduce-shuffle", "has scan, "},
+    {"-k transpose-naive", "has transpose-naive, "},
+    {"-k transpose-copy,scale", "has transpose-copy, "},
+    {"-k stride-copy", "has stride-copy, "},
+    {"-k dgemm -n 64k --rows=64 --inner=8", "has dgemm, "},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 
