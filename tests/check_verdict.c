@@ -5,7 +5,7 @@
 
 #include "analysis/headway.h"
 #include "analysis/pieces.h"
-#include "causes/verdict_parts.h"
+#include "causes/judge.h"
 #include "fixtures.h"
 #include "hostile_cases.h"
 #include "plan/mistake.h"

@@ -1,6 +1,6 @@
 /* check_view_part.c - `pipeline view` of a part, of two files, and what makes a command fail.
  */
-#include "causes/foreign_parts.h"
+#include "analysis/traced.h"
 #include "causes/verdict.h"
 #include "options_cases.h"
 #include "suites.h"
@@ -210,17 +210,17 @@ START_TEST(test_calls_at_the_edge)
     struct trace trace = small_trace();
     struct traces all = {.items = &trace, .count = 1};
     struct view_part part = window(35, 80);
-    struct foreign foreign = {.timeline = &trace.timeline};
+    struct traced traced = {.timeline = &trace.timeline};
     struct error error = {0};
-    ck_assert_uint_eq(foreign_call_of(&foreign, 0), 0);
-    ck_assert_uint_eq(foreign_call_of(&foreign, 1), 1);
+    ck_assert_uint_eq(traced_call_of(&traced, 0), 0);
+    ck_assert_uint_eq(traced_call_of(&traced, 1), 1);
     ck_assert_int_eq(traces_cut(&all, &part, "file", &error), STATUS_OK);
     ck_assert_uint_eq(trace.timeline.span_count, 2);
     ck_assert_uint_eq(trace.timeline.call_count, 2);
     ck_assert_int_eq(trace.timeline.calls[0].start_ns, 0);
     ck_assert_int_eq(trace.timeline.spans[0].issue_ns, 0);
-    ck_assert_uint_eq(foreign_call_of(&foreign, 0), SPAN_NONE);
-    ck_assert_uint_eq(foreign_call_of(&foreign, 1), 1);
+    ck_assert_uint_eq(traced_call_of(&traced, 0), SPAN_NONE);
+    ck_assert_uint_eq(traced_call_of(&traced, 1), 1);
     timeline_free(&trace.timeline);
 }
 END_TEST

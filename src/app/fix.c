@@ -4,7 +4,7 @@
 #include "app/backends.h"
 #include "app/job.h"
 #include "app/process_check.h"
-#include "causes/whatif.h"
+#include "causes/try_own.h"
 #include "term/progress.h"
 
 #include <stdio.h>

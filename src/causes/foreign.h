@@ -1,21 +1,65 @@
-/* foreign.h - why another program's run took longer than its busiest engine was at work, as far
- * as its trace tells.
- *
- * There is no plan and no machine: no limit is known, and the time of the busiest engine stands
- * for it. Every time in which that engine had nothing to do is followed back: what the op that
- * ended it had waited for, and what that had waited for, through ops and the host's calls, as
- * far as the engine's idle time reaches. A cause needs evidence: a call of that name that the
- * host was in, a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN,
- * and says what recording would tell. */
-#ifndef PIPELINE_ANALYSIS_FOREIGN_H
-#define PIPELINE_ANALYSIS_FOREIGN_H
+/* foreign.h - another program's run that is being judged: private to the files of foreign
+ * verdicts. */
+#ifndef PIPELINE_CAUSES_FOREIGN_H
+#define PIPELINE_CAUSES_FOREIGN_H
 
-#include "causes/verdict.h"
+#include "analysis/traced.h"
+#include "causes/judge.h"
+#include "causes/try_foreign.h"
 
-/* Finds the verdicts of a timeline that has no plan. It must have passed verdict_check(). The
- * costs add up to the run's time less the busiest engine's. O(n log n) where idle
- * times are followed back through few ops each. STATUS_FAILED only when memory runs out. */
-enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
-                                  struct error *error);
+struct foreign {
+    struct judge judge; /* its `found` is set for a recorded program whose machine is known */
+    const struct timeline *timeline;
+    struct traced trace;
+    int64_t filling_ns;    /* that filling and draining cost */
+    uint32_t stream_waits; /* copies in that waited for room */
+    bool simulated;    /* the judge's `found` is set; `tried` only where that is near the run */
+    int64_t slower_ns; /* that the copies of the busiest engine took beyond the limit */
+    int64_t data_ns;   /* of the loss: each result is the next input */
+    bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
+};
+
+/* A piece of the time before an op, latest first. */
+struct foreign_piece {
+    int64_t start_ns, end_ns;
+    enum verdict_code cause; /* its own; VERDICT_REST: an op at work, or nothing to say */
+    enum verdict_code
+        link; /* the reason why it began only when the next, earlier one was over */
+    enum verdict_code near; /* what it is charged to */
+    uint32_t span;          /* SPAN_NONE: the host's */
+};
+struct foreign_pieces {
+    struct foreign_piece *items;
+    uint32_t count;
+    size_t room;
+};
+
+/* Follows what let go of op `index` back to `from_ns`, from its start, or where `whole` from
+ * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
+bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
+                  struct foreign_pieces *pieces);
+
+/* Simulates a recorded program with fixes; its plan and its machine are known. Where the
+ * simulation of the run as it is comes near it, `tried` is set, and what was charged is charged
+ * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY
+ * only. */
+enum status foreign_try(struct foreign *foreign, struct error *error);
+
+/* Sets the fixes of all causes: whether they were tried, and the time with them. */
+void foreign_put_fixes(struct foreign *foreign);
+
+/* Adds to a verdict's evidence what was tried, where its fix does not say it. */
+void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);
+
+/* Sets the best of all fixes, and what all of them change. The first cause has the best one. */
+void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts);
+
+/* Writes "8 kernels", "1 copy in". */
+enum { FOREIGN_COUNT = 48 };
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT]);
+
+/* Sets what was seen of causes, and what that is worth. */
+void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count);
 
 #endif

@@ -1,5 +1,5 @@
 /* knobs_own.c - the knobs of a run of our own: as fields of its settings, and as options. */
-#include "causes/whatif.h"
+#include "causes/try_own.h"
 
 #include "plan/rules.h"
 

@@ -1,9 +1,9 @@
 /* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
  *
  * A run of our own is simulated once more with what could be better put right
- * (causes/whatif.h): a cause costs what mending it brings, and its fix was tried. The
+ * (causes/try_own.h): a cause costs what mending it brings, and its fix was tried. The
  * timeline and the plan say what was seen of it, and where. What a measured run took beyond its
- * simulation is charged by the critical path (causes/verdict_account.c): to what cost more on
+ * simulation is charged by the critical path (causes/account_own.c): to what cost more on
  * the measured path than on the simulated one. What is left above the limit is the cost of
  * being short, or has a name of its own, or is unknown. Costs are whole nanoseconds, none is
  * negative, and they add up to the time less the limit. The path's method is after Yang and
@@ -11,8 +11,8 @@
  * (ICDCS 1988), and, for charging waits to their causes, Böhme, Geimer, Wolf and Arnold,
  * "Identifying the Root Causes of Wait States in Large-Scale Parallel Applications" (ICPP
  * 2010). */
-#ifndef PIPELINE_ANALYSIS_VERDICT_H
-#define PIPELINE_ANALYSIS_VERDICT_H
+#ifndef PIPELINE_CAUSES_VERDICT_H
+#define PIPELINE_CAUSES_VERDICT_H
 
 #include "analysis/critical.h"
 #include "analysis/limit.h"
@@ -27,17 +27,41 @@ enum verdict_code {
     VERDICT_COUNT
 };
 
-enum verdict_mark { MARKED_CALL, MARKED_WORK, MARKED_HOLD, MARKED_COUNT };
-
-/* The fixed texts of a cause, and by what it is known. */
-struct verdict_row {
-    const char *name;             /* "sync-in-loop", as in the JSON report */
-    const char *text;             /* what happened, in one line */
-    const char *fix;              /* what to do, in words; "" where nothing can be done */
-    const char *cuda;             /* how, in CUDA's calls, and what to watch then; or "" */
-    uint32_t marks[MARKED_COUNT]; /* see causes/verdicts.def */
+/* What holds ops up where a cause is at work. */
+enum cause_kind {
+    CAUSE_OTHER,
+    CAUSE_HOST,    /* the host, which is late with issuing them */
+    CAUSE_ORDER,   /* their stream's order, or an event */
+    CAUSE_BARRIER, /* the default stream, or an op beside which none runs */
+    CAUSE_QUEUE,   /* a hardware queue */
+    CAUSE_SIGNAL,  /* the end of kernels that is told late */
+    CAUSE_WORK,    /* nothing: the op itself takes long */
+    CAUSE_ENDS,    /* nothing: an engine has nothing to do yet, or no more */
+    CAUSE_LIMIT,   /* no cause: what sets the limit */
 };
-extern const struct verdict_row verdict_rows[VERDICT_COUNT];
+
+enum cause_trait {
+    KEEPS_HOST = 1,  /* a call of the host is the cause, and keeps it from its next one */
+    KEEPS_ISSUE = 2, /* so long that all it hands over then comes late for that */
+    IS_SHOWN = 4,    /* what a trace shows of it counts, though a fix gains nothing in the
+                        simulator: a call took that long, or there is memory of that kind */
+    IS_ORDER = 8,    /* its fix takes an order away, so it can't be tried where it is not known
+                        what ops work on */
+    MAY_EXCEED = 16, /* a timeline shows it for certain, so what a measured run took beyond its
+                        simulation may be charged to it, even if that has nothing of it */
+    NO_PLACE = 32,   /* no picture marks it */
+};
+
+enum verdict_mark {
+    MARKED_CALL,
+    MARKED_WORK,
+    MARKED_HOLD,
+    MARKED_HOST,
+    MARKED_LIMIT,
+    MARKED_SLOW,
+    MARKED_BATCH,
+    MARKED_COUNT
+};
 
 /* Returns true if `code` says what sets the limit: the rows from the first such to the rest. */
 static inline bool verdict_is_bound(enum verdict_code code)
@@ -50,12 +74,26 @@ static inline bool verdict_is_bound(enum verdict_code code)
  * that has this cause on this machine in the simulator, too. */
 enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_COUNT };
 
+/* What is fixed of a cause: see causes/verdicts.def. */
+struct verdict_row {
+    const char *name; /* "sync-in-loop", as in the JSON report */
+    const char *text; /* what happened, in one line */
+    const char *fix;  /* what to do, in words; "" where nothing can be done */
+    const char *cuda; /* how, in CUDA's calls, and what to watch then; or "" */
+    enum cause_kind kind;
+    unsigned traits;        /* of enum cause_trait */
+    const char *seen;       /* what was seen of it in a run of our own; NULL: a function says */
+    enum evidence evidence; /* what that is worth */
+    uint32_t marks[MARKED_COUNT]; /* by what it is known */
+};
+extern const struct verdict_row verdict_rows[VERDICT_COUNT];
+
+/* Returns the cause that is marked with bit `bit`; VERDICT_REST where none is. */
+enum verdict_code verdict_marked(enum verdict_mark mark, unsigned bit);
+
 enum {
     VERDICT_SEEN = 192,
     VERDICT_COMMAND = 128,
-    VERDICT_LAZY_NS =
-        50000, /* a launch's call that loads code takes as long as that, at least */
-    VERDICT_LAZY_LAUNCHES = 8, /* and as many times as long as other launches' calls */
 };
 
 /* A cause of a smaller share of the run's time is not named. */
@@ -115,19 +153,15 @@ struct verdict_case {
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
     bool races;                      /* the plan has hazards */
+    const char *race; /* of a recording, the first of them in words, and its later op: */
+    uint32_t race_op;
     int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
 };
-
-/* Checks that a timeline can be: STATUS_FAILED names a span that ends before it starts or
- * starts before the run, two spans at once on one copy engine, or an op that the plan does not
- * have, or has as something else. `plan` may be NULL. */
-enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
-                          struct error *error);
 
 /* "unknown", "likely", "certain". */
 const char *evidence_name(enum evidence evidence);
 
-/* Finds all verdicts. O(n log n). STATUS_FAILED where verdict_check() is, or memory runs out.
+/* Finds all verdicts. O(n log n). STATUS_FAILED where timeline_check() is, or memory runs out.
  * `verdicts` needs no freeing. */
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                           struct error *error);

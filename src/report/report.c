@@ -1,6 +1,8 @@
 /* report.c - a run's rate and its verdicts, and freeing what the runs of a report own. */
 #include "report/report.h"
 
+#include "analysis/timeline_check.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,33 +36,20 @@ bool report_exchanges(const struct run_report *run)
            run->analysis.engines[ENGINE_PEER].spans > 0;
 }
 
-/* Puts a race of a recording before all that cost time. */
-static void put_race_first(struct run_report *run)
-{
-    struct verdicts *verdicts = &run->verdicts;
-    struct verdict race = {.code = VERDICT_MISSING_WAIT,
-                           .evidence = EVIDENCE_CERTAIN,
-                           .span = run->hazards[0].second};
-    snprintf(race.seen, sizeof race.seen, "%.191s", run->hazard_texts[0]);
-    for (int i = verdicts->count++; i > 0; i--)
-        verdicts->items[i] = verdicts->items[i - 1];
-    verdicts->items[0] = race;
-    verdicts->named++;
-}
-
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
                          const struct machine *model, struct error *error)
 {
     struct error why = {0};
     bool own = plan != NULL && plan->recorded == NULL;
-    enum status status = verdict_check(&run->timeline, own ? plan : NULL, &why);
+    enum status status = timeline_check(&run->timeline, own ? plan : NULL, &why);
     if (status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
     if (status != STATUS_OK) {
         snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
         return STATUS_OK;
     }
+    const bool races = run->foreign && run->hazard_count > 0;
     const struct verdict_case facts = {
         .timeline = &run->timeline,
         .critical = &run->critical,
@@ -70,13 +59,12 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .settings = settings,
         .model = model,
         .races = run->hazard_count > 0,
+        .race = races ? run->hazard_texts[0] : NULL,
+        .race_op = races ? run->hazards[0].second : 0,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };
-    status = verdicts_find(&facts, &run->verdicts, error);
-    if (status == STATUS_OK && run->foreign && run->hazard_count > 0)
-        put_race_first(run);
-    return status;
+    return verdicts_find(&facts, &run->verdicts, error);
 }
 
 void compared_free(struct compared *compared)

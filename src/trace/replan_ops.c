@@ -1,7 +1,7 @@
 /* replan_ops.c - the ops of a recording's plan, one by one, and what they refer to. */
 #include "trace/replan_parts.h"
 
-#include "causes/verdict.h"
+#include "analysis/traced.h"
 #include "core/items.h"
 #include "trace/build.h"
 #include "trace/occupancy.h"
@@ -173,7 +173,7 @@ static void note_loading(struct replan *replan, const struct recorded_call *call
 {
     const bool launch = host_call_kind(call->row) == CALL_LAUNCH;
     replan->loads += first && launch;
-    replan->slow_loads += first && launch && call->end_ns - call->start_ns >= VERDICT_LAZY_NS;
+    replan->slow_loads += first && launch && call->end_ns - call->start_ns >= TRACED_LOAD_NS;
 }
 
 enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,

@@ -1,7 +1,7 @@
 /* view_fix.c - a recorded program, mended. */
 #include "trace/view_fix.h"
 
-#include "causes/rework_find.h"
+#include "causes/try_foreign.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
 #include "term/progress.h"

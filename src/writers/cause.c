@@ -158,50 +158,25 @@ static bool search_engines(struct search *search)
     return search->overlap_ns > 0;
 }
 
-/* A cause that is the op itself, which takes longer than it should: a batch of small copies,
- * too. */
+/* Returns true if a cause is the op itself, which takes longer than it should. */
 static bool is_slowness(const struct run_report *run, enum verdict_code code,
                         const struct span *span)
 {
-    bool batch = run->settings != NULL && run->settings->issue == ISSUE_BATCH;
-    const bool exchange = code == VERDICT_LONG_EXCHANGE || code == VERDICT_BARE_EXCHANGE;
-    return (code == VERDICT_SMALL_TILES && batch && op_is_copy(span->kind)) ||
-           (exchange && span->kind == OP_PEER) || code == VERDICT_MAPPED_MEMORY ||
-           code == VERDICT_SLOW_COPIES || code == VERDICT_FAR_MEMORY ||
-           code == VERDICT_SLOW_KERNELS || code == VERDICT_FEW_BLOCKS ||
-           code == VERDICT_DEVICE_COPIES;
+    const struct verdict_row *row = &verdict_rows[code];
+    const bool batch = run->settings != NULL && run->settings->issue == ISSUE_BATCH;
+    const uint32_t slow = row->marks[MARKED_SLOW] | (batch ? row->marks[MARKED_BATCH] : 0);
+    return row->kind == CAUSE_WORK || (slow >> span->kind & 1);
 }
 
-/* Returns the ways in which ops wait for a cause that names no op, a bit each; 0: in none. */
-static uint32_t holders_of(enum verdict_code code)
-{
-    static const uint32_t host = 1U << HELD_BY_ISSUE | 1U << HELD_BY_CALL;
-    static const uint32_t order = 1U << HELD_BY_STREAM | 1U << HELD_BY_EVENT;
-    static const uint32_t barrier = 1U << HELD_BY_LEGACY | 1U << HELD_BY_BARRIER;
-    static const uint32_t holders[VERDICT_COUNT] = {
-        [VERDICT_PAGEABLE_MEMORY] = host,
-        [VERDICT_SYNC_IN_LOOP] = host,
-        [VERDICT_ALLOC_IN_LOOP] = host,
-        [VERDICT_PINNED_ALLOC_IN_LOOP] = host,
-        [VERDICT_PIN_IN_RUN] = host,
-        [VERDICT_LAUNCH_BLOCKING] = host,
-        [VERDICT_LAZY_LOADING] = host,
-        [VERDICT_SMALL_TILES] = host,
-        [VERDICT_PACKING] = host,
-        [VERDICT_GRAPH_LAUNCH] = host,
-        [VERDICT_SLOW_CALLBACK] = order,
-        [VERDICT_ONE_STREAM] = order,
-        [VERDICT_FEW_STREAMS] = order,
-        [VERDICT_NEEDLESS_WAIT] = order,
-        [VERDICT_LEGACY_STREAM] = barrier,
-        [VERDICT_BLOCKING_STREAM] = barrier,
-        [VERDICT_MEMSET_IN_LOOP] = barrier,
-        [VERDICT_ONE_QUEUE] = 1U << HELD_BY_QUEUE,
-        [VERDICT_FEW_QUEUES] = 1U << HELD_BY_QUEUE,
-        [VERDICT_LATE_SIGNAL] = 1U << HELD_BY_SIGNAL,
-    };
-    return holders[code];
-}
+/* The ways in which ops wait for a kind of cause, a bit each; 0: in none. */
+static const uint32_t holders[] = {
+    [CAUSE_HOST] = 1U << HELD_BY_ISSUE | 1U << HELD_BY_CALL,
+    [CAUSE_ORDER] = 1U << HELD_BY_STREAM | 1U << HELD_BY_EVENT,
+    [CAUSE_BARRIER] = 1U << HELD_BY_LEGACY | 1U << HELD_BY_BARRIER,
+    [CAUSE_QUEUE] = 1U << HELD_BY_QUEUE,
+    [CAUSE_SIGNAL] = 1U << HELD_BY_SIGNAL,
+    [CAUSE_LIMIT] = 0,
+};
 
 /* Finds the longest of the host's calls of these kinds. */
 static bool find_call(const struct search *search)
@@ -237,11 +212,11 @@ static bool find_own(struct search *search, const struct span *span, const struc
 static bool find_nameless(struct search *search)
 {
     enum verdict_code code = search->best->code;
-    search->holders = holders_of(code);
+    search->holders = holders[verdict_rows[code].kind];
     search->start_ns = 0;
     search->end_ns = timeline_time_ns(search->timeline);
     set_calls(search, verdict_rows[code].marks[MARKED_CALL]);
-    if (code != VERDICT_FEW_TILES)
+    if (verdict_rows[code].kind != CAUSE_ENDS)
         return search->holders != 0 && (search_engines(search) || find_call(search));
     search->trailing = true;
     search->end_ns = 1; /* any stretch is long against it */
@@ -254,7 +229,8 @@ static bool find_gap(struct search *search, const struct verdict *verdict)
 {
     *search->best = (struct gap){.code = verdict->code, .span = verdict->span};
     search->holders = 0;
-    if (verdict->span >= search->timeline->span_count || verdict->code == VERDICT_FEW_TILES)
+    if (verdict->span >= search->timeline->span_count ||
+        verdict_rows[verdict->code].kind == CAUSE_ENDS)
         return find_nameless(search);
     const struct span *span = &search->timeline->spans[verdict->span];
     const struct hold *hold = &search->run->critical.holds[verdict->span];
@@ -288,8 +264,7 @@ enum status writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_
         struct gap *gap = &gaps[count];
         search.best = gap;
         search.overlap_ns = 0;
-        if (verdict->code == VERDICT_MISSING_WAIT || verdict->code == VERDICT_SHORT_RUN ||
-            !find_gap(&search, verdict))
+        if ((verdict_rows[verdict->code].traits & NO_PLACE) || !find_gap(&search, verdict))
             continue;
         bool seen = gap->end_ns - gap->start_ns > timeline_time_ns(timeline) / SEEN_PARTS;
         bool again =

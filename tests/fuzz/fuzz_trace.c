@@ -2,6 +2,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "causes/verdict.h"
+#include "analysis/timeline_check.h"
 #include "fuzz.h"
 #include "plan/op.h"
 #include "trace/trace.h"
@@ -82,7 +83,7 @@ static void require_verdicts(const struct timeline *timeline, const struct criti
     struct verdicts verdicts;
     struct error error = {0};
     int64_t sum_ns = 0;
-    if (verdict_check(timeline, NULL, &error) != STATUS_OK)
+    if (timeline_check(timeline, NULL, &error) != STATUS_OK)
         return;
     FUZZ_REQUIRE_TEXT(verdicts_find(&facts, &verdicts, &error) == STATUS_OK, error.text);
     for (int i = 0; i < verdicts.count; i++)

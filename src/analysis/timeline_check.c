@@ -1,5 +1,5 @@
-/* verdict_check.c - timelines that can't be get no verdict. */
-#include "causes/verdict.h"
+/* timeline_check.c - timelines that can't be. */
+#include "analysis/timeline_check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static enum status check_engine(const struct timeline *timeline, struct resource
     return STATUS_OK;
 }
 
-enum status verdict_check(const struct timeline *timeline, const struct plan *plan,
-                          struct error *error)
+enum status timeline_check(const struct timeline *timeline, const struct plan *plan,
+                           struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)

@@ -1,5 +1,5 @@
-/* whatif.c - turns knobs in the simulator. */
-#include "causes/whatif.h"
+/* try_own.c - turns knobs in the simulator. */
+#include "causes/try_own.h"
 
 #include "plan/build.h"
 #include "plan/rules.h"

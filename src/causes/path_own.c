@@ -1,5 +1,6 @@
-/* verdict_cause.c - names the cause of a piece of the critical path. */
-#include "causes/verdict_parts.h"
+/* path_own.c - names the cause of a piece of the critical path. */
+#include "analysis/traced.h"
+#include "causes/judge.h"
 
 #include "plan/rules.h"
 
@@ -11,22 +12,6 @@ enum {
     OVERHEADS = 4, /* an op is slow for being short if it lost that many latencies at most */
     GAPS = 2,      /* and a batch that many times its gaps */
 };
-
-const struct verdict_row verdict_rows[VERDICT_COUNT] = {
-#define ROW(code, label, says, mends, calls, ...)                                              \
-    [VERDICT_##code] = {.name = label, .text = says, .fix = mends, .cuda = calls, __VA_ARGS__},
-#include "causes/verdicts.def"
-#undef ROW
-};
-
-/* Returns the cause that is marked with bit `bit` alone; VERDICT_REST where none is. */
-static enum verdict_code marked(enum verdict_mark mark, unsigned bit)
-{
-    int code = 0;
-    while (code < VERDICT_REST && !(verdict_rows[code].marks[mark] >> bit & 1))
-        code++;
-    return (enum verdict_code)code;
-}
 
 static const struct span *span_of(const struct verdict_case *facts, uint32_t index)
 {
@@ -162,7 +147,7 @@ static enum verdict_code held_cause(const struct verdict_case *facts,
     case HELD_BY_ENGINE:
         return engine_cause(facts, piece);
     default:
-        return marked(MARKED_HOLD, hold->by);
+        return verdict_marked(MARKED_HOLD, hold->by);
     }
 }
 
@@ -200,8 +185,8 @@ static bool loads_code(const struct verdict_case *facts, const struct op *op)
     if (op->id + 1 >= timeline->issue_count)
         return false;
     int64_t length_ns = timeline->issue_ns[op->id + 1] - timeline->issue_ns[op->id];
-    return op->kind == OP_KERNEL && length_ns >= VERDICT_LAZY_NS &&
-           length_ns >= VERDICT_LAZY_LAUNCHES * facts->machine->issue_kernel_ns &&
+    return op->kind == OP_KERNEL && length_ns >= TRACED_LOAD_NS &&
+           length_ns >= TRACED_LOAD_LAUNCHES * facts->machine->issue_kernel_ns &&
            first_launch(facts->plan, op);
 }
 
@@ -212,7 +197,7 @@ enum verdict_code verdict_link_cause(const struct verdict_case *facts,
     case LINK_HELD:
         return held_cause(facts, piece);
     case LINK_SYNC:
-        return marked(MARKED_CALL, facts->plan->ops[piece->op].kind);
+        return verdict_marked(MARKED_CALL, facts->plan->ops[piece->op].kind);
     case LINK_ALLOC:
         return alloc_cause(facts->plan, piece->op);
     case LINK_LAUNCH:
@@ -243,7 +228,7 @@ static enum verdict_code call_cause(const struct verdict_case *facts,
     if (op->kind == OP_ALLOC)
         return alloc_cause(facts->plan, piece->op);
     if (op_is_call(op->kind))
-        return marked(MARKED_CALL, op->kind);
+        return verdict_marked(MARKED_CALL, op->kind);
     if (rule_copy_staged(facts->plan, op))
         return VERDICT_PAGEABLE_MEMORY;
     if (loads_code(facts, op))
@@ -275,7 +260,7 @@ static enum verdict_code work_cause(const struct verdict_case *facts,
         return peer_cause(facts->plan);
     if (span->kind == OP_MEMSET && legacy)
         return VERDICT_BLOCKING_STREAM;
-    return marked(MARKED_WORK, span->kind);
+    return verdict_marked(MARKED_WORK, span->kind);
 }
 
 enum verdict_code verdict_piece_cause(const struct verdict_case *facts,

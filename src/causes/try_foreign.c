@@ -1,5 +1,5 @@
-/* rework_find.c - tries changes of a recorded plan in the simulator. */
-#include "causes/rework_find.h"
+/* try_foreign.c - tries changes of a recorded plan in the simulator. */
+#include "causes/try_foreign.h"
 
 #include "rework/parts.h"
 #include "sim/simulator.h"

@@ -1,8 +1,8 @@
-/* rework_find.h - which changes of a recorded program's calls would make it faster.
+/* try_foreign.h - which changes of a recorded program's calls would make it faster.
  *
- * As causes/whatif.h does with settings, by the steps of causes/search.h. */
-#ifndef PIPELINE_CAUSES_REWORK_FIND_H
-#define PIPELINE_CAUSES_REWORK_FIND_H
+ * As causes/try_own.h does with settings, by the steps of causes/search.h. */
+#ifndef PIPELINE_CAUSES_TRY_FOREIGN_H
+#define PIPELINE_CAUSES_TRY_FOREIGN_H
 
 #include "causes/search.h"
 #include "rework/parts.h"

@@ -1,5 +1,6 @@
-/* verdict_charge.c - deals out what a run lost among its causes. */
-#include "causes/verdict_parts.h"
+/* charge_own.c - deals out what a run lost among its causes. */
+#include "causes/judge.h"
+#include "causes/try_own.h"
 #include "plan/build.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
@@ -7,21 +8,20 @@
 /* --- costs --- */
 
 /* Charges each knob's part, in ns of the judged run. */
-static void charge_knobs(struct verdict_judgement *judgement, double scale)
+static void charge_knobs(struct judge *judge, double scale)
 {
-    for (int i = 0; i < judgement->found.count; i++) {
-        const struct knob_gain *gain = &judgement->found.knobs[i];
-        judgement->items[gain->code].cost_ns += (int64_t)(scale * (double)gain->cost_ns);
+    for (int i = 0; i < judge->found.count; i++) {
+        const struct knob_gain *gain = &judge->found.knobs[i];
+        judge->charges.causes[gain->code].cost_ns += (int64_t)(scale * (double)gain->cost_ns);
     }
 }
 
 /* Accounts for a plan as the simulator runs it. timeline_free() in any case. */
-static enum status account_simulated(const struct verdict_judgement *judgement,
-                                     const struct plan *plan, uint32_t connections,
-                                     struct timeline *timeline, struct verdict_account *account,
-                                     struct error *error)
+static enum status account_simulated(const struct judge *judge, const struct plan *plan,
+                                     uint32_t connections, struct timeline *timeline,
+                                     struct account *account, struct error *error)
 {
-    struct verdict_case simulated = *judgement->facts;
+    struct verdict_case simulated = *judge->facts;
     struct critical critical = {0};
     int64_t issued_ns;
     timeline_init(timeline);
@@ -52,21 +52,21 @@ static enum verdict_code way_code(const struct settings *given, enum verdict_cod
     return there ? code : given->pack ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }
 
-static bool goes_another_way(const struct verdict_judgement *judgement)
+static bool goes_another_way(const struct judge *judge)
 {
-    const struct settings *better = &judgement->found.better.settings;
+    const struct settings *better = &judge->found.better.settings;
     return settings_tiles_are_given(better) || better->pack || better->issue == ISSUE_BATCH ||
-           judgement->facts->plan->has_halo;
+           judge->facts->plan->has_halo;
 }
 
-static bool has_halo(const struct verdict_judgement *judgement)
+static bool has_halo(const struct judge *judge)
 {
-    return judgement->facts->plan->has_halo;
+    return judge->facts->plan->has_halo;
 }
 
-static bool shares_memory(const struct verdict_judgement *judgement)
+static bool shares_memory(const struct judge *judge)
 {
-    return judgement->facts->limit->cause == LIMIT_HOST;
+    return judge->facts->limit->cause == LIMIT_HOST;
 }
 
 /* The best settings' path may show these causes of what they leave, each in some runs alone:
@@ -74,7 +74,7 @@ static bool shares_memory(const struct verdict_judgement *judgement)
  * tiles cost. */
 static const struct remains {
     enum verdict_code code;
-    bool (*of)(const struct verdict_judgement *judgement);
+    bool (*of)(const struct judge *judge);
     bool tried; /* tiles could go otherwise, and nothing better was found */
 } remains[] = {
     {VERDICT_LONG_EXCHANGE, goes_another_way, false},
@@ -89,27 +89,26 @@ static const struct remains {
 
 /* Charges up to *left_ns of what the best settings leave to what the way that tiles go, or an
  * exchange, costs even so: their own path shows it. */
-static enum status charge_better_path(struct verdict_judgement *judgement, int64_t *left_ns,
+static enum status charge_better_path(struct judge *judge, int64_t *left_ns,
                                       struct error *error)
 {
-    const struct settings *better = &judgement->found.better.settings;
-    struct verdict_account account;
+    const struct settings *better = &judge->found.better.settings;
+    struct account account;
     struct timeline timeline;
     struct plan plan;
-    if (*left_ns <= 0 || !(goes_another_way(judgement) || shares_memory(judgement)))
+    if (*left_ns <= 0 || !(goes_another_way(judge) || shares_memory(judge)))
         return STATUS_OK;
-    enum status status = plan_build(better, judgement->facts->model, &plan, error);
+    enum status status = plan_build(better, judge->facts->model, &plan, error);
     if (status != STATUS_OK)
         return status;
-    status =
-        account_simulated(judgement, &plan, better->connections, &timeline, &account, error);
+    status = account_simulated(judge, &plan, better->connections, &timeline, &account, error);
     for (size_t i = 0; i < sizeof remains / sizeof remains[0] && status == STATUS_OK; i++) {
         const struct remains *left = &remains[i];
-        if (!left->of(judgement))
+        if (!left->of(judge))
             continue;
-        int64_t cost_ns = earlier(later(0, account.items[left->code].cost_ns), *left_ns);
+        int64_t cost_ns = earlier(later(0, account.causes[left->code].cost_ns), *left_ns);
         struct verdict *item =
-            &judgement->items[way_code(&judgement->found.given.settings, left->code)];
+            &judge->charges.causes[way_code(&judge->found.given.settings, left->code)];
         item->cost_ns += cost_ns;
         item->tried |= cost_ns > 0 && left->tried;
         *left_ns -= cost_ns;
@@ -122,30 +121,29 @@ static enum status charge_better_path(struct verdict_judgement *judgement, int64
 /* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
  * being short, to what their path shows, and to kernels that take longer than at full rate. An
  * exchange comes first: a larger array hides it, but it is what takes the time. */
-static enum status charge_remains(struct verdict_judgement *judgement, int64_t left_ns,
-                                  struct error *error)
+static enum status charge_remains(struct judge *judge, int64_t left_ns, struct error *error)
 {
-    const struct found *found = &judgement->found;
+    const struct found *found = &judge->found;
     enum status status = STATUS_OK;
-    if (has_halo(judgement))
-        status = charge_better_path(judgement, &left_ns, error);
+    if (has_halo(judge))
+        status = charge_better_path(judge, &left_ns, error);
     int64_t short_ns = earlier(found->short_ns, left_ns);
-    judgement->items[VERDICT_SHORT_RUN].cost_ns += short_ns;
+    judge->charges.causes[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
-    if (!has_halo(judgement))
-        status = charge_better_path(judgement, &left_ns, error);
-    if (judgement->facts->limit->cause == LIMIT_COMPUTE && !has_halo(judgement))
-        judgement->items[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
+    if (!has_halo(judge))
+        status = charge_better_path(judge, &left_ns, error);
+    if (judge->facts->limit->cause == LIMIT_COMPUTE && !has_halo(judge))
+        judge->charges.causes[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
     return status;
 }
 
 /* Returns true if what a measured run took beyond its simulation may be charged to a cause: it
  * is one already, or the timeline shows it for certain. All else could as well be the
  * simulator's error. */
-static bool may_exceed(const struct verdict_judgement *judgement, enum verdict_code code)
+static bool may_exceed(const struct judge *judge, enum verdict_code code)
 {
-    return judgement->items[code].cost_ns > 0 || code == VERDICT_LAZY_LOADING ||
-           code == VERDICT_FAR_MEMORY;
+    return judge->charges.causes[code].cost_ns > 0 ||
+           (verdict_rows[code].traits & MAY_EXCEED) != 0;
 }
 
 /* Returns for how long the CPU still worked behind the GPU's last end. */
@@ -164,24 +162,24 @@ static int64_t cpu_alone_ns(const struct timeline *timeline)
 
 /* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
  * on the measured path than on the simulated one. */
-static enum status charge_excess(struct verdict_judgement *judgement, int64_t excess_ns,
-                                 struct error *error)
+static enum status charge_excess(struct judge *judge, const struct account *path,
+                                 int64_t excess_ns, struct error *error)
 {
-    const struct verdict_case *facts = judgement->facts;
+    const struct verdict_case *facts = judge->facts;
     struct timeline timeline;
-    struct verdict_account account;
+    struct account account;
     int64_t more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
     enum status status =
-        account_simulated(judgement, facts->plan, judgement->found.given.settings.connections,
+        account_simulated(judge, facts->plan, judge->found.given.settings.connections,
                           &timeline, &account, error);
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
-        if (!may_exceed(judgement, (enum verdict_code)code))
+        if (!may_exceed(judge, (enum verdict_code)code))
             continue;
-        more_ns[code] = later(0, judgement->account.items[code].cost_ns -
-                                     later(0, account.items[code].cost_ns));
+        more_ns[code] =
+            later(0, path->causes[code].cost_ns - later(0, account.causes[code].cost_ns));
         sum_ns += more_ns[code];
     }
-    if (status == STATUS_OK && may_exceed(judgement, VERDICT_CPU_SHARE)) {
+    if (status == STATUS_OK && may_exceed(judge, VERDICT_CPU_SHARE)) {
         /* The path has no name for that. */
         more_ns[VERDICT_CPU_SHARE] =
             later(0, cpu_alone_ns(facts->timeline) - cpu_alone_ns(&timeline));
@@ -189,36 +187,37 @@ static enum status charge_excess(struct verdict_judgement *judgement, int64_t ex
     }
     double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
     for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
-        judgement->items[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
+        judge->charges.causes[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
     timeline_free(&timeline);
     return status;
 }
 
-enum status verdict_charge_tried(struct verdict_judgement *judgement, struct error *error)
+enum status verdict_charge_tried(struct judge *judge, const struct account *path,
+                                 struct error *error)
 {
-    const struct found *found = &judgement->found;
-    int64_t above_ns = judgement->time_ns - judgement->limit_ns;
+    const struct found *found = &judge->found;
+    int64_t above_ns = judge->time_ns - judge->limit_ns;
     int64_t gain_ns = found->given_ns - found->better_ns;
-    int64_t remain_ns = later(0, found->better_ns - judgement->limit_ns);
+    int64_t remain_ns = later(0, found->better_ns - judge->limit_ns);
     int64_t model_ns = gain_ns + remain_ns;
     double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
-    charge_knobs(judgement, scale);
-    enum status status = charge_remains(judgement, (int64_t)(scale * (double)remain_ns), error);
+    charge_knobs(judge, scale);
+    enum status status = charge_remains(judge, (int64_t)(scale * (double)remain_ns), error);
     if (status != STATUS_OK)
         return status;
     int64_t excess_ns = above_ns - (int64_t)(scale * (double)model_ns);
-    if (judgement->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
+    if (judge->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
         return STATUS_OK;
-    return charge_excess(judgement, excess_ns, error);
+    return charge_excess(judge, path, excess_ns, error);
 }
 
-void verdict_charge_path(struct verdict_judgement *judgement)
+void verdict_charge_path(struct judge *judge, const struct account *path)
 {
-    int64_t sum_ns = 0, above_ns = judgement->time_ns - judgement->limit_ns;
+    int64_t sum_ns = 0, above_ns = judge->time_ns - judge->limit_ns;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++)
-        sum_ns += later(0, judgement->account.items[code].cost_ns);
+        sum_ns += later(0, path->causes[code].cost_ns);
     double scale = sum_ns > above_ns ? (double)above_ns / (double)sum_ns : 1;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++)
-        judgement->items[code].cost_ns +=
-            (int64_t)(scale * (double)later(0, judgement->account.items[code].cost_ns));
+        judge->charges.causes[code].cost_ns +=
+            (int64_t)(scale * (double)later(0, path->causes[code].cost_ns));
 }

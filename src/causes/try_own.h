@@ -1,9 +1,9 @@
-/* whatif.h - the same work simulated once more, with what could be better put right.
+/* try_own.h - the same work simulated once more, with what could be better put right.
  *
  * Better settings are looked for knob by knob, in the simulator alone, until nothing gains any
  * more: causes/search.h says how, and how what they gain is dealt out. */
-#ifndef PIPELINE_CAUSES_WHATIF_H
-#define PIPELINE_CAUSES_WHATIF_H
+#ifndef PIPELINE_CAUSES_TRY_OWN_H
+#define PIPELINE_CAUSES_TRY_OWN_H
 
 #include "causes/search.h"
 #include "machine/machine.h"

@@ -1,6 +1,6 @@
-/* foreign_walk.c - what an op of a trace waited for, and that, back through a time: ops, and
+/* path_foreign.c - what an op of a trace waited for, and that, back through a time: ops, and
  * the host's calls. */
-#include "causes/foreign_parts.h"
+#include "causes/foreign.h"
 
 #include "core/items.h"
 
@@ -13,26 +13,15 @@ static const struct span *span_at(const struct foreign *foreign, uint32_t index)
 static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
 {
     bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
-    if (span->kind == OP_MEMSET)
-        return legacy ? VERDICT_BLOCKING_STREAM : VERDICT_MEMSET_IN_LOOP;
-    if (span->kind == OP_D2D)
-        return VERDICT_DEVICE_COPIES;
-    return span->kind == OP_CALLBACK ? VERDICT_SLOW_CALLBACK : VERDICT_REST;
-}
-
-/* Returns true if a call of the host is that cause, and keeps it from its next one. */
-static bool is_host_cause(enum verdict_code cause)
-{
-    return cause == VERDICT_SYNC_IN_LOOP || cause == VERDICT_ALLOC_IN_LOOP ||
-           cause == VERDICT_PINNED_ALLOC_IN_LOOP || cause == VERDICT_LAUNCH_BLOCKING ||
-           cause == VERDICT_PAGEABLE_MEMORY || cause == VERDICT_LAZY_LOADING ||
-           cause == VERDICT_PACKING;
+    return span->kind == OP_MEMSET && legacy ? VERDICT_BLOCKING_STREAM
+                                             : verdict_marked(MARKED_WORK, span->kind);
 }
 
 /* Returns true if what comes behind such a piece is its consequence. */
 static bool keeps_others(enum verdict_code cause)
 {
-    return is_host_cause(cause) || cause == VERDICT_SLOW_CALLBACK || cause == VERDICT_UNKNOWN;
+    return (verdict_rows[cause].traits & KEEPS_HOST) != 0 || cause == VERDICT_SLOW_CALLBACK ||
+           cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
@@ -59,36 +48,32 @@ static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
 static enum verdict_code call_cause(const struct foreign *foreign, uint32_t index)
 {
     const struct host_call *call = &foreign->timeline->calls[index];
-    uint32_t span = foreign->issued[index];
+    uint32_t span = foreign->trace.issued[index];
     bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
                     span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
     bool memset = span != SPAN_NONE && span_at(foreign, span)->kind == OP_MEMSET;
-    enum verdict_code quick = call->end_ns - call->start_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN
+    enum verdict_code quick = call->end_ns - call->start_ns > TRACED_LATE_NS ? VERDICT_UNKNOWN
                               : memset ? work_cause(foreign, span_at(foreign, span))
                                        : VERDICT_SMALL_TILES;
     /* A host that asks again and again waits. */
-    uint32_t before = foreign->call_before[index];
+    uint32_t before = foreign->trace.call_before[index];
     if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
         return VERDICT_SYNC_IN_LOOP;
-    switch (host_call_kind(call->row)) {
-    case CALL_SYNC:
-        return VERDICT_SYNC_IN_LOOP;
-    case CALL_ALLOC:
-        return VERDICT_ALLOC_IN_LOOP;
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const enum verdict_code known = verdict_marked(MARKED_HOST, kind);
+    switch (kind) {
     case CALL_PIN:
-        return foreign->pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
-    case CALL_PACK:
-        return VERDICT_PACKING;
+        return foreign->trace.pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
     case CALL_COPY_WAIT:
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
     case CALL_COPY:
         return pageable ? VERDICT_PAGEABLE_MEMORY : quick;
     case CALL_LAUNCH:
-        if (foreign->launches_block)
+        if (foreign->trace.launches_block)
             return VERDICT_LAUNCH_BLOCKING;
-        return foreign_loads_code(foreign, index, span) ? VERDICT_LAZY_LOADING : quick;
+        return traced_loads_code(&foreign->trace, index, span) ? VERDICT_LAZY_LOADING : quick;
     default:
-        return quick;
+        return known != VERDICT_REST ? known : quick;
     }
 }
 
@@ -98,11 +83,11 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
 {
     const struct host_call *calls = foreign->timeline->calls;
     int64_t now_ns = calls[index].start_ns;
-    for (uint32_t i = foreign->call_before[index]; now_ns > from_ns - FOREIGN_JITTER_NS;
-         i = foreign->call_before[i]) {
+    for (uint32_t i = foreign->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
+         i = foreign->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
         enum verdict_code outside =
-            now_ns - until_ns > FOREIGN_LATE_NS ? VERDICT_UNKNOWN : VERDICT_SMALL_TILES;
+            now_ns - until_ns > TRACED_LATE_NS ? VERDICT_UNKNOWN : VERDICT_SMALL_TILES;
         if (until_ns < now_ns &&
             !add(pieces, until_ns, now_ns, outside, VERDICT_REST, SPAN_NONE))
             return false;
@@ -125,11 +110,11 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
     const struct host_call *calls = foreign->timeline->calls;
     uint32_t later_call = index;
     for (int i = 0; i < QUICK_CALLS; i++) {
-        uint32_t before = foreign->call_before[later_call];
+        uint32_t before = foreign->trace.call_before[later_call];
         if (before == SPAN_NONE)
             return VERDICT_REST;
         enum verdict_code cause = call_cause(foreign, before);
-        if (calls[later_call].start_ns - calls[before].end_ns > FOREIGN_LATE_NS)
+        if (calls[later_call].start_ns - calls[before].end_ns > TRACED_LATE_NS)
             return VERDICT_UNKNOWN;
         if (cause != VERDICT_SMALL_TILES)
             return cause;
@@ -152,7 +137,7 @@ static bool walk_issue(const struct foreign *foreign, uint32_t index, uint32_t c
         cause = VERDICT_SMALL_TILES;
     return (way_ns == 0 ||
             add(pieces, returned_ns, span->start_ns,
-                way_ns > FOREIGN_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index)) &&
+                way_ns > TRACED_LATE_NS ? late : VERDICT_SMALL_TILES, VERDICT_REST, index)) &&
            add(pieces, own->start_ns, returned_ns, cause, VERDICT_REST, index);
 }
 
@@ -164,12 +149,12 @@ static bool waits_for_more(const struct foreign *foreign, const struct span *fro
                            uint32_t index)
 {
     const struct span *span = span_at(foreign, index);
-    uint64_t in = foreign->analysis.engines[ENGINE_H2D].spans;
-    uint64_t all = foreign->kernels;
+    uint64_t in = foreign->trace.analysis.engines[ENGINE_H2D].spans;
+    uint64_t all = foreign->trace.kernels;
     if (span->kind != OP_KERNEL || from->kind != OP_H2D || all == 0)
         return false;
-    uint64_t copies = foreign_copies_by(foreign, span->start_ns + FOREIGN_JITTER_NS);
-    uint64_t kernels = foreign->kernels_before[index] + UINT64_C(1);
+    uint64_t copies = traced_copies_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
+    uint64_t kernels = foreign->trace.kernels_before[index] + UINT64_C(1);
     return copies > (kernels + 1) * ((in + all - 1) / all);
 }
 
@@ -184,10 +169,11 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
     if (from->engine == span->engine)
         return VERDICT_REST; /* the engine would have held it as well */
     if (timeline->streams == 1)
-        return foreign->analysis.engines[foreign->engine].spans > 2 ? VERDICT_ONE_STREAM
-                                                                    : VERDICT_REST;
+        return foreign->trace.analysis.engines[foreign->trace.engine].spans > 2
+                   ? VERDICT_ONE_STREAM
+                   : VERDICT_REST;
     /* Without the host's calls the order of short ops tells nothing: the host may be late. */
-    if (foreign->short_ops && timeline->issue_unknown)
+    if (foreign->trace.short_ops && timeline->issue_unknown)
         return VERDICT_UNKNOWN;
     if (waits_for_more(foreign, from, index))
         return VERDICT_NEEDLESS_WAIT;
@@ -208,7 +194,7 @@ static enum verdict_code legacy_cause(const struct foreign *foreign, const struc
 
 static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
 {
-    const struct hold *hold = &foreign->facts->critical->holds[index];
+    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
     if (hold->span == SPAN_NONE)
         return VERDICT_REST;
     const struct span *from = span_at(foreign, hold->span), *span = span_at(foreign, index);
@@ -223,7 +209,7 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
         return op_is_sync(from->kind)   ? VERDICT_SYNC_IN_LOOP
                : from->kind != OP_ALLOC ? VERDICT_REST /* a copy that the call waited for */
                : from->link != SPAN_PINNED_PAIR ? VERDICT_ALLOC_IN_LOOP
-               : foreign->pins_first            ? VERDICT_PIN_IN_RUN
+               : foreign->trace.pins_first      ? VERDICT_PIN_IN_RUN
                                                 : VERDICT_PINNED_ALLOC_IN_LOOP;
     default:
         return VERDICT_REST;
@@ -253,20 +239,20 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
 {
     const struct timeline *timeline = foreign->timeline;
     const struct span *span = span_at(foreign, index);
-    uint32_t last = foreign_ended_by(foreign, span->start_ns + FOREIGN_JITTER_NS);
-    uint32_t in_stream = foreign->stream_before[index];
+    uint32_t last = traced_ended_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
+    uint32_t in_stream = foreign->trace.stream_before[index];
     const struct span *before = last != SPAN_NONE ? span_at(foreign, last) : NULL;
     bool close = before != NULL && last != index && before->end_ns > wait->free_ns &&
                  before->start_ns < span->start_ns &&
-                 span->start_ns - before->end_ns <= FOREIGN_LATE_NS;
+                 span->start_ns - before->end_ns <= TRACED_LATE_NS;
     bool called = in_stream != SPAN_NONE && !timeline->issue_unknown &&
-                  foreign_host_func_between(foreign, span_at(foreign, in_stream)->issue_ns,
-                                            span->issue_ns);
+                  traced_host_func_between(
+                      &foreign->trace, span_at(foreign, in_stream)->issue_ns, span->issue_ns);
     /* Without calls: a copy of pageable memory keeps the host until it is done. */
     bool staged = close && timeline->issue_unknown && op_is_copy(before->kind) &&
                   before->host_memory == HOST_MEMORY_PAGEABLE;
-    bool bars =
-        close && foreign->memsets_bar && (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
+    bool bars = close && foreign->trace.memsets_bar &&
+                (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
     wait->link = VERDICT_REST; /* it waited for more than that */
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : called ? VERDICT_SLOW_CALLBACK
@@ -282,7 +268,7 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
 /* Returns what held op `index`, which the host issued by `call`; SPAN_NONE: not known. */
 static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t call)
 {
-    const struct hold *hold = &foreign->facts->critical->holds[index];
+    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
     const struct span *span = span_at(foreign, index);
     struct wait wait = {.span = hold->span,
                         .free_ns = earlier(hold->free_ns, span->start_ns),
@@ -294,18 +280,18 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
                                  earlier(foreign->timeline->calls[call].end_ns, span->start_ns),
                              .late = VERDICT_SMALL_TILES,
                              .link = VERDICT_REST};
-    uint32_t target = foreign_event_target(foreign, index);
+    uint32_t target = traced_event_target(&foreign->trace, index);
     const struct span *event = target != SPAN_NONE ? span_at(foreign, target) : NULL;
     /* A timeline with spans of its waits has found that out already. */
     bool known = hold->by == HELD_BY_EVENT && hold->span == target;
     if (event != NULL && event->start_ns < span->start_ns &&
         (known || event->end_ns > wait.free_ns) &&
-        event->end_ns <= span->start_ns + FOREIGN_JITTER_NS)
+        event->end_ns <= span->start_ns + TRACED_JITTER_NS)
         wait = (struct wait){.span = target,
                              .free_ns = earlier(event->end_ns, span->start_ns),
                              .link = event_cause(foreign, event, index),
                              .late = VERDICT_SMALL_TILES};
-    if (span->start_ns - wait.free_ns > FOREIGN_LATE_NS)
+    if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
         find_late(foreign, index, &wait);
     else if (span->kind == OP_MEMSET)
         wait.late = work_cause(foreign, span);
@@ -319,12 +305,12 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
  */
 static uint32_t host_of(const struct foreign *foreign, uint32_t index)
 {
-    const struct hold *hold = &foreign->facts->critical->holds[index];
-    uint32_t call = foreign_call_of(foreign, index);
+    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
+    uint32_t call = traced_call_of(&foreign->trace, index);
     if (call == SPAN_NONE || hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_NOTHING)
         return call;
     bool loads = span_at(foreign, index)->kind == OP_KERNEL &&
-                 foreign_loads_code(foreign, call, index) &&
+                 traced_loads_code(&foreign->trace, call, index) &&
                  foreign->timeline->calls[call].end_ns > hold->free_ns;
     return loads ? call : SPAN_NONE;
 }
@@ -365,7 +351,7 @@ bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t f
             return false;
         whole = true;
         if (span->start_ns <= from_ns)
-            return span->engine == foreign->engine || add_before(foreign, index, pieces);
+            return span->engine == foreign->trace.engine || add_before(foreign, index, pieces);
         uint32_t call = host_of(foreign, index);
         struct wait wait = wait_of(foreign, index, call);
         /* The host let it go, unless something on the device did later. */

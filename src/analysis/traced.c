@@ -1,0 +1,433 @@
+/* traced.c - facts of another program's run that are looked up again and again: its calls, its
+ * ops by their ends, and what all launches and all memsets have in common. */
+#include "analysis/traced.h"
+
+#include "core/search.h"
+#include "plan/needed.h"
+
+#include <stdlib.h>
+
+enum {
+    TELLING_NS =
+        4000,         /* a kernel as long ends well behind a launch that does not wait for it */
+    BLOCKING_MIN = 2, /* of fewer launches that are so long none is said to block */
+    MEMSETS_MIN = 4,  /* fewer may lie alone by chance */
+    FEW_OPS = 4,      /* with more on an engine, some could overlap */
+};
+
+uint32_t traced_call_of(const struct traced *traced, uint32_t index)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t issue_ns = timeline->spans[index].issue_ns;
+    struct bisect search = bisect_in(0, timeline->call_count);
+    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
+        return SPAN_NONE;
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns < issue_ns);
+    bool found =
+        search.at < timeline->call_count && timeline->calls[search.at].start_ns == issue_ns;
+    return found ? (uint32_t)search.at : SPAN_NONE;
+}
+
+uint32_t traced_ended_by(const struct traced *traced, int64_t time_ns)
+{
+    size_t ended = spans_ended_by(traced->by_end, traced->by_end_count, time_ns);
+    return ended > 0 ? (uint32_t)(traced->by_end[ended - 1] - traced->timeline->spans)
+                     : SPAN_NONE;
+}
+
+uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns)
+{
+    size_t ended = spans_ended_by(traced->by_end, traced->by_end_count, time_ns);
+    return ended > 0 ? traced->copies_in[ended - 1] : 0;
+}
+
+bool traced_host_func_between(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+{
+    const struct timeline *timeline = traced->timeline;
+    if (traced->host_funcs == 0)
+        return false;
+    struct bisect search = bisect_in(0, timeline->call_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns);
+    for (size_t i = search.at;
+         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
+        if (host_call_kind(timeline->calls[i].row) == CALL_HOST_FUNC)
+            return true;
+    }
+    return false;
+}
+
+uint32_t traced_event_target(const struct traced *traced, uint32_t index)
+{
+    const struct timeline *timeline = traced->timeline;
+    const struct span *spans = timeline->spans, *span = &spans[index];
+    uint32_t before = traced->stream_before[index], found = SPAN_NONE;
+    int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
+    struct bisect search = bisect_in(0, timeline->wait_count);
+    while (bisect_asks(&search)) {
+        const struct stream_wait *wait = &timeline->waits[search.at];
+        bisect_tell(&search, wait->stream < span->stream || (wait->stream == span->stream &&
+                                                             wait->issue_ns < span->issue_ns));
+    }
+    for (size_t i = search.at; i-- > 0 && timeline->waits[i].stream == span->stream &&
+                               timeline->waits[i].issue_ns >= since_ns;) {
+        const struct span *op =
+            timeline_span((struct timeline *)timeline, timeline->waits[i].target);
+        if (op == NULL)
+            continue;
+        uint32_t target = (uint32_t)(op - spans);
+        if (found == SPAN_NONE || spans[target].end_ns > spans[found].end_ns)
+            found = target;
+    }
+    return found;
+}
+
+static int64_t length_of(const struct host_call *call)
+{
+    return call->end_ns - call->start_ns;
+}
+
+bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t length_ns = length_of(&timeline->calls[call]);
+    if (span == SPAN_NONE || traced->launches_block || length_ns < TRACED_LOAD_NS ||
+        length_ns / TRACED_LOAD_LAUNCHES < traced->launch_ns)
+        return false;
+    const struct span *kernel = &timeline->spans[span];
+    return kernel->kind == OP_KERNEL && traced->first_launches[kernel->link] == span;
+}
+
+/* --- counts --- */
+
+static void add(struct tally *tally, uint32_t index, int64_t length_ns)
+{
+    const bool longer = tally->count++ == 0 || length_ns > tally->longest_ns;
+    tally->sum_ns += length_ns;
+    tally->longest = longer ? index : tally->longest;
+    tally->longest_ns = longer ? length_ns : tally->longest_ns;
+}
+
+struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageable)
+{
+    struct tally tally = {.longest = SPAN_NONE};
+    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
+        const struct span *span = &traced->timeline->spans[i];
+        if ((kinds >> span->kind & 1) &&
+            (!pageable || span->host_memory == HOST_MEMORY_PAGEABLE))
+            add(&tally, i, span->end_ns - span->start_ns);
+    }
+    return tally;
+}
+
+struct tally traced_calls(const struct traced *traced, enum host_call_kind kind,
+                          int64_t before_ns)
+{
+    struct tally tally = {.longest = SPAN_NONE};
+    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
+        const struct host_call *call = &traced->timeline->calls[i];
+        if (host_call_kind(call->row) == kind && call->start_ns < before_ns)
+            add(&tally, i, call->end_ns - call->start_ns);
+    }
+    return tally;
+}
+
+uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind)
+{
+    return traced_ops(traced, 1U << kind, false).count;
+}
+
+/* --- what all have in common --- */
+
+static void find_ends(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (op_on_device(timeline->spans[i].kind))
+            traced->by_end[traced->by_end_count++] = &timeline->spans[i];
+    }
+    qsort(traced->by_end, traced->by_end_count, sizeof *traced->by_end, span_compare_ends);
+    uint32_t copies = 0, kernels = 0;
+    for (uint32_t i = 0; i < traced->by_end_count; i++)
+        traced->copies_in[i] = copies += traced->by_end[i]->kind == OP_H2D;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        traced->kernels_before[i] = kernels;
+        kernels += timeline->spans[i].kind == OP_KERNEL;
+    }
+    traced->kernels = kernels;
+}
+
+static bool find_streams(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    uint32_t *last = malloc((timeline->streams + (size_t)1) * sizeof *last);
+    if (last == NULL)
+        return false;
+    for (uint32_t i = 0; i <= timeline->streams; i++)
+        last[i] = SPAN_NONE;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        uint32_t stream = span->stream < timeline->streams ? span->stream : timeline->streams;
+        traced->stream_before[i] = last[stream];
+        if (op_in_stream(span->kind) && span->kind != OP_WAIT)
+            last[stream] = i;
+    }
+    free(last);
+    return true;
+}
+
+/* A call and the thread that made it. */
+struct made {
+    uint64_t thread;
+    uint32_t call;
+};
+
+static int compare_made(const void *a, const void *b)
+{
+    const struct made *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->call > y->call) - (x->call < y->call);
+}
+
+/* Finds the call before each on its thread. */
+static bool find_threads(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
+    if (made == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        made[i] = (struct made){.thread = timeline->calls[i].thread, .call = i};
+    qsort(made, timeline->call_count, sizeof *made, compare_made);
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        bool first = i == 0 || made[i - 1].thread != made[i].thread;
+        traced->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
+    }
+    free(made);
+    return true;
+}
+
+/* Finds the first launch of each kernel. */
+static bool find_first_launches(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    size_t links = 1;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->link >= links)
+            links = span->link + (size_t)1;
+    }
+    traced->first_launches = malloc(links * sizeof *traced->first_launches);
+    for (uint32_t i = timeline->span_count; i-- > 0 && traced->first_launches != NULL;) {
+        if (timeline->spans[i].kind == OP_KERNEL)
+            traced->first_launches[timeline->spans[i].link] = i;
+    }
+    return traced->first_launches != NULL;
+}
+
+static void find_issued(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        traced->issued[i] = SPAN_NONE;
+        traced->host_funcs += host_call_kind(timeline->calls[i].row) == CALL_HOST_FUNC;
+    }
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        uint32_t call = traced_call_of(traced, i);
+        if (call != SPAN_NONE)
+            traced->issued[call] = i;
+        traced->last_issue_ns = later(traced->last_issue_ns, timeline->spans[i].issue_ns);
+    }
+}
+
+/* Finds whether graphs, and whether several threads, issued the ops. */
+static void find_issuers(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    const struct host_call *first = NULL;
+    uint32_t together = 0;
+    for (uint32_t i = 1; i < timeline->span_count && !timeline->issue_unknown; i++)
+        together += timeline->spans[i].issue_ns == timeline->spans[i - 1].issue_ns;
+    traced->in_graphs = together > timeline->span_count / 2;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (traced->issued[i] == SPAN_NONE)
+            continue;
+        first = first != NULL ? first : call;
+        traced->many_threads |= call->thread != first->thread;
+    }
+}
+
+/* Finds whether memory is page-locked only before the first op is issued. */
+static void find_pins(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t first_ns = INT64_MAX;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (op_on_device(timeline->spans[i].kind))
+            first_ns = earlier(first_ns, timeline->spans[i].issue_ns);
+    }
+    traced->pins_first = true;
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        traced->pins_first &= host_call_kind(timeline->calls[i].row) != CALL_PIN ||
+                              timeline->calls[i].start_ns < first_ns;
+}
+
+/* Finds whether launches return only when their kernels have ended: all but a few of those that
+ * are long enough to tell do. */
+static bool find_launches(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
+    size_t count = 0;
+    uint32_t telling = 0, blocking = 0, behind = 0;
+    if (lengths == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        uint32_t span = traced->issued[i];
+        if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE)
+            continue;
+        const struct span *kernel = &timeline->spans[span];
+        lengths[count++] = length_of(call);
+        int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
+        behind += call->end_ns >= kernel->end_ns - earlier(TRACED_JITTER_NS, kernel_ns / 2);
+        if (kernel_ns < TELLING_NS)
+            continue;
+        telling++;
+        blocking += call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
+    }
+    traced->launch_ns = count > 0 ? median_ns(lengths, count) : 0;
+    traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
+    traced->launches_may_block =
+        !traced->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
+    free(lengths);
+    return true;
+}
+
+/* Finds whether no memset ran beside another op, though ops of several streams did. */
+static void find_memsets(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t ends[2] = {INT64_MIN, INT64_MIN};
+    uint32_t memsets = 0, last_stream = UINT32_MAX;
+    bool beside = false, others_beside = false;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        int side = span->kind == OP_MEMSET;
+        if (!op_on_device(span->kind))
+            continue;
+        memsets += (uint32_t)side;
+        beside |= span->start_ns < ends[!side];
+        others_beside |= side == 0 && last_stream != span->stream && span->start_ns < ends[0];
+        ends[side] = later(ends[side], span->end_ns);
+        last_stream = side == 0 ? span->stream : last_stream;
+    }
+    bool ahead = !timeline->issue_unknown || others_beside;
+    traced->memsets_bar = memsets >= MEMSETS_MIN && !beside && ahead;
+}
+
+/* Finds the engine that was at work for longest, if any was, and how long and how many ops are.
+ */
+static void find_busiest(struct traced *traced)
+{
+    const struct engine_use *engines = traced->analysis.engines, *busiest = NULL;
+    traced->few_ops = engines[ENGINE_COMPUTE].spans > 0 &&
+                      engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0;
+    for (int i = 0; i < ENGINE_WORKING; i++) {
+        traced->few_ops &= engines[i].spans <= FEW_OPS;
+        if (engines[i].busy_ns <= (busiest != NULL ? busiest->busy_ns : 0))
+            continue;
+        busiest = &engines[i];
+        traced->engine = (enum engine)i;
+    }
+    traced->short_ops = busiest != NULL && busiest->busy_ns / busiest->spans <= TRACED_LATE_NS;
+}
+
+bool traced_begin(struct traced *traced, const struct timeline *timeline)
+{
+    size_t calls = timeline->call_count + (size_t)1, ops = timeline->span_count + (size_t)1;
+    *traced = (struct traced){
+        .timeline = timeline,
+        .engine = ENGINE_NONE,
+        .by_end = calloc(ops, sizeof *traced->by_end),
+        .copies_in = calloc(ops, sizeof *traced->copies_in),
+        .kernels_before = calloc(ops, sizeof *traced->kernels_before),
+        .stream_before = calloc(ops, sizeof *traced->stream_before),
+        .issued = calloc(calls, sizeof *traced->issued),
+        .call_before = calloc(calls, sizeof *traced->call_before),
+    };
+    if (traced->by_end == NULL || traced->copies_in == NULL || traced->kernels_before == NULL ||
+        traced->stream_before == NULL || traced->issued == NULL ||
+        traced->call_before == NULL || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
+        return false;
+    find_busiest(traced);
+    find_ends(traced);
+    find_issued(traced);
+    find_issuers(traced);
+    find_memsets(traced);
+    find_pins(traced);
+    return find_streams(traced) && find_threads(traced) && find_first_launches(traced) &&
+           find_launches(traced);
+}
+
+void traced_end(struct traced *traced)
+{
+    free(traced->by_end);
+    free(traced->copies_in);
+    free(traced->kernels_before);
+    free(traced->stream_before);
+    free(traced->issued);
+    free(traced->call_before);
+    free(traced->first_launches);
+}
+
+/* --- ops that have to follow each other --- */
+
+/* Returns true if op `i` reads bytes that op `before` writes. A kernel may read all that it may
+ * write. */
+static bool flows(const struct plan_recorded *recorded, uint32_t before, uint32_t i)
+{
+    enum { PAIRS_MOST = 4096 };
+    const struct op_recorded *x = &recorded->ops[before], *y = &recorded->ops[i];
+    if ((uint64_t)x->access_count * y->access_count > PAIRS_MOST)
+        return false;
+    for (uint32_t a = 0; a < x->access_count; a++) {
+        const struct access *from = &recorded->accesses[x->first_access + a];
+        for (uint32_t b = 0; b < y->access_count && from->writes; b++) {
+            const struct access *to = &recorded->accesses[y->first_access + b];
+            if ((!to->writes || !y->sure) && from->range.buffer == to->range.buffer &&
+                from->range.offset < to->range.offset + to->range.bytes &&
+                to->range.offset < from->range.offset + from->range.bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+int64_t traced_chain_ns(const struct plan *plan, const struct timeline *timeline)
+{
+    struct needed needed = {0};
+    int64_t longest_ns = 0;
+    int64_t *chains_ns = calloc(plan->op_count + (size_t)1, sizeof *chains_ns);
+    if (chains_ns == NULL || plan_needed(plan, &needed, NULL) != STATUS_OK) {
+        free(chains_ns);
+        return 0;
+    }
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const uint32_t index = plan->recorded->ops[i].span;
+        if (!op_on_device(plan->ops[i].kind) || index >= timeline->span_count)
+            continue;
+        for (size_t k = needed.first[i]; k < needed.first[i + 1]; k++) {
+            if (flows(plan->recorded, needed.before[k], i))
+                chains_ns[i] = later(chains_ns[i], chains_ns[needed.before[k]]);
+        }
+        chains_ns[i] += timeline->spans[index].end_ns - timeline->spans[index].start_ns;
+        longest_ns = later(longest_ns, chains_ns[i]);
+    }
+    needed_free(&needed);
+    free(chains_ns);
+    return longest_ns;
+}

@@ -1,0 +1,84 @@
+/* traced.h - another program's run: what is looked up again and again in its timeline. */
+#ifndef PIPELINE_ANALYSIS_TRACED_H
+#define PIPELINE_ANALYSIS_TRACED_H
+
+#include "analysis/analysis.h"
+#include "analysis/critical.h"
+#include "plan/host_call.h"
+#include "plan/plan.h"
+
+enum {
+    TRACED_LATE_NS = 20000, /* what takes longer is no mere hand-over from op to op */
+    TRACED_JITTER_NS = 1000,
+    TRACED_LOAD_NS = 50000,   /* a launch's call that loads code takes as long, at least, */
+    TRACED_LOAD_LAUNCHES = 8, /* and as many times as long as other launches' calls */
+};
+
+struct traced {
+    const struct timeline *timeline;
+    struct analysis analysis;
+    enum engine engine;         /* the busiest */
+    const struct span **by_end; /* all ops of the device, in order of their ends */
+    uint32_t by_end_count;
+    uint32_t *copies_in;      /* of these, by place: the copies in up to it */
+    uint32_t *kernels_before; /* by op: the kernels that began before it */
+    uint32_t kernels;
+    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
+    uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
+    uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
+    uint32_t *first_launches; /* by the kernel's name: the first that ran */
+    int64_t launch_ns;        /* the median of the launches' calls */
+    int64_t last_issue_ns;    /* of all ops */
+    bool launches_block;      /* they return only when their kernels have ended */
+    bool launches_may_block;  /* the same, of kernels too short to tell */
+    bool pins_first;          /* memory is page-locked before the first op, and never later */
+    bool memsets_bar;         /* no memset runs beside another op, though others do */
+    bool in_graphs;           /* most ops were issued by the call that issued the one before */
+    bool many_threads;        /* several threads issued ops */
+    uint32_t host_funcs;      /* calls that put a function into a stream */
+    bool short_ops; /* those of the busiest engine last no longer than a hand-over may */
+    bool few_ops;   /* so few that nothing could overlap much */
+};
+
+/* Looks all that up. Returns false when memory runs out; traced_end() in any case. */
+bool traced_begin(struct traced *traced, const struct timeline *timeline);
+void traced_end(struct traced *traced);
+
+/* Returns the call that issued span `index`; SPAN_NONE where it is not known. */
+uint32_t traced_call_of(const struct traced *traced, uint32_t index);
+
+/* Returns the op of the device that ended last by `time_ns`; SPAN_NONE: none had. */
+uint32_t traced_ended_by(const struct traced *traced, int64_t time_ns);
+
+/* Returns how many copies in had ended by `time_ns`. */
+uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns);
+
+/* Returns true if the host put a function into a stream between two calls. */
+bool traced_host_func_between(const struct traced *traced, int64_t after_ns, int64_t before_ns);
+
+/* Returns the latest to end of the ops that the stream of op `index` waited for by events
+ * before it; SPAN_NONE: none that is known. */
+uint32_t traced_event_target(const struct traced *traced, uint32_t index);
+
+/* Returns true if a call that launched kernel `span` took so long, at its first launch, that it
+ * must have loaded code. */
+bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span);
+
+/* How many ops or calls there are of a kind, how long they took, and the longest of them. */
+struct tally {
+    uint32_t count, longest; /* SPAN_NONE: there is none */
+    int64_t sum_ns, longest_ns;
+};
+
+/* Counts the ops of a set of kinds, with `pageable` only copies of pageable memory; the calls
+ * of a kind that began before `before_ns`; and the ops of one kind. */
+struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageable);
+struct tally traced_calls(const struct traced *traced, enum host_call_kind kind,
+                          int64_t before_ns);
+uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind);
+
+/* Returns how long the ops took that have to follow each other, as each reads what the one
+ * before it wrote; 0 where that is not known. O(n log n) of a recorded plan. */
+int64_t traced_chain_ns(const struct plan *plan, const struct timeline *timeline);
+
+#endif

@@ -1,0 +1,268 @@
+/* charge_foreign.c - the fixes of a recorded program, tried in the simulator, and what its
+ * causes cost by what those gain. */
+#include "causes/foreign.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A simulation that is farther from the run predicts nothing. A cause that no evidence names
+ * has to gain as much. */
+static const double BAND = 0.25, UNSEEN_GAIN = 0.05;
+
+/* --- fixes --- */
+
+/* Returns the knob of a cause that gains most alone; NULL: it has none. */
+static const struct knob_gain *knob_of(const struct foreign *foreign, enum verdict_code code)
+{
+    const struct knob_gain *found = NULL;
+    for (int i = 0; i < foreign->judge.found.count; i++) {
+        const struct knob_gain *gain = &foreign->judge.found.knobs[i];
+        if (gain->code == code && (found == NULL || gain->fixed_ns < found->fixed_ns))
+            found = gain;
+    }
+    return found;
+}
+
+/* Returns true if all that ran in the legacy default stream were copies whose calls waited. */
+static bool is_by_waiting_copies(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (timeline_stream_kind(timeline, timeline->spans[i].stream) != STREAM_LEGACY)
+            continue;
+        uint32_t call = traced_call_of(&foreign->trace, i);
+        if (call == SPAN_NONE || host_call_kind(timeline->calls[call].row) != CALL_COPY_WAIT)
+            return false;
+    }
+    return true;
+}
+
+/* Returns what a knob's cause is called where the program's calls tell more than its plan. */
+static enum verdict_code called(const struct foreign *foreign, enum verdict_code code)
+{
+    bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
+    if (code == VERDICT_ONE_STREAM && foreign->trace.in_graphs)
+        return VERDICT_NEEDLESS_WAIT;
+    if (code == VERDICT_ONE_STREAM && legacy && foreign->trace.many_threads)
+        return VERDICT_LEGACY_STREAM;
+    return code == VERDICT_LEGACY_STREAM && is_by_waiting_copies(foreign) ? VERDICT_SYNC_IN_LOOP
+                                                                          : code;
+}
+
+/* Gives all knobs their causes. Where all have the same, that cause's fix is all of them. */
+static void call_knobs(struct foreign *foreign)
+{
+    struct found *found = &foreign->judge.found;
+    bool same = true;
+    for (int i = 0; i < found->count; i++) {
+        found->knobs[i].code = called(foreign, found->knobs[i].code);
+        same &= found->knobs[i].code == found->knobs[0].code;
+    }
+    for (int i = 0; i < found->count && same; i++)
+        found->knobs[i].fixed_ns = found->better_ns;
+}
+
+/* Returns the run's time with what takes `fixed_ns` in the simulator: the part of its ops' time
+ * that the simulator leaves of its own. */
+static int64_t predicted_ns(const struct foreign *foreign, int64_t fixed_ns)
+{
+    const struct found *found = &foreign->judge.found;
+    double extent_ns = (double)timeline_extent_ns(foreign->timeline);
+    double left = (double)fixed_ns / (double)found->given_ns;
+    int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
+    return later(foreign->judge.time_ns - saved_ns, foreign->judge.limit_ns);
+}
+
+static bool gains(const struct foreign *foreign, const struct knob_gain *gain, double part)
+{
+    return gain != NULL &&
+           (double)gain->fixed_ns <= (1 - part) * (double)foreign->judge.found.given_ns;
+}
+
+void foreign_put_fixes(struct foreign *foreign)
+{
+    const struct judge *judge = &foreign->judge;
+    for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
+        struct verdict *cause = &foreign->judge.charges.causes[code];
+        const struct knob_gain *gain = knob_of(foreign, cause->code);
+        if (gain == NULL)
+            continue;
+        cause->tried = true;
+        if (judge_gains(gain->fixed_ns, judge->found.given_ns))
+            cause->predicted_ns = predicted_ns(foreign, gain->fixed_ns);
+    }
+}
+
+void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct knob_gain *gain =
+        foreign->judge.tried ? knob_of(foreign, verdict->code) : NULL;
+    char detail[48], text[FOREIGN_COUNT];
+    size_t used = strlen(verdict->seen);
+    if (foreign->judge.tried && foreign->judge.found.blind > 0 &&
+        (verdict_rows[verdict->code].traits & IS_ORDER))
+        snprintf(verdict->seen + used, sizeof verdict->seen - used,
+                 "; no fix is tried, as it is not known which memory %s used",
+                 foreign_counted(foreign->judge.found.blind, "op", "ops", text));
+    if (gain == NULL)
+        return;
+    change_detail(&foreign->judge.found.better.change, (enum change_knob)gain->knob, detail,
+                  sizeof detail);
+    if (detail[0] != '\0')
+        snprintf(verdict->seen + used, sizeof verdict->seen - used, "%stried with %s",
+                 used > 0 ? "; " : "", detail);
+}
+
+/* --- charges --- */
+
+/* Charges what fixes gain. Returns what is left of the loss. */
+static int64_t charge_knobs(struct foreign *foreign)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    const struct found *found = &foreign->judge.found;
+    double loss_ns = (double)(foreign->judge.time_ns - foreign->judge.limit_ns), sum_ns = 0;
+    double scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
+    for (int i = 0; i < found->count; i++)
+        sum_ns += scale * (double)found->knobs[i].cost_ns;
+    if (sum_ns > loss_ns)
+        scale *= loss_ns / sum_ns;
+    int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
+    for (int i = 0; i < found->count; i++) {
+        int64_t cost_ns = earlier((int64_t)(scale * (double)found->knobs[i].cost_ns), left_ns);
+        causes[found->knobs[i].code].cost_ns += cost_ns;
+        left_ns -= cost_ns;
+    }
+    return left_ns;
+}
+
+/* Returns how much longer the copies of the busiest engine took than the limit has it, where
+ * that is little: those both ways slow each other, and no change of the calls mends it. */
+static int64_t find_slower(const struct foreign *foreign)
+{
+    static const double LITTLE = 0.15;
+    bool copies = foreign->trace.engine == ENGINE_H2D || foreign->trace.engine == ENGINE_D2H;
+    int64_t more_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns -
+                      foreign->judge.limit_ns;
+    bool little = (double)more_ns < LITTLE * (double)foreign->judge.time_ns;
+    return copies && more_ns > 0 && little ? more_ns : 0;
+}
+
+/* Charges what is left to what the trace shows beside, the dearest first; then it is unknown,
+ * or the rest. */
+static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    /* The host need not wait for what is the next op's input, but that op has to. */
+    const int64_t chain_ns = traced_chain_ns(foreign->judge.facts->plan, foreign->timeline);
+    const int64_t beside_ns = later(0, foreign->judge.time_ns - chain_ns);
+    if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
+        old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
+    for (int round = 0; round < VERDICT_COPY_BOUND; round++) {
+        int dearest = VERDICT_COPY_BOUND;
+        for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+            bool counts =
+                (verdict_rows[code].traits & IS_SHOWN) ||
+                (foreign->judge.found.blind > 0 && (verdict_rows[code].traits & IS_ORDER));
+            if (counts && causes[code].cost_ns == 0 &&
+                old_ns[code] > (dearest < VERDICT_COPY_BOUND ? old_ns[dearest] : 0))
+                dearest = code;
+        }
+        if (dearest == VERDICT_COPY_BOUND || left_ns == 0)
+            break;
+        causes[dearest].cost_ns = earlier(old_ns[dearest], left_ns);
+        left_ns -= causes[dearest].cost_ns;
+    }
+    foreign->data_ns = later(0, earlier(chain_ns - foreign->judge.limit_ns, left_ns));
+    causes[VERDICT_REST].cost_ns += foreign->data_ns;
+    left_ns -= foreign->data_ns;
+    int64_t slower_ns = earlier(find_slower(foreign), left_ns);
+    foreign->slower_ns = slower_ns;
+    causes[VERDICT_REST].cost_ns += slower_ns;
+    left_ns -= slower_ns;
+    bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
+    causes[much ? VERDICT_UNKNOWN : VERDICT_REST].cost_ns += left_ns;
+}
+
+/* Leaves what is too little to be named to the rest. */
+static void charge_small(struct foreign *foreign)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        const struct knob_gain *gain = knob_of(foreign, (enum verdict_code)code);
+        double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
+        if ((double)causes[code].cost_ns >= least * (double)foreign->judge.time_ns ||
+            (causes[code].cost_ns > 0 && gains(foreign, gain, least)))
+            continue;
+        causes[VERDICT_REST].cost_ns += causes[code].cost_ns;
+        causes[code].cost_ns = 0;
+    }
+}
+
+enum status foreign_try(struct foreign *foreign, struct error *error)
+{
+    const struct verdict_case *facts = foreign->judge.facts;
+    struct verdict *causes = foreign->judge.charges.causes;
+    struct error why = {0};
+    int64_t old_ns[VERDICT_COUNT];
+    enum status status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
+    if (status == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
+    int64_t extent_ns = timeline_extent_ns(foreign->timeline);
+    double apart_ns = (double)(foreign->judge.found.whole_ns - extent_ns);
+    foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
+    foreign->judge.tried = foreign->simulated && apart_ns <= BAND * (double)extent_ns &&
+                           apart_ns >= -BAND * (double)extent_ns;
+    if (!foreign->judge.tried)
+        return STATUS_OK;
+    for (int code = 0; code < VERDICT_COUNT; code++) {
+        old_ns[code] = causes[code].cost_ns;
+        foreign->seen[code] = old_ns[code] > 0;
+        causes[code].cost_ns = 0;
+    }
+    call_knobs(foreign);
+    charge_left(foreign, old_ns, charge_knobs(foreign));
+    charge_small(foreign);
+    return STATUS_OK;
+}
+
+/* --- the best of all --- */
+
+/* Sets the best of all: one fix, which is then the first, or several together. */
+static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    const struct found *found = &foreign->judge.found;
+    int64_t best_ns = predicted_ns(foreign, found->better_ns);
+    int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
+    size_t used = 0;
+    if (!judge_gains(best_ns, foreign->judge.time_ns))
+        return;
+    verdicts->best_ns = best_ns;
+    if (first_ns > 0 && !judge_gains(best_ns, first_ns)) {
+        verdicts->best_ns = first_ns;
+        return;
+    }
+    for (int i = 0; i < found->count && used < sizeof verdicts->best; i++) {
+        bool named = false;
+        for (int k = 0; k < i; k++)
+            named |= found->knobs[k].code == found->knobs[i].code;
+        if (!named)
+            used +=
+                (size_t)snprintf(verdicts->best + used, sizeof verdicts->best - used, "%s%s",
+                                 i > 0 ? " + " : "", verdict_rows[found->knobs[i].code].name);
+    }
+}
+
+/* Keeps what all fixes together change, where that is worth it. */
+static void set_mended(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    const struct found *found = &foreign->judge.found;
+    verdicts->mends = judge_gains(found->better_ns, found->given_ns);
+    if (verdicts->mends)
+        verdicts->mended = found->whole;
+}
+
+void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    set_best(foreign, verdicts);
+    set_mended(foreign, verdicts);
+}

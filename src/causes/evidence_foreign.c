@@ -1,0 +1,471 @@
+/* evidence_foreign.c - what the verdicts of another program's run rest on, in words: each
+ * function says what was seen, with its count, and returns what that is worth. */
+#include "causes/foreign.h"
+
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN],
+                                                         const char *format, ...)
+{
+    size_t used = strlen(seen);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(seen + used, VERDICT_SEEN - used, format, list);
+    va_end(list);
+}
+
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT])
+{
+    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    return text;
+}
+
+static const uint32_t COPIES = 1U << OP_H2D | 1U << OP_D2H;
+
+/* --- words --- */
+
+/* Adds "8 kernels" to a list that may have begun; nothing where there are none. */
+static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *one,
+                         const char *many)
+{
+    char text[FOREIGN_COUNT];
+    size_t used = strlen(seen);
+    if (count > 0)
+        append(seen, "%s%s", used == 0 || (used >= 2 && seen[used - 2] == ':') ? "" : ", ",
+               foreign_counted(count, one, many, text));
+}
+
+/* --- source lines --- */
+
+/* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
+static void append_line(const struct foreign *foreign, uint32_t index, const char *before,
+                        char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const char *line = index < timeline->call_count
+                           ? timeline_call_line(timeline, &timeline->calls[index])
+                           : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    if (line != NULL)
+        append(seen, "%s at %.64s", before, slash != NULL ? slash + 1 : line);
+}
+
+/* Adds the line that issued the longest of some ops. */
+static void append_longest(const struct foreign *foreign, const struct tally *ops,
+                           char seen[VERDICT_SEEN])
+{
+    if (ops->count > 0)
+        append_line(foreign, traced_call_of(&foreign->trace, ops->longest),
+                    ", the longest issued", seen);
+}
+
+/* --- the default stream --- */
+
+static enum evidence default_stream(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t kernels = 0, copies = 0, others = 0, stream = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (timeline_stream_kind(timeline, span->stream) != STREAM_LEGACY)
+            continue;
+        stream = timeline_stream_id(timeline, span->stream);
+        kernels += span->kind == OP_KERNEL;
+        copies += op_is_copy(span->kind);
+        others += span->kind != OP_KERNEL && !op_is_copy(span->kind);
+    }
+    bool likely = timeline->kinds_known != KINDS_RECORDED;
+    append(verdict->seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
+           likely ? ", by its number" : "");
+    append_count(verdict->seen, kernels, "kernel", "kernels");
+    append_count(verdict->seen, copies, "copy", "copies");
+    append_count(verdict->seen, others, "memset", "memsets");
+    append(verdict->seen, " ran there%s%s",
+           foreign->trace.many_threads ? ", of several threads" : "",
+           likely ? ", none beside work of other streams" : "");
+    return likely ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+}
+
+/* --- the host's calls --- */
+
+/* Writes "8 calls such as cudaStreamSynchronize before the last op was issued, 31 ms in all",
+ * of the kind of call that took longest. */
+static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
+                      char seen[VERDICT_SEEN])
+{
+    const struct tally calls =
+        traced_calls(&foreign->trace, kind, foreign->trace.last_issue_ns);
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    snprintf(seen, VERDICT_SEEN, "%s such as %s",
+             foreign_counted(calls.count, "call", "calls", text),
+             host_call_name(calls.count > 0 ? foreign->timeline->calls[calls.longest].row : 0));
+    append_line(foreign, calls.longest, "", seen);
+    append(seen, " before the last op was issued, %s in all", units_time(calls.sum_ns, time));
+}
+
+/* A simulated run has the host's waits among its ops. */
+static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct tally waits =
+        traced_ops(&foreign->trace, 1U << OP_SYNC | 1U << OP_SYNC_EVENT, false);
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    snprintf(seen, VERDICT_SEEN, "%s of the host, %s in all",
+             foreign_counted(waits.count, "wait", "waits", text),
+             units_time(waits.sum_ns, time));
+}
+
+/* Writes "5200 calls of cudaStreamQuery that said not ready"; nothing where none did. */
+static void put_polls(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t count = 0, last = 0;
+    char calls[FOREIGN_COUNT];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        count += timeline->calls[i].not_ready;
+        last = timeline->calls[i].not_ready ? i : last;
+    }
+    if (count > 0)
+        snprintf(seen, VERDICT_SEEN, "%s of %s that said not ready",
+                 foreign_counted(count, "call", "calls", calls),
+                 host_call_name(timeline->calls[last].row));
+}
+
+static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
+{
+    const bool syncs =
+        traced_calls(&foreign->trace, CALL_SYNC, foreign->trace.last_issue_ns).count > 0;
+    if (foreign->timeline->call_count == 0)
+        put_waits(foreign, verdict->seen);
+    else if (!syncs)
+        put_polls(foreign, verdict->seen);
+    if (verdict->seen[0] == '\0')
+        put_calls(foreign, syncs ? CALL_SYNC : CALL_COPY_WAIT, verdict->seen);
+    return EVIDENCE_CERTAIN;
+}
+
+/* Says it of the calls by which the cause is known. */
+static enum evidence calls(const struct foreign *foreign, struct verdict *verdict)
+{
+    const uint32_t marks = verdict_rows[verdict->code].marks[MARKED_HOST];
+    enum host_call_kind kind = CALL_OTHER;
+    while (!(marks >> kind & 1))
+        kind++;
+    put_calls(foreign, kind, verdict->seen);
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence launches(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t launches = 0, blocking = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        uint32_t span = foreign->trace.issued[i];
+        if (span == SPAN_NONE || host_call_kind(timeline->calls[i].row) != CALL_LAUNCH)
+            continue;
+        launches++;
+        blocking +=
+            timeline->calls[i].end_ns >= timeline->spans[span].end_ns - TRACED_JITTER_NS;
+    }
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " launches returned only when their kernel had ended",
+             blocking, launches);
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence first_launch(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct tally launches = traced_calls(&foreign->trace, CALL_LAUNCH, INT64_MAX);
+    const uint32_t kernel =
+        launches.longest_ns > 0 ? foreign->trace.issued[launches.longest] : SPAN_NONE;
+    char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
+    snprintf(verdict->seen, VERDICT_SEEN, "the first launch of %.64s",
+             kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
+                                 : "a kernel");
+    append_line(foreign, launches.longest, ",", verdict->seen);
+    append(verdict->seen, " took %s, half of all at most %s",
+           units_time(launches.longest_ns, longest),
+           units_time(foreign->trace.launch_ns, median));
+    return EVIDENCE_LIKELY;
+}
+
+static enum evidence callbacks(const struct foreign *foreign, struct verdict *verdict)
+{
+    char text[FOREIGN_COUNT];
+    snprintf(verdict->seen, VERDICT_SEEN, "%s put a host function into a stream%s",
+             foreign_counted(foreign->trace.host_funcs, "call", "calls", text),
+             traced_ops_of(&foreign->trace, OP_CALLBACK) > 0
+                 ? ", and what is behind it there waits for it"
+                 : "; a trace does not say when they run");
+    return EVIDENCE_LIKELY;
+}
+
+/* --- ops --- */
+
+static enum evidence memsets(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct tally memsets = traced_ops(&foreign->trace, 1U << OP_MEMSET, false);
+    char text[FOREIGN_COUNT];
+    snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
+             foreign_counted(memsets.count, "memset", "memsets", text),
+             foreign->trace.memsets_bar ? ", none of which ran beside another op" : "");
+    append_longest(foreign, &memsets, verdict->seen);
+    return foreign->trace.memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+}
+
+static enum evidence few_streams(const struct foreign *foreign, struct verdict *verdict)
+{
+    char text[FOREIGN_COUNT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%s waited for room: for the op before in the stream, or for an event",
+             foreign_counted(foreign->stream_waits, "copy in", "copies in", text));
+    return EVIDENCE_LIKELY;
+}
+
+static enum evidence pageable(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct tally pageable = traced_ops(&foreign->trace, COPIES, true);
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
+             traced_ops(&foreign->trace, COPIES, false).count);
+    append_longest(foreign, &pageable, verdict->seen);
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence small_tiles(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t ops_ns = 0, calls_ns = 0;
+    uint32_t ops = 0, calls = 0;
+    char op[UNITS_TEXT], call[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        ops += op_on_device(span->kind);
+        ops_ns += op_on_device(span->kind) ? span->end_ns - span->start_ns : 0;
+    }
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        if (foreign->trace.issued[i] == SPAN_NONE)
+            continue;
+        calls++;
+        calls_ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    }
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32 " ops of %s on average, calls of %s to issue them", ops,
+             units_time(ops > 0 ? ops_ns / ops : 0, op),
+             units_time(calls > 0 ? calls_ns / calls : 0, call));
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence few_tiles(const struct foreign *foreign, struct verdict *verdict)
+{
+    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_H2D), "copy in", "copies in");
+    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_KERNEL), "kernel", "kernels");
+    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_D2H), "copy out",
+                 "copies out");
+    append(verdict->seen, " in all");
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence one_stream(const struct foreign *foreign, struct verdict *verdict)
+{
+    snprintf(verdict->seen, VERDICT_SEEN, "all %" PRIu32 " ops are in stream %" PRIu32,
+             foreign->timeline->span_count, timeline_stream_id(foreign->timeline, 0));
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence device_copies(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct tally copies = traced_ops(&foreign->trace, 1U << OP_D2D, false);
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN, "%s within the device, %s in all",
+             foreign_counted(copies.count, "copy", "copies", text),
+             units_time(copies.sum_ns, time));
+    append_longest(foreign, &copies, verdict->seen);
+    return EVIDENCE_CERTAIN;
+}
+
+static enum evidence few_blocks(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const uint32_t sms = foreign->judge.facts->model->sms;
+    uint32_t kernels = 0;
+    uint64_t blocks = 0;
+    double sum_ns = 0;
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->kind != OP_KERNEL || op->kernel.blocks >= sms)
+            continue;
+        kernels++;
+        blocks += op->kernel.blocks;
+        sum_ns += (double)plan->recorded->ops[i].work_ns;
+    }
+    uint64_t mean = kernels > 0 ? (blocks + kernels / 2) / kernels : 0;
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%s of %" PRIu64 " blocks and %s on average; the GPU has %" PRIu32
+             " SMs, each of which takes a block or more",
+             foreign_counted(kernels, "kernel", "kernels", text), mean,
+             units_time(kernels > 0 ? (int64_t)(sum_ns / kernels) : 0, time), sms);
+    return EVIDENCE_LIKELY;
+}
+
+static enum evidence large_copy(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct span *large = NULL;
+    uint32_t waited = 0;
+    int64_t longest_ns = 0;
+    char bytes[UNITS_TEXT], text[FOREIGN_COUNT], time[UNITS_TEXT], wait[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (op_is_copy(span->kind) && (large == NULL || span->bytes > large->bytes))
+            large = span;
+    }
+    for (uint32_t i = 0; i < timeline->span_count && large != NULL; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind != large->kind || span->stream == large->stream ||
+            span->issue_ns >= large->end_ns || span->start_ns < large->end_ns)
+            continue;
+        waited++;
+        longest_ns = later(longest_ns, span->start_ns - later(span->issue_ns, large->start_ns));
+    }
+    if (large == NULL)
+        return EVIDENCE_LIKELY;
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "a copy of %s in stream %" PRIu32
+             " took %s; behind it %s of other streams waited, "
+             "up to %s",
+             units_bytes(large->bytes, bytes), timeline_stream_id(timeline, large->stream),
+             units_time(large->end_ns - large->start_ns, time),
+             foreign_counted(waited, "smaller one", "smaller ones", text),
+             units_time(longest_ns, wait));
+    return waited > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+}
+
+static enum evidence waits(const struct foreign *foreign, struct verdict *verdict)
+{
+    char text[FOREIGN_COUNT];
+    const struct plan *plan = foreign->judge.facts->plan;
+    uint32_t waits = 0;
+    for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++)
+        waits += plan->ops[i].kind == OP_WAIT;
+    if (foreign->trace.in_graphs)
+        snprintf(
+            verdict->seen, VERDICT_SEEN,
+            "%s, most of them nodes of graphs, in %s: each runs only behind the one before",
+            foreign_counted(foreign->timeline->span_count, "op", "ops", text),
+            foreign->timeline->streams == 1 ? "one line" : "few lines");
+    else if (!foreign->judge.tried || foreign->seen[VERDICT_NEEDLESS_WAIT])
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "far more copies in had ended than kernels had begun when one was let go");
+    else
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "streams wait %s for events, more than their data asks for",
+                 foreign_counted(waits, "time", "times", text));
+    return EVIDENCE_LIKELY;
+}
+
+/* --- what nothing names --- */
+
+/* Says what the rest is made of. */
+static enum evidence rest(const struct foreign *foreign, struct verdict *verdict)
+{
+    char time[UNITS_TEXT];
+    if (foreign->judge.charges.causes[VERDICT_FEW_TILES].cost_ns == 0 &&
+        foreign->filling_ns > 0)
+        snprintf(verdict->seen, VERDICT_SEEN, "filling and draining: %s",
+                 units_time(foreign->filling_ns, time));
+    if (foreign->data_ns > 0)
+        append(verdict->seen, "%s%s are needed by the data: each result is the next input",
+               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
+    if (foreign->slower_ns > 0)
+        append(verdict->seen, "%scopies took %s longer than the limit has it",
+               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->slower_ns, time));
+    return EVIDENCE_CERTAIN;
+}
+
+/* Says what was at work for most of a recorded run: the busiest engine, or the host by itself.
+ * Returns false, and says nothing, where neither was. */
+static bool put_work(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    static const double MOST = 0.8, MUCH = 0.4;
+    const struct timeline *timeline = foreign->timeline;
+    const int64_t busy_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns;
+    int64_t alone_ns = foreign->judge.time_ns;
+    char busy[UNITS_TEXT], limit[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        alone_ns -= timeline->calls[i].end_ns - timeline->calls[i].start_ns;
+    if (timeline->timing != TIMING_RECORDED || foreign->judge.limit_ns == 0)
+        return false;
+    if ((double)busy_ns >= MOST * (double)foreign->judge.time_ns)
+        snprintf(
+            seen, VERDICT_SEEN,
+            "%s were at work for %s, longer than the limit of %s: they slow each other, or "
+            "leave room that is not used",
+            foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
+            units_time(busy_ns, busy), units_time(foreign->judge.limit_ns, limit));
+    else if (!foreign->trace.many_threads &&
+             (double)alone_ns >= MUCH * (double)foreign->judge.time_ns)
+        snprintf(seen, VERDICT_SEEN,
+                 "the host was in no call to CUDA for %s: it had work of its own, or waited",
+                 units_time(alone_ns, busy));
+    else
+        return false;
+    return true;
+}
+
+/* Says what recording would tell more. */
+static enum evidence unknown(const struct foreign *foreign, struct verdict *verdict)
+{
+    if (foreign->timeline->timing == TIMING_RECORDED && foreign->timeline->issue_unknown)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "the recording does not say of all ops when they were issued");
+    else if (put_work(foreign, verdict->seen))
+        return EVIDENCE_UNKNOWN;
+    else if (foreign->timeline->timing == TIMING_RECORDED)
+        snprintf(
+            verdict->seen, VERDICT_SEEN,
+            "no call to CUDA, no op and no wait for an event explains it; a recording does "
+            "not show what else the program did");
+    else if (foreign->timeline->timing != TIMING_NSYS)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "no call and no op in the file explains it: the same run made again, not read "
+                 "from its file, is judged with its plan and its machine");
+    else if (foreign->timeline->issue_unknown)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "the trace has no calls of the host: record with nsys profile -t cuda, export "
+                 "with nsys export -t sqlite, and view that");
+    else
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
+                 "did, --cuda-event-trace=true what streams waited for");
+    return EVIDENCE_UNKNOWN;
+}
+
+static enum evidence simulated(const struct foreign *foreign, struct verdict *verdict)
+{
+    (void)foreign;
+    snprintf(verdict->seen, VERDICT_SEEN, "in the simulator, the fix gains");
+    return EVIDENCE_LIKELY;
+}
+
+static enum evidence (*const functions[VERDICT_COUNT])(const struct foreign *foreign,
+                                                       struct verdict *verdict) = {
+#define ROW(code, name, kind, own, foreign, ...) [VERDICT_##code] = foreign,
+#include "causes/verdicts.def"
+#undef ROW
+};
+
+void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count)
+{
+    for (int i = 0; i < count; i++) {
+        causes[i].evidence = functions[causes[i].code](foreign, &causes[i]);
+        foreign_put_detail(foreign, &causes[i]);
+    }
+}

@@ -1,0 +1,199 @@
+/* judge.c - what every run's causes come to: charges, names, their order, and the list. */
+#include "causes/judge.h"
+
+#include "plan/host_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
+static const double FIX_GAIN = 0.01;      /* a fix that gains less is not offered */
+static const double ALIKE = 0.03;         /* predicted times that differ by less are alike */
+
+/* --- the table --- */
+
+const struct verdict_row verdict_rows[VERDICT_COUNT] = {
+#define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
+#define ROW(code, label, what, own, foreign, says, mends, calls, ...)                          \
+    [VERDICT_##code] = {.name = label,                                                         \
+                        .kind = CAUSE_##what,                                                  \
+                        .text = says,                                                          \
+                        .fix = mends,                                                          \
+                        .cuda = calls,                                                         \
+                        __VA_ARGS__},
+#include "causes/verdicts.def"
+#undef ROW
+#undef SEEN
+};
+
+enum verdict_code verdict_marked(enum verdict_mark mark, unsigned bit)
+{
+    int code = 0;
+    while (code < VERDICT_REST && !(verdict_rows[code].marks[mark] >> bit & 1))
+        code++;
+    return (enum verdict_code)code;
+}
+
+const char *evidence_name(enum evidence evidence)
+{
+    static const char *const names[EVIDENCE_COUNT] = {"unknown", "likely", "certain"};
+    return names[evidence];
+}
+
+/* --- charges --- */
+
+void account_begin(struct account *account)
+{
+    *account = (struct account){0};
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        account->causes[code] =
+            (struct verdict){.code = (enum verdict_code)code, .span = SPAN_NONE};
+}
+
+void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
+                    uint32_t span)
+{
+    account->causes[code].cost_ns += cost_ns;
+    if (cost_ns <= account->most_ns[code])
+        return;
+    account->most_ns[code] = cost_ns;
+    account->causes[code].span = span;
+}
+
+void account_move(struct account *account, enum verdict_code from, enum verdict_code to)
+{
+    if (account->causes[from].cost_ns == 0)
+        return;
+    account->causes[to].cost_ns += account->causes[from].cost_ns;
+    account->causes[from].cost_ns = 0;
+    if (account->most_ns[from] <= account->most_ns[to])
+        return;
+    account->most_ns[to] = account->most_ns[from];
+    account->causes[to].span = account->causes[from].span;
+}
+
+/* --- the list --- */
+
+bool judge_gains(int64_t fixed_ns, int64_t than_ns)
+{
+    return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
+}
+
+/* Returns true if a cause is worth a name: for what it cost, or for what its fix alone would
+ * gain. */
+static bool is_named(const struct judge *judge, const struct verdict *cause)
+{
+    double least_ns = VERDICT_NAMED_SHARE * (double)judge->time_ns;
+    int64_t gain_ns = cause->predicted_ns > 0 ? judge->time_ns - cause->predicted_ns : 0;
+    return cause->cost_ns > 0 && (judge->settled || (double)cause->cost_ns >= least_ns ||
+                                  (double)gain_ns >= least_ns);
+}
+
+/* Adds a cause that is too little to be named to the rest, which lists it if it is anything. */
+static void add_to_rest(const struct judge *judge, const struct verdict *cause,
+                        struct verdict *rest)
+{
+    double percent = 100 * (double)cause->cost_ns / (double)judge->time_ns;
+    size_t used = strlen(rest->seen);
+    rest->cost_ns += cause->cost_ns;
+    if (percent >= LISTED_PERCENT && used < sizeof rest->seen)
+        snprintf(rest->seen + used, sizeof rest->seen - used, "%s%s %.1f%%",
+                 used > 0 ? ", " : "", verdict_rows[cause->code].name, percent);
+}
+
+void judge_list(struct judge *judge, struct verdicts *verdicts)
+{
+    struct verdict *causes = judge->charges.causes;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        /* A race stands first, whatever it costs. */
+        if (code != VERDICT_MISSING_WAIT && is_named(judge, &causes[code]))
+            verdicts->items[verdicts->count++] = causes[code];
+        else
+            add_to_rest(judge, &causes[code], &causes[VERDICT_REST]);
+    }
+}
+
+/* --- their order --- */
+
+/* Returns the last of the knobs that stand for a cause; KNOB_NONE: none does. The later one is
+ * blamed where either would do. */
+static int last_knob(const struct found *found, enum verdict_code code)
+{
+    int last = KNOB_NONE;
+    for (int i = 0; i < found->count; i++) {
+        if (found->knobs[i].code == code && found->knobs[i].knob > last)
+            last = found->knobs[i].knob;
+    }
+    return last;
+}
+
+static bool costs_more(const struct judge *judge, const struct verdict *x,
+                       const struct verdict *y)
+{
+    (void)judge;
+    return x->cost_ns > y->cost_ns;
+}
+
+/* Returns true if cause `x` comes before `y`: its fix gains more; or as much, and it is blamed
+ * first; or there is no fix, and it cost more. */
+static bool comes_before(const struct judge *judge, const struct verdict *x,
+                         const struct verdict *y)
+{
+    bool one = x->predicted_ns > 0, other = y->predicted_ns > 0;
+    if (one != other)
+        return one;
+    if (!one)
+        return costs_more(judge, x, y);
+    double apart = (double)(x->predicted_ns - y->predicted_ns);
+    if (apart <= ALIKE * (double)y->predicted_ns && apart >= -ALIKE * (double)y->predicted_ns)
+        return last_knob(&judge->found, x->code) > last_knob(&judge->found, y->code);
+    return apart < 0;
+}
+
+/* Causes are few, and fixes that gain alike make no strict order, so each moves up as long as
+ * it comes before the one above. */
+static void sort(const struct judge *judge, struct verdicts *verdicts,
+                 bool (*before)(const struct judge *judge, const struct verdict *x,
+                                const struct verdict *y))
+{
+    for (int i = 1; i < verdicts->count; i++) {
+        struct verdict item = verdicts->items[i];
+        int place = i;
+        for (; place > 0 && before(judge, &item, &verdicts->items[place - 1]); place--)
+            verdicts->items[place] = verdicts->items[place - 1];
+        verdicts->items[place] = item;
+    }
+}
+
+void judge_rank_costs(struct verdicts *verdicts)
+{
+    sort(NULL, verdicts, costs_more);
+}
+
+void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts)
+{
+    sort(judge, verdicts, comes_before);
+}
+
+/* Puts a race before all that cost time. */
+static void put_race_first(const struct verdict_case *facts, struct verdicts *verdicts)
+{
+    const struct verdict_row *row = &verdict_rows[VERDICT_MISSING_WAIT];
+    struct verdict race = {.code = VERDICT_MISSING_WAIT,
+                           .evidence = row->evidence,
+                           .span = facts->race != NULL ? facts->race_op : SPAN_NONE};
+    snprintf(race.seen, sizeof race.seen, "%s", facts->race != NULL ? facts->race : row->seen);
+    for (int i = verdicts->count++; i > 0; i--)
+        verdicts->items[i] = verdicts->items[i - 1];
+    verdicts->items[0] = race;
+}
+
+void judge_complete(const struct judge *judge, struct verdicts *verdicts)
+{
+    if (judge->facts->races)
+        put_race_first(judge->facts, verdicts);
+    verdicts->named = verdicts->count;
+    verdicts->items[verdicts->count++] = (struct verdict){
+        .code = verdict_marked(MARKED_LIMIT, verdicts->bound), .span = SPAN_NONE};
+    verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];
+}

@@ -1,0 +1,103 @@
+/* judge.h - a run that is being judged: private to the files of causes. Each of these comes as
+ * two files, one for runs of our own (_own.c) and one for other programs' (_foreign.c), in the
+ * order of the line:
+ *
+ *   path      what held ops up, piece by piece, and the cause that this is
+ *   account   charges what was lost there to those causes; for foreign runs in foreign.c
+ *   knobs     what can be turned, and the causes that stand for it
+ *   try       which knobs are better turned, by the steps of search.c
+ *   charge    charges by what was tried
+ *   evidence  what was seen of a cause, in words
+ *
+ * verdicts.def is the table of causes, judge.c lists and ranks them, and own.c and foreign.c
+ * take a run along the line. */
+#ifndef PIPELINE_CAUSES_JUDGE_H
+#define PIPELINE_CAUSES_JUDGE_H
+
+#include "analysis/pieces.h"
+#include "causes/search.h"
+
+/* What each cause cost, with the span that lost most. */
+struct account {
+    struct verdict causes[VERDICT_COUNT]; /* by code */
+    int64_t most_ns[VERDICT_COUNT];       /* of one piece */
+};
+
+void account_begin(struct account *account);
+void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
+                    uint32_t span);
+
+/* Moves what was charged to `from` to `to`. */
+void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
+
+/* A run that is being judged. */
+struct judge {
+    const struct verdict_case *facts;
+    int64_t time_ns, limit_ns;
+    struct account charges;
+    bool settled; /* what is too little to be named is with the rest already */
+    bool tried;   /* `found` is set, and fixes can be predicted by it */
+    struct found found;
+};
+
+/* Returns true if a fix gains enough to be offered. */
+bool judge_gains(int64_t fixed_ns, int64_t than_ns);
+
+/* Lists the causes that are worth a name, by their codes; all others go to the rest. */
+void judge_list(struct judge *judge, struct verdicts *verdicts);
+
+/* Puts what is listed in order: dear causes first; or those first whose fixes gain more. */
+void judge_rank_costs(struct verdicts *verdicts);
+void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts);
+
+/* Puts a race before what is listed, and what sets the limit and the rest behind. */
+void judge_complete(const struct judge *judge, struct verdicts *verdicts);
+
+/* --- runs of our own --- */
+
+/* Returns the cause of what a piece waited for; VERDICT_REST where the wait had to be: for
+ * data, for engines at work, for the host's first call. */
+enum verdict_code verdict_link_cause(const struct verdict_case *facts,
+                                     const struct path_piece *piece);
+
+/* Returns the cause that a piece is itself; VERDICT_REST for work that had to be done. */
+enum verdict_code verdict_piece_cause(const struct verdict_case *facts,
+                                      const struct path_piece *piece);
+
+/* Returns how much longer work of the engine that bounds the run took than at the machine's
+ * rate, in ns, and sets why; 0 and VERDICT_REST for other work. */
+int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_piece *piece,
+                            enum verdict_code *cause);
+
+/* Charges all that was lost. The costs add up to the timeline's time less the limit; those of a
+ * run that was faster in parts than its machine's figures may be negative. O(n log n).
+ * STATUS_FAILED only when memory runs out. */
+enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
+                                 struct error *error);
+
+/* Charges what was lost by what the simulator tried; STATUS_FAILED only when memory runs out.
+ * Or, where nothing can be tried, by the critical path alone. `path` has the path's charges. */
+enum status verdict_charge_tried(struct judge *judge, const struct account *path,
+                                 struct error *error);
+void verdict_charge_path(struct judge *judge, const struct account *path);
+
+/* Sets what was seen of causes, and what that is worth. */
+void evidence_own(const struct verdict_case *facts, struct verdict causes[], int count);
+
+/* --- other programs' runs --- */
+
+/* Finds the verdicts of a timeline that has no plan, or a recorded one. It must have passed
+ * timeline_check().
+ *
+ * Without a machine no limit is known, and the time of the busiest engine stands for it. Every
+ * time in which that engine had nothing to do is followed back: what the op that ended it had
+ * waited for, and what that had waited for, through ops and the host's calls, as far as the
+ * engine's idle time reaches. A cause needs evidence: a call of that name that the host was in,
+ * a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN, and says what
+ * recording would tell. The costs add up to the run's time less the limit. O(n log n) where
+ * idle times are followed back through few ops each. STATUS_FAILED only when memory runs out.
+ */
+enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                                  struct error *error);
+
+#endif

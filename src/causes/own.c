@@ -1,0 +1,242 @@
+/* own.c - a run of our own, from its facts to its verdicts: what each cause cost, and the
+ * fixes that were tried. */
+#include "causes/verdict.h"
+
+#include "analysis/timeline_check.h"
+#include "causes/judge.h"
+#include "causes/try_own.h"
+#include "core/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- fixes --- */
+
+/* Joins the options of all knobs that are turned for `code`; all for VERDICT_COUNT. */
+static void join_options(const struct judge *judge, enum verdict_code code,
+                         struct settings *settings, char command[VERDICT_COMMAND])
+{
+    const struct found *found = &judge->found;
+    size_t used = 0;
+    *settings = found->given.settings;
+    command[0] = '\0';
+    for (int i = 0; i < found->count && used + 1 < VERDICT_COMMAND; i++) {
+        enum knob knob = (enum knob)found->knobs[i].knob;
+        if (code != VERDICT_COUNT && found->knobs[i].code != code)
+            continue;
+        whatif_turn(knob, &found->better.settings, settings);
+        if (code == VERDICT_COUNT && knob == KNOB_PREFETCH &&
+            found->better.settings.memory != MEMORY_MANAGED)
+            continue; /* other memory has nothing to prefetch */
+        if (used > 0)
+            command[used++] = ' ';
+        whatif_option(knob, &found->given.settings, &found->better.settings, command + used,
+                      VERDICT_COMMAND - used);
+        used += strlen(command + used);
+    }
+}
+
+/* Returns the time that a fix is predicted to bring: the simulated one, and of what the
+ * measured run took beyond its simulation the part that no cause explains, the less the more
+ * the fix changes. Where the run was faster than its simulation, the fixed one is taken to be
+ * so, too. */
+static int64_t predicted_ns(const struct judge *judge, int64_t fixed_ns)
+{
+    double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
+    double beyond_ns = (double)judge->time_ns - given_ns;
+    if (judge->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
+        return fixed_ns;
+    if (beyond_ns > 0)
+        beyond_ns =
+            (double)earlier(judge->charges.causes[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);
+    return fixed_ns + (int64_t)(part * part * beyond_ns);
+}
+
+/* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
+static enum status try_fix(const struct judge *judge, struct verdict *verdict,
+                           struct error *error)
+{
+    const struct found *found = &judge->found;
+    struct settings settings;
+    char command[VERDICT_COMMAND];
+    int64_t fixed_ns = found->given_ns;
+    int knobs = 0;
+    for (int i = 0; i < found->count; i++) {
+        if (found->knobs[i].code != verdict->code)
+            continue;
+        fixed_ns = found->knobs[i].fixed_ns;
+        knobs++;
+    }
+    if (knobs == 0)
+        return STATUS_OK;
+    join_options(judge, verdict->code, &settings, command);
+    struct error why = {0};
+    if (knobs > 1)
+        whatif_time(&settings, judge->facts->model, &fixed_ns, &why);
+    if (why.status != STATUS_OK) /* a fix that can't be is none */
+        return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+    verdict->tried = true;
+    if (!judge_gains(fixed_ns, found->given_ns))
+        return STATUS_OK;
+    verdict->predicted_ns = predicted_ns(judge, fixed_ns);
+    memcpy(verdict->command, command, sizeof command);
+    return STATUS_OK;
+}
+
+/* Takes a single fix for the best where it is as good: fewer knobs may end up a little ahead.
+ */
+static void take_better_fix(struct verdicts *verdicts)
+{
+    for (int i = verdicts->count - 1; i >= 0;
+         i--) { /* the first one wins where two are alike */
+        const struct verdict *verdict = &verdicts->items[i];
+        if (verdict->predicted_ns <= 0 || verdict->predicted_ns > verdicts->best_ns)
+            continue;
+        verdicts->best_ns = verdict->predicted_ns;
+        memcpy(verdicts->best, verdict->command, sizeof verdicts->best);
+    }
+}
+
+/* Sets the best settings that were found, if they are worth it: one knob, or all of them. */
+static void set_best(const struct judge *judge, struct verdicts *verdicts)
+{
+    const struct found *found = &judge->found;
+    struct settings settings;
+    const struct knob_gain *knobs[KNOB_COUNT];
+    int count = whatif_best(found, knobs);
+    int64_t fixed_ns = count == 1 ? knobs[0]->fixed_ns : found->better_ns;
+    int64_t best_ns = predicted_ns(judge, fixed_ns);
+    if (count == 0 || !judge_gains(best_ns, judge->time_ns))
+        return;
+    verdicts->best_ns = best_ns;
+    if (count > 1)
+        join_options(judge, VERDICT_COUNT, &settings, verdicts->best);
+    else
+        whatif_option((enum knob)knobs[0]->knob, &found->given.settings,
+                      &found->better.settings, verdicts->best, sizeof verdicts->best);
+    take_better_fix(verdicts);
+}
+
+/* --- the verdicts --- */
+
+/* Says where a time comes from that nothing explains, and what would tell more. */
+static void see_unknown(const struct judge *judge, struct verdict *verdict)
+{
+    char time[UNITS_TEXT];
+    int64_t least_ns = judge->found.better_ns;
+    for (int i = 0; i < judge->found.count; i++)
+        least_ns = earlier(least_ns, judge->found.knobs[i].fixed_ns);
+    if (!judge->tried)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 judge->facts->model == NULL
+                     ? "no machine file stands for this device, so no fix could be tried: name "
+                       "one by --machine, or make one by pipeline calibrate"
+                     : "there are too many ops to try fixes in a reasonable time");
+    else if (judge->facts->timeline->timing == TIMING_VIRTUAL)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the best settings that were tried take %s", units_time(least_ns, time));
+    else
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the simulator gives this run %s: pipeline compare shows where they part",
+                 units_time(judge->found.given_ns, time));
+}
+
+/* Tries the fix of each cause that cost something. */
+static enum status try_fixes(struct judge *judge, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+        if (judge->charges.causes[code].cost_ns > 0)
+            status = try_fix(judge, &judge->charges.causes[code], error);
+    }
+    return status;
+}
+
+/* Gives what no cause explains to the one that is called unknown. */
+static void charge_unknown(struct judge *judge)
+{
+    struct verdict *unknown = &judge->charges.causes[VERDICT_UNKNOWN];
+    unknown->cost_ns += judge->time_ns - judge->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        unknown->cost_ns -= code != VERDICT_UNKNOWN ? judge->charges.causes[code].cost_ns : 0;
+}
+
+/* Finds the best settings, where they can be tried: a run that can't be simulated is judged by
+ * its path alone. */
+static enum status try_knobs(struct judge *judge, struct error *error)
+{
+    const struct verdict_case *facts = judge->facts;
+    struct error why = {0};
+    judge->tried = facts->settings != NULL && facts->model != NULL &&
+                   whatif_find(facts->settings, facts->model, &judge->found, &why) == STATUS_OK;
+    if (judge->tried)
+        whatif_name_causes(facts, &judge->found);
+    return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+}
+
+/* Charges the loss to its causes. */
+static enum status charge_all(struct judge *judge, struct error *error)
+{
+    struct account path;
+    enum status status = verdict_account_find(judge->facts, &path, error);
+    if (status != STATUS_OK)
+        return status;
+    judge->charges = path; /* its spans, that is */
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        judge->charges.causes[code].cost_ns = 0;
+    if (judge->tried)
+        status = verdict_charge_tried(judge, &path, error);
+    else
+        verdict_charge_path(judge, &path);
+    charge_unknown(judge);
+    return status;
+}
+
+static void name_causes(struct judge *judge, struct verdicts *verdicts)
+{
+    judge_list(judge, verdicts);
+    evidence_own(judge->facts, verdicts->items, verdicts->count);
+    for (int i = 0; i < verdicts->count; i++) {
+        if (verdicts->items[i].code == VERDICT_UNKNOWN)
+            see_unknown(judge, &verdicts->items[i]);
+    }
+    judge_rank_fixes(judge, verdicts);
+    if (judge->tried) {
+        verdicts->modelled_ns = judge->found.given_ns;
+        set_best(judge, verdicts);
+    }
+    judge_complete(judge, verdicts);
+}
+
+static enum status judge_own(const struct verdict_case *facts, struct verdicts *verdicts,
+                             struct error *error)
+{
+    struct judge judge = {.facts = facts};
+    struct verdicts result = {.limit_known = true, .bound = facts->limit->cause};
+    judge.time_ns =
+        facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
+    judge.limit_ns = earlier(facts->limit->ns, judge.time_ns);
+    result.time_ns = judge.time_ns;
+    result.limit_ns = judge.limit_ns;
+    enum status status = try_knobs(&judge, error);
+    if (status == STATUS_OK)
+        status = charge_all(&judge, error);
+    if (status == STATUS_OK && judge.tried)
+        status = try_fixes(&judge, error);
+    if (status != STATUS_OK)
+        return status;
+    name_causes(&judge, &result);
+    *verdicts = result;
+    return STATUS_OK;
+}
+
+enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                          struct error *error)
+{
+    bool own = facts->plan != NULL && facts->plan->recorded == NULL;
+    enum status status = timeline_check(facts->timeline, own ? facts->plan : NULL, error);
+    if (status != STATUS_OK)
+        return status;
+    return own ? judge_own(facts, verdicts, error)
+               : foreign_verdicts_find(facts, verdicts, error);
+}
