@@ -159,19 +159,22 @@ static void show_results(struct view *view, int index, bool known)
         run->speedup = trace->speedup;
 }
 
-/* Makes a run of `trace`, whose timeline moves. */
-static enum status add_run(struct view *view, const char *path, struct trace *trace,
-                           bool several, struct error *error)
+/* Calls a run by its file, and where that has several by its own name. */
+static void name_whole(const struct view *view, const char *path, const struct trace *trace,
+                       bool several, char name[RUN_NAME_MAX])
 {
-    int index = view->report.run_count++;
-    struct run_report *run = &view->report.runs[index];
-    char *name = view->settings[index].name;
-    view->settings[index] = (struct settings){0};
     if (trace->saved && view->alone && (several || strcmp(trace->name, "run") != 0))
         snprintf(name, RUN_NAME_MAX, "%s", trace->name);
     else
         name_run(path, several ? trace->name : NULL, name);
     name_part(trace, name);
+}
+
+/* Makes run `index` of `trace`, whose timeline moves. */
+static enum status make_run(struct view *view, int index, struct trace *trace,
+                            struct error *error)
+{
+    struct run_report *run = &view->report.runs[index];
     *run = (struct run_report){
         .timeline = trace->timeline,
         .streams = trace->timeline.streams,
@@ -184,43 +187,68 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     view->traces[index] = *trace;
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
-    enum status status = analyse(&run->timeline, &run->analysis, error);
+    return analyse(&run->timeline, &run->analysis, error);
+}
+
+/* Says why run `index` gets no verdict; returns false where it gets one. */
+static bool refuses_verdict(struct view *view, int index)
+{
+    struct run_report *run = &view->report.runs[index];
     if (run->timeline.timing == TIMING_RECORDED && run->timeline.span_count == 0) {
-        put_nothing(trace->unseen, run);
-        return status;
-    }
-    if (status != STATUS_OK || view->streams_cut) {
+        put_nothing(view->traces[index].unseen, run);
+    } else if (view->streams_cut) {
         snprintf(run->no_verdict, sizeof run->no_verdict,
                  "no cause is named: --stream shows some streams, and the others may be why "
                  "these waited");
-        return status;
-    }
-    if (run->timeline.devices > 1) {
-        snprintf(
-            run->no_verdict, sizeof run->no_verdict,
-            "no cause is named: in files causes are looked for on one device, and this run "
-            "had several");
+    } else if (run->timeline.devices > 1) {
+        snprintf(run->no_verdict, sizeof run->no_verdict,
+                 "no cause is named: in files causes are looked for on one device, and this "
+                 "run had several");
         show_results(view, index, false);
-        return STATUS_OK;
     }
-    struct machine machine;
-    bool known = false;
-    status = critical_find(&run->timeline, NULL, &run->critical, error);
+    return run->no_verdict[0] != '\0';
+}
+
+/* Finds the causes of run `index`: of a recording with its plan, and with the machine that
+ * stands for its device, if any does: *known. */
+static enum status judge_run(struct view *view, int index, struct machine *machine, bool *known,
+                             struct error *error)
+{
+    struct run_report *run = &view->report.runs[index];
+    const struct trace *trace = &view->traces[index];
+    enum status status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK)
-        status = add_plan(view, &view->traces[index], run, error);
+        status = add_plan(view, trace, run, error);
     if (status == STATUS_OK && run->plan != NULL)
         status = view_find_machine(view->calibrated, view->machine, trace->recording,
                                    recording_device_of(trace->recording, run->timeline.device),
-                                   &machine, &known, error);
+                                   machine, known, error);
     if (status == STATUS_OK)
-        status = view_judge_run(run, known ? &machine : NULL, error);
-    show_results(view, index, known);
+        status = view_judge_run(run, *known ? machine : NULL, error);
+    show_results(view, index, *known);
     view->fixable |= run->plan != NULL;
+    return status;
+}
+
+/* Adds a run of `trace`, and with --fix the same with its best fixes. */
+static enum status add_run(struct view *view, const char *path, struct trace *trace,
+                           bool several, struct error *error)
+{
+    const int index = view->report.run_count++;
+    struct run_report *run = &view->report.runs[index];
+    struct machine machine;
+    bool known = false;
+    view->settings[index] = (struct settings){0};
+    name_whole(view, path, trace, several, view->settings[index].name);
+    enum status status = make_run(view, index, trace, error);
+    if (status != STATUS_OK || refuses_verdict(view, index))
+        return status;
+    status = judge_run(view, index, &machine, &known, error);
     if (status != STATUS_OK || !view->fix || run->plan == NULL)
         return status;
     if (known)
         return add_fixed(view, index, &machine, error);
-    view_note_no_fix(run, name, false, view->quiet);
+    view_note_no_fix(run, view->settings[index].name, false, view->quiet);
     return STATUS_OK;
 }
 
