@@ -121,13 +121,12 @@ struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageab
     return tally;
 }
 
-struct tally traced_calls(const struct traced *traced, enum host_call_kind kind,
-                          int64_t before_ns)
+struct tally traced_calls(const struct traced *traced, uint32_t kinds, int64_t before_ns)
 {
     struct tally tally = {.longest = SPAN_NONE};
     for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
         const struct host_call *call = &traced->timeline->calls[i];
-        if (host_call_kind(call->row) == kind && call->start_ns < before_ns)
+        if ((kinds >> host_call_kind(call->row) & 1) && call->start_ns < before_ns)
             add(&tally, i, call->end_ns - call->start_ns);
     }
     return tally;

@@ -70,11 +70,10 @@ struct tally {
     int64_t sum_ns, longest_ns;
 };
 
-/* Counts the ops of a set of kinds, with `pageable` only copies of pageable memory; the calls
- * of a kind that began before `before_ns`; and the ops of one kind. */
+/* Counts the ops of a set of kinds, with `pageable` only copies of pageable memory; the
+ * calls of a set of kinds that began before `before_ns`; and the ops of one kind. */
 struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageable);
-struct tally traced_calls(const struct traced *traced, enum host_call_kind kind,
-                          int64_t before_ns);
+struct tally traced_calls(const struct traced *traced, uint32_t kinds, int64_t before_ns);
 uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind);
 
 /* Returns how long the ops took that have to follow each other, as each reads what the one

@@ -2,6 +2,7 @@
  * causes cost by what those gain. */
 #include "causes/foreign.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +92,13 @@ void foreign_put_fixes(struct foreign *foreign)
         if (judge_gains(gain->fixed_ns, judge->found.given_ns))
             cause->predicted_ns = predicted_ns(foreign, gain->fixed_ns);
     }
+}
+
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT])
+{
+    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    return text;
 }
 
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)

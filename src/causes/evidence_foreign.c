@@ -19,17 +19,6 @@ __attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN]
     va_end(list);
 }
 
-const char *foreign_counted(uint32_t count, const char *one, const char *many,
-                            char text[FOREIGN_COUNT])
-{
-    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
-    return text;
-}
-
-static const uint32_t COPIES = 1U << OP_H2D | 1U << OP_D2H;
-
-/* --- words --- */
-
 /* Adds "8 kernels" to a list that may have begun; nothing where there are none. */
 static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *one,
                          const char *many)
@@ -95,12 +84,11 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
 /* --- the host's calls --- */
 
 /* Writes "8 calls such as cudaStreamSynchronize before the last op was issued, 31 ms in all",
- * of the kind of call that took longest. */
-static void put_calls(const struct foreign *foreign, enum host_call_kind kind,
-                      char seen[VERDICT_SEEN])
+ * of a set of kinds, with the name of the longest. */
+static void put_calls(const struct foreign *foreign, uint32_t kinds, char seen[VERDICT_SEEN])
 {
     const struct tally calls =
-        traced_calls(&foreign->trace, kind, foreign->trace.last_issue_ns);
+        traced_calls(&foreign->trace, kinds, foreign->trace.last_issue_ns);
     char text[FOREIGN_COUNT], time[UNITS_TEXT];
     snprintf(seen, VERDICT_SEEN, "%s such as %s",
              foreign_counted(calls.count, "call", "calls", text),
@@ -139,24 +127,20 @@ static void put_polls(const struct foreign *foreign, char seen[VERDICT_SEEN])
 static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
 {
     const bool syncs =
-        traced_calls(&foreign->trace, CALL_SYNC, foreign->trace.last_issue_ns).count > 0;
+        traced_calls(&foreign->trace, 1U << CALL_SYNC, foreign->trace.last_issue_ns).count > 0;
     if (foreign->timeline->call_count == 0)
         put_waits(foreign, verdict->seen);
     else if (!syncs)
         put_polls(foreign, verdict->seen);
     if (verdict->seen[0] == '\0')
-        put_calls(foreign, syncs ? CALL_SYNC : CALL_COPY_WAIT, verdict->seen);
+        put_calls(foreign, 1U << (syncs ? CALL_SYNC : CALL_COPY_WAIT), verdict->seen);
     return EVIDENCE_CERTAIN;
 }
 
 /* Says it of the calls by which the cause is known. */
 static enum evidence calls(const struct foreign *foreign, struct verdict *verdict)
 {
-    const uint32_t marks = verdict_rows[verdict->code].marks[MARKED_HOST];
-    enum host_call_kind kind = CALL_OTHER;
-    while (!(marks >> kind & 1))
-        kind++;
-    put_calls(foreign, kind, verdict->seen);
+    put_calls(foreign, verdict_rows[verdict->code].marks[MARKED_HOST], verdict->seen);
     return EVIDENCE_CERTAIN;
 }
 
@@ -181,7 +165,7 @@ static enum evidence launches(const struct foreign *foreign, struct verdict *ver
 static enum evidence first_launch(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct timeline *timeline = foreign->timeline;
-    const struct tally launches = traced_calls(&foreign->trace, CALL_LAUNCH, INT64_MAX);
+    const struct tally launches = traced_calls(&foreign->trace, 1U << CALL_LAUNCH, INT64_MAX);
     const uint32_t kernel =
         launches.longest_ns > 0 ? foreign->trace.issued[launches.longest] : SPAN_NONE;
     char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
@@ -230,10 +214,11 @@ static enum evidence few_streams(const struct foreign *foreign, struct verdict *
 
 static enum evidence pageable(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct tally pageable = traced_ops(&foreign->trace, COPIES, true);
+    const uint32_t kinds = 1U << OP_H2D | 1U << OP_D2H;
+    const struct tally pageable = traced_ops(&foreign->trace, kinds, true);
     snprintf(verdict->seen, VERDICT_SEEN,
              "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
-             traced_ops(&foreign->trace, COPIES, false).count);
+             traced_ops(&foreign->trace, kinds, false).count);
     append_longest(foreign, &pageable, verdict->seen);
     return EVIDENCE_CERTAIN;
 }
@@ -264,10 +249,10 @@ static enum evidence small_tiles(const struct foreign *foreign, struct verdict *
 
 static enum evidence few_tiles(const struct foreign *foreign, struct verdict *verdict)
 {
-    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_H2D), "copy in", "copies in");
-    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_KERNEL), "kernel", "kernels");
-    append_count(verdict->seen, traced_ops_of(&foreign->trace, OP_D2H), "copy out",
-                 "copies out");
+    const struct traced *trace = &foreign->trace;
+    append_count(verdict->seen, traced_ops_of(trace, OP_H2D), "copy in", "copies in");
+    append_count(verdict->seen, traced_ops_of(trace, OP_KERNEL), "kernel", "kernels");
+    append_count(verdict->seen, traced_ops_of(trace, OP_D2H), "copy out", "copies out");
     append(verdict->seen, " in all");
     return EVIDENCE_CERTAIN;
 }
@@ -339,8 +324,8 @@ static enum evidence large_copy(const struct foreign *foreign, struct verdict *v
         return EVIDENCE_LIKELY;
     snprintf(verdict->seen, VERDICT_SEEN,
              "a copy of %s in stream %" PRIu32
-             " took %s; behind it %s of other streams waited, "
-             "up to %s",
+             " took %s; behind it %s of other streams waited, up "
+             "to %s",
              units_bytes(large->bytes, bytes), timeline_stream_id(timeline, large->stream),
              units_time(large->end_ns - large->start_ns, time),
              foreign_counted(waited, "smaller one", "smaller ones", text),
@@ -423,27 +408,22 @@ static bool put_work(const struct foreign *foreign, char seen[VERDICT_SEEN])
 /* Says what recording would tell more. */
 static enum evidence unknown(const struct foreign *foreign, struct verdict *verdict)
 {
-    if (foreign->timeline->timing == TIMING_RECORDED && foreign->timeline->issue_unknown)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "the recording does not say of all ops when they were issued");
-    else if (put_work(foreign, verdict->seen))
+    const struct timeline *timeline = foreign->timeline;
+    const bool recorded = timeline->timing == TIMING_RECORDED;
+    if ((!recorded || !timeline->issue_unknown) && put_work(foreign, verdict->seen))
         return EVIDENCE_UNKNOWN;
-    else if (foreign->timeline->timing == TIMING_RECORDED)
-        snprintf(
-            verdict->seen, VERDICT_SEEN,
-            "no call to CUDA, no op and no wait for an event explains it; a recording does "
-            "not show what else the program did");
-    else if (foreign->timeline->timing != TIMING_NSYS)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "no call and no op in the file explains it: the same run made again, not read "
-                 "from its file, is judged with its plan and its machine");
-    else if (foreign->timeline->issue_unknown)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "the trace has no calls of the host: record with nsys profile -t cuda, export "
-                 "with nsys export -t sqlite, and view that");
-    else
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
+    append(verdict->seen, "%s",
+           recorded && timeline->issue_unknown
+               ? "the recording does not say of all ops when they were issued"
+           : recorded ? "no call to CUDA, no op and no wait for an event explains it; a "
+                        "recording does not show what else the program did"
+           : timeline->timing != TIMING_NSYS
+               ? "no call and no op in the file explains it: the same run made again, not read "
+                 "from its file, is judged with its plan and its machine"
+           : timeline->issue_unknown
+               ? "the trace has no calls of the host: record with nsys profile -t cuda, export "
+                 "with nsys export -t sqlite, and view that"
+               : "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
                  "did, --cuda-event-trace=true what streams waited for");
     return EVIDENCE_UNKNOWN;
 }

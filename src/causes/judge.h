@@ -53,6 +53,11 @@ void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts);
 /* Puts a race before what is listed, and what sets the limit and the rest behind. */
 void judge_complete(const struct judge *judge, struct verdicts *verdicts);
 
+/* Returns the cause of an op and another, one of them in the legacy default stream, that waited
+ * for each other. */
+enum verdict_code verdict_legacy_cause(const struct timeline *timeline, const struct span *from,
+                                       const struct span *span);
+
 /* --- runs of our own --- */
 
 /* Returns the cause of what a piece waited for; VERDICT_REST where the wait had to be: for

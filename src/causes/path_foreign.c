@@ -183,15 +183,6 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
     return room ? VERDICT_FEW_STREAMS : VERDICT_REST;
 }
 
-static enum verdict_code legacy_cause(const struct foreign *foreign, const struct span *from,
-                                      const struct span *span)
-{
-    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
-    const struct span *in_legacy = legacy ? span : from;
-    bool works = op_is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
-    return works ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
-}
-
 static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
 {
     const struct hold *hold = &foreign->judge.facts->critical->holds[index];
@@ -202,7 +193,7 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
     case HELD_BY_STREAM:
         return stream_cause(foreign, from, index);
     case HELD_BY_LEGACY:
-        return legacy_cause(foreign, from, span);
+        return verdict_legacy_cause(foreign->timeline, from, span);
     case HELD_BY_CALL:
         if (from->kind == OP_PACK || span->kind == OP_PACK)
             return VERDICT_PACKING;

@@ -83,10 +83,10 @@ static enum verdict_code order_cause(const struct verdict_case *facts, const str
 
 /* --- streams, queues, engines --- */
 
-static enum verdict_code legacy_cause(const struct verdict_case *facts, const struct span *from,
-                                      const struct span *span)
+enum verdict_code verdict_legacy_cause(const struct timeline *timeline, const struct span *from,
+                                       const struct span *span)
 {
-    bool legacy = timeline_stream_kind(facts->timeline, span->stream) == STREAM_LEGACY;
+    bool legacy = timeline_stream_kind(timeline, span->stream) == STREAM_LEGACY;
     const struct span *in_legacy = legacy ? span : from;
     bool tiles_work = op_is_copy(in_legacy->kind) || in_legacy->kind == OP_KERNEL;
     return tiles_work ? VERDICT_LEGACY_STREAM : VERDICT_BLOCKING_STREAM;
@@ -139,7 +139,7 @@ static enum verdict_code held_cause(const struct verdict_case *facts,
     case HELD_BY_EVENT:
         return order_cause(facts, from, span, hold->by == HELD_BY_EVENT);
     case HELD_BY_LEGACY:
-        return legacy_cause(facts, from, span);
+        return verdict_legacy_cause(facts->timeline, from, span);
     case HELD_BY_BARRIER:
         return barrier_cause(from, span);
     case HELD_BY_QUEUE:
