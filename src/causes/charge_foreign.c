@@ -144,7 +144,7 @@ static int64_t charge_knobs(struct foreign *foreign)
 }
 
 /* Returns how much longer the copies of the busiest engine took than the limit has it, where
- * that is little: those both ways slow each other, and no change of the calls mends it. */
+ * that is little: those both ways slow each other, and no change of the calls helps. */
 static int64_t find_slower(const struct foreign *foreign)
 {
     static const double LITTLE = 0.15;
@@ -261,16 +261,16 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 }
 
 /* Keeps what all fixes together change, where that is worth it. */
-static void set_mended(const struct foreign *foreign, struct verdicts *verdicts)
+static void set_change(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
-    verdicts->mends = judge_gains(found->better_ns, found->given_ns);
-    if (verdicts->mends)
-        verdicts->mended = found->whole;
+    verdicts->has_change = judge_gains(found->better_ns, found->given_ns);
+    if (verdicts->has_change)
+        verdicts->change = found->whole;
 }
 
 void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
     set_best(foreign, verdicts);
-    set_mended(foreign, verdicts);
+    set_change(foreign, verdicts);
 }

@@ -14,11 +14,11 @@ static const double ALIKE = 0.03;         /* predicted times that differ by less
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
-#define ROW(code, label, what, own, foreign, says, mends, calls, ...)                          \
+#define ROW(code, label, what, own, foreign, says, does, calls, ...)                           \
     [VERDICT_##code] = {.name = label,                                                         \
                         .kind = CAUSE_##what,                                                  \
                         .text = says,                                                          \
-                        .fix = mends,                                                          \
+                        .fix = does,                                                           \
                         .cuda = calls,                                                         \
                         __VA_ARGS__},
 #include "causes/verdicts.def"

@@ -1,7 +1,7 @@
 /* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
  *
  * A run of our own is simulated once more with what could be better put right
- * (causes/try_own.h): a cause costs what mending it brings, and its fix was tried. The
+ * (causes/try_own.h): a cause costs what its fix brings, which was tried. The
  * timeline and the plan say what was seen of it, and where. What a measured run took beyond its
  * simulation is charged by the critical path (causes/account_own.c): to what cost more on
  * the measured path than on the simulated one. What is left above the limit is the cost of
@@ -107,13 +107,13 @@ struct verdict {
     uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */
-    char command[VERDICT_COMMAND]; /* a run of our own: the options that mend it; or "" */
+    char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
     bool tried;           /* a fix was tried, and predicted_ns is 0 if it gains too little */
     int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: none is offered */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
- * be named, the one whose mending gains most first (a race before all others); then what sets
+ * be named, the one whose fix gains most first (a race before all others); then what sets
  * the limit, of no cost; last the rest, with what each too little to be named had cost. The
  * costs of all add up to time_ns - limit_ns. */
 struct verdicts {
@@ -137,8 +137,8 @@ struct verdicts {
     int64_t best_ns;
     /* For a recorded program: whether all fixes together gain a hundredth or more in the
      * simulator, and what they change, to be applied to the whole plan. */
-    bool mends;
-    struct rework mended;
+    bool has_change;
+    struct rework change;
 };
 
 /* The facts that verdicts are found from. */

@@ -302,7 +302,7 @@ static bool is_dropped(const struct rework_item *item, const struct rework *chan
         return change->graphs ||
                (item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs);
     if (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT)
-        return rework_mends(change);
+        return rework_drops_waits(change);
     return change->graphs && op_is_sync(item->op.kind);
 }
 
@@ -350,7 +350,7 @@ enum status rework_host_change(struct rework_draft *draft, const struct rework *
         return error_set(error, STATUS_USAGE,
                          "the host works between the ops, which no graph "
                          "can hold");
-    if (rework_mends(change) || change->drops_syncs)
+    if (rework_drops_waits(change) || change->drops_syncs)
         status = find_targets(draft, error);
     if (status == STATUS_OK)
         change_calls(draft, change);

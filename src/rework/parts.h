@@ -12,8 +12,8 @@
  *   rework/events.c  events where data asks for an order that nothing else keeps
  *   rework/rework.c         one change after another
  *   rework/look.c    what a plan is like */
-#ifndef PIPELINE_ANALYSIS_REWORK_PARTS_H
-#define PIPELINE_ANALYSIS_REWORK_PARTS_H
+#ifndef PIPELINE_REWORK_PARTS_H
+#define PIPELINE_REWORK_PARTS_H
 
 #include "plan/legacy.h"
 #include "plan/needed.h"
@@ -169,7 +169,7 @@ enum status rework_look(const struct rework_base *base, struct rework_looks *loo
                         struct error *error);
 
 /* Returns true if all records and waits of the program's go: what data asks for comes back. */
-static inline bool rework_mends(const struct rework *change)
+static inline bool rework_drops_waits(const struct rework *change)
 {
     return change->drops_waits || change->streams > 0 || change->order != REWORK_AS_ISSUED;
 }

@@ -5,8 +5,8 @@
  * for (plan/needed.h), and that it kept, are kept: where nothing else does, by an event. So a
  * fixed plan computes the same, as far as its ops' bytes tell. What a fix presumes beyond that
  * is said beside it. */
-#ifndef PIPELINE_ANALYSIS_REWORK_H
-#define PIPELINE_ANALYSIS_REWORK_H
+#ifndef PIPELINE_REWORK_REWORK_H
+#define PIPELINE_REWORK_REWORK_H
 
 #include "core/status.h"
 #include "machine/machine.h"

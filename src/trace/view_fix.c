@@ -1,4 +1,4 @@
-/* view_fix.c - a recorded program, mended. */
+/* view_fix.c - a recorded program with its fixes. */
 #include "trace/view_fix.h"
 
 #include "causes/try_foreign.h"
@@ -142,7 +142,7 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
                             struct error *error)
 {
     struct timeline *timeline = &run->timeline;
-    enum status status = simulator_run(machine, verdicts->mended.queues, plan, NULL, timeline,
+    enum status status = simulator_run(machine, verdicts->change.queues, plan, NULL, timeline,
                                        &run->issue_ns, error);
     if (status != STATUS_OK)
         return status;
@@ -163,14 +163,14 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
                          struct run_report *fixed, struct plan *plan, bool *found,
                          struct error *error)
 {
-    const struct rework *mended = &run->verdicts.mended;
+    const struct rework *change = &run->verdicts.change;
     struct rework_base base;
     *found = false;
-    if (!run->verdicts.mends || run->verdicts.best_ns == 0)
+    if (!run->verdicts.has_change || run->verdicts.best_ns == 0)
         return STATUS_OK;
     enum status status = rework_begin(&base, run->plan, machine, error);
     if (status == STATUS_OK) {
-        status = rework_apply(&base, mended, plan, error);
+        status = rework_apply(&base, change, plan, error);
         rework_end(&base);
     }
     if (status != STATUS_OK)
