@@ -371,6 +371,24 @@ START_TEST(test_rows)
 }
 END_TEST
 
+/* What rows say of a run names no figure that is not there. */
+START_TEST(test_words_of_rows)
+{
+    struct settings settings = settings_of(&(struct settings_change){.tiles = 4});
+    struct judged judged;
+    judged_load(&judged, "h200");
+    ck_assert(judged_make(&settings, &judged));
+    struct verdict_case facts = judged_facts(&judged);
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        struct verdict verdict = {.code = (enum verdict_code)code, .span = SPAN_NONE};
+        evidence_own(&facts, &verdict, 1);
+        ck_assert_msg(strpbrk(verdict.seen, "?{}") == NULL, "%s: %s", verdict_rows[code].name,
+                      verdict.seen);
+    }
+    judged_free(&judged);
+}
+END_TEST
+
 /* --- what can't be --- */
 
 static void assert_refused(struct judged *judged, const char *words)
@@ -518,6 +536,7 @@ Suite *verdict_suite(void)
     tcase_add_test(names, test_allocations_without_a_time);
     tcase_add_test(names, test_tracing_is_no_cause);
     tcase_add_test(names, test_rows);
+    tcase_add_test(names, test_words_of_rows);
     TCase *refusals = tcase_create("refusals");
     tcase_add_test(refusals, test_impossible_timelines);
     tcase_add_loop_test(refusals, test_hostile, 0, hostile_case_count);
