@@ -63,12 +63,6 @@ enum verdict_mark {
     MARKED_COUNT
 };
 
-/* Returns true if `code` says what sets the limit: the rows from the first such to the rest. */
-static inline bool verdict_is_bound(enum verdict_code code)
-{
-    return code >= VERDICT_COPY_BOUND && code < VERDICT_REST;
-}
-
 /* The evidence that a cause rests on. It is certain where a call, a stream's kind, a wait or a
  * memory kind was seen, and likely where there is a pattern
  * that has this cause on this machine in the simulator, too. */

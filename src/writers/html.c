@@ -119,7 +119,7 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         const struct verdict *verdict = &verdicts->items[i];
         const struct verdict_row *row = &verdict_rows[verdict->code];
         if ((verdict->code == VERDICT_REST && verdict->cost_ns == 0) ||
-            (verdict_is_bound(verdict->code) && !verdicts->limit_known))
+            (row->kind == CAUSE_LIMIT && !verdicts->limit_known))
             continue; /* nothing is left, or nobody knows the limit */
         json_open(json, '{');
         json_put_text(json_key(json, "code"), row->name);
