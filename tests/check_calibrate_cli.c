@@ -3,6 +3,7 @@
  * else. */
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,22 +15,14 @@
 /* Runs `pipeline ARGUMENTS`, which must end with `code`; its output is in "out" and "err". */
 static void run(const char *arguments, int code)
 {
-    char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
-    int status = system(command);
-    char *said = test_file_text("err");
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == code,
-                  "pipeline %s: not exit %d: %s", arguments, code, said);
-    free(said);
+    int ended = program_run(arguments);
+    ck_assert_msg(ended == code, "pipeline %s: exit %d: %s", arguments, ended, program_err);
 }
 
 static void assert_holds(const char *path, const char *words)
 {
-    char list[256], *text = test_file_text(path);
-    snprintf(list, sizeof list, "%s", words);
-    for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
-        ck_assert_msg(strstr(text, word) != NULL, "\"%s\" is not in: %.500s", word, text);
+    char *text = test_file_text(path);
+    assert_shown(text, words);
     free(text);
 }
 

@@ -3,6 +3,7 @@
 #include "run/npy.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -13,49 +14,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void write_file(const char *path, const char *text)
-{
-    test_file_put(path, text);
-}
-
-/* Runs `pipeline ARGUMENTS` with its output in the files "out" and "err"; returns the exit
- * code. */
-static int run(const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
-    int status = system(command);
-    ck_assert_msg(WIFEXITED(status), "pipeline %s: ended by signal %d", arguments,
-                  WTERMSIG(status));
-    return WEXITSTATUS(status);
-}
-
 static void assert_ok(const char *arguments)
 {
-    char text[2048];
-    int code = run(arguments);
-    test_file_read("err", text, sizeof text);
-    ck_assert_msg(code == 0, "pipeline %s: exit %d: %s", arguments, code, text);
+    int code = program_run(arguments);
+    ck_assert_msg(code == 0, "pipeline %s: exit %d: %s", arguments, code, program_err);
 }
 
 /* Ends with `code` and one line on standard error that has all of `words` (separated by '|').
  */
 static void assert_refused(const char *arguments, int code, const char *words)
 {
-    char text[2048], list[256];
-    int ended = run(arguments);
-    test_file_read("err", text, sizeof text);
+    int ended = program_run(arguments);
     ck_assert_msg(ended == code, "pipeline %s: exit %d, not %d: %s", arguments, ended, code,
-                  text);
-    char *line_end = strchr(text, '\n');
-    ck_assert_msg(line_end != NULL && line_end[1] == '\0', "not one line: %s", text);
-    snprintf(list, sizeof list, "%s", words);
-    for (char *word = strtok(list, "|"); word != NULL; word = strtok(NULL, "|"))
-        ck_assert_msg(strstr(text, word) != NULL, "pipeline %s: \"%s\" is not in: %s",
-                      arguments, word, text);
-    test_file_read("out", text, sizeof text);
-    ck_assert_str_eq(text, "");
+                  program_err);
+    char *line_end = strchr(program_err, '\n');
+    ck_assert_msg(line_end != NULL && line_end[1] == '\0', "not one line: %s", program_err);
+    assert_shown(program_err, words);
+    ck_assert_str_eq(program_out, "");
 }
 
 /* --- good input
@@ -66,9 +41,8 @@ START_TEST(test_headline_command)
     char text[65536];
     assert_ok("--device sim:h200 --streams 4 --order breadth --elements 1M --intensity 60 "
               "--timeline t.csv");
-    test_file_read("out", text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "simulated"));
-    ck_assert_ptr_nonnull(strstr(text, "H200"));
+    ck_assert_ptr_nonnull(strstr(program_out, "simulated"));
+    ck_assert_ptr_nonnull(strstr(program_out, "H200"));
     test_file_read("t.csv", text, sizeof text);
     ck_assert_int_eq(text[0], '#');
     ck_assert_ptr_nonnull(strstr(
@@ -86,9 +60,9 @@ END_TEST
 START_TEST(test_json_report_of_the_ways)
 {
     json_error_t why;
-    write_file("ways.ini",
-               "[global]\nelements = 1M\ntiles = 8\ndevice = sim:h200\nintensity = 500\n"
-               "[serial]\nways = 1\n[two]\nways = 2\n[three]\nways = 3\n");
+    test_file_put("ways.ini",
+                  "[global]\nelements = 1M\ntiles = 8\ndevice = sim:h200\nintensity = 500\n"
+                  "[serial]\nways = 1\n[two]\nways = 2\n[three]\nways = 3\n");
     assert_ok("--format json ways.ini");
     json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
     ck_assert_msg(report != NULL, "%s", why.text);
@@ -172,11 +146,9 @@ END_TEST
 
 START_TEST(test_dry_run_runs_nothing)
 {
-    char text[16384];
     assert_ok("--device sim:h200 -n 1T -t 4 --dry-run --timeline t.csv -o x.npy");
-    test_file_read("out", text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "h2d 0"));
-    ck_assert_ptr_nonnull(strstr(text, "scale 3"));
+    ck_assert_ptr_nonnull(strstr(program_out, "h2d 0"));
+    ck_assert_ptr_nonnull(strstr(program_out, "scale 3"));
     ck_assert_int_ne(access("t.csv", F_OK), 0);
     ck_assert_int_ne(access("x.npy", F_OK), 0);
 }
@@ -192,19 +164,17 @@ START_TEST(test_dry_run_refuses_what_a_run_does)
     char command[256];
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         snprintf(command, sizeof command, "-n 4k -t 4 --issue=graph %s", refused[i]);
-        ck_assert_int_eq(run(command), 2);
+        ck_assert_int_eq(program_run(command), 2);
         snprintf(command, sizeof command, "-n 4k -t 4 --issue=graph --dry-run %s", refused[i]);
-        ck_assert_int_eq(run(command), 2);
+        ck_assert_int_eq(program_run(command), 2);
     }
 }
 END_TEST
 
 START_TEST(test_no_data_times_an_array_larger_than_memory)
 {
-    char text[16384];
     assert_ok("--device sim:h200 -n 256G -t 4096 --no-data --format json");
-    test_file_read("out", text, sizeof text);
-    ck_assert_ptr_nonnull(strstr(text, "\"verified\": null"));
+    ck_assert_ptr_nonnull(strstr(program_out, "\"verified\": null"));
 }
 END_TEST
 
@@ -215,10 +185,8 @@ START_TEST(test_help_version_and_lists)
                                            "list mistakes", "help",          "help tiles",
                                            "help view",     "help --mistake"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char text[16384];
         assert_ok(commands[i]);
-        test_file_read("out", text, sizeof text);
-        ck_assert_uint_gt(strlen(text), 8);
+        ck_assert_uint_gt(strlen(program_out), 8);
     }
 }
 END_TEST
@@ -270,10 +238,10 @@ static const char *assert_fixed(json_t *report, size_t index)
 START_TEST(test_fix_runs_what_was_predicted)
 {
     char command[512];
-    write_file("two.ini", "[global]\ndevice = sim:h200\nelements = 8M\nintensity = 60\n"
-                          "runs = 1\nwarmup = 0\n"
-                          "[one]\ntiles = 8\nmistake = sync-in-loop\n"
-                          "[several]\ntiles = 2\nstreams = 2\nmemory = pageable\n");
+    test_file_put("two.ini", "[global]\ndevice = sim:h200\nelements = 8M\nintensity = 60\n"
+                             "runs = 1\nwarmup = 0\n"
+                             "[one]\ntiles = 8\nmistake = sync-in-loop\n"
+                             "[several]\ntiles = 2\nstreams = 2\nmemory = pageable\n");
     assert_ok("--fix --format=json two.ini");
     json_t *report = load_report(4);
     const char *options = assert_fixed(report, 0);
@@ -298,11 +266,11 @@ END_TEST
  */
 START_TEST(test_fix_of_tiles_apart)
 {
-    write_file("apart.ini", "[global]\ndevice = sim:h200\nelements = 4M\ntiles = 256\n"
-                            "intensity = 1\nruns = 1\nwarmup = 0\n"
-                            "[packed]\npack = yes\nbatch = 8\nscatter = yes\n"
-                            "[batches]\nissue = batch\nscatter = yes\n"
-                            "[side-by-side]\npack = yes\n");
+    test_file_put("apart.ini", "[global]\ndevice = sim:h200\nelements = 4M\ntiles = 256\n"
+                               "intensity = 1\nruns = 1\nwarmup = 0\n"
+                               "[packed]\npack = yes\nbatch = 8\nscatter = yes\n"
+                               "[batches]\nissue = batch\nscatter = yes\n"
+                               "[side-by-side]\npack = yes\n");
     assert_ok("--fix --format=json apart.ini");
     json_t *report = load_report(6);
     const char *options = assert_fixed(report, 0);
@@ -322,30 +290,20 @@ END_TEST
 /* What a run of ours lost by packing is found in its file, too. */
 START_TEST(test_packing_seen_in_a_file)
 {
-    static const char *const files[] = {"packed.json", "packed.csv"};
-    char command[256], text[16384];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        snprintf(command, sizeof command,
-                 "-d sim:h200 -n 4M -t 1024 --scatter --pack --intensity=1 --no-data "
-                 "--timeline=%s",
-                 files[i]);
-        assert_ok(command);
-        snprintf(command, sizeof command, "view %s", files[i]);
-        assert_ok(command);
-        test_file_read("out", text, sizeof text);
-        const char *cause = strstr(text, "%: packing: ");
-        ck_assert_msg(cause != NULL && strstr(text, "%: ") + 3 == cause + 3, "%s", text);
-    }
+    assert_ok("-d sim:h200 -n 4M -t 1024 --scatter --pack --intensity=1 --no-data "
+              "--timeline=packed.csv");
+    assert_ok("view packed.csv");
+    const char *cause = strstr(program_out, "%: packing: ");
+    ck_assert_msg(cause != NULL && strstr(program_out, "%: ") == cause, "%s", program_out);
 }
 END_TEST
 
 /* Where nothing gains a hundredth the run stands alone, and a note says so. */
 START_TEST(test_fix_of_what_is_good)
 {
-    char text[2048];
     assert_ok("--fix --no-data -d sim:h200 -n 1G -t 64 --format=json");
-    test_file_read("err", text, sizeof text);
-    ck_assert_msg(strstr(text, "--fix: no better settings") != NULL, "no note: %s", text);
+    ck_assert_msg(strstr(program_err, "--fix: no better settings") != NULL, "no note: %s",
+                  program_err);
     json_t *report = load_report(1);
     ck_assert(json_is_null(json_object_get(run_at(report, 0), "best")));
     json_decref(report);
@@ -422,17 +380,17 @@ END_TEST
 
 START_TEST(test_bad_configs)
 {
-    write_file("a.ini", "[global]\ntiles = 4\n\n[one]\nstrems = 2\n");
+    test_file_put("a.ini", "[global]\ntiles = 4\n\n[one]\nstrems = 2\n");
     assert_refused("a.ini", 2, "a.ini:5|strems|streams");
-    write_file("a.ini", "[one]\ntiles = 4\ntiles = 8\n");
+    test_file_put("a.ini", "[one]\ntiles = 4\ntiles = 8\n");
     assert_refused("a.ini", 2, "a.ini:3|tiles");
-    write_file("a.ini", "[one]\ntiles = 0\n");
+    test_file_put("a.ini", "[one]\ntiles = 0\n");
     assert_refused("a.ini", 2, "a.ini:2|tiles|0");
-    write_file("a.ini", "[one]\ntiles\n");
+    test_file_put("a.ini", "[one]\ntiles\n");
     assert_refused("a.ini", 2, "a.ini:2");
     char text[600] = "[one]\ntiles = ";
     memset(text + strlen(text), '4', 500);
-    write_file("a.ini", text);
+    test_file_put("a.ini", text);
     assert_refused("a.ini", 2, "a.ini:2|long");
     assert_refused("nowhere.ini", 2, "nowhere.ini");
 }
@@ -441,14 +399,14 @@ END_TEST
 START_TEST(test_bad_files)
 {
     assert_refused("--device sim:h200 -i nowhere.npy", 2, "nowhere.npy");
-    write_file("short.npy", "\x93NUMPY");
+    test_file_put("short.npy", "\x93NUMPY");
     assert_refused("--device sim:h200 -i short.npy", 2, "short.npy");
-    write_file("odd.raw", "12345");
+    test_file_put("odd.raw", "12345");
     assert_refused("--device sim:h200 -i odd.raw", 2, "odd.raw");
     assert_refused("--device sim:h200 -n 1k -o nowhere/x.npy", 2, "nowhere/x.npy");
     assert_refused("--device sim:h200 -n 1k --timeline nowhere/x.csv", 2, "nowhere/x.csv");
     assert_refused("--device sim:h200 -n 1k -t 4 -o .", 2, ".");
-    write_file("four.raw", "aaaabbbbccccdddd");
+    test_file_put("four.raw", "aaaabbbbccccdddd");
     assert_refused("--device sim:h200 -i four.raw -t 5", 2, "tiles|5|4");
     assert_refused("--device sim:h200 -i four.raw -n 5 -t 2", 2, "elements|5|four.raw|4");
 }

@@ -282,15 +282,6 @@ END_TEST
 
 /* --- verdicts --- */
 
-static const struct verdict *find_verdict(const struct judged *judged, enum verdict_code code)
-{
-    for (int i = 0; i < judged->verdicts.named; i++) {
-        if (judged->verdicts.items[i].code == code)
-            return &judged->verdicts.items[i];
-    }
-    return NULL;
-}
-
 START_TEST(rows_are_the_cause)
 {
     static const struct shape shape = {512, 16, 1024};
@@ -309,15 +300,15 @@ START_TEST(rows_are_the_cause)
     judged_load(&judged, "h200");
     settings.copy = COPY_2D;
     ck_assert(judged_make(&settings, &judged));
-    ck_assert_ptr_null(find_verdict(&judged, VERDICT_ROW_COPIES));
-    ck_assert_ptr_nonnull(find_verdict(&judged, VERDICT_NARROW_ROWS));
-    ck_assert_ptr_null(find_verdict(&judged, VERDICT_UNKNOWN));
+    ck_assert_ptr_null(judged_find(&judged, VERDICT_ROW_COPIES));
+    ck_assert_ptr_nonnull(judged_find(&judged, VERDICT_NARROW_ROWS));
+    ck_assert_ptr_null(judged_find(&judged, VERDICT_UNKNOWN));
     judged_free(&judged);
 
     judged_load(&judged, "h200");
     settings.copy = COPY_WHOLE;
     ck_assert(judged_make(&settings, &judged));
-    ck_assert_ptr_null(find_verdict(&judged, VERDICT_NARROW_ROWS));
+    ck_assert_ptr_null(judged_find(&judged, VERDICT_NARROW_ROWS));
     judged_free(&judged);
 }
 END_TEST

@@ -124,14 +124,6 @@ static const struct knob_gain *turn_of(const struct found *found, enum verdict_c
     return NULL;
 }
 
-static struct found find(const struct plan *plan, const struct machine *machine)
-{
-    struct found found;
-    struct error error = {0};
-    ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
-    return found;
-}
-
 static struct plan apply(const struct plan *plan, const struct machine *machine,
                          const struct rework *change)
 {
@@ -153,7 +145,7 @@ START_TEST(test_copies_of_the_new_state_over_the_old_one_go)
         kernel(&plan, 0, 4096, 1, 0, 1, 64 << 20);
         d2d(&plan, 0, 1, 0, 64 << 20);
     }
-    struct found found = find(&plan, &machine);
+    struct found found = rework_must_find(&plan, &machine);
     const struct knob_gain *turn = turn_of(&found, VERDICT_DEVICE_COPIES);
     ck_assert_ptr_nonnull(turn);
     ck_assert_int_eq(found.count, 1);
@@ -191,7 +183,7 @@ START_TEST(test_kernels_of_few_blocks_are_spread)
         kernel(&plan, 0, machine.sms / 8, 1.0 / 64, 0, 0, 1 << 20);
         copy(&plan, OP_D2H, 0, 0, 0, 1 << 20);
     }
-    struct found found = find(&plan, &machine);
+    struct found found = rework_must_find(&plan, &machine);
     const struct knob_gain *turn = turn_of(&found, VERDICT_FEW_BLOCKS);
     ck_assert_ptr_nonnull(turn);
     struct plan fixed = apply(&plan, &machine, &found.whole);
@@ -215,7 +207,7 @@ START_TEST(test_kernels_side_by_side_are_not_few_blocks)
         append(&plan, op, WORK_NS, 1.0 / 64);
         touch(&plan, bytes_of(0, offset, 1 << 20), true);
     }
-    struct found found = find(&plan, &machine);
+    struct found found = rework_must_find(&plan, &machine);
     ck_assert_ptr_null(turn_of(&found, VERDICT_FEW_BLOCKS));
     plan_free(&plan);
 }
@@ -235,7 +227,7 @@ START_TEST(test_large_copies_are_cut_where_small_ones_wait)
         plan.recorded->ops[plan.op_count - 1].host_ns = 0;
     }
     sync_stream(&plan, 0);
-    struct found found = find(&plan, &machine);
+    struct found found = rework_must_find(&plan, &machine);
     const struct rework cut = {.cuts_copies = true};
     struct plan fixed = apply(&plan, &machine, &cut);
     uint64_t bytes = 0;

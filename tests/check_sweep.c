@@ -1,6 +1,7 @@
 /* check_sweep.c - the tables of a sweep, made of figures by hand; and sweeps by the program. */
 #include "options_cases.h"
 #include "suites.h"
+#include "test_program.h"
 #include "writers/writer.h"
 
 #include <errno.h>
@@ -219,16 +220,6 @@ END_TEST
 
 /* --- by the program --- */
 
-static int run(const char *arguments)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "OMP_NUM_THREADS=1 %s %s >out 2>err </dev/null",
-             PIPELINE_PROGRAM, arguments);
-    int status = system(command);
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 /* Counts the rows of a file that have `words`. */
 static int count_in(const char *path, const char *words)
 {
@@ -246,8 +237,8 @@ static int count_in(const char *path, const char *words)
 START_TEST(sweep_gives_what_its_runs_give)
 {
     json_error_t why;
-    ck_assert_int_eq(run("-q -d sim:h200 -n 64k -t 8 --format=json "
-                         "--sweep streams=1,2,4 --sweep order=depth,breadth"),
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 64k -t 8 --format=json "
+                                 "--sweep streams=1,2,4 --sweep order=depth,breadth"),
                      0);
     json_t *report = json_load_file("out", JSON_REJECT_DUPLICATES, &why);
     ck_assert_msg(report != NULL, "%s", why.text);
@@ -264,7 +255,7 @@ START_TEST(sweep_gives_what_its_runs_give)
     double first = json_real_value(json_object_get(json_array_get(runs, 0), "time_ms"));
     ck_assert_double_eq_tol(json_real_value(json_object_get(fifth, "speedup")), first / span,
                             1e-9);
-    ck_assert_int_eq(run("-q -d sim:h200 -n 64k -t 8 --format=json -s 4"), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 64k -t 8 --format=json -s 4"), 0);
     json_t *alone = json_load_file("out", 0, &why);
     ck_assert_double_eq(json_real_value(json_object_get(
                             json_array_get(json_object_get(alone, "runs"), 0), "time_ms")),
@@ -277,8 +268,8 @@ END_TEST
 /* Spans are kept where a file wants them, and CSV has a row for each run. */
 START_TEST(sweep_writes_csv_and_timelines)
 {
-    ck_assert_int_eq(run("-q -d sim:h200 -n 64k --format=csv --sweep tiles=4,8 "
-                         "--timeline=t.csv"),
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 64k --format=csv --sweep tiles=4,8 "
+                                 "--timeline=t.csv"),
                      0);
     ck_assert_int_eq(count_in("out", ",true,"), 2);
     ck_assert_int_eq(count_in("t.csv", ",h2d,"), 4 + 8);
@@ -288,7 +279,7 @@ END_TEST
 
 START_TEST(sweep_of_a_dry_run_prints_plans)
 {
-    ck_assert_int_eq(run("-d sim:h200 --dry-run --sweep tiles=1..3"), 0);
+    ck_assert_int_eq(program_run("-d sim:h200 --dry-run --sweep tiles=1..3"), 0);
     ck_assert_int_eq(count_in("out", "scale 0"), 3);
     ck_assert_int_eq(count_in("out", "scale 2"), 1);
 }
@@ -298,11 +289,11 @@ END_TEST
 START_TEST(nothing_runs_before_all_are_checked)
 {
     test_file_write("eight.raw", "aaaabbbbccccddddeeeeffffgggghhhh", 32);
-    ck_assert_int_eq(run("-d sim:h200 -i eight.raw --sweep tiles=4,8,16 -v"), 2);
+    ck_assert_int_eq(program_run("-d sim:h200 -i eight.raw --sweep tiles=4,8,16 -v"), 2);
     ck_assert_int_eq(count_in("err", "run tiles=16: tiles=16 is more than elements=8"), 1);
     ck_assert_int_eq(count_in("err", ""), 1);
     ck_assert_int_eq(count_in("out", ""), 0);
-    ck_assert_int_eq(run("-d sim:h200 -i eight.raw --sweep tiles=4,8"), 0);
+    ck_assert_int_eq(program_run("-d sim:h200 -i eight.raw --sweep tiles=4,8"), 0);
     ck_assert_int_eq(count_in("out", "2 runs, verified"), 1);
 }
 END_TEST
@@ -310,7 +301,8 @@ END_TEST
 /* A note that holds for every run is said once. */
 START_TEST(notes_are_not_repeated)
 {
-    ck_assert_int_eq(run("-d sim:h200 -n 64k -t 4 --priorities=-99 --sweep streams=1..4"), 0);
+    ck_assert_int_eq(
+        program_run("-d sim:h200 -n 64k -t 4 --priorities=-99 --sweep streams=1..4"), 0);
     ck_assert_int_eq(count_in("err", "clamped"), 1);
     ck_assert_int_eq(count_in("err", ""), 1);
 }

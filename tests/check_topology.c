@@ -202,15 +202,6 @@ static void make_slow(struct judged *judged, struct numa_seen numa)
     ck_assert_int_eq(verdicts_find(&facts, &judged->verdicts, &error), STATUS_OK);
 }
 
-static const struct verdict *named(const struct judged *judged, enum verdict_code code)
-{
-    for (int i = 0; i < judged->verdicts.named; i++) {
-        if (judged->verdicts.items[i].code == code)
-            return &judged->verdicts.items[i];
-    }
-    return NULL;
-}
-
 START_TEST(verdict_needs_nodes_that_differ)
 {
     static const struct numa_seen seen[] = {
@@ -224,7 +215,7 @@ START_TEST(verdict_needs_nodes_that_differ)
     for (int i = 0; i <= LAST; i++) {
         struct judged judged;
         make_slow(&judged, seen[i]);
-        const struct verdict *verdict = named(&judged, VERDICT_FAR_MEMORY);
+        const struct verdict *verdict = judged_find(&judged, VERDICT_FAR_MEMORY);
         ck_assert_msg((verdict != NULL) == (i == LAST), "case %d", i);
         if (verdict != NULL) {
             ck_assert_int_eq(verdict->evidence, EVIDENCE_CERTAIN);

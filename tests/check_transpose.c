@@ -7,12 +7,12 @@
 #include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"
+#include "test_program.h"
 
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { SIDE = 64 }; /* of the squares that transposes work on */
 
@@ -361,37 +361,22 @@ END_TEST
 
 /* ---- the program ---- */
 
-/* Runs `pipeline ARGUMENTS`; standard error goes to `text`. Returns the exit code. */
-static int run_program(const char *arguments, char *text, size_t size)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "%s %s >out 2>err </dev/null", PIPELINE_PROGRAM,
-             arguments);
-    const int status = system(command);
-    FILE *file = fopen("err", "r");
-    ck_assert_ptr_nonnull(file);
-    text[fread(text, 1, size - 1, file)] = '\0';
-    fclose(file);
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
 /* Verified by the program itself. */
 START_TEST(test_program_runs_them)
 {
-    char line[256], text[1024];
+    char line[256];
     for (int i = 0; i < 4; i++) {
         snprintf(line, sizeof line,
                  "-q --device=sim:h200 --runs=1 -k %s -n 256k -t 8 --columns=512 --stride=33 "
                  "--order=%s --layout=%s",
                  names[_i], i % 2 ? "breadth" : "depth", i / 2 ? "stage" : "tile");
-        ck_assert_msg(run_program(line, text, sizeof text) == 0, "%s: %s", line, text);
+        ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
     }
     snprintf(line, sizeof line,
              "-q --device=sim:h200 --runs=1 -k %s,scale -n 256k -t 8 --columns=512 --ways=4 "
              "--cpu-share=0.5",
              names[_i]);
-    ck_assert_msg(run_program(line, text, sizeof text) == 0, "%s: %s", line, text);
+    ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
 }
 END_TEST
 
@@ -411,10 +396,9 @@ START_TEST(test_program_refuses_partial_rows)
         {"-k transpose-copy -n 1000 -t 4",
          "columns=1024 (the default), as transpose-copy needs: nearest are 1024 and 2048\n"},
     };
-    char text[1024];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ck_assert_int_eq(run_program(cases[i].line, text, sizeof text), 2);
-        ck_assert_msg(strstr(text, cases[i].words) != NULL, "%s", text);
+        ck_assert_int_eq(program_run(cases[i].line), 2);
+        assert_has(program_err, cases[i].words);
     }
 }
 END_TEST

@@ -9,6 +9,15 @@
 
 #include <string.h>
 
+const struct verdict *judged_find(const struct judged *judged, enum verdict_code code)
+{
+    for (int i = 0; i < judged->verdicts.named; i++) {
+        if (judged->verdicts.items[i].code == code)
+            return &judged->verdicts.items[i];
+    }
+    return NULL;
+}
+
 void judged_free(struct judged *judged)
 {
     critical_free(&judged->critical);

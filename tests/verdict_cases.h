@@ -32,6 +32,9 @@ bool judged_make(const struct settings *settings, struct judged *judged);
 /* Returns what verdicts are found from. */
 struct verdict_case judged_facts(const struct judged *judged);
 
+/* Returns the named verdict with that code, or NULL. */
+const struct verdict *judged_find(const struct judged *judged, enum verdict_code code);
+
 void judged_free(struct judged *judged);
 
 TCase *verdict_fixes_case(void);
