@@ -63,17 +63,6 @@ static void call_knobs(struct foreign *foreign)
         found->knobs[i].fixed_ns = found->better_ns;
 }
 
-/* Returns the run's time with what takes `fixed_ns` in the simulator: the part of its ops' time
- * that the simulator leaves of its own. */
-static int64_t predicted_ns(const struct foreign *foreign, int64_t fixed_ns)
-{
-    const struct found *found = &foreign->judge.found;
-    double extent_ns = (double)timeline_extent_ns(foreign->timeline);
-    double left = (double)fixed_ns / (double)found->given_ns;
-    int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
-    return later(foreign->judge.time_ns - saved_ns, foreign->judge.limit_ns);
-}
-
 static bool gains(const struct foreign *foreign, const struct knob_gain *gain, double part)
 {
     return gain != NULL &&
@@ -86,11 +75,8 @@ void foreign_put_fixes(struct foreign *foreign)
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         struct verdict *cause = &foreign->judge.charges.causes[code];
         const struct knob_gain *gain = knob_of(foreign, cause->code);
-        if (gain == NULL)
-            continue;
-        cause->tried = true;
-        if (judge_gains(gain->fixed_ns, judge->found.given_ns))
-            cause->predicted_ns = predicted_ns(foreign, gain->fixed_ns);
+        if (gain != NULL)
+            (void)judge_offer(judge, gain->fixed_ns, cause);
     }
 }
 
@@ -239,7 +225,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
 static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
-    int64_t best_ns = predicted_ns(foreign, found->better_ns);
+    int64_t best_ns = judge_predicted_ns(&foreign->judge, found->better_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
     if (!judge_gains(best_ns, foreign->judge.time_ns))

@@ -40,9 +40,9 @@ struct sight {
     double switch_ns, gap_ns;
 };
 
-#define FIGURE(name)                                                                           \
+#define FIGURE(member)                                                                         \
     {                                                                                          \
-#name, offsetof(struct sight, name)                                                    \
+        .name = #member, .offset = offsetof(struct sight, member)                              \
     }
 
 static const struct figure {

@@ -214,7 +214,6 @@ static void put_pageable_first(const struct foreign *foreign, struct verdicts *v
 static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
 {
     struct judge *judge = &foreign->judge;
-    judge->settled = true;
     foreign_put_fixes(foreign);
     judge_list(judge, verdicts);
     judge_rank_costs(verdicts);
@@ -262,7 +261,8 @@ static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error)
 {
-    struct foreign foreign = {.judge = {.facts = facts}, .timeline = facts->timeline};
+    struct foreign foreign = {.judge = {.facts = facts, .foreign = true},
+                              .timeline = facts->timeline};
     struct verdicts result = {0};
     account_begin(&foreign.judge.charges);
     bool done = traced_begin(&foreign.trace, facts->timeline);

@@ -72,12 +72,54 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
     account->causes[to].span = account->causes[from].span;
 }
 
-/* --- the list --- */
+/* --- fixes --- */
 
 bool judge_gains(int64_t fixed_ns, int64_t than_ns)
 {
     return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
 }
+
+/* Of a run of our own that is the simulated time, and of what the measured run took beyond its
+ * simulation the part that no cause explains, the less the more the fix changes. Where the run
+ * was faster than its simulation, the fixed one is taken to be so, too. */
+static int64_t own_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+{
+    double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
+    double beyond_ns = (double)judge->time_ns - given_ns;
+    if (judge->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
+        return fixed_ns;
+    if (beyond_ns > 0)
+        beyond_ns =
+            (double)earlier(judge->charges.causes[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);
+    return fixed_ns + (int64_t)(part * part * beyond_ns);
+}
+
+/* Of a recorded program it is the part of its ops' time that the simulator leaves of its own.
+ */
+static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+{
+    double extent_ns = (double)timeline_extent_ns(judge->facts->timeline);
+    double left = (double)fixed_ns / (double)judge->found.given_ns;
+    int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
+    return later(judge->time_ns - saved_ns, judge->limit_ns);
+}
+
+int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+{
+    return judge->foreign ? foreign_predicted_ns(judge, fixed_ns)
+                          : own_predicted_ns(judge, fixed_ns);
+}
+
+bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause)
+{
+    cause->tried = true;
+    if (!judge_gains(fixed_ns, judge->found.given_ns))
+        return false;
+    cause->predicted_ns = judge_predicted_ns(judge, fixed_ns);
+    return true;
+}
+
+/* --- the list --- */
 
 /* Returns true if a cause is worth a name: for what it cost, or for what its fix alone would
  * gain. */
@@ -85,7 +127,7 @@ static bool is_named(const struct judge *judge, const struct verdict *cause)
 {
     double least_ns = VERDICT_NAMED_SHARE * (double)judge->time_ns;
     int64_t gain_ns = cause->predicted_ns > 0 ? judge->time_ns - cause->predicted_ns : 0;
-    return cause->cost_ns > 0 && (judge->settled || (double)cause->cost_ns >= least_ns ||
+    return cause->cost_ns > 0 && (judge->foreign || (double)cause->cost_ns >= least_ns ||
                                   (double)gain_ns >= least_ns);
 }
 

@@ -35,13 +35,20 @@ struct judge {
     const struct verdict_case *facts;
     int64_t time_ns, limit_ns;
     struct account charges;
-    bool settled; /* what is too little to be named is with the rest already */
+    bool foreign; /* what is too little to be named is with the rest already */
     bool tried;   /* `found` is set, and fixes can be predicted by it */
     struct found found;
 };
 
 /* Returns true if a fix gains enough to be offered. */
 bool judge_gains(int64_t fixed_ns, int64_t than_ns);
+
+/* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
+int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
+
+/* Notes that a cause's fix was tried, and offers it if it gains enough: returns whether it
+ * does. */
+bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause);
 
 /* Lists the causes that are worth a name, by their codes; all others go to the rest. */
 void judge_list(struct judge *judge, struct verdicts *verdicts);

@@ -36,22 +36,6 @@ static void join_options(const struct judge *judge, enum verdict_code code,
     }
 }
 
-/* Returns the time that a fix is predicted to bring: the simulated one, and of what the
- * measured run took beyond its simulation the part that no cause explains, the less the more
- * the fix changes. Where the run was faster than its simulation, the fixed one is taken to be
- * so, too. */
-static int64_t predicted_ns(const struct judge *judge, int64_t fixed_ns)
-{
-    double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
-    double beyond_ns = (double)judge->time_ns - given_ns;
-    if (judge->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
-        return fixed_ns;
-    if (beyond_ns > 0)
-        beyond_ns =
-            (double)earlier(judge->charges.causes[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);
-    return fixed_ns + (int64_t)(part * part * beyond_ns);
-}
-
 /* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
 static enum status try_fix(const struct judge *judge, struct verdict *verdict,
                            struct error *error)
@@ -75,11 +59,8 @@ static enum status try_fix(const struct judge *judge, struct verdict *verdict,
         whatif_time(&settings, judge->facts->model, &fixed_ns, &why);
     if (why.status != STATUS_OK) /* a fix that can't be is none */
         return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
-    verdict->tried = true;
-    if (!judge_gains(fixed_ns, found->given_ns))
-        return STATUS_OK;
-    verdict->predicted_ns = predicted_ns(judge, fixed_ns);
-    memcpy(verdict->command, command, sizeof command);
+    if (judge_offer(judge, fixed_ns, verdict))
+        memcpy(verdict->command, command, sizeof command);
     return STATUS_OK;
 }
 
@@ -105,7 +86,7 @@ static void set_best(const struct judge *judge, struct verdicts *verdicts)
     const struct knob_gain *knobs[KNOB_COUNT];
     int count = whatif_best(found, knobs);
     int64_t fixed_ns = count == 1 ? knobs[0]->fixed_ns : found->better_ns;
-    int64_t best_ns = predicted_ns(judge, fixed_ns);
+    int64_t best_ns = judge_predicted_ns(judge, fixed_ns);
     if (count == 0 || !judge_gains(best_ns, judge->time_ns))
         return;
     verdicts->best_ns = best_ns;
