@@ -11,14 +11,12 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-    FIELDS_MAX = 64,
     PART_DIGITS = 18,  /* behind a point, that count */
     PREFACE_MAX = 200, /* lines that the tool may print before the columns' names */
 };
@@ -57,19 +55,12 @@ static const struct {
 };
 
 struct reader {
-    const char *path;
-    struct trace_input *input;
-    uint64_t line_number;
-    char *line; /* the input's memory, which the fields point into */
-    char *fields[FIELDS_MAX];
-    int field_count;
-    int header_fields;
+    struct csv_text csv;
     int at[COLUMNS];        /* field of each column; -1 where there is none */
     uint64_t unit[COLUMNS]; /* 1 where a column has none */
     int decimals[COLUMNS];  /* most decimals that a number of the column had */
     bool blank;             /* the line before was blank */
     struct trace_builder builder;
-    struct error *error;
 };
 
 /* --- lines and fields --- */
@@ -78,50 +69,16 @@ struct reader {
 static enum status unreadable(const struct reader *reader)
 {
     char shown[TRACE_SHOWN];
-    return error_set(reader->error, STATUS_USAGE, "%s: can't be read: %s",
-                     trace_shown(reader->path, shown), strerror(reader->input->why));
-}
-
-__attribute__((format(printf, 2, 3))) static enum status refuse(const struct reader *reader,
-                                                                const char *why, ...)
-{
-    char text[320], path[TRACE_SHOWN];
-    va_list list;
-    va_start(list, why);
-    vsnprintf(text, sizeof text, why, list);
-    va_end(list);
-    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
-                     trace_shown(reader->path, path), reader->line_number, text);
+    return error_set(reader->csv.text.error, STATUS_USAGE, "%s: can't be read: %s",
+                     trace_shown(reader->csv.text.path, shown), strerror(reader->csv.text.input->why));
 }
 
 static enum status refuse_field(const struct reader *reader, enum column column,
                                 const char *why)
 {
     char shown[TRACE_SHOWN];
-    return refuse(reader, "%s '%s' %s", columns[column].called,
-                  trace_shown(reader->fields[reader->at[column]], shown), why);
-}
-
-/* Reads a line without its end. Sets *more to false at the end of the file, or where that can't
- * be read. */
-static enum status next_line(struct reader *reader, size_t *length, bool *more)
-{
-    bool whole;
-    enum trace_line line = trace_input_line(reader->input, &reader->line, length, &whole);
-    *more = line == TRACE_LINE;
-    reader->line_number = reader->input->line;
-    if (line == TRACE_LINE_TOO_LONG)
-        return refuse(reader, "the line is longer than 1 MiB");
-    if (line == TRACE_LINE_NO_MEMORY)
-        return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the trace");
-    return STATUS_OK;
-}
-
-static enum status split(struct reader *reader)
-{
-    const char *why;
-    reader->field_count = csv_line_split(reader->line, reader->fields, FIELDS_MAX, &why);
-    return reader->field_count > 0 ? STATUS_OK : refuse(reader, "%s", why);
+    return trace_refuse(&reader->csv.text, "%s '%s' %s", columns[column].called,
+                  trace_shown(reader->csv.fields[reader->at[column]], shown), why);
 }
 
 /* --- the header --- */
@@ -130,9 +87,9 @@ static enum status split(struct reader *reader)
 static bool is_header(const struct reader *reader)
 {
     bool start = false, duration = false;
-    for (int i = 0; i < reader->field_count; i++) {
-        start |= strncasecmp(reader->fields[i], columns[START].begins, 5) == 0;
-        duration |= strncasecmp(reader->fields[i], columns[DURATION].begins, 3) == 0;
+    for (int i = 0; i < reader->csv.field_count; i++) {
+        start |= strncasecmp(reader->csv.fields[i], columns[START].begins, 5) == 0;
+        duration |= strncasecmp(reader->csv.fields[i], columns[DURATION].begins, 3) == 0;
     }
     return start && duration;
 }
@@ -145,7 +102,7 @@ static enum status read_unit(struct reader *reader, enum column column)
     reader->unit[column] = unit != NULL ? unit->size : 1;
     if (unit == NULL || reader->at[column] < 0)
         return STATUS_OK;
-    const char *text = strpbrk(reader->fields[reader->at[column]], "([");
+    const char *text = strpbrk(reader->csv.fields[reader->at[column]], "([");
     if (text == NULL)
         return STATUS_OK;
     size_t length = strcspn(++text, ")]");
@@ -162,17 +119,17 @@ static enum status read_unit(struct reader *reader, enum column column)
 static enum status find_column(struct reader *reader, enum column column)
 {
     reader->at[column] = -1;
-    for (int i = 0; i < reader->field_count; i++) {
+    for (int i = 0; i < reader->csv.field_count; i++) {
         const char *begins = columns[column].begins;
-        if (strncasecmp(reader->fields[i], begins, strlen(begins)) != 0)
+        if (strncasecmp(reader->csv.fields[i], begins, strlen(begins)) != 0)
             continue;
         if (reader->at[column] >= 0)
-            return refuse(reader, "two columns are called %s", columns[column].called);
+            return trace_refuse(&reader->csv.text, "two columns are called %s", columns[column].called);
         reader->at[column] = i;
     }
     if (reader->at[column] >= 0 || !columns[column].required)
         return read_unit(reader, column);
-    return refuse(reader,
+    return trace_refuse(&reader->csv.text,
                   "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
                   "--format csv REPORT)",
                   columns[column].called);
@@ -181,7 +138,7 @@ static enum status find_column(struct reader *reader, enum column column)
 static enum status read_header(struct reader *reader)
 {
     enum status status = STATUS_OK;
-    reader->header_fields = reader->field_count;
+    reader->csv.header_fields = reader->csv.field_count;
     for (int column = 0; column < COLUMNS && status == STATUS_OK; column++)
         status = find_column(reader, (enum column)column);
     return status;
@@ -189,13 +146,13 @@ static enum status read_header(struct reader *reader)
 
 static enum status refuse_file(struct reader *reader, const char *why)
 {
-    if (reader->input->failed)
+    if (reader->csv.text.input->failed)
         return unreadable(reader);
-    const bool empty = reader->line_number == 0;
-    reader->line_number = 1;
+    const bool empty = reader->csv.text.line_number == 0;
+    reader->csv.text.line_number = 1;
     if (empty)
-        return refuse(reader, "not a trace: the file is empty");
-    return refuse(reader,
+        return trace_refuse(&reader->csv.text, "not a trace: the file is empty");
+    return trace_refuse(&reader->csv.text,
                   "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
                   "stats -r cuda_gpu_trace --format csv REPORT prints one)",
                   why);
@@ -203,22 +160,21 @@ static enum status refuse_file(struct reader *reader, const char *why)
 
 static enum status find_header(struct reader *reader)
 {
-    size_t length;
     bool more = true;
     const char *why = "";
     for (int i = 0; i < PREFACE_MAX; i++) {
-        enum status status = next_line(reader, &length, &more);
+        enum status status = trace_next_line(&reader->csv.text, &more);
         if (status != STATUS_OK)
             return status;
         if (!more)
             break;
-        if (memchr(reader->line, '\0', length) != NULL)
+        if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
             return refuse_file(reader, ", and not text");
-        const char *text = reader->line + strspn(reader->line, " \"");
+        const char *text = reader->csv.text.line + strspn(reader->csv.text.line, " \"");
         bool table = strncmp(text, "Start (", 7) == 0 && strchr(text, ',') == NULL;
         why = table ? ", but nsys's table for people" : why;
-        if (split(reader) != STATUS_OK) {
-            error_clear(reader->error); /* the line was the tool's own words */
+        if (csv_split(&reader->csv) != STATUS_OK) {
+            error_clear(reader->csv.text.error); /* the line was the tool's own words */
             continue;
         }
         if (is_header(reader))
@@ -285,7 +241,7 @@ static enum units_result read_decimal(const char *text, uint64_t unit, int64_t *
 static enum status read_number(struct reader *reader, enum column column, int64_t *value)
 {
     enum units_result result =
-        read_decimal(reader->fields[reader->at[column]], reader->unit[column], value,
+        read_decimal(reader->csv.fields[reader->at[column]], reader->unit[column], value,
                      &reader->decimals[column]);
     return result == UNITS_OK ? STATUS_OK
                               : refuse_field(reader, column, units_complaint(result));
@@ -305,7 +261,7 @@ static enum status read_id(struct reader *reader, enum column column, uint32_t *
 /* Returns the field of a column that need not be there; an empty text where it is not. */
 static const char *field_or_empty(const struct reader *reader, enum column column)
 {
-    return reader->at[column] >= 0 ? reader->fields[reader->at[column]] : "";
+    return reader->at[column] >= 0 ? reader->csv.fields[reader->at[column]] : "";
 }
 
 static enum status read_times(struct reader *reader, struct trace_row *row)
@@ -341,58 +297,53 @@ static enum status read_row(struct reader *reader)
         return status;
     row.bytes = (uint64_t)bytes;
     row.device = field_or_empty(reader, DEVICE);
-    row.name = reader->fields[reader->at[NAME]];
+    row.name = reader->csv.fields[reader->at[NAME]];
     row.kind = trace_kind(row.name);
     if (*row.name == '\0')
-        return refuse(reader, "a row without a name");
+        return trace_refuse(&reader->csv.text, "a row without a name");
     if (*row.name == '[' && row.name[strlen(row.name) - 1] != ']')
         return refuse_field(reader, NAME, "has no end: cut short?");
     bool in = trace_kind(row.name) == OP_H2D;
     row.memory = memory_of(field_or_empty(reader, in ? SOURCE : TARGET));
     struct error why = {0};
-    status = trace_build_add(&reader->builder, &row, &why);
-    if (status == STATUS_USAGE)
-        return refuse(reader, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : error_pass(reader->error, &why);
+    trace_build_add(&reader->builder, &row, &why);
+    return trace_pass(&reader->csv.text, &why);
 }
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else
  * begins: nsys prints several reports one after the other. */
-static enum status read_line(struct reader *reader, size_t length, bool *more)
+static enum status read_line(struct reader *reader, bool *more)
 {
-    if (memchr(reader->line, '\0', length) != NULL)
-        return refuse(reader, "not text");
-    if (reader->line[strspn(reader->line, " \t")] == '\0') {
+    if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
+        return trace_refuse(&reader->csv.text, "not text");
+    if (reader->csv.text.line[strspn(reader->csv.text.line, " \t")] == '\0') {
         reader->blank = true;
         return STATUS_OK;
     }
-    enum status status = split(reader);
-    if (reader->blank && (status != STATUS_OK || reader->field_count != reader->header_fields ||
+    enum status status = csv_split(&reader->csv);
+    if (reader->blank && (status != STATUS_OK || reader->csv.field_count != reader->csv.header_fields ||
                           is_header(reader))) {
-        error_clear(reader->error);
+        error_clear(reader->csv.text.error);
         *more = false;
         return STATUS_OK;
     }
     if (status != STATUS_OK)
         return status;
     reader->blank = false;
-    if (reader->field_count == reader->header_fields)
-        return read_row(reader);
-    return refuse(reader, "%d field%s where the header has %d: cut short?", reader->field_count,
-                  reader->field_count == 1 ? "" : "s", reader->header_fields);
+    status = csv_check_count(&reader->csv);
+    return status == STATUS_OK ? read_row(reader) : status;
 }
 
 static enum status read_rows(struct reader *reader)
 {
-    size_t length;
     bool more = true;
     enum status status = STATUS_OK;
     while (more && status == STATUS_OK) {
-        status = next_line(reader, &length, &more);
+        status = trace_next_line(&reader->csv.text, &more);
         if (more && status == STATUS_OK)
-            status = read_line(reader, length, &more);
+            status = read_line(reader, &more);
     }
-    if (status == STATUS_OK && reader->input->failed)
+    if (status == STATUS_OK && reader->csv.text.input->failed)
         status = unreadable(reader);
     return status;
 }
@@ -417,17 +368,15 @@ static enum status finish(struct reader *reader, struct traces *traces)
         .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
     };
     struct error why = {0};
-    enum status status = trace_build_finish(&reader->builder, &facts, traces, &why);
-    if (status == STATUS_USAGE)
-        return refuse(reader, "%s", why.text);
-    return status == STATUS_OK ? status : error_pass(reader->error, &why);
+    trace_build_finish(&reader->builder, &facts, traces, &why);
+    return trace_pass(&reader->csv.text, &why);
 }
 
 enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                            struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.path = path, .input = input, .error = &why};
+    struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why}};
     enum status status = find_header(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);

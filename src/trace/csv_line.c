@@ -48,6 +48,22 @@ int csv_line_split(char *line, char *fields[], int most, const char **why)
     }
 }
 
+enum status csv_split(struct csv_text *csv)
+{
+    const char *why;
+    csv->field_count = csv_line_split(csv->text.line, csv->fields, CSV_FIELDS_MAX, &why);
+    return csv->field_count > 0 ? STATUS_OK : trace_refuse(&csv->text, "%s", why);
+}
+
+enum status csv_check_count(const struct csv_text *csv)
+{
+    if (csv->field_count == csv->header_fields)
+        return STATUS_OK;
+    return trace_refuse(&csv->text, "%d field%s where the header has %d: cut short?",
+                        csv->field_count, csv->field_count == 1 ? "" : "s",
+                        csv->header_fields);
+}
+
 /* Reads `digits` digits of base 16. False: there are no such. */
 static bool read_hex(const char *text, int digits, uint32_t *value)
 {

@@ -1,6 +1,8 @@
 /* evidence.c - the host's calls, and the kinds of streams. */
 #include "trace/evidence.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,15 +100,10 @@ static const struct trace_stream **in_order(const struct trace_stream *streams, 
 static size_t place_of(const struct trace_stream *const *items, size_t count,
                        const struct trace_stream *stream)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_ids(items[middle], stream) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, compare_ids(items[search.at], stream) < 0);
+    return search.at;
 }
 
 /* Returns the kind that `known` gives a stream; STREAM_KIND_COUNT: none, or two. */
@@ -260,17 +257,13 @@ static uint32_t number_of(const struct issued *issued, const struct trace_event 
 /* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
 static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
 {
-    uint32_t low = 0, high = issued->span_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct span *span = issued->spans[middle];
-        if (span->stream < stream || (span->stream == stream && span->issue_ns < issue_ns))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bisect search = bisect_in(0, issued->span_count);
+    while (bisect_asks(&search)) {
+        const struct span *span = issued->spans[search.at];
+        bisect_tell(&search, span->stream < stream || (span->stream == stream && span->issue_ns < issue_ns));
     }
-    bool found = low > 0 && issued->spans[low - 1]->stream == stream;
-    return found ? issued->spans[low - 1]->op : UINT32_MAX;
+    bool found = search.at > 0 && issued->spans[search.at - 1]->stream == stream;
+    return found ? issued->spans[search.at - 1]->op : UINT32_MAX;
 }
 
 /* Makes waits of events that are in order: those for nothing that is known, or of streams in

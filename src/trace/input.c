@@ -2,8 +2,11 @@
 #include "trace/input.h"
 
 #include "options/input_file.h"
+#include "trace/build.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,4 +99,37 @@ void trace_input_free(struct trace_input *input)
 {
     free(input->text);
     input->text = NULL;
+}
+
+/* --- texts --- */
+
+enum status trace_refuse(const struct trace_text *text, const char *why, ...)
+{
+    char said[320], path[TRACE_SHOWN];
+    va_list list;
+    va_start(list, why);
+    vsnprintf(said, sizeof said, why, list);
+    va_end(list);
+    return error_set(text->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
+                     trace_shown(text->path, path), text->line_number, said);
+}
+
+enum status trace_pass(const struct trace_text *text, const struct error *why)
+{
+    if (why->status == STATUS_USAGE)
+        return trace_refuse(text, "%s", why->text);
+    return why->status == STATUS_OK ? STATUS_OK : error_pass(text->error, why);
+}
+
+enum status trace_next_line(struct trace_text *text, bool *more)
+{
+    enum trace_line line =
+        trace_input_line(text->input, &text->line, &text->length, &text->whole);
+    *more = line == TRACE_LINE;
+    text->line_number = text->input->line;
+    if (line == TRACE_LINE_TOO_LONG)
+        return trace_refuse(text, "the line is longer than 1 MiB");
+    if (line == TRACE_LINE_NO_MEMORY)
+        return error_set(text->error, STATUS_NO_MEMORY, "no memory for the trace");
+    return STATUS_OK;
 }

@@ -1,5 +1,5 @@
 /* input.h - a trace's text on its way to a reader, from a file or a pipe: each byte is read
- * once, and no more of it is held than the line or the value that is read. Private to the
+ * once, and no more of it is held than the line that is read. Private to the
  * readers of traces. */
 #ifndef PIPELINE_TRACE_INPUT_H
 #define PIPELINE_TRACE_INPUT_H
@@ -38,5 +38,27 @@ enum trace_line trace_input_line(struct trace_input *input, char **line, size_t 
                                  bool *whole);
 
 void trace_input_free(struct trace_input *input);
+
+/* A text on its way through a reader, which goes by its lines. */
+struct trace_text {
+    const char *path; /* what errors call the file */
+    struct trace_input *input;
+    struct error *error; /* the caller's */
+    uint64_t line_number;
+    char *line; /* in the input's memory, with a NUL behind its `length` bytes */
+    size_t length;
+    bool whole; /* the line has an end */
+};
+
+/* Takes the next line. Sets *more to false at the end of the file, or where that can't be read:
+ * text->input->failed tells. STATUS_USAGE: the line is too long. */
+enum status trace_next_line(struct trace_text *text, bool *more);
+
+/* Refuses the line that is read, saying "path:line: why": STATUS_USAGE. */
+__attribute__((format(printf, 2, 3))) enum status trace_refuse(const struct trace_text *text,
+                                                               const char *why, ...);
+
+/* Passes on what went wrong with what the line says: STATUS_USAGE gets the line's number. */
+enum status trace_pass(const struct trace_text *text, const struct error *why);
 
 #endif

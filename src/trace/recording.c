@@ -27,7 +27,7 @@ static enum status read_number(const struct draft *draft, const struct line *hea
     *value = (int64_t)member->number;
     if (member->kind == LINE_NUMBER && !member->negative && member->number <= (uint64_t)most)
         return STATUS_OK;
-    return draft_refuse(draft, draft->line, "\"%s\" must be a whole number of at most %" PRId64,
+    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64,
                         key, most);
 }
 
@@ -47,7 +47,7 @@ static enum status read_bool(const struct draft *draft, const struct line *heade
     *value = member != NULL ? member->number != 0 : otherwise;
     if (member == NULL || member->kind == LINE_BOOL)
         return STATUS_OK;
-    return draft_refuse(draft, draft->line, "\"%s\" must be true or false", key);
+    return trace_refuse(&draft->text, "\"%s\" must be true or false", key);
 }
 
 /* Returns the text of `key`; NULL: there is none. */
@@ -63,12 +63,10 @@ static enum status check_version(const struct draft *draft, const struct line *h
     const char *version = read_text(header, "version");
     char shown[TRACE_SHOWN];
     if (form == NULL || form->kind != LINE_NUMBER)
-        return draft_refuse(draft, draft->line,
-                            "no \"pipeline_recording\" with the number of its form");
+        return trace_refuse(&draft->text, "no \"pipeline_recording\" with the number of its form");
     if (form->number == RECORDING_VERSION && !form->negative)
         return STATUS_OK;
-    return draft_refuse(draft, draft->line,
-                        "a recording of form %s%" PRIu64
+    return trace_refuse(&draft->text, "a recording of form %s%" PRIu64
                         " by pipeline %s, and pipeline %s reads form %d: view "
                         "it with a pipeline of the version that recorded it",
                         form->negative ? "-" : "", form->number,
@@ -103,65 +101,56 @@ static enum status read_members(struct draft *draft, const struct line *header)
     return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status read_header(struct draft *draft, char *text, size_t length)
+static enum status read_header(struct draft *draft)
 {
     struct line header;
-    if (line_scan_object(text, length, &header) != NULL)
-        return draft_refuse(draft, draft->line, "the header is no JSON object: cut short?");
+    if (line_scan_object(draft->text.line, draft->text.length, &header) != NULL)
+        return trace_refuse(&draft->text, "the header is no JSON object: cut short?");
     return read_members(draft, &header);
 }
 
 /* --- lines --- */
 
-/* Takes the next line. Sets *more to false at the end of the file, or where that can't be read.
- */
-static enum status next_line(struct draft *draft, struct trace_input *input, char **text,
-                             size_t *length, bool *more)
+static enum status next_line(struct draft *draft, bool *more)
 {
-    bool whole;
-    enum trace_line line = trace_input_line(input, text, length, &whole);
-    draft->line = input->line;
-    *more = line == TRACE_LINE;
-    if (line == TRACE_LINE_TOO_LONG)
-        return draft_refuse(draft, draft->line, "the line is longer than 1 MiB");
-    if (line == TRACE_LINE_NO_MEMORY)
-        return draft_no_memory(draft);
-    if (input->failed)
-        return draft_refuse(draft, draft->line, "can't be read: %s", strerror(input->why));
-    return STATUS_OK;
+    const struct trace_input *input = draft->text.input;
+    enum status status = trace_next_line(&draft->text, more);
+    if (status == STATUS_OK && input->failed)
+        return trace_refuse(&draft->text, "can't be read: %s", strerror(input->why));
+    return status;
 }
 
 /* Reads a line behind the header. One that is malformed is where the recording was cut, if it
  * is the last: then *cut is set. */
-static enum status read_line(struct draft *draft, struct trace_input *input, char *text,
-                             size_t length, bool *cut)
+static enum status read_line(struct draft *draft, bool *cut)
 {
     struct line line;
-    if (length == 0)
+    struct trace_input *input = draft->text.input;
+    if (draft->text.length == 0)
         return STATUS_OK;
-    const char *malformed = line_scan(text, length, &line);
+    const char *malformed = line_scan(draft->text.line, draft->text.length, &line);
     if (malformed == NULL)
         return draft_take(draft, &line);
     if (!trace_input_fill(input, 1))
         return draft_no_memory(draft);
     *cut = input->at == input->end && !input->failed;
-    return *cut ? STATUS_OK : draft_refuse(draft, draft->line, "%s", malformed);
+    return *cut ? STATUS_OK : trace_refuse(&draft->text, "%s", malformed);
 }
 
-static enum status read_all(struct draft *draft, struct trace_input *input)
+static enum status read_all(struct draft *draft)
 {
-    char *text;
-    size_t length;
     bool more, cut = false;
-    enum status status = next_line(draft, input, &text, &length, &more);
-    if (status == STATUS_OK && !more)
-        status = draft_refuse(draft, 1, "the file is empty");
+    enum status status = next_line(draft, &more);
+    if (status == STATUS_OK && !more) {
+        draft->text.line_number = 1;
+        status = trace_refuse(&draft->text, "the file is empty");
+    }
     if (status == STATUS_OK)
-        status = read_header(draft, text, length);
+        status = read_header(draft);
     while (status == STATUS_OK && more && !cut) {
-        status = next_line(draft, input, &text, &length, &more);
+        status = next_line(draft, &more);
         if (status == STATUS_OK && more)
-            status = read_line(draft, input, text, length, &cut);
+            status = read_line(draft, &cut);
     }
     if (cut)
         draft->recording->end = RECORDING_CUT;
@@ -173,8 +162,9 @@ enum status recording_read(struct trace_input *input, const char *path,
 {
     struct error why = {0};
     struct recording result = {.end = RECORDING_CUT};
-    struct draft draft = {.path = path, .error = &why, .recording = &result};
-    enum status status = read_all(&draft, input);
+    struct draft draft = {.text = {.path = path, .input = input, .error = &why},
+                          .recording = &result};
+    enum status status = read_all(&draft);
     if (status == STATUS_OK)
         status = draft_order(&draft);
     draft_keep(&draft);
@@ -187,4 +177,35 @@ enum status recording_read(struct trace_input *input, const char *path,
     }
     recording_free(&result);
     return error_pass(error, &why);
+}
+
+static void free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void recording_free(struct recording *recording)
+{
+    for (size_t i = 0; i < recording->device_count; i++)
+        free(recording->devices[i].name);
+    for (size_t i = 0; i < recording->range_count; i++)
+        free(recording->ranges[i].name);
+    free_texts(recording->names, recording->name_count);
+    free_texts(recording->notes, recording->note_count);
+    free(recording->program);
+    free(recording->devices);
+    free(recording->streams);
+    free(recording->memory);
+    free(recording->calls);
+    free(recording->ops);
+    free(recording->nodes);
+    free(recording->edges);
+    free(recording->ranges);
+    for (size_t i = 0; i < recording->line_count; i++)
+        free(recording->lines[i].text);
+    free(recording->lines);
+    free(recording->words);
+    *recording = (struct recording){0};
 }

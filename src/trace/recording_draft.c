@@ -2,6 +2,7 @@
 #include "trace/recording_draft.h"
 
 #include "core/items.h"
+#include "core/search.h"
 #include "options/input_file.h"
 #include "trace/build.h"
 
@@ -12,20 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status draft_refuse(const struct draft *draft, uint64_t line, const char *format, ...)
-{
-    char text[256], shown[TRACE_SHOWN];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    return error_set(draft->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
-                     trace_shown(draft->path, shown), line, text);
-}
-
 enum status draft_no_memory(const struct draft *draft)
 {
-    return error_set(draft->error, STATUS_NO_MEMORY, "no memory for the recording");
+    return error_set(draft->text.error, STATUS_NO_MEMORY, "no memory for the recording");
 }
 
 void *pile_add(struct pile *pile, size_t size)
@@ -49,7 +39,7 @@ int draft_word_of(const char *word, const char *const *words)
 enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word)
 {
     char shown[TRACE_SHOWN];
-    return draft_refuse(draft, draft->line, "%s '%s' is not known", what,
+    return trace_refuse(&draft->text, "%s '%s' is not known", what,
                         trace_shown(word, shown));
 }
 
@@ -104,12 +94,12 @@ enum status draft_take_words(struct draft *draft, const char *list, bool *known,
 {
     struct line_value value;
     if (draft->words.count > UINT32_MAX - INPUT_TEXT_MAX)
-        return draft_refuse(draft, draft->line, "more arguments than can be kept");
+        return trace_refuse(&draft->text, "more arguments than can be kept");
     *first = (uint32_t)draft->words.count;
     *known = true;
     while (line_next(&list, &value)) {
         if (value.kind == LINE_OTHER || value.negative)
-            return draft_refuse(draft, draft->line, "a word of the launch is no address");
+            return trace_refuse(&draft->text, "a word of the launch is no address");
         uint64_t *word = pile_add(&draft->words, sizeof *word);
         if (word == NULL)
             return draft_no_memory(draft);
@@ -119,6 +109,53 @@ enum status draft_take_words(struct draft *draft, const char *list, bool *known,
     }
     return STATUS_OK;
 }
+
+/* --- what has which id --- */
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->id != y->id ? (x->id < y->id ? -1 : 1)
+                          : (x->line > y->line) - (x->line < y->line);
+}
+
+enum status places_order(const struct draft *draft, struct place *places, size_t count,
+                         const char *what)
+{
+    qsort(places, count, sizeof *places, compare_places);
+    for (size_t i = 1; i < count; i++) {
+        struct trace_text later = draft->text;
+        later.line_number = places[i].line;
+        if (places[i].id == places[i - 1].id)
+            return trace_refuse(&later, "%s %" PRIu64 " is there already, in line %" PRIu64,
+                                what, places[i].id, places[i - 1].line);
+    }
+    return STATUS_OK;
+}
+
+uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_t *near)
+{
+    struct bisect search = bisect_in(0, count);
+    for (size_t i = *near; i < count && i < *near + 2; i++) {
+        if (places[i].id == id) {
+            *near = i;
+            return places[i].index;
+        }
+    }
+    while (bisect_asks(&search))
+        bisect_tell(&search, places[search.at].id < id);
+    if (search.at == count || places[search.at].id != id)
+        return RECORDING_NONE;
+    *near = search.at;
+    return places[search.at].index;
+}
+
+struct place *places_create(size_t count)
+{
+    return malloc((count + 1) * sizeof(struct place));
+}
+
+/* --- the end --- */
 
 void draft_free(struct draft *draft)
 {

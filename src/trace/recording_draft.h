@@ -1,10 +1,9 @@
 /* recording_draft.h - a recording while it is read: private to its reader.
  *
  *   trace/recording_line.c    a line, taken apart
- *   trace/recording_draft.c   what is shared
+ *   trace/recording_draft.c   what is shared: items, what has which id
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_effects.c of those about calls and ops
- *   trace/recording_place.c   what has which id
  *   trace/recording_order.c   calls, ops, streams and names in order, and joined
  *   trace/recording_memory.c  for how long memory was taken, and what words point to
  *   trace/recording.c         the file, its header and its end
@@ -14,6 +13,7 @@
 #ifndef PIPELINE_TRACE_RECORDING_DRAFT_H
 #define PIPELINE_TRACE_RECORDING_DRAFT_H
 
+#include "trace/input.h"
 #include "trace/recording.h"
 #include "trace/recording_line.h"
 
@@ -72,9 +72,7 @@ struct draft_number {
 enum { DRAFT_CALL_NAMES = 64, DRAFT_CALL_NAME = 64 };
 
 struct draft {
-    const char *path;
-    uint64_t line;       /* that is read */
-    struct error *error; /* of the caller */
+    struct trace_text text;
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
         nodes, edges, ranges, notes, lines;
@@ -94,9 +92,6 @@ void *pile_add(struct pile *pile, size_t size);
 /* Sets *number to that of `key`, a new one if need be. False: no memory. */
 bool draft_number_of(struct draft_numbers *numbers, uint64_t key, uint32_t *number);
 
-/* Refuses line `line`: STATUS_USAGE. */
-__attribute__((format(printf, 3, 4))) enum status
-draft_refuse(const struct draft *draft, uint64_t line, const char *format, ...);
 enum status draft_no_memory(const struct draft *draft);
 
 /* Returns the place of `word` among `words`, which end in NULL; -1: it is none of them. */
@@ -130,5 +125,58 @@ void draft_keep(struct draft *draft);
 enum status draft_memory(struct draft *draft);
 
 void draft_free(struct draft *draft);
+
+/* --- what has which id --- */
+
+/* Something that lines refer to by its id. */
+struct place {
+    uint64_t id, line;
+    uint32_t index;
+};
+
+/* Returns room for `count` of them, to be freed; NULL: no memory. */
+struct place *places_create(size_t count);
+
+/* Puts places in order of their ids, which no two of them may share: the later line is refused,
+ * calling it a `what`. */
+enum status places_order(const struct draft *draft, struct place *places, size_t count,
+                         const char *what);
+
+/* Returns the index of what has `id`; RECORDING_NONE: nothing has. Lines tend to come in the
+ * order of what they refer to: *near, 0 at first, is where to look first. */
+uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_t *near);
+
+/* --- for the files that keep lines --- */
+
+/* The values of a line from its kind on, each as its form asks (trace/recording_lines.c). */
+typedef const struct line_value *values;
+
+/* Returns an item of a pile, or gives up. */
+#define ADD(item, pile)                                                                        \
+    do {                                                                                       \
+        (item) = pile_add(&(pile), sizeof *(item));                                            \
+        if ((item) == NULL)                                                                    \
+            return draft_no_memory(draft);                                                     \
+    } while (0)
+
+/* Returns a number that may be negative, of 32 bits. */
+static inline int32_t signed_of(const struct line_value *value)
+{
+    return (int32_t)(value->negative ? -(int64_t)value->number : (int64_t)value->number);
+}
+
+/* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
+enum status take_call(struct draft *draft, values v);
+enum status take_copy(struct draft *draft, values v);
+enum status take_copy2d(struct draft *draft, values v);
+enum status take_set(struct draft *draft, values v);
+enum status take_launch(struct draft *draft, values v);
+enum status take_record(struct draft *draft, values v);
+enum status take_wait(struct draft *draft, values v);
+enum status take_sync(struct draft *draft, values v);
+enum status take_function(struct draft *draft, values v);
+enum status take_graph(struct draft *draft, values v);
+enum status take_op(struct draft *draft, values v);
+enum status take_kernel(struct draft *draft, values v);
 
 #endif

@@ -1,5 +1,5 @@
 /* recording_effects.c - what is kept of lines about calls and ops. */
-#include "trace/recording_take.h"
+#include "trace/recording_draft.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -27,9 +27,9 @@ enum status take_call(struct draft *draft, values v)
     uint64_t *line;
     uint32_t thread;
     if (v[1].number == DRAFT_NO_CALL)
-        return draft_refuse(draft, draft->line, "no call can have that id");
+        return trace_refuse(&draft->text, "no call can have that id");
     if (v[5].number < v[4].number)
-        return draft_refuse(draft, draft->line, "the call ends before it starts");
+        return trace_refuse(&draft->text, "the call ends before it starts");
     if (!draft_number_of(&draft->thread_numbers, v[3].number, &thread))
         return draft_no_memory(draft);
     ADD(call, draft->calls);
@@ -41,7 +41,7 @@ enum status take_call(struct draft *draft, values v)
     call->result = signed_of(&v[6]);
     call->stream = RECORDING_NONE;
     ADD(line, draft->call_lines);
-    *line = draft->line;
+    *line = draft->text.line_number;
     return STATUS_OK;
 }
 
@@ -137,7 +137,7 @@ enum status take_sync(struct draft *draft, values v)
         return draft_refuse_word(draft, "what the call waits for,", v[2].text);
     bool stream = effects[what] == EFFECT_SYNC_STREAM;
     if (stream && v[4].kind != LINE_NULL && v[4].number > RECORDING_NONE)
-        return draft_refuse(draft, draft->line, "%" PRIu64 " is no number of a stream",
+        return trace_refuse(&draft->text, "%" PRIu64 " is no number of a stream",
                             v[4].number);
     const struct line_value call[] = {v[0], v[1], v[3]};
     enum status status =
@@ -153,7 +153,7 @@ enum status take_function(struct draft *draft, values v)
     struct recorded_call *made;
     bool known = v[4].kind != LINE_NULL && v[5].kind != LINE_NULL;
     if (known && v[5].number < v[4].number)
-        return draft_refuse(draft, draft->line, "the function ends before it starts");
+        return trace_refuse(&draft->text, "the function ends before it starts");
     enum status status = add_effect(draft, EFFECT_FUNCTION, v, v[3].number, &made);
     if (status == STATUS_OK && known) {
         made->known = true;
@@ -195,7 +195,7 @@ static enum status add_op(struct draft *draft, const struct line_value *call, va
         return STATUS_OK;
     }
     if (end->number < start->number)
-        return draft_refuse(draft, draft->line, "the op ends before it starts");
+        return trace_refuse(&draft->text, "the op ends before it starts");
     ADD(*op, draft->ops);
     (*op)->call = call->number;
     (*op)->name = DRAFT_NO_CALL;

@@ -1,5 +1,5 @@
 /* recording_lines.c - what is kept of each kind of line (docs/recording.md). */
-#include "trace/recording_take.h"
+#include "trace/recording_draft.h"
 
 #include "machine/machine.h"
 #include "trace/build.h"
@@ -54,7 +54,7 @@ static enum status take_device(struct draft *draft, values v)
     device->shared_per_sm = (uint32_t)v[9].number;
     device->copy_engines = (uint32_t)v[10].number;
     ADD(line, draft->device_lines);
-    *line = draft->line;
+    *line = draft->text.line_number;
     return text_copy(v[2].text, &device->name) ? STATUS_OK : draft_no_memory(draft);
 }
 
@@ -63,7 +63,7 @@ static enum status take_context(struct draft *draft, values v)
     struct draft_context *context;
     ADD(context, draft->contexts);
     *context = (struct draft_context){
-        .id = (uint32_t)v[1].number, .device = (uint32_t)v[2].number, .line = draft->line};
+        .id = (uint32_t)v[1].number, .device = (uint32_t)v[2].number, .line = draft->text.line_number};
     return STATUS_OK;
 }
 
@@ -82,10 +82,9 @@ static enum status take_stream(struct draft *draft, values v)
         return status;
     struct draft_stream *stream = (struct draft_stream *)draft->streams.items + index;
     if (stream->line != 0)
-        return draft_refuse(draft, draft->line,
-                            "stream %" PRIu64 " of context %" PRIu64 " has a line already",
+        return trace_refuse(&draft->text, "stream %" PRIu64 " of context %" PRIu64 " has a line already",
                             v[2].number, v[1].number);
-    stream->line = draft->line;
+    stream->line = draft->text.line_number;
     stream->stream.handle = v[3].number;
     stream->stream.priority = signed_of(&v[5]);
     stream->stream.kind = known[kind];
@@ -106,7 +105,7 @@ static enum status take_memory(struct draft *draft, values v)
     if (kind < 0)
         return draft_refuse_word(draft, "the kind of memory", v[1].text);
     if (v[3].number > UINT64_MAX - v[4].number)
-        return draft_refuse(draft, draft->line, "the memory ends behind all addresses");
+        return trace_refuse(&draft->text, "the memory ends behind all addresses");
     ADD(memory, draft->memory);
     *memory = (struct recorded_memory){.address = v[3].number,
                                        .bytes = v[4].number,
@@ -172,7 +171,7 @@ static enum status take_name(struct draft *draft, values v)
     struct draft_name *name;
     ADD(name, draft->names);
     name->id = v[1].number;
-    name->line = draft->line;
+    name->line = draft->text.line_number;
     return text_copy(v[2].text, &name->text) ? STATUS_OK : draft_no_memory(draft);
 }
 
@@ -188,7 +187,7 @@ static enum status take_range(struct draft *draft, values v)
 {
     struct recorded_range *range;
     if (v[3].number < v[2].number)
-        return draft_refuse(draft, draft->line, "the range ends before it starts");
+        return trace_refuse(&draft->text, "the range ends before it starts");
     ADD(range, draft->ranges);
     range->start_ns = (int64_t)v[2].number;
     range->end_ns = (int64_t)v[3].number;
@@ -214,7 +213,7 @@ static enum status take_lost(struct draft *draft, values v)
 {
     uint64_t *lost = &draft->recording->lost;
     if (__builtin_add_overflow(*lost, v[1].number, lost))
-        return draft_refuse(draft, draft->line, "more is lost than can be counted");
+        return trace_refuse(&draft->text, "more is lost than can be counted");
     return v[2].text[0] != '\0' ? add_note(draft, v[2].text) : STATUS_OK;
 }
 
@@ -226,7 +225,7 @@ static enum status take_end(struct draft *draft, values v)
     if (why < 0)
         return draft_refuse_word(draft, "the end", v[2].text);
     if (draft->ended)
-        return draft_refuse(draft, draft->line, "the recording has ended already");
+        return trace_refuse(&draft->text, "the recording has ended already");
     draft->ended = true;
     draft->recording->end = ends[why];
     return STATUS_OK;
@@ -340,8 +339,7 @@ enum status draft_take(struct draft *draft, const struct line *line)
     const int there = line->count < LOOKED_AT ? line->count : LOOKED_AT;
     const struct form *form = forms, *end = forms + sizeof forms / sizeof forms[0];
     if (line->values[0].kind != LINE_TEXT)
-        return draft_refuse(draft, draft->line,
-                            "a line's first value says of which kind it is");
+        return trace_refuse(&draft->text, "a line's first value says of which kind it is");
     while (form < end && strcmp(form->kind, line->values[0].text) != 0)
         form++;
     if (form == end)
@@ -349,13 +347,12 @@ enum status draft_take(struct draft *draft, const struct line *line)
     int count = (int)strlen(form->fields);
     memset(v, 0, sizeof v); /* what is not there is LINE_NULL */
     if (line->count < count + 1)
-        return draft_refuse(draft, draft->line,
-                            "a \"%s\" has %d values behind its name, not %d", form->kind, count,
+        return trace_refuse(&draft->text, "a \"%s\" has %d values behind its name, not %d", form->kind, count,
                             line->count - 1);
     memcpy(v, line->values, (size_t)there * sizeof *v);
     for (int i = 1; i <= count; i++) {
         if (!check(&v[i], form->fields[i - 1]))
-            return draft_refuse(draft, draft->line, "value %d of this \"%s\" must be %s", i,
+            return trace_refuse(&draft->text, "value %d of this \"%s\" must be %s", i,
                                 form->kind, field_name(form->fields[i - 1]));
     }
     return form->take(draft, v);

@@ -2,6 +2,8 @@
  * some. */
 #include "trace/recording_draft.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,15 +87,10 @@ static int compare_edges(const void *a, const void *b)
 /* Returns how many addresses are not above `address`. */
 static size_t place_of(const struct taken *taken, uint64_t address)
 {
-    size_t low = 0, high = taken->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (taken->addresses[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, taken->count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, taken->addresses[search.at] <= address);
+    return search.at;
 }
 
 static void step(struct taken *taken, size_t place, int64_t by)

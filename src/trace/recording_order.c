@@ -1,6 +1,6 @@
 /* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
  * and their calls, streams and devices. */
-#include "trace/recording_place.h"
+#include "trace/recording_draft.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* recording_trace.c - a recording as timelines, one for each device. */
-#include "trace/recording_trace.h"
 
 #include "trace/build.h"
 #include "trace/recording.h"
@@ -207,6 +206,59 @@ static void add_streams(struct maker *maker)
                 .context = stream->context, .stream = stream->number, .kind = stream->kind};
     }
 }
+
+/* --- the origins of spans --- */
+
+/* The origin of a span: an op, or, numbered behind all of them, a call that ran a function. */
+struct origin {
+    int64_t start_ns;
+    uint32_t number;
+};
+
+static int compare_origins(const void *a, const void *b)
+{
+    const struct origin *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool is_of(const struct recording *recording, uint32_t stream, uint32_t device)
+{
+    return stream < recording->stream_count && recording->streams[stream].device == device;
+}
+
+uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
+                               size_t *count)
+{
+    const size_t all = recording->op_count + recording->call_count;
+    struct origin *origins = malloc((all + 1) * sizeof *origins);
+    uint32_t *numbers = malloc((all + 1) * sizeof *numbers);
+    *count = 0;
+    if (origins == NULL || numbers == NULL) {
+        free(origins);
+        free(numbers);
+        return NULL;
+    }
+    for (size_t i = 0; i < recording->op_count; i++) {
+        if (is_of(recording, recording->ops[i].stream, device))
+            origins[(*count)++] = (struct origin){recording->ops[i].start_ns, (uint32_t)i};
+    }
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        if (call->effect == EFFECT_FUNCTION && call->known &&
+            is_of(recording, call->stream, device))
+            origins[(*count)++] =
+                (struct origin){call->function.start_ns, (uint32_t)(recording->op_count + i)};
+    }
+    qsort(origins, *count, sizeof *origins, compare_origins);
+    for (size_t i = 0; i < *count; i++)
+        numbers[i] = origins[i].number;
+    free(origins);
+    return numbers;
+}
+
+/* --- all of it --- */
 
 static enum status make(struct maker *maker, struct traces *traces, struct error *error)
 {

@@ -9,6 +9,8 @@
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"
 
+#include "core/search.h"
+
 #include "trace/replan_parts.h"
 
 #include <inttypes.h>
@@ -189,16 +191,11 @@ static enum status sort_ends(struct replan *replan)
 static int64_t own_ns(const struct replan *replan, const struct recorded_call *call, bool waits)
 {
     int64_t begin_ns = call->start_ns;
-    size_t low = 0, high = waits ? replan->end_count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replan->ends_ns[middle] <= call->end_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0)
-        begin_ns = later(begin_ns, replan->ends_ns[low - 1]);
+    struct bisect search = bisect_in(0, waits ? replan->end_count : 0);
+    while (bisect_asks(&search))
+        bisect_tell(&search, replan->ends_ns[search.at] <= call->end_ns);
+    if (search.at > 0)
+        begin_ns = later(begin_ns, replan->ends_ns[search.at - 1]);
     return later(call->end_ns - begin_ns, 0);
 }
 
@@ -234,7 +231,7 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
 
 /* Takes up a call's effect in `stream`, one of the plan's; with RECORDING_NONE of the whole
  * device. */
-static enum status take_deed(struct replan *replan, const struct recorded_call *call,
+static enum status take_effect(struct replan *replan, const struct recorded_call *call,
                              uint32_t stream)
 {
     switch ((enum recorded_effect)call->effect) {
@@ -282,10 +279,10 @@ static enum status take_call(struct replan *replan, const struct recorded_call *
         enum status status = effect != EFFECT_NONE && !anywhere
                                  ? replan_find_stream(replan, call->stream, &stream)
                                  : STATUS_OK;
-        return status == STATUS_OK ? take_deed(replan, call, stream) : status;
+        return status == STATUS_OK ? take_effect(replan, call, stream) : status;
     }
     if (anywhere && call->stream == RECORDING_NONE)
-        return take_deed(replan, call, stream);
+        return take_effect(replan, call, stream);
     if (effect == EFFECT_RECORD)
         *latest_record(replan, call->event) = EVENT_FOREIGN;
     return append_issued(replan, call);
@@ -374,4 +371,29 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
     else if (left != NULL)
         *left = replan.left;
     return status;
+}
+
+enum status recording_join_spans(const struct recording *recording, uint32_t device,
+                                 const struct timeline *timeline, struct plan *plan,
+                                 struct error *error)
+{
+    const size_t all = recording->op_count + recording->call_count;
+    size_t count;
+    uint32_t *numbers = recording_list_spans(recording, device, &count);
+    uint32_t *spans = malloc((all + 1) * sizeof *spans);
+    if (numbers == NULL || spans == NULL) {
+        free(numbers);
+        free(spans);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
+                         plan->op_count);
+    }
+    for (size_t i = 0; i < count; i++)
+        spans[numbers[i]] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        uint32_t *span = &plan->recorded->ops[i].span;
+        *span = *span < all ? spans[*span] : UINT32_MAX;
+    }
+    free(numbers);
+    free(spans);
+    return STATUS_OK;
 }

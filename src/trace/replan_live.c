@@ -4,6 +4,8 @@
  * equal to tsearch(), and an address finds the range that it lies in. */
 #include "trace/replan_parts.h"
 
+#include "core/search.h"
+
 #include <search.h>
 #include <stdlib.h>
 
@@ -113,16 +115,12 @@ uint32_t live_find(const struct live *live, uint64_t address)
 static size_t first_from(const struct live *live, const uint32_t *order, bool freed,
                          int64_t from)
 {
-    size_t low = 0, high = live->recording->memory_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct recorded_memory *memory = &live->recording->memory[order[middle]];
-        if ((freed ? memory->until_ns : memory->from_ns) < from)
-            low = middle + 1;
-        else
-            high = middle;
+    struct bisect search = bisect_in(0, live->recording->memory_count);
+    while (bisect_asks(&search)) {
+        const struct recorded_memory *memory = &live->recording->memory[order[search.at]];
+        bisect_tell(&search, (freed ? memory->until_ns : memory->from_ns) < from);
     }
-    return low;
+    return search.at;
 }
 
 /* Returns the time up to which a change of memory may be that of a call: it is noted when the

@@ -2,6 +2,7 @@
 #include "trace/replan_parts.h"
 
 #include "core/items.h"
+#include "core/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,15 +114,10 @@ static int compare_places(const void *a, const void *b)
 /* Returns the first place that is not before `key`. */
 static size_t find_place(const struct places *places, const struct place *key)
 {
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_places(&places->items[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, places->count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, compare_places(&places->items[search.at], key) < 0);
+    return search.at;
 }
 
 static struct places *places_of(struct resolver *resolver, const struct access *access)

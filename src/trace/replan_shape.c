@@ -2,6 +2,7 @@
 #include "trace/replan_shape.h"
 
 #include "core/items.h"
+#include "core/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,28 +209,18 @@ static bool shape_find_parts(struct graph_shape *shape)
 
 static size_t first_node(const struct recording *recording, uint64_t exec)
 {
-    size_t low = 0, high = recording->node_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->nodes[middle].exec < exec)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, recording->node_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, recording->nodes[search.at].exec < exec);
+    return search.at;
 }
 
 static size_t first_edge(const struct recording *recording, uint64_t exec)
 {
-    size_t low = 0, high = recording->edge_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->edges[middle].exec < exec)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisect search = bisect_in(0, recording->edge_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, recording->edges[search.at].exec < exec);
+    return search.at;
 }
 
 static bool shape_make(struct graph_shape *shape, const struct recording *recording,

@@ -113,9 +113,4 @@ enum status saved_set_targets(struct saved_run *run, struct error *error);
 enum status saved_set_calls(const struct saved_facts *facts, struct timeline *timeline,
                             struct error *error);
 
-/* Reads a timeline as CSV, as a reader of traces (trace/trace.h). Errors call the file `path`.
- */
-enum status saved_csv_read(struct trace_input *input, const char *path, struct traces *traces,
-                           struct error *error);
-
 #endif

@@ -9,12 +9,9 @@
 #include "trace/saved.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIELDS_MAX = 64 };
 
 enum column {
     RUN,
@@ -41,12 +38,7 @@ static const char *const columns[COLUMNS] = {
 };
 
 struct reader {
-    const char *path;
-    struct trace_input *input;
-    uint64_t line_number;
-    char *line; /* the input's memory, which the fields point into */
-    char *fields[FIELDS_MAX];
-    int field_count, header_fields;
+    struct csv_text csv;
     int at[COLUMNS]; /* field of each column */
     struct saved_builder builder;
     uint64_t *run_lines; /* where each run begins */
@@ -54,24 +46,11 @@ struct reader {
     size_t run;     /* that the rows are of */
     int64_t latest; /* its latest op; -1: none yet */
     bool headed;
-    struct error *error;
 };
-
-__attribute__((format(printf, 2, 3))) static enum status refuse(const struct reader *reader,
-                                                                const char *why, ...)
-{
-    char text[320], path[TRACE_SHOWN];
-    va_list list;
-    va_start(list, why);
-    vsnprintf(text, sizeof text, why, list);
-    va_end(list);
-    return error_set(reader->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
-                     trace_shown(reader->path, path), reader->line_number, text);
-}
 
 static enum status no_memory(const struct reader *reader)
 {
-    return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the timeline");
+    return error_set(reader->csv.text.error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
 
 /* --- provenance --- */
@@ -86,7 +65,7 @@ static enum status add_run(struct reader *reader, const char *name)
     struct saved_facts *facts = lines != NULL ? saved_add_run(&reader->builder) : NULL;
     if (facts == NULL)
         return no_memory(reader);
-    lines[count] = reader->line_number;
+    lines[count] = reader->csv.text.line_number;
     snprintf(facts->name, sizeof facts->name, "%s", name);
     return STATUS_OK;
 }
@@ -97,7 +76,7 @@ static enum status read_ns(const struct reader *reader, const char *key, const c
     uint64_t value;
     char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, INT64_MAX, &value))
-        return refuse(reader, "%s '%s' is no number of ns", key, trace_shown(text, shown));
+        return trace_refuse(&reader->csv.text, "%s '%s' is no number of ns", key, trace_shown(text, shown));
     *ns = (int64_t)value;
     return STATUS_OK;
 }
@@ -134,9 +113,9 @@ static enum status read_kinds(struct reader *reader, char *text)
             status = saved_set_stream_kind(&reader->builder, reader->builder.count - 1,
                                            (uint32_t)stream, kind, &why);
         if (status == STATUS_USAGE)
-            return refuse(reader, "'%s' is no stream with its kind", trace_shown(word, shown));
+            return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind", trace_shown(word, shown));
         if (status != STATUS_OK)
-            return error_pass(reader->error, &why);
+            return error_pass(reader->csv.text.error, &why);
     }
     return STATUS_OK;
 }
@@ -148,7 +127,7 @@ static enum status read_timing(const struct reader *reader, struct saved_facts *
     facts->timing_known = saved_timing(text, &facts->timing);
     return facts->timing_known
                ? STATUS_OK
-               : refuse(reader, "timing '%s' is none that is known", trace_shown(text, shown));
+               : trace_refuse(&reader->csv.text, "timing '%s' is none that is known", trace_shown(text, shown));
 }
 
 static enum status read_devices(const struct reader *reader, struct saved_facts *facts,
@@ -157,7 +136,7 @@ static enum status read_devices(const struct reader *reader, struct saved_facts 
     uint64_t devices;
     char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &devices))
-        return refuse(reader, "devices '%s' is no number that it can be",
+        return trace_refuse(&reader->csv.text, "devices '%s' is no number that it can be",
                       trace_shown(text, shown));
     facts->devices = (uint32_t)devices;
     return STATUS_OK;
@@ -206,7 +185,7 @@ static enum status read_fact(struct reader *reader, char *key, char *value)
 
 static enum status read_comment(struct reader *reader)
 {
-    char *line = reader->line, *colon = strchr(line, ':');
+    char *line = reader->csv.text.line, *colon = strchr(line, ':');
     if (strncmp(line, "# run: ", 7) == 0)
         return add_run(reader, csv_unmark(line + 7));
     if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->builder.count == 0)
@@ -222,21 +201,21 @@ static enum status read_header(struct reader *reader)
 {
     for (int column = 0; column < COLUMNS; column++) {
         int i = 0;
-        while (i < reader->field_count && strcmp(reader->fields[i], columns[column]) != 0)
+        while (i < reader->csv.field_count && strcmp(reader->csv.fields[i], columns[column]) != 0)
             i++;
-        if (i == reader->field_count && column < COLUMNS_NEEDED)
-            return refuse(reader, "no column %s: not a timeline of this program",
+        if (i == reader->csv.field_count && column < COLUMNS_NEEDED)
+            return trace_refuse(&reader->csv.text, "no column %s: not a timeline of this program",
                           columns[column]);
         reader->at[column] = i;
     }
-    reader->header_fields = reader->field_count;
+    reader->csv.header_fields = reader->csv.field_count;
     reader->headed = true;
     return STATUS_OK;
 }
 
 static const char *field(const struct reader *reader, enum column column)
 {
-    return reader->fields[reader->at[column]];
+    return reader->csv.fields[reader->at[column]];
 }
 
 /* Finds the run of a row. Runs may be called alike: their rows stand together, and the ops of a
@@ -255,13 +234,13 @@ static enum status find_run(struct reader *reader, uint32_t op)
         if (strcmp(saved_facts(&reader->builder, run)->name, name) != 0)
             continue;
         if (!saved_facts(&reader->builder, run)->timing_known)
-            return refuse(reader, "no line '#   timing:' says where run '%s' comes from",
+            return trace_refuse(&reader->csv.text, "no line '#   timing:' says where run '%s' comes from",
                           trace_shown(name, shown));
         reader->run = run;
         reader->latest = op;
         return STATUS_OK;
     }
-    return refuse(reader, "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
+    return trace_refuse(&reader->csv.text, "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
                   trace_shown(name, shown));
 }
 
@@ -271,7 +250,7 @@ static enum status read_field(const struct reader *reader, enum column column, u
     char shown[TRACE_SHOWN];
     if (trace_read_whole(field(reader, column), most, value))
         return STATUS_OK;
-    return refuse(reader, "%s '%s' is not a number that it can be", columns[column],
+    return trace_refuse(&reader->csv.text, "%s '%s' is not a number that it can be", columns[column],
                   trace_shown(field(reader, column), shown));
 }
 
@@ -294,9 +273,9 @@ static enum status read_kind(const struct reader *reader, enum op_kind *kind)
     char shown[TRACE_SHOWN];
     *kind = saved_kind(field(reader, KIND));
     if (*kind == OP_KIND_COUNT)
-        return refuse(reader, "kind '%s' is unknown", trace_shown(field(reader, KIND), shown));
+        return trace_refuse(&reader->csv.text, "kind '%s' is unknown", trace_shown(field(reader, KIND), shown));
     if (strcmp(engine_name(op_rows[*kind].engine), field(reader, ENGINE)) != 0)
-        return refuse(reader, "engine '%s' does no %s",
+        return trace_refuse(&reader->csv.text, "engine '%s' does no %s",
                       trace_shown(field(reader, ENGINE), shown), op_kind_name(*kind));
     return STATUS_OK;
 }
@@ -317,7 +296,7 @@ static enum status read_numbers(const struct reader *reader, struct saved_row *r
         status = read_optional(reader, TILE, INT32_MAX, &tile);
     if (status == STATUS_OK)
         row->tile = (int32_t)tile;
-    if (status == STATUS_OK && reader->at[DEVICE] < reader->field_count)
+    if (status == STATUS_OK && reader->at[DEVICE] < reader->csv.field_count)
         status = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1, &value);
     else
         value = 0;
@@ -327,8 +306,8 @@ static enum status read_numbers(const struct reader *reader, struct saved_row *r
 
 static enum status read_row(struct reader *reader)
 {
-    csv_unmark(reader->fields[reader->at[RUN]]);
-    struct saved_row row = {.name = csv_unmark(reader->fields[reader->at[NAME]])};
+    csv_unmark(reader->csv.fields[reader->at[RUN]]);
+    struct saved_row row = {.name = csv_unmark(reader->csv.fields[reader->at[NAME]])};
     struct error why = {0};
     uint64_t op;
     enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);
@@ -341,65 +320,43 @@ static enum status read_row(struct reader *reader)
     if (status != STATUS_OK)
         return status;
     row.op = (uint32_t)op;
-    status = saved_add_row(&reader->builder, reader->run, &row, &why);
-    if (status == STATUS_USAGE)
-        return refuse(reader, "%s", why.text);
-    return status == STATUS_OK ? STATUS_OK : error_pass(reader->error, &why);
+    saved_add_row(&reader->builder, reader->run, &row, &why);
+    return trace_pass(&reader->csv.text, &why);
 }
 
 /* --- lines --- */
 
-/* Reads a line without its end. Sets *more to false at the end of the file, or where that can't
- * be read. */
-static enum status next_line(struct reader *reader, size_t *length, bool *whole, bool *more)
+static enum status read_line(struct reader *reader)
 {
-    enum trace_line line = trace_input_line(reader->input, &reader->line, length, whole);
-    *more = line == TRACE_LINE;
-    reader->line_number = reader->input->line;
-    if (line == TRACE_LINE_TOO_LONG)
-        return refuse(reader, "the line is longer than 1 MiB");
-    if (line == TRACE_LINE_NO_MEMORY)
-        return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the timeline");
-    return STATUS_OK;
-}
-
-static enum status read_line(struct reader *reader, size_t length, bool whole)
-{
-    const char *why;
-    if (memchr(reader->line, '\0', length) != NULL)
-        return refuse(reader, "not text");
-    if (length == 0)
+    if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
+        return trace_refuse(&reader->csv.text, "not text");
+    if (reader->csv.text.length == 0)
         return STATUS_OK;
-    if (reader->line[0] == '#')
+    if (reader->csv.text.line[0] == '#')
         return read_comment(reader);
-    if (!whole)
-        return refuse(reader, "the line has no end: cut short?");
-    reader->field_count = csv_line_split(reader->line, reader->fields, FIELDS_MAX, &why);
-    if (reader->field_count == 0)
-        return refuse(reader, "%s", why);
-    if (!reader->headed)
+    if (!reader->csv.text.whole)
+        return trace_refuse(&reader->csv.text, "the line has no end: cut short?");
+    enum status status = csv_split(&reader->csv);
+    if (status == STATUS_OK && !reader->headed)
         return read_header(reader);
-    if (reader->field_count != reader->header_fields)
-        return refuse(reader, "%d field%s where the header has %d: cut short?",
-                      reader->field_count, reader->field_count == 1 ? "" : "s",
-                      reader->header_fields);
-    return read_row(reader);
+    if (status == STATUS_OK)
+        status = csv_check_count(&reader->csv);
+    return status == STATUS_OK ? read_row(reader) : status;
 }
 
 static enum status read_all(struct reader *reader)
 {
-    size_t length;
-    bool whole, more = true;
+    bool more = true;
     enum status status = STATUS_OK;
     while (more && status == STATUS_OK) {
-        status = next_line(reader, &length, &whole, &more);
+        status = trace_next_line(&reader->csv.text, &more);
         if (more && status == STATUS_OK)
-            status = read_line(reader, length, whole);
+            status = read_line(reader);
     }
-    if (status == STATUS_OK && reader->input->failed)
-        status = refuse(reader, "can't be read: %s", strerror(reader->input->why));
+    if (status == STATUS_OK && reader->csv.text.input->failed)
+        status = trace_refuse(&reader->csv.text, "can't be read: %s", strerror(reader->csv.text.input->why));
     if (status == STATUS_OK && !reader->headed)
-        status = refuse(reader, "no line names the columns: cut short?");
+        status = trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
     return status;
 }
 
@@ -408,17 +365,17 @@ static enum status finish(struct reader *reader, struct traces *traces)
     size_t run = 0;
     struct error why = {0};
     enum status status = saved_finish(&reader->builder, traces, &run, &why);
-    if (status != STATUS_USAGE)
-        return status == STATUS_OK ? status : error_pass(reader->error, &why);
-    reader->line_number = reader->run_lines[run];
-    return refuse(reader, "%s", why.text);
+    if (status == STATUS_USAGE)
+        reader->csv.text.line_number = reader->run_lines[run];
+    return trace_pass(&reader->csv.text, &why);
 }
 
 enum status saved_csv_read(struct trace_input *input, const char *path, struct traces *traces,
                            struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.path = path, .input = input, .latest = -1, .error = &why};
+    struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why},
+                            .latest = -1};
     enum status status = read_all(&reader);
     if (status == STATUS_OK)
         status = finish(&reader, traces);

@@ -2,6 +2,8 @@
  * for. */
 #include "trace/saved.h"
 
+#include "core/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,18 +179,13 @@ static struct saved_op label_read(const struct saved_run *run, const char *label
 static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved_op wanted,
                           uint32_t before)
 {
-    size_t low = 0, high = count;
+    struct bisect search = bisect_in(0, count);
     wanted.op = before;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (compare_ops(&ops[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (bisect_asks(&search))
+        bisect_tell(&search, compare_ops(&ops[search.at], &wanted) < 0);
     bool found =
-        low > 0 && ops[low - 1].name == wanted.name && ops[low - 1].tile == wanted.tile;
-    return found ? ops[low - 1].op : UINT32_MAX;
+        search.at > 0 && ops[search.at - 1].name == wanted.name && ops[search.at - 1].tile == wanted.tile;
+    return found ? ops[search.at - 1].op : UINT32_MAX;
 }
 
 enum status saved_set_targets(struct saved_run *run, struct error *error)

@@ -1,6 +1,6 @@
 /* sqlite_file.c - opens a database that is not trusted, and leaves it and its folder as they
  * are. */
-#include "trace/sqlite_file.h"
+#include "trace/sqlite_parts.h"
 
 #include "options/input_file.h"
 #include "trace/build.h"

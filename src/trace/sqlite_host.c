@@ -5,7 +5,7 @@
  * streams in TARGET_INFO_CUDA_STREAM, whose flag is CUPTI's CUpti_ActivityStreamFlag, and a
  * context's default stream in TARGET_INFO_CUDA_CONTEXT_INFO. "SQLite Schema Reference" in
  * NVIDIA's "Nsight Systems User Guide" has all of them. */
-#include "trace/sqlite_host.h"
+#include "trace/sqlite_parts.h"
 
 #include "core/items.h"
 

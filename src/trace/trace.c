@@ -4,8 +4,6 @@
 #include "options/input_file.h"
 #include "trace/build.h"
 #include "trace/input.h"
-#include "trace/recording_trace.h"
-#include "trace/saved.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,9 +35,6 @@ static bool is_recording(const char *text, size_t count)
     return at < end && *at == ':';
 }
 
-typedef enum status reader(struct trace_input *input, const char *path, struct traces *traces,
-                           struct error *error);
-
 static enum status refuse_json(struct trace_input *input, const char *path,
                                struct traces *traces, struct error *error)
 {
@@ -54,7 +49,7 @@ static enum status refuse_json(struct trace_input *input, const char *path,
 }
 
 /* Returns the reader for a file that this program wrote; NULL: it is none. */
-static reader *saved_reader(const char *bytes, size_t count)
+static trace_reader *saved_reader(const char *bytes, size_t count)
 {
     static const char csv[] = "# pipeline ", header[] = "run,op,kind";
     size_t at = count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -92,7 +87,7 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
                          "%s:1: a report that only Nsight Systems reads: export it with nsys "
                          "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
                          trace_shown(path, shown));
-    reader *saved = saved_reader(bytes, count);
+    trace_reader *saved = saved_reader(bytes, count);
     return (saved != NULL ? saved : trace_csv_read)(input, path, traces, error);
 }
 

@@ -78,10 +78,12 @@ struct trace_input; /* trace/input.h */
 /* For readers: makes room for `count` traces, all empty. */
 enum status traces_create(struct traces *traces, size_t count, struct error *error);
 
-/* The two readers; of the first, `path` is what errors call the file. Without SQLite the second
- * is STATUS_USAGE, saying what to export instead. */
-enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
-                           struct error *error);
+/* The readers, one for each form: nsys's CSV, the timelines that this program saves as CSV, and
+ * recordings, each device that did something being a timeline. `path` is what errors call the
+ * file. That of databases is STATUS_USAGE without SQLite, saying what to export instead. */
+typedef enum status trace_reader(struct trace_input *input, const char *path,
+                                 struct traces *traces, struct error *error);
+trace_reader trace_csv_read, saved_csv_read, trace_recording_read;
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
 
 #endif

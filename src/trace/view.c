@@ -5,7 +5,7 @@
 #include "core/version.h"
 #include "term/progress.h"
 #include "trace/cut.h"
-#include "trace/recording_trace.h"
+#include "trace/recording.h"
 #include "trace/view_fix.h"
 #include "trace/view_plan.h"
 

@@ -6,7 +6,6 @@
 #include "writers/gantt.h"
 #include "writers/cause.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +15,6 @@ enum {
     WIDTH_MIN = 40,
     LABEL_MAX = 32,
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
-};
-
-struct cell {
-    float share[MARK_COUNT]; /* shares of its time that shorter spans take, by mark */
-    char letter;             /* letter of a bar that covers it; '\0' where none does */
-    uint8_t mark;            /* mark of that bar */
 };
 
 /* The place of a span in the picture: a lane of an engine or, by streams, a stream of a device,
@@ -240,97 +233,13 @@ static void print_marks(struct picture *picture, const char *marks)
     putc('\n', picture->out);
 }
 
-/* One column as it is printed. */
-struct glyph {
-    char letter;
-    int mark;
-    bool solid; /* busy for half the time or more */
-};
-
-static struct glyph glyph_of(const struct cell *cell)
-{
-    if (cell->letter != '\0')
-        return (struct glyph){cell->letter, cell->mark,
-                              islower((unsigned char)cell->letter) == 0};
-    int most = 0;
-    float busy = 0;
-    for (int mark = 0; mark < MARK_WAIT; mark++) {
-        busy += cell->share[mark];
-        if (cell->share[mark] > cell->share[most])
-            most = mark;
-    }
-    if (busy >= GANTT_HALF)
-        return (struct glyph){gantt_letter(most), most, true};
-    if (busy > 0)
-        return (struct glyph){(char)tolower(gantt_letter(most)), most, false};
-    int mark = cell->share[MARK_WAIT] >= GANTT_HALF ? MARK_WAIT : MARK_IDLE;
-    return (struct glyph){gantt_letter(mark), mark, false};
-}
-
-/* Shows columns of short ops by how busy the engine is about there. */
-static void even_row(const struct picture *picture, struct cell *cells)
-{
-    float busy[GANTT_WIDTH_MAX + 1] = {0};
-    bool small[GANTT_WIDTH_MAX + 1];
-    int columns = picture->columns, last = MARK_IDLE;
-    for (int c = 0; c < columns; c++) {
-        busy[c] = cells[c].letter != '\0' ? -1 : 0;
-        for (int mark = 0; mark < MARK_WAIT && busy[c] >= 0; mark++)
-            busy[c] += cells[c].share[mark];
-    }
-    gantt_even(busy, columns, small);
-    for (int c = 0; c < columns; c++) {
-        last = busy[c] != 0 ? glyph_of(&cells[c]).mark : last;
-        if (small[c])
-            cells[c].letter = (char)tolower(gantt_letter(last));
-        if (small[c])
-            cells[c].mark = (uint8_t)last;
-    }
-}
-
-static void print_glyph(struct picture *picture, struct glyph glyph)
-{
-    bool solid = glyph.solid && glyph.mark < MARK_WAIT;
-    picture->seen[glyph.mark] = true;
-    picture->seen_bar |= glyph.letter == '=';
-    picture->seen_small |= islower((unsigned char)glyph.letter) != 0;
-    gantt_color(picture, glyph.mark, solid);
-    /* On a ground of its colour a bar needs no other filling. */
-    putc(solid && picture->style->color && glyph.letter == '=' ? ' ' : glyph.letter,
-         picture->out);
-}
-
-/* Returns true if the mark of the limit may stand on this cell: it must hide no span's letter
- * and no tile's number. In a busy column its neighbours say what it hides. */
-static bool is_free(const struct cell *cell)
-{
-    struct glyph glyph = glyph_of(cell);
-    return strchr(".-=", glyph.letter) != NULL || (cell->letter == '\0' && glyph.solid);
-}
-
 static bool is_free_somewhere(const struct picture *picture, const struct grid *grid, int limit)
 {
     for (uint32_t row = 0; row < grid->rows; row++) {
-        if (grid->used[row] && is_free(&row_cells(picture, grid, row)[limit]))
+        if (grid->used[row] && gantt_cell_is_free(&row_cells(picture, grid, row)[limit]))
             return true;
     }
     return false;
-}
-
-/* Prints a row. `limit` is the column of the limit's mark, or -1. The mark is `forced` where no
- * row of the run has a free cell for it. */
-static void print_cells(struct picture *picture, const struct cell *cells, int limit,
-                        bool forced)
-{
-    static const struct glyph mark = {'|', MARK_LIMIT, false};
-    for (int c = 0; c < picture->columns; c++) {
-        bool marked = c == limit && (forced || is_free(&cells[c]));
-        print_glyph(picture, marked ? mark : glyph_of(&cells[c]));
-    }
-    if (limit == picture->columns)
-        print_glyph(picture, mark);
-    gantt_color_off(picture);
-    putc('\n', picture->out);
 }
 
 static void print_label(const struct picture *picture, const struct timeline *timeline,
@@ -381,7 +290,7 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
             if (!grid->used[row])
                 continue;
             print_label(picture, timeline, grid, group, lane);
-            print_cells(picture, row_cells(picture, grid, row), limit, forced);
+            gantt_put_cells(picture, row_cells(picture, grid, row), limit, forced);
             for (int line = 0; line < GAPS_MAX; line++)
                 print_marks(picture, row_marks(picture, grid, row, line));
         }
@@ -406,7 +315,7 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
         for (uint32_t row = 0; row < grid.rows; row++)
-            even_row(picture, row_cells(picture, &grid, row));
+            gantt_even_cells(row_cells(picture, &grid, row), picture->columns);
         status = mark_spans(picture, &grid, run);
         /* A limit beyond the longest run is beyond the picture. */
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns

@@ -51,6 +51,13 @@ struct picture {
     int color; /* the colour that is on; 0: none */
 };
 
+/* One column of a row. */
+struct cell {
+    float share[MARK_COUNT]; /* shares of its time that shorter spans take, by mark */
+    char letter;             /* letter of a bar that covers it; '\0' where none does */
+    uint8_t mark;            /* mark of that bar */
+};
+
 /* Turns on the colour of `mark`, on a plain ground or, if `solid`, as the ground itself. */
 void gantt_color(struct picture *picture, int mark, bool solid);
 void gantt_color_off(struct picture *picture);
@@ -59,6 +66,17 @@ void gantt_color_off(struct picture *picture);
  * short gaps between them. `busy` is the share of each column's time, negative where a bar
  * covers it. */
 void gantt_even(const float *busy, int columns, bool *small);
+
+/* Shows columns of short ops by how busy the engine is about there. */
+void gantt_even_cells(struct cell *cells, int columns);
+
+/* Returns true if the mark of the limit may stand on this cell: it must hide no span's letter
+ * and no tile's number. In a busy column its neighbours say what it hides. */
+bool gantt_cell_is_free(const struct cell *cell);
+
+/* Prints a row. `limit` is the column of the limit's mark, or -1. The mark is `forced` where no
+ * row of the run has a free cell for it. */
+void gantt_put_cells(struct picture *picture, const struct cell *cells, int limit, bool forced);
 
 /* Returns the columns of the rows' labels. */
 int gantt_margin(const struct picture *picture);

@@ -60,6 +60,10 @@ void threads_put(struct put *put, const struct tracks *tracks);
 void track_put_name(struct put *put, const struct tracks *tracks, uint32_t pid, uint32_t tid,
                     const char *name, const uint32_t *number);
 
+/* Puts the name of a slice. A wait names the op that it waits for: "wait for scale 3". */
+void track_put_span_name(struct put *put, const struct timeline *timeline,
+                         const struct span *span);
+
 /* Puts how many engines are busy whenever that changes. Its memory does not grow with spans. */
 void tracks_put_busy(struct put *put, const struct tracks *tracks);
 
@@ -87,6 +91,15 @@ static inline char *write_us(char *at, int64_t ns)
 {
     uint64_t size = write_sign(&at, ns);
     return write_thousandths(at, size);
+}
+
+/* Writes when a slice begins, and how long it lasts. */
+static inline char *write_times(char *at, int64_t start_ns, int64_t end_ns)
+{
+    at = WRITE_LITERAL(at, ",\"ts\":");
+    at = write_us(at, start_ns);
+    at = WRITE_LITERAL(at, ",\"dur\":");
+    return write_thousandths(at, end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0);
 }
 
 #endif

@@ -51,14 +51,6 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
     return tracks;
 }
 
-static char *write_times(char *at, int64_t start_ns, int64_t end_ns)
-{
-    at = WRITE_LITERAL(at, ",\"ts\":");
-    at = write_us(at, start_ns);
-    at = WRITE_LITERAL(at, ",\"dur\":");
-    return write_thousandths(at, end_ns > start_ns ? (uint64_t)end_ns - (uint64_t)start_ns : 0);
-}
-
 /* Return the process that an engine's tracks are of, and a stream's. */
 static uint32_t engine_pid(const struct tracks *tracks, struct resource engine)
 {
@@ -138,8 +130,8 @@ static void put_label(struct put *put, const struct timeline *timeline, const st
     put_integer(put, span->tile);
 }
 
-/* Puts the name of a slice. A wait names the op that it waits for: "wait for scale 3". */
-static void put_name(struct put *put, const struct timeline *timeline, const struct span *span)
+void track_put_span_name(struct put *put, const struct timeline *timeline,
+                         const struct span *span)
 {
     const struct span *target = target_of(timeline, span);
     put_label(put, timeline, span);
@@ -156,7 +148,7 @@ static void put_slice(struct put *put, const struct tracks *tracks, const struct
     char *at = write_head_of(put_reserve(put, 2 * HEAD_ROOM), pid, 'X', tid);
     at = write_times(at, start_ns, end_ns);
     put->at = WRITE_LITERAL(at, ",\"name\":\"");
-    put_name(put, &tracks->run->timeline, span);
+    track_put_span_name(put, &tracks->run->timeline, span);
     PUT_LITERAL(put, "\",\"cat\":\"");
     put_string(put, op_kind_name(span->kind));
     PUT_LITERAL(put, "\"");
@@ -408,80 +400,4 @@ void tracks_put_spans(struct put *put, const struct tracks *tracks)
             put_on_stream(put, tracks, i, &numbers, &reached[span->stream]);
     }
     free(reached);
-}
-
-/* --- the host's calls --- */
-
-/* Puts the rest of a call's event, behind its times. `span` is the op's, NULL where it has
- * none. */
-static void put_call(struct put *put, const struct tracks *tracks, uint32_t op,
-                     const struct span *span, int64_t issue_ns)
-{
-    PUT_LITERAL(put, ",\"name\":\"issue ");
-    if (span != NULL)
-        put_name(put, &tracks->run->timeline, span);
-    else
-        PUT_LITERAL(put, "record"); /* the only ops without a span */
-    char *at = put_reserve(put, HEAD_ROOM);
-    at = WRITE_LITERAL(at, "\",\"cat\":\"call\",\"args\":{\"op\":");
-    at = write_count(at, op);
-    at = write_integer(WRITE_LITERAL(at, ",\"issue_ns\":"), issue_ns);
-    put->at = WRITE_LITERAL(at, "}}");
-}
-
-/* The host issues op after op, and its clock is read between the calls: so a call lasts from
- * its own issue to the next one's, also where a full queue blocks it. When the last returned is
- * not in the timeline: it is drawn without length. */
-static void put_calls_of_plan(struct put *put, const struct tracks *tracks)
-{
-    const struct timeline *timeline = &tracks->run->timeline;
-    const struct span *span = timeline->spans, *end = span + timeline->span_count;
-    int64_t reached_ns = INT64_MIN;
-    for (uint32_t op = 0; op < timeline->issue_count; op++) {
-        int64_t issue_ns = timeline->issue_ns[op], next_ns = issue_ns;
-        if (op + 1 < timeline->issue_count)
-            next_ns = timeline->issue_ns[op + 1];
-        int64_t start_ns = issue_ns > reached_ns ? issue_ns : reached_ns;
-        reached_ns = next_ns > start_ns ? next_ns : start_ns;
-        while (span < end && span->op < op)
-            span++;
-        char *at = put_reserve(put, 2 * HEAD_ROOM);
-        at = write_head(at, tracks, 'X', tracks->calls_tid);
-        put->at = write_times(at, start_ns, reached_ns);
-        put_call(put, tracks, op, span < end && span->op == op ? span : NULL, issue_ns);
-    }
-}
-
-/* Puts the one call that launched a graph. */
-static void put_launch(struct put *put, const struct tracks *tracks)
-{
-    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tracks->calls_tid);
-    put->at = write_times(at, 0, tracks->run->timeline.launched_ns);
-    PUT_LITERAL(put, ",\"name\":\"issue graph\",\"cat\":\"call\"}");
-}
-
-/* Another program's trace only tells when its calls began, and the program does other things
- * between them: so they are drawn as instants. */
-static void put_calls_of_trace(struct put *put, const struct tracks *tracks)
-{
-    const struct timeline *timeline = &tracks->run->timeline;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'i', tracks->calls_tid);
-        at = WRITE_LITERAL(at, ",\"s\":\"t\",\"ts\":");
-        put->at = write_us(at, span->issue_ns);
-        put_call(put, tracks, span->op, span, span->issue_ns);
-    }
-}
-
-void tracks_put_calls(struct put *put, const struct tracks *tracks)
-{
-    if (tracks->calls_tid == 0)
-        return;
-    if (tracks->run->timeline.launched_ns > 0)
-        put_launch(put, tracks);
-    else if (tracks->run->timeline.issue_ns != NULL)
-        put_calls_of_plan(put, tracks);
-    else
-        put_calls_of_trace(put, tracks);
 }

@@ -1,4 +1,5 @@
-/* trace_threads.c - the threads of a recorded program: its calls to CUDA, and its NVTX ranges.
+/* trace_calls.c - the host's calls and, of a recorded program, those of each thread, with its
+ * NVTX ranges.
  *
  * Slices of one track may lie within one another but not overlap in part (trace_tracks.c).
  * Calls of a thread follow one another; its ranges lie within one another, but for those that
@@ -9,6 +10,84 @@
 #include "writers/writer.h"
 
 #include <stdlib.h>
+
+/* --- the host's calls --- */
+
+/* Puts the rest of a call's event, behind its times. `span` is the op's, NULL where it has
+ * none. */
+static void put_call(struct put *put, const struct tracks *tracks, uint32_t op,
+                     const struct span *span, int64_t issue_ns)
+{
+    PUT_LITERAL(put, ",\"name\":\"issue ");
+    if (span != NULL)
+        track_put_span_name(put, &tracks->run->timeline, span);
+    else
+        PUT_LITERAL(put, "record"); /* the only ops without a span */
+    char *at = put_reserve(put, HEAD_ROOM);
+    at = WRITE_LITERAL(at, "\",\"cat\":\"call\",\"args\":{\"op\":");
+    at = write_count(at, op);
+    at = write_integer(WRITE_LITERAL(at, ",\"issue_ns\":"), issue_ns);
+    put->at = WRITE_LITERAL(at, "}}");
+}
+
+/* The host issues op after op, and its clock is read between the calls: so a call lasts from
+ * its own issue to the next one's, also where a full queue blocks it. When the last returned is
+ * not in the timeline: it is drawn without length. */
+static void put_calls_of_plan(struct put *put, const struct tracks *tracks)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    const struct span *span = timeline->spans, *end = span + timeline->span_count;
+    int64_t reached_ns = INT64_MIN;
+    for (uint32_t op = 0; op < timeline->issue_count; op++) {
+        int64_t issue_ns = timeline->issue_ns[op], next_ns = issue_ns;
+        if (op + 1 < timeline->issue_count)
+            next_ns = timeline->issue_ns[op + 1];
+        int64_t start_ns = issue_ns > reached_ns ? issue_ns : reached_ns;
+        reached_ns = next_ns > start_ns ? next_ns : start_ns;
+        while (span < end && span->op < op)
+            span++;
+        char *at = put_reserve(put, 2 * HEAD_ROOM);
+        at = write_head(at, tracks, 'X', tracks->calls_tid);
+        put->at = write_times(at, start_ns, reached_ns);
+        put_call(put, tracks, op, span < end && span->op == op ? span : NULL, issue_ns);
+    }
+}
+
+/* Puts the one call that launched a graph. */
+static void put_launch(struct put *put, const struct tracks *tracks)
+{
+    char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tracks->calls_tid);
+    put->at = write_times(at, 0, tracks->run->timeline.launched_ns);
+    PUT_LITERAL(put, ",\"name\":\"issue graph\",\"cat\":\"call\"}");
+}
+
+/* Another program's trace only tells when its calls began, and the program does other things
+ * between them: so they are drawn as instants. */
+static void put_calls_of_trace(struct put *put, const struct tracks *tracks)
+{
+    const struct timeline *timeline = &tracks->run->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'i', tracks->calls_tid);
+        at = WRITE_LITERAL(at, ",\"s\":\"t\",\"ts\":");
+        put->at = write_us(at, span->issue_ns);
+        put_call(put, tracks, span->op, span, span->issue_ns);
+    }
+}
+
+void tracks_put_calls(struct put *put, const struct tracks *tracks)
+{
+    if (tracks->calls_tid == 0)
+        return;
+    if (tracks->run->timeline.launched_ns > 0)
+        put_launch(put, tracks);
+    else if (tracks->run->timeline.issue_ns != NULL)
+        put_calls_of_plan(put, tracks);
+    else
+        put_calls_of_trace(put, tracks);
+}
+
+/* --- the threads of a recorded program --- */
 
 /* Where a recording's times are in the timeline of a run. */
 struct window {
@@ -56,10 +135,7 @@ static void put_slice(struct put *put, const struct tracks *tracks, uint32_t tid
                       int64_t start_ns, int64_t end_ns, const char *name)
 {
     char *at = write_head(put_reserve(put, 2 * HEAD_ROOM), tracks, 'X', tid);
-    at = WRITE_LITERAL(at, ",\"ts\":");
-    at = write_us(at, start_ns);
-    at = WRITE_LITERAL(at, ",\"dur\":");
-    at = write_thousandths(at, (uint64_t)(end_ns - start_ns));
+    at = write_times(at, start_ns, end_ns);
     put->at = WRITE_LITERAL(at, ",\"name\":\"");
     put_json_text(put, name, false);
 }
