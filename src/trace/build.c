@@ -1,7 +1,6 @@
 /* build.c - makes timelines of a trace's rows: the part that both readers stand on. */
 #include "trace/build.h"
 
-#include "core/escape.h"
 #include "core/items.h"
 #include "trace/recording.h"
 
@@ -46,24 +45,6 @@ static const char other_names[] = "(other kernels)";
 static enum status no_memory(struct error *error)
 {
     return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
-const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
-{
-    return escape_fit(text, TRACE_SHOWN, raw, TRACE_SHOWN, "..");
-}
-
-bool trace_read_whole(const char *text, uint64_t most, uint64_t *value)
-{
-    *value = 0;
-    if (*text == '\0')
-        return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
-            return false;
-    }
-    return *text == '\0' && *value <= most;
 }
 
 enum op_kind trace_kind(const char *name)

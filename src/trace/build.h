@@ -67,12 +67,4 @@ enum op_kind trace_kind(const char *name);
  * "scale<float>" of "void scale<float>(const float *, float *)". */
 const char *trace_short_name(const char *name, size_t *length);
 
-/* Copies `raw`, escaped, into `text` as a line for a message, cut where it is long. */
-enum { TRACE_SHOWN = 96 };
-const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
-
-/* Reads a whole number that is not negative, up to the end of `text`. False: it is none, or
- * larger than `most`. */
-bool trace_read_whole(const char *text, uint64_t most, uint64_t *value);
-
 #endif

@@ -70,7 +70,8 @@ static enum status unreadable(const struct reader *reader)
 {
     char shown[TRACE_SHOWN];
     return error_set(reader->csv.text.error, STATUS_USAGE, "%s: can't be read: %s",
-                     trace_shown(reader->csv.text.path, shown), strerror(reader->csv.text.input->why));
+                     trace_shown(reader->csv.text.path, shown),
+                     strerror(reader->csv.text.input->why));
 }
 
 static enum status refuse_field(const struct reader *reader, enum column column,
@@ -78,7 +79,7 @@ static enum status refuse_field(const struct reader *reader, enum column column,
 {
     char shown[TRACE_SHOWN];
     return trace_refuse(&reader->csv.text, "%s '%s' %s", columns[column].called,
-                  trace_shown(reader->csv.fields[reader->at[column]], shown), why);
+                        trace_shown(reader->csv.fields[reader->at[column]], shown), why);
 }
 
 /* --- the header --- */
@@ -124,15 +125,17 @@ static enum status find_column(struct reader *reader, enum column column)
         if (strncasecmp(reader->csv.fields[i], begins, strlen(begins)) != 0)
             continue;
         if (reader->at[column] >= 0)
-            return trace_refuse(&reader->csv.text, "two columns are called %s", columns[column].called);
+            return trace_refuse(&reader->csv.text, "two columns are called %s",
+                                columns[column].called);
         reader->at[column] = i;
     }
     if (reader->at[column] >= 0 || !columns[column].required)
         return read_unit(reader, column);
-    return trace_refuse(&reader->csv.text,
-                  "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
-                  "--format csv REPORT)",
-                  columns[column].called);
+    return trace_refuse(
+        &reader->csv.text,
+        "no column %s: not the report cuda_gpu_trace (nsys stats -r cuda_gpu_trace "
+        "--format csv REPORT)",
+        columns[column].called);
 }
 
 static enum status read_header(struct reader *reader)
@@ -152,10 +155,11 @@ static enum status refuse_file(struct reader *reader, const char *why)
     reader->csv.text.line_number = 1;
     if (empty)
         return trace_refuse(&reader->csv.text, "not a trace: the file is empty");
-    return trace_refuse(&reader->csv.text,
-                  "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
-                  "stats -r cuda_gpu_trace --format csv REPORT prints one)",
-                  why);
+    return trace_refuse(
+        &reader->csv.text,
+        "not a trace%s: no line names the columns Start, Duration, ..., Name (nsys "
+        "stats -r cuda_gpu_trace --format csv REPORT prints one)",
+        why);
 }
 
 static enum status find_header(struct reader *reader)
@@ -321,8 +325,9 @@ static enum status read_line(struct reader *reader, bool *more)
         return STATUS_OK;
     }
     enum status status = csv_split(&reader->csv);
-    if (reader->blank && (status != STATUS_OK || reader->csv.field_count != reader->csv.header_fields ||
-                          is_header(reader))) {
+    if (reader->blank &&
+        (status != STATUS_OK || reader->csv.field_count != reader->csv.header_fields ||
+         is_header(reader))) {
         error_clear(reader->csv.text.error);
         *more = false;
         return STATUS_OK;

@@ -60,8 +60,7 @@ enum status csv_check_count(const struct csv_text *csv)
     if (csv->field_count == csv->header_fields)
         return STATUS_OK;
     return trace_refuse(&csv->text, "%d field%s where the header has %d: cut short?",
-                        csv->field_count, csv->field_count == 1 ? "" : "s",
-                        csv->header_fields);
+                        csv->field_count, csv->field_count == 1 ? "" : "s", csv->header_fields);
 }
 
 /* Reads `digits` digits of base 16. False: there are no such. */

@@ -2,7 +2,7 @@
 #include "trace/cut.h"
 
 #include "core/units.h"
-#include "trace/build.h"
+#include "trace/input.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -260,7 +260,8 @@ static uint32_t issued_before(const struct issued *issued, uint32_t stream, int6
     struct bisect search = bisect_in(0, issued->span_count);
     while (bisect_asks(&search)) {
         const struct span *span = issued->spans[search.at];
-        bisect_tell(&search, span->stream < stream || (span->stream == stream && span->issue_ns < issue_ns));
+        bisect_tell(&search, span->stream < stream ||
+                                 (span->stream == stream && span->issue_ns < issue_ns));
     }
     bool found = search.at > 0 && issued->spans[search.at - 1]->stream == stream;
     return found ? issued->spans[search.at - 1]->op : UINT32_MAX;

@@ -1,8 +1,8 @@
 /* input.c - a trace's text on its way to a reader. */
 #include "trace/input.h"
 
+#include "core/escape.h"
 #include "options/input_file.h"
-#include "trace/build.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,24 @@
 #include <string.h>
 
 enum { BLOCK = 1 << 16 };
+
+const char *trace_shown(const char *raw, char text[TRACE_SHOWN])
+{
+    return escape_fit(text, TRACE_SHOWN, raw, TRACE_SHOWN, "..");
+}
+
+bool trace_read_whole(const char *text, uint64_t most, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    }
+    return *text == '\0' && *value <= most;
+}
 
 /* Moves what is left to the beginning of room for `wanted` bytes and a NUL. */
 static bool make_room(struct trace_input *input, size_t wanted)

@@ -10,6 +10,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Copies `raw`, escaped, into `text` as a line for a message, cut where it is long. */
+enum { TRACE_SHOWN = 96 };
+const char *trace_shown(const char *raw, char text[TRACE_SHOWN]);
+
+/* Reads a whole number that is not negative, up to the end of `text`. False: it is none, or
+ * larger than `most`. */
+bool trace_read_whole(const char *text, uint64_t most, uint64_t *value);
+
 /* Zero-initialise but for `file`, which is not owned; free with trace_input_free(). */
 struct trace_input {
     FILE *file;

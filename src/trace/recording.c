@@ -3,7 +3,6 @@
 
 #include "core/version.h"
 #include "machine/machine.h"
-#include "trace/build.h"
 #include "trace/input.h"
 #include "trace/recording_draft.h"
 #include "trace/recording_line.h"
@@ -27,8 +26,8 @@ static enum status read_number(const struct draft *draft, const struct line *hea
     *value = (int64_t)member->number;
     if (member->kind == LINE_NUMBER && !member->negative && member->number <= (uint64_t)most)
         return STATUS_OK;
-    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64,
-                        key, most);
+    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64, key,
+                        most);
 }
 
 static enum status read_small(const struct draft *draft, const struct line *header,
@@ -63,10 +62,12 @@ static enum status check_version(const struct draft *draft, const struct line *h
     const char *version = read_text(header, "version");
     char shown[TRACE_SHOWN];
     if (form == NULL || form->kind != LINE_NUMBER)
-        return trace_refuse(&draft->text, "no \"pipeline_recording\" with the number of its form");
+        return trace_refuse(&draft->text,
+                            "no \"pipeline_recording\" with the number of its form");
     if (form->number == RECORDING_VERSION && !form->negative)
         return STATUS_OK;
-    return trace_refuse(&draft->text, "a recording of form %s%" PRIu64
+    return trace_refuse(&draft->text,
+                        "a recording of form %s%" PRIu64
                         " by pipeline %s, and pipeline %s reads form %d: view "
                         "it with a pipeline of the version that recorded it",
                         form->negative ? "-" : "", form->number,

@@ -4,7 +4,7 @@
 #include "core/items.h"
 #include "core/search.h"
 #include "options/input_file.h"
-#include "trace/build.h"
+#include "trace/input.h"
 
 #include <inttypes.h>
 #include <search.h>
@@ -39,8 +39,7 @@ int draft_word_of(const char *word, const char *const *words)
 enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word)
 {
     char shown[TRACE_SHOWN];
-    return trace_refuse(&draft->text, "%s '%s' is not known", what,
-                        trace_shown(word, shown));
+    return trace_refuse(&draft->text, "%s '%s' is not known", what, trace_shown(word, shown));
 }
 
 static int compare_keys(const void *a, const void *b)

@@ -137,8 +137,7 @@ enum status take_sync(struct draft *draft, values v)
         return draft_refuse_word(draft, "what the call waits for,", v[2].text);
     bool stream = effects[what] == EFFECT_SYNC_STREAM;
     if (stream && v[4].kind != LINE_NULL && v[4].number > RECORDING_NONE)
-        return trace_refuse(&draft->text, "%" PRIu64 " is no number of a stream",
-                            v[4].number);
+        return trace_refuse(&draft->text, "%" PRIu64 " is no number of a stream", v[4].number);
     const struct line_value call[] = {v[0], v[1], v[3]};
     enum status status =
         add_effect(draft, effects[what], call,

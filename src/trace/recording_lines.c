@@ -2,7 +2,6 @@
 #include "trace/recording_draft.h"
 
 #include "machine/machine.h"
-#include "trace/build.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -62,8 +61,9 @@ static enum status take_context(struct draft *draft, values v)
 {
     struct draft_context *context;
     ADD(context, draft->contexts);
-    *context = (struct draft_context){
-        .id = (uint32_t)v[1].number, .device = (uint32_t)v[2].number, .line = draft->text.line_number};
+    *context = (struct draft_context){.id = (uint32_t)v[1].number,
+                                      .device = (uint32_t)v[2].number,
+                                      .line = draft->text.line_number};
     return STATUS_OK;
 }
 
@@ -82,7 +82,8 @@ static enum status take_stream(struct draft *draft, values v)
         return status;
     struct draft_stream *stream = (struct draft_stream *)draft->streams.items + index;
     if (stream->line != 0)
-        return trace_refuse(&draft->text, "stream %" PRIu64 " of context %" PRIu64 " has a line already",
+        return trace_refuse(&draft->text,
+                            "stream %" PRIu64 " of context %" PRIu64 " has a line already",
                             v[2].number, v[1].number);
     stream->line = draft->text.line_number;
     stream->stream.handle = v[3].number;
@@ -347,8 +348,8 @@ enum status draft_take(struct draft *draft, const struct line *line)
     int count = (int)strlen(form->fields);
     memset(v, 0, sizeof v); /* what is not there is LINE_NULL */
     if (line->count < count + 1)
-        return trace_refuse(&draft->text, "a \"%s\" has %d values behind its name, not %d", form->kind, count,
-                            line->count - 1);
+        return trace_refuse(&draft->text, "a \"%s\" has %d values behind its name, not %d",
+                            form->kind, count, line->count - 1);
     memcpy(v, line->values, (size_t)there * sizeof *v);
     for (int i = 1; i <= count; i++) {
         if (!check(&v[i], form->fields[i - 1]))

@@ -1,6 +1,7 @@
 /* recording_trace.c - a recording as timelines, one for each device. */
 
 #include "trace/build.h"
+#include "trace/input.h"
 #include "trace/recording.h"
 
 #include <inttypes.h>

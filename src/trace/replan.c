@@ -232,7 +232,7 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
 /* Takes up a call's effect in `stream`, one of the plan's; with RECORDING_NONE of the whole
  * device. */
 static enum status take_effect(struct replan *replan, const struct recorded_call *call,
-                             uint32_t stream)
+                               uint32_t stream)
 {
     switch ((enum recorded_effect)call->effect) {
     case EFFECT_RECORD:

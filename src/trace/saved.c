@@ -5,6 +5,7 @@
 #include "core/items.h"
 #include "core/units.h"
 #include "trace/build.h"
+#include "trace/input.h"
 
 #include <inttypes.h>
 #include <search.h>

@@ -3,7 +3,6 @@
  * stand behind those known here. */
 #include "core/items.h"
 #include "core/units.h"
-#include "trace/build.h"
 #include "trace/csv_line.h"
 #include "trace/input.h"
 #include "trace/saved.h"
@@ -76,7 +75,8 @@ static enum status read_ns(const struct reader *reader, const char *key, const c
     uint64_t value;
     char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, INT64_MAX, &value))
-        return trace_refuse(&reader->csv.text, "%s '%s' is no number of ns", key, trace_shown(text, shown));
+        return trace_refuse(&reader->csv.text, "%s '%s' is no number of ns", key,
+                            trace_shown(text, shown));
     *ns = (int64_t)value;
     return STATUS_OK;
 }
@@ -113,7 +113,8 @@ static enum status read_kinds(struct reader *reader, char *text)
             status = saved_set_stream_kind(&reader->builder, reader->builder.count - 1,
                                            (uint32_t)stream, kind, &why);
         if (status == STATUS_USAGE)
-            return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind", trace_shown(word, shown));
+            return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind",
+                                trace_shown(word, shown));
         if (status != STATUS_OK)
             return error_pass(reader->csv.text.error, &why);
     }
@@ -127,7 +128,8 @@ static enum status read_timing(const struct reader *reader, struct saved_facts *
     facts->timing_known = saved_timing(text, &facts->timing);
     return facts->timing_known
                ? STATUS_OK
-               : trace_refuse(&reader->csv.text, "timing '%s' is none that is known", trace_shown(text, shown));
+               : trace_refuse(&reader->csv.text, "timing '%s' is none that is known",
+                              trace_shown(text, shown));
 }
 
 static enum status read_devices(const struct reader *reader, struct saved_facts *facts,
@@ -137,7 +139,7 @@ static enum status read_devices(const struct reader *reader, struct saved_facts 
     char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &devices))
         return trace_refuse(&reader->csv.text, "devices '%s' is no number that it can be",
-                      trace_shown(text, shown));
+                            trace_shown(text, shown));
     facts->devices = (uint32_t)devices;
     return STATUS_OK;
 }
@@ -201,11 +203,13 @@ static enum status read_header(struct reader *reader)
 {
     for (int column = 0; column < COLUMNS; column++) {
         int i = 0;
-        while (i < reader->csv.field_count && strcmp(reader->csv.fields[i], columns[column]) != 0)
+        while (i < reader->csv.field_count &&
+               strcmp(reader->csv.fields[i], columns[column]) != 0)
             i++;
         if (i == reader->csv.field_count && column < COLUMNS_NEEDED)
-            return trace_refuse(&reader->csv.text, "no column %s: not a timeline of this program",
-                          columns[column]);
+            return trace_refuse(&reader->csv.text,
+                                "no column %s: not a timeline of this program",
+                                columns[column]);
         reader->at[column] = i;
     }
     reader->csv.header_fields = reader->csv.field_count;
@@ -234,14 +238,16 @@ static enum status find_run(struct reader *reader, uint32_t op)
         if (strcmp(saved_facts(&reader->builder, run)->name, name) != 0)
             continue;
         if (!saved_facts(&reader->builder, run)->timing_known)
-            return trace_refuse(&reader->csv.text, "no line '#   timing:' says where run '%s' comes from",
-                          trace_shown(name, shown));
+            return trace_refuse(&reader->csv.text,
+                                "no line '#   timing:' says where run '%s' comes from",
+                                trace_shown(name, shown));
         reader->run = run;
         reader->latest = op;
         return STATUS_OK;
     }
-    return trace_refuse(&reader->csv.text, "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
-                  trace_shown(name, shown));
+    return trace_refuse(&reader->csv.text,
+                        "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
+                        trace_shown(name, shown));
 }
 
 static enum status read_field(const struct reader *reader, enum column column, uint64_t most,
@@ -250,8 +256,8 @@ static enum status read_field(const struct reader *reader, enum column column, u
     char shown[TRACE_SHOWN];
     if (trace_read_whole(field(reader, column), most, value))
         return STATUS_OK;
-    return trace_refuse(&reader->csv.text, "%s '%s' is not a number that it can be", columns[column],
-                  trace_shown(field(reader, column), shown));
+    return trace_refuse(&reader->csv.text, "%s '%s' is not a number that it can be",
+                        columns[column], trace_shown(field(reader, column), shown));
 }
 
 /* Reads a number that need not be there: -1 then. */
@@ -273,10 +279,11 @@ static enum status read_kind(const struct reader *reader, enum op_kind *kind)
     char shown[TRACE_SHOWN];
     *kind = saved_kind(field(reader, KIND));
     if (*kind == OP_KIND_COUNT)
-        return trace_refuse(&reader->csv.text, "kind '%s' is unknown", trace_shown(field(reader, KIND), shown));
+        return trace_refuse(&reader->csv.text, "kind '%s' is unknown",
+                            trace_shown(field(reader, KIND), shown));
     if (strcmp(engine_name(op_rows[*kind].engine), field(reader, ENGINE)) != 0)
         return trace_refuse(&reader->csv.text, "engine '%s' does no %s",
-                      trace_shown(field(reader, ENGINE), shown), op_kind_name(*kind));
+                            trace_shown(field(reader, ENGINE), shown), op_kind_name(*kind));
     return STATUS_OK;
 }
 
@@ -354,7 +361,8 @@ static enum status read_all(struct reader *reader)
             status = read_line(reader);
     }
     if (status == STATUS_OK && reader->csv.text.input->failed)
-        status = trace_refuse(&reader->csv.text, "can't be read: %s", strerror(reader->csv.text.input->why));
+        status = trace_refuse(&reader->csv.text, "can't be read: %s",
+                              strerror(reader->csv.text.input->why));
     if (status == STATUS_OK && !reader->headed)
         status = trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
     return status;

@@ -183,8 +183,8 @@ static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved
     wanted.op = before;
     while (bisect_asks(&search))
         bisect_tell(&search, compare_ops(&ops[search.at], &wanted) < 0);
-    bool found =
-        search.at > 0 && ops[search.at - 1].name == wanted.name && ops[search.at - 1].tile == wanted.tile;
+    bool found = search.at > 0 && ops[search.at - 1].name == wanted.name &&
+                 ops[search.at - 1].tile == wanted.tile;
     return found ? ops[search.at - 1].op : UINT32_MAX;
 }
 

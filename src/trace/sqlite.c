@@ -6,6 +6,7 @@
  * process, which is the upper part of globalPid and globalTid. */
 #include "options/input_file.h"
 #include "trace/build.h"
+#include "trace/input.h"
 #include "trace/sqlite_parts.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "trace/sqlite_parts.h"
 
 #include "options/input_file.h"
-#include "trace/build.h"
+#include "trace/input.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 /* sqlite_none.c - stands for sqlite.c where there was no SQLite to build with. */
-#include "trace/build.h"
+#include "trace/input.h"
+#include "trace/trace.h"
 
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
 {

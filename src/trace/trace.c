@@ -2,7 +2,6 @@
 #include "trace/trace.h"
 
 #include "options/input_file.h"
-#include "trace/build.h"
 #include "trace/input.h"
 
 #include <stdio.h>
@@ -43,8 +42,9 @@ static enum status refuse_json(struct trace_input *input, const char *path,
     (void)traces;
     return error_set(
         error, STATUS_USAGE,
-        "%s:1: JSON, but not a recording; Chrome traces are drawn elsewhere and not "
-        "read: view the timeline that --timeline=FILE.csv writes of the same run",
+        "%s:1: JSON, but not a recording, or one whose header is cut short; Chrome "
+        "traces are for other viewers: view the timeline that --timeline=FILE.csv "
+        "writes of the same run",
         trace_shown(path, shown));
 }
 

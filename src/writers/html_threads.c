@@ -1,7 +1,6 @@
 /* html_threads.c - what a page has of a recorded program beside its ops: the calls and the NVTX
  * ranges of its threads, the lines of its source, and what issued each op. */
 #include "trace/recording.h"
-#include "trace/recording_trace.h"
 #include "trace/trace.h"
 #include "writers/html.h"
 
