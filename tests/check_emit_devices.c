@@ -144,29 +144,6 @@ static struct settings settings_of(uint32_t devices, uint32_t tiles, uint32_t st
     return settings;
 }
 
-START_TEST(plans_are_programs)
-{
-    static const char *const chains[] = {"scale", "scale,wave", "sum", "scale,sum"};
-    uint64_t random = 31;
-    for (int i = 0; i < test_cases(300); i++) {
-        struct settings settings = test_settings(chains[test_random_below(&random, 4)]);
-        settings.devices = 2 + test_random_below(&random, 3);
-        settings.tiles = settings.devices + test_random_below(&random, 40);
-        settings.streams = 1 + test_random_below(&random, 6);
-        settings.elements = 100 * settings.tiles + test_random_below(&random, 2) * 7;
-        settings.ways = 1 + (int)test_random_below(&random, 3);
-        settings.order = test_random_below(&random, 2) == 0 ? ORDER_DEPTH : ORDER_BREADTH;
-        settings.layout = test_random_below(&random, 2) == 0 ? LAYOUT_TILE : LAYOUT_STAGE;
-        settings.pack = settings.ways == 3 && test_random_below(&random, 2) == 0;
-        if (settings.pack && settings.elements % settings.tiles == 0)
-            settings.batch = 1 + test_random_below(&random, 4);
-        struct plan plan = test_built(&settings);
-        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-        plan_free(&plan);
-    }
-}
-END_TEST
-
 /* The devices are those that were named, whatever CUDA counts. */
 START_TEST(numbers_are_kept)
 {
@@ -187,88 +164,6 @@ START_TEST(numbers_are_kept)
 }
 END_TEST
 
-enum { CHANGES = 6 };
-
-/* Makes one change to a plan: something is on another device. */
-static void change_plan(struct plan *plan, int change)
-{
-    const uint32_t each = plan->streams / 2;
-    struct op *in = test_nth_op(plan, OP_H2D, 2), *other = test_nth_op(plan, OP_H2D, 3),
-              *kernel = test_nth_op(plan, OP_KERNEL, 2), *out = test_nth_op(plan, OP_D2H, 2);
-    switch (change) {
-    case 0:
-        in->stream += each;
-        break;
-    case 1:
-        in->copy.device = other->copy.device;
-        break;
-    case 2:
-        kernel->stream += each;
-        break;
-    case 3:
-        kernel->kernel.ranges = test_nth_op(plan, OP_KERNEL, 3)->kernel.ranges;
-        break;
-    case 4:
-        out->stream += each;
-        break;
-    default: /* a wait for what the other device has recorded */
-        test_nth_op(plan, OP_WAIT, 3)->event.event = test_nth_op(plan, OP_WAIT, 1)->event.event;
-        break;
-    }
-}
-
-enum { PACK_CHANGES = 5 };
-
-/* Does the same where the CPU packs: a tile goes by another device's slot, or the host waits
- * for another device's copy, or for one that is not there yet. */
-static void change_packing(struct plan *plan, int change)
-{
-    const uint32_t each = plan->slots / 2;
-    struct op *into = test_nth_op(plan, OP_PACK, 2), *other = test_nth_op(plan, OP_PACK, 3),
-              *sync = test_nth_op(plan, OP_SYNC_EVENT, 2);
-    switch (change) {
-    case 0:
-        into->pack.to = other->pack.to;
-        break;
-    case 1:
-        into->pack.to.offset += each * (plan->buffer_bytes[BUFFER_HOST_PACK_IN0] / plan->slots);
-        break;
-    case 2:
-        into->pack.from = other->pack.from;
-        break;
-    case 3:
-        sync->event.event = test_nth_op(plan, OP_SYNC_EVENT, 1)->event.event;
-        break;
-    default:
-        sync->event.event = test_nth_op(plan, OP_SYNC_EVENT, 4)->event.event;
-        break;
-    }
-}
-
-START_TEST(other_packing_is_refused)
-{
-    struct settings settings = settings_of(2, 16, 3);
-    settings.pack = true;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_packing(&plan, _i);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
-START_TEST(other_devices_are_refused)
-{
-    struct settings settings = settings_of(2, 16, 3);
-    settings.layout = LAYOUT_STAGE;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_plan(&plan, _i);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
 Suite *emit_devices_suite(void)
 {
     enum { SECONDS = 600 };
@@ -281,10 +176,7 @@ Suite *emit_devices_suite(void)
     tcase_add_test(all, every_wait_is_needed);
     tcase_add_test(all, each_run_packs_its_tiles);
     tcase_add_test(all, each_device_has_its_own);
-    tcase_add_test(all, plans_are_programs);
     tcase_add_test(all, numbers_are_kept);
-    tcase_add_loop_test(all, other_devices_are_refused, 0, CHANGES);
-    tcase_add_loop_test(all, other_packing_is_refused, 0, PACK_CHANGES);
     suite_add_tcase(suite, all);
     return suite;
 }

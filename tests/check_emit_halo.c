@@ -136,128 +136,6 @@ static struct settings halo_settings(uint32_t devices, uint32_t tiles, uint64_t 
     return settings;
 }
 
-START_TEST(plans_are_programs)
-{
-    uint64_t random = 37;
-    for (int i = 0; i < test_cases(300); i++) {
-        const uint32_t devices = 2 + test_random_below(&random, 7);
-        const uint32_t halo = 1 + test_random_below(&random, 20);
-        struct settings settings = halo_settings(
-            devices, devices + test_random_below(&random, 30),
-            1 + test_random_below(&random, 70), 2 * halo + 1 + test_random_below(&random, 9));
-        settings.halo = halo;
-        settings.steps = 1 + test_random_below(&random, 9);
-        settings.hide = (enum hide)test_random_below(&random, 2);
-        settings.exchange = test_random_below(&random, 2) == 0 ? EXCHANGE_PEER : EXCHANGE_HOST;
-        struct plan plan = test_built(&settings);
-        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-        plan_free(&plan);
-    }
-}
-END_TEST
-
-enum { CHANGES = 18 };
-
-/* Makes one change to a plan of three devices. */
-static void change_plan(struct plan *plan, int change)
-{
-    struct op *set = test_nth_op(plan, OP_MEMSET, 2), *in = test_nth_op(plan, OP_H2D, 3),
-              *edge = test_nth_op(plan, OP_KERNEL, 2), *peer = test_nth_op(plan, OP_PEER, 2),
-              *out = test_nth_op(plan, OP_D2H, 2), *wait = test_nth_op(plan, OP_WAIT, 5);
-    const struct op kept = *peer;
-    switch (change) {
-    case 0:
-        set->set.range.offset += sizeof(float);
-        break;
-    case 1:
-        set->stream += 2;
-        break;
-    case 2:
-        in->copy.host.bytes -= sizeof(float);
-        break;
-    case 3:
-        in->copy.device = test_nth_op(plan, OP_H2D, 1)->copy.device;
-        break;
-    case 4:
-        edge->kernel.blocks++;
-        break;
-    case 5:
-        edge->stream--; /* with the inner rows */
-        break;
-    case 6:
-        edge->kernel.ranges = test_nth_op(plan, OP_KERNEL, 1)->kernel.ranges;
-        break;
-    case 7:
-        peer->peer.to.offset += sizeof(float);
-        break;
-    case 8:
-        peer->peer.from.offset += sizeof(float);
-        break;
-    case 9:
-        peer->peer.to.bytes -= sizeof(float);
-        break;
-    case 10:
-        *peer = peer[1]; /* the edges go in another order */
-        peer[1] = kept;
-        break;
-    case 11:
-        out->copy.device.buffer ^= BUFFER_DEVICE_IN0 ^ BUFFER_DEVICE_OUT;
-        break;
-    case 12:
-        out->stream++;
-        break;
-    case 13:
-        wait->event.event = test_nth_op(plan, OP_WAIT, 4)->event.event;
-        break;
-    case 14:
-        wait->stream ^= 1;
-        break;
-    case 15:
-        test_nth_op(plan, OP_RECORD, 2)->event.event =
-            test_nth_op(plan, OP_RECORD, 1)->event.event;
-        break;
-    case 16:
-        test_nth_op(plan, OP_KERNEL, 5)->kernel.count--;
-        break;
-    default:
-        plan->op_count--; /* the last tile stays there */
-        break;
-    }
-}
-
-START_TEST(programs_are_of_their_plans)
-{
-    struct settings settings = halo_settings(3, 7, 12, 6);
-    settings.halo = 2;
-    settings.steps = 3;
-    settings.exchange = EXCHANGE_PEER;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_plan(&plan, _i);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
-enum { HOST_CHANGES = 4 };
-
-/* What goes by the host has its place there, of its device, side and step. */
-START_TEST(places_on_the_host_are_kept)
-{
-    struct settings settings = halo_settings(3, 7, 12, 6);
-    settings.halo = 1;
-    settings.steps = 3;
-    settings.exchange = EXCHANGE_HOST;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    struct op *sent = test_nth_op(&plan, OP_D2H, _i);
-    ck_assert_int_eq(sent->copy.host.buffer, BUFFER_HOST_EXCHANGE);
-    sent->copy.host.offset += sent->copy.host.bytes;
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
 /* --- the program as a text --- */
 
 START_TEST(steps_begin_with_the_edges)
@@ -329,9 +207,6 @@ Suite *emit_halo_suite(void)
     tcase_add_test(all, other_devices_are_seen);
     tcase_add_test(all, waits_are_enough);
     tcase_add_test(all, every_wait_is_needed);
-    tcase_add_test(all, plans_are_programs);
-    tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
-    tcase_add_loop_test(all, places_on_the_host_are_kept, 1, HOST_CHANGES);
     tcase_add_test(all, steps_begin_with_the_edges);
     tcase_add_test(all, numbers_are_kept);
     if (emit_share() > 0 && system("nvcc --version >/dev/null 2>&1") == 0)

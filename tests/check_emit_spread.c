@@ -217,47 +217,6 @@ static struct settings scan_settings(const char *kernel, uint32_t devices)
     return settings;
 }
 
-/* Writes the program of settings whose order, ways and layout are drawn. */
-static void check_drawn(struct settings *settings, uint64_t *random)
-{
-    settings->ways = 1 + (int)test_random_below(random, 3);
-    settings->order = (enum order)test_random_below(random, 2);
-    settings->layout = (enum layout)test_random_below(random, 2);
-    settings->callbacks = test_random_below(random, 2) == 0;
-    struct plan plan = test_built(settings);
-    ck_assert_int_eq(emit_plan(&plan, settings, "/dev/null"), STATUS_OK);
-    plan_free(&plan);
-}
-
-START_TEST(plans_are_programs)
-{
-    uint64_t random = 41;
-    for (int i = 0; i < test_cases(300); i++) {
-        const uint32_t devices = 2 + test_random_below(&random, 7);
-        struct settings settings =
-            product_settings(devices, devices + test_random_below(&random, 30),
-                             1 + test_random_below(&random, 5));
-        check_drawn(&settings, &random);
-    }
-}
-END_TEST
-
-START_TEST(scans_are_programs)
-{
-    static const char *const kernels[] = {"scan", "scan-exclusive", "scan-conflict-free"};
-    uint64_t random = 43;
-    for (int i = 0; i < test_cases(300); i++) {
-        struct settings settings = scan_settings(kernels[test_random_below(&random, 3)],
-                                                 2 + test_random_below(&random, 7));
-        settings.tiles = settings.devices + test_random_below(&random, 30);
-        settings.streams = 1 + test_random_below(&random, 5);
-        settings.elements = 100 * settings.tiles + test_random_below(&random, 2) * 7;
-        settings.carry = test_random_below(&random, 2) == 0 ? CARRY_CALLBACK : CARRY_SYNC;
-        check_drawn(&settings, &random);
-    }
-}
-END_TEST
-
 /* As many devices as a host can have. */
 START_TEST(eight_devices_run)
 {
@@ -268,86 +227,6 @@ START_TEST(eight_devices_run)
         ck_assert_int_eq(emit_run_on_cpu(""), 0);
         plan_free(&plan);
     }
-}
-END_TEST
-
-enum { CHANGES = 7, SCAN_CHANGES = 10 };
-
-/* Makes one change to a plan: A, its event, or what waits for that is another device's. */
-static void change_plan(struct plan *plan, int change)
-{
-    struct op *first = test_nth_op(plan, OP_H2D, 0), *second = test_nth_op(plan, OP_H2D, 1);
-    struct op *kernel = test_nth_op(plan, OP_KERNEL, 2);
-    const struct op swapped = *first;
-    switch (change) {
-    case 0:
-        second->copy.device = first->copy.device;
-        break;
-    case 1:
-        second->stream = first->stream;
-        break;
-    case 2:
-        second->copy.host.bytes /= 2;
-        break;
-    case 3: /* devices in another order */
-        first->copy = second->copy;
-        first->stream = second->stream;
-        second->copy = swapped.copy;
-        second->stream = swapped.stream;
-        break;
-    case 4:
-        kernel->kernel.ranges = test_nth_op(plan, OP_KERNEL, 3)->kernel.ranges;
-        break;
-    case 5:
-        test_nth_op(plan, OP_RECORD, 1)->stream = first->stream;
-        break;
-    default:
-        test_nth_op(plan, OP_WAIT, 1)->event.event = test_nth_op(plan, OP_WAIT, 0)->event.event;
-        break;
-    }
-}
-
-/* Does the same to the plan of a scan, of which each tile but the first has two copies in: what
- * carries the sum is another tile's or device's. */
-static void change_scan(struct plan *plan, int change)
-{
-    enum { PLACE = sizeof(double) };
-    struct op *in = test_nth_op(plan, OP_H2D, 4), *left = test_nth_op(plan, OP_D2H, 2);
-    struct op_ranges *kernel =
-        (struct op_ranges *)(uintptr_t)test_nth_op(plan, OP_KERNEL, 2)->kernel.ranges;
-    struct op_ranges *fed =
-        (struct op_ranges *)(uintptr_t)test_nth_op(plan, OP_CALLBACK, 2)->callback.ranges;
-    const uint64_t part = plan_device_part(plan, BUFFER_DEVICE_CARRY, 1).offset;
-    const struct {
-        uint64_t *offset, by;
-    } changes[SCAN_CHANGES - 1] = {
-        {&in->copy.device.offset, part},
-        {&in->copy.host.offset, 2 * PLACE},
-        {&left->copy.device.offset, part},
-        {&left->copy.host.offset, PLACE},
-        {&kernel->carry_in.offset, part},
-        {&kernel->carry_out.offset, part},
-        {&kernel->scratch.offset, plan_device_part(plan, BUFFER_DEVICE_SCRATCH, 1).offset},
-        {&fed->out.offset, 2 * PLACE},
-        {&fed->in[1].offset, 2 * PLACE}};
-    if (change < SCAN_CHANGES - 1)
-        *changes[change].offset += changes[change].by;
-    else /* the wait is for the tile before that one */
-        test_nth_op(plan, OP_WAIT, 2)->event.event = test_nth_op(plan, OP_WAIT, 1)->event.event;
-}
-
-START_TEST(other_plans_are_refused)
-{
-    const bool product = _i < CHANGES;
-    struct settings settings = product ? product_settings(2, 16, 3) : scan_settings("scan", 2);
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    if (product)
-        change_plan(&plan, _i);
-    else
-        change_scan(&plan, _i - CHANGES);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
 }
 END_TEST
 
@@ -381,12 +260,9 @@ Suite *emit_spread_suite(void)
     tcase_add_test(all, every_wait_is_needed);
     tcase_add_test(all, each_device_has_its_own);
     tcase_add_test(all, sums_go_from_device_to_device);
-    tcase_add_test(all, plans_are_programs);
-    tcase_add_test(all, scans_are_programs);
     tcase_add_test(all, a_carry_on_one_device_is_refused);
     if (emit_share() > 0)
         tcase_add_test(all, eight_devices_run);
-    tcase_add_loop_test(all, other_plans_are_refused, 0, CHANGES + SCAN_CHANGES);
     suite_add_tcase(suite, all);
     return suite;
 }

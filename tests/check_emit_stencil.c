@@ -48,102 +48,6 @@ START_TEST(mistakes_are_seen)
 }
 END_TEST
 
-/* --- plans --- */
-
-static struct settings stencil_settings(uint32_t tiles, uint64_t columns, uint64_t rows)
-{
-    struct settings settings = test_settings("stencil");
-    settings.tiles = tiles;
-    settings.streams = 1;
-    settings.columns = columns;
-    settings.elements = tiles * columns * rows;
-    return settings;
-}
-
-START_TEST(plans_are_programs)
-{
-    uint64_t random = 29;
-    for (int i = 0; i < test_cases(300); i++) {
-        struct settings settings = stencil_settings(1 + test_random_below(&random, 40),
-                                                    1 + test_random_below(&random, 70),
-                                                    1 + test_random_below(&random, 9));
-        settings.halo = 1 + test_random_below(&random, 64);
-        settings.steps = 1 + test_random_below(&random, 9);
-        struct plan plan = test_built(&settings);
-        ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-        plan_free(&plan);
-    }
-}
-END_TEST
-
-enum { CHANGES = 14 };
-
-/* Makes one change to a plan. */
-static void change_plan(struct plan *plan, int change)
-{
-    struct op *set = test_nth_op(plan, OP_MEMSET, 1), *in = test_nth_op(plan, OP_H2D, 2),
-              *step = test_nth_op(plan, OP_KERNEL, 1), *out = test_nth_op(plan, OP_D2H, 3);
-    const struct op kept = *in;
-    switch (change) {
-    case 0:
-        set->set.value = 1;
-        break;
-    case 1:
-        set->set.range.bytes -= sizeof(float);
-        break;
-    case 2:
-        set->set.range.buffer = BUFFER_DEVICE_OUT;
-        break;
-    case 3:
-        in->copy.host.offset += sizeof(float);
-        break;
-    case 4:
-        in->copy.device.offset += sizeof(float);
-        break;
-    case 5:
-        *in = in[-1]; /* tiles come in another order */
-        in[-1] = kept;
-        break;
-    case 6:
-        in->stream = 1;
-        break;
-    case 7:
-        step->kernel.count--;
-        break;
-    case 8:
-        step->kernel.blocks++;
-        break;
-    case 9:
-        step->kernel.ranges->in[0].bytes -= sizeof(float);
-        break;
-    case 10:
-        step->kernel.ranges->out.buffer = BUFFER_DEVICE_OUT;
-        break;
-    case 11:
-        out->copy.device.buffer = BUFFER_DEVICE_IN0;
-        break;
-    case 12:
-        out->copy.host.bytes -= sizeof(float);
-        break;
-    default:
-        plan->op_count--; /* the last tile stays there */
-        break;
-    }
-}
-
-START_TEST(programs_are_of_their_plans)
-{
-    struct settings settings = stencil_settings(5, 12, 3);
-    settings.halo = 2;
-    settings.steps = 3;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_plan(&plan, _i);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
 /* --- the program as a text --- */
 
 START_TEST(steps_are_a_loop)
@@ -180,8 +84,6 @@ Suite *emit_stencil_suite(void)
     tcase_set_timeout(all, SECONDS);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, mistakes_are_seen);
-    tcase_add_test(all, plans_are_programs);
-    tcase_add_loop_test(all, programs_are_of_their_plans, 0, CHANGES);
     tcase_add_test(all, steps_are_a_loop);
     if (emit_share() > 0 && system("nvcc --version >/dev/null 2>&1") == 0)
         tcase_add_test(all, nvcc_takes_programs);

@@ -28,6 +28,7 @@ static const struct {
     {"machine", machine_suite},
     {"plan", plan_suite},
     {"plan_build", plan_build_suite},
+    {"plan_loops", plan_loops_suite},
     {"batch", batch_suite},
     {"event_queue", event_queue_suite},
     {"sim", sim_suite},

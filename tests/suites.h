@@ -25,6 +25,7 @@ Suite *verify_suite(void);
 Suite *machine_suite(void);
 Suite *plan_suite(void);
 Suite *plan_build_suite(void);
+Suite *plan_loops_suite(void);
 Suite *batch_suite(void);
 Suite *deadlock_suite(void);
 Suite *hazard_suite(void);

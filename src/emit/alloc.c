@@ -4,38 +4,9 @@
  * the device. */
 #include "emit/parts.h"
 
-enum { ALIGNMENT = 256 /* of a plan's slots, which cudaMalloc() gives by itself */ };
-
 static bool is_value(const struct emit_program *program, enum buffer buffer)
 {
     return buffer == BUFFER_DEVICE_OUT && emit_reduction(program) != NULL;
-}
-
-/* --- the proof --- */
-
-/* Returns the bytes that a plan has for a slot: those of the largest tile, rounded up. */
-static uint64_t slot_bytes(const struct emit_program *program, enum buffer buffer)
-{
-    const struct plan *plan = program->plan;
-    const uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
-    const uint64_t bytes = is_value(program, buffer) ? dtype_bytes(plan_last_kernel(plan)->out)
-                                                     : emit_elements(program, buffer, tile) *
-                                                           dtype_bytes(plan->chain[0]->in);
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-bool emit_deed_fits(const struct emit_program *program, const struct op *op,
-                    const struct emit_item *item, uint32_t batch, uint32_t stream)
-{
-    const struct plan *plan = program->plan;
-    const bool ordered = plan->alloc != ALLOC_LOOP;
-    const struct range *range = &op->alloc.range;
-    const uint64_t bytes = slot_bytes(program, item->buffer);
-    return op->kind == OP_ALLOC && op->tile == (int32_t)plan_batch(plan, batch).first &&
-           op->alloc.deed == item->deed && range->buffer == item->buffer &&
-           range->offset == batch % program->slots * bytes && range->bytes == bytes &&
-           op->alloc.bytes == bytes && op->alloc.ordered == ordered &&
-           (!ordered || op->alloc.stream == stream);
 }
 
 /* --- the text --- */
@@ -65,7 +36,7 @@ static const char *why(const struct emit_program *program, enum alloc_deed deed,
 }
 
 void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
-                   const struct emit_item *item, const char *stream)
+                   const struct loop_item *item, const char *stream)
 {
     char at[EMIT_TEXT], bytes[EMIT_TEXT];
     const enum alloc alloc = program->plan->alloc;

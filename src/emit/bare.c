@@ -133,7 +133,9 @@ static void put_values(FILE *out, const struct emit_program *program)
 
 void emit_bare_copies(FILE *out, const struct emit_program *program)
 {
-    const struct emit_program sink = emit_at(program, program->stage_count - 1);
+    const uint32_t last_link = (uint32_t)program->plan->chain_length - 1;
+    const struct emit_program sink =
+        emit_on_device(program, plan_link_device(program->plan, last_link));
     char all[EXPRESSION], in_stream[EMIT_NAME], out_stream[EMIT_NAME];
     array_bytes(program, all);
     emit_other_stream(&sink, out_stream);

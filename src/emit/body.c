@@ -8,16 +8,16 @@
 
 /* Returns a loop's first item if it is for its first batch alone: it stands before the loop.
  * Of several devices it is that of one, which only the loop tells. */
-static const struct emit_item *item_before(const struct emit_program *program,
-                                           const struct emit_loop *loop, uint32_t stage)
+static const struct loop_item *item_before(const struct emit_program *program,
+                                           const struct loop *loop, uint32_t stage)
 {
     uint32_t first = loop->first;
     while (first < loop->end && program->stages[first].item_count == 0)
         first++;
-    const struct emit_item *item = &program->stages[stage].items[0];
-    const bool fixed = program->stages[stage].stream != EMIT_BY_TILE;
+    const struct loop_item *item = &program->stages[stage].items[0];
+    const bool fixed = program->stages[stage].stream != STREAM_DEALT;
     return !emit_deals_devices(program) && first == stage && fixed &&
-                   item->whose == EMIT_LAST && item->from == 0 && item->to == 1 &&
+                   item->relation == RELATION_LAST && item->from == 0 && item->to == 1 &&
                    program->batches > 1
                ? item
                : NULL;
@@ -25,13 +25,13 @@ static const struct emit_item *item_before(const struct emit_program *program,
 
 /* Returns the last item of a loop over one stage if it is for the last batch alone: it stands
  * behind the loop. */
-static const struct emit_item *item_behind(const struct emit_program *program,
-                                           const struct emit_loop *loop, uint32_t stage)
+static const struct loop_item *item_behind(const struct emit_program *program,
+                                           const struct loop *loop, uint32_t stage)
 {
-    const struct emit_stage *only = &program->stages[stage];
-    const struct emit_item *item = &only->items[only->item_count - 1];
+    const struct loop_stage *only = &program->stages[stage];
+    const struct loop_item *item = &only->items[only->item_count - 1];
     return !emit_deals_devices(program) && loop->first == stage && loop->end == stage + 1 &&
-                   item->whose == EMIT_LAST && item->from == program->batches - 1
+                   item->relation == RELATION_LAST && item->from == program->batches - 1
                ? item
                : NULL;
 }
@@ -78,11 +78,11 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
 /* Writes what a stage does with a batch. The items that are written are those of `at` itself:
  * one that carries a scan looks at those beside it. */
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
-                      const struct emit_loop *loop, uint32_t stage)
+                      const struct loop *loop, uint32_t stage)
 {
     const struct emit_program at = emit_at(program, stage);
     for (int i = 0; i < program->stages[stage].item_count; i++) {
-        const struct emit_item *item = &program->stages[stage].items[i];
+        const struct loop_item *item = &program->stages[stage].items[i];
         if (item != item_before(program, loop, stage) &&
             item != item_behind(program, loop, stage))
             emit_put_item(out, indent, &at, stage, &at.stages[stage].items[i]);
@@ -91,7 +91,7 @@ static void put_stage(FILE *out, int indent, const struct emit_program *program,
 
 /* Writes what stages [first, end) do with a batch, and before it the variables for that. */
 static bool put_stages(FILE *out, int indent, const struct emit_program *program,
-                       const struct emit_loop *loop, uint32_t first, uint32_t end)
+                       const struct loop *loop, uint32_t first, uint32_t end)
 {
     char *code = NULL;
     size_t length;
@@ -138,15 +138,15 @@ static const char *stage_function(const struct emit_program *program, uint32_t s
 /* Returns true if the stages are functions: where several loops call them. */
 static bool has_functions(const struct emit_program *program)
 {
-    return program->loop_count > 1 || program->loops[0].wave > 1;
+    return program->loops->loop_count > 1 || program->loops->loops[0].wave > 1;
 }
 
 static bool put_functions(FILE *out, const struct emit_program *program)
 {
     char name[EMIT_TEXT];
     bool whole = true;
-    for (int i = 0; i < program->loop_count; i++) {
-        const struct emit_loop *loop = &program->loops[i];
+    for (int i = 0; i < program->loops->loop_count; i++) {
+        const struct loop *loop = &program->loops->loops[i];
         for (uint32_t stage = loop->first; stage < loop->end; stage++) {
             if (program->stages[stage].item_count == 0)
                 continue;
@@ -172,8 +172,8 @@ static void put_stage_loop(FILE *out, int indent, const struct emit_program *pro
     emit_put(out, indent + 4, NULL, "%s(%s);", stage_function(program, stage, name), index);
 }
 
-static void put_waves(FILE *out, const struct emit_program *program,
-                      const struct emit_loop *loop, const char *all)
+static void put_waves(FILE *out, const struct emit_program *program, const struct loop *loop,
+                      const char *all)
 {
     const char *wave = emit_wave_name(program);
     emit_put(out, 4, "breadth-first: a stage of all in the wave, then the next stage",
@@ -184,8 +184,7 @@ static void put_waves(FILE *out, const struct emit_program *program,
     emit_put(out, 4, NULL, "}");
 }
 
-static bool put_loop(FILE *out, const struct emit_program *program,
-                     const struct emit_loop *loop)
+static bool put_loop(FILE *out, const struct emit_program *program, const struct loop *loop)
 {
     char name[EMIT_TEXT];
     bool whole = true;
@@ -211,7 +210,7 @@ static bool put_loop(FILE *out, const struct emit_program *program,
 
 /* Writes a loop with what stands before and behind it. */
 static bool put_whole_loop(FILE *out, const struct emit_program *program,
-                           const struct emit_loop *loop)
+                           const struct loop *loop)
 {
     for (uint32_t stage = loop->first; stage < loop->end; stage++) {
         if (program->stages[stage].item_count > 0 && item_before(program, loop, stage) != NULL)
@@ -228,14 +227,14 @@ static bool put_whole_loop(FILE *out, const struct emit_program *program,
 /* Writes what comes once on each device, before the loops. */
 static void put_prologue(FILE *out, const struct emit_program *program)
 {
-    const struct emit_stage *stage = &program->stages[program->stage_count];
+    const struct loop_stage *stage = &program->stages[program->stage_count];
     const bool loops = emit_deals_devices(program) && stage->item_count > 0;
     const int indent = loops ? 8 : 4;
     char when[EMIT_LINE];
     if (loops)
         emit_put(out, 4, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
     for (int i = 0; i < stage->item_count; i++) {
-        const struct emit_item *item = &stage->items[i];
+        const struct loop_item *item = &stage->items[i];
         emit_condition(program, item, when);
         if (item->kind == OP_H2D)
             emit_put_upload(out, indent, program);
@@ -288,8 +287,8 @@ bool emit_issue(FILE *out, const struct emit_program *program)
     whole &= !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
     put_prologue(out, program);
-    for (int i = 0; i < program->loop_count; i++)
-        whole &= put_whole_loop(out, program, &program->loops[i]);
+    for (int i = 0; i < program->loops->loop_count; i++)
+        whole &= put_whole_loop(out, program, &program->loops->loops[i]);
     emit_put_rest(out, program);
     fprintf(out, "}\n\n");
     return whole;

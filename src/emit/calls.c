@@ -34,6 +34,13 @@ static void put_columns(FILE *out, int indent, const struct emit_program *progra
              inwards ? device : host, inwards ? host : device, way, stream);
 }
 
+/* Returns true if a tile is copied by its rows: those of a matrix of one tile are one piece. */
+static bool is_in_rows(const struct emit_program *program)
+{
+    const bool alone = program->plan->copy == COPY_ROWS && program->plan->tiles == 1;
+    return emit_in_columns(program) && !emit_packs(program) && !alone;
+}
+
 static void put_copy(FILE *out, int indent, const struct emit_program *program, bool inwards,
                      int input, const char *stream)
 {
@@ -57,7 +64,7 @@ static void put_copy(FILE *out, int indent, const struct emit_program *program, 
                  emit_type(program->plan->chain[0]->in));
     else if (emit_packs(program) && emit_in_batches(program))
         snprintf(bytes, sizeof bytes, "tiles * BYTES"); /* a batch is one piece */
-    if (emit_in_columns(program) && !emit_packs(program) && (inwards || reduction == NULL)) {
+    if (is_in_rows(program) && (inwards || reduction == NULL)) {
         put_columns(out, indent, program, inwards, input, stream);
         return;
     }
@@ -160,23 +167,23 @@ static const char *stage_words(const struct emit_program *program, uint32_t stag
 
 /* Adds those who wait for an event, in their own batch or in a later one, to `text`. */
 static void add_waiters(const struct emit_program *program, uint32_t event_stage,
-                        enum emit_whose whose, char text[EMIT_LINE])
+                        enum relation relation, char text[EMIT_LINE])
 {
     for (uint32_t stage = 0; stage < program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct emit_item *wait = &program->stages[stage].items[i];
+            const struct loop_item *wait = &program->stages[stage].items[i];
             size_t length = strlen(text);
             char words[EMIT_NAME];
             if (wait->kind != OP_WAIT || wait->event_stage != event_stage ||
-                wait->whose != whose)
+                wait->relation != relation)
                 continue;
             const char *before = length > 0 ? ", and for the" : "for the";
-            if (whose == EMIT_LAST)
+            if (relation == RELATION_LAST)
                 snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
-            else if (whose == EMIT_ONCE)
+            else if (relation == RELATION_ONCE)
                 snprintf(text + length, EMIT_LINE - length, "%s kernels in the other streams",
                          before);
-            else if (whose == EMIT_AHEAD)
+            else if (relation == RELATION_AHEAD)
                 snprintf(text + length, EMIT_LINE - length, "%s next %s%s", before,
                          emit_index_name(program),
                          program->settings->carry == CARRY_DEVICE || length > 0
@@ -184,31 +191,31 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
                              : ": the host has then added what it needs");
             else
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
-                         whose == EMIT_BEFORE ? " next" : "",
+                         relation == RELATION_BEFORE ? " next" : "",
                          stage_words(program, stage, words),
-                         whose != EMIT_BEFORE ? ""
-                         : stage == 0         ? " to this slot"
-                                              : " in this slot");
+                         relation != RELATION_BEFORE ? ""
+                         : stage == 0                ? " to this slot"
+                                                     : " in this slot");
         }
     }
 }
 
 /* Returns why a stage waits. */
-static const char *why_wait(const struct emit_program *program, const struct emit_item *item,
+static const char *why_wait(const struct emit_program *program, const struct loop_item *item,
                             uint32_t stage, char text[EMIT_LINE])
 {
     const bool copy_out = stage == program->stage_count - 1;
     if (emit_is_handed(program))
         return emit_why_handed(program, item, stage, text);
-    if (item->whose == EMIT_LAST)
+    if (item->relation == RELATION_LAST)
         return "2-way: kernels begin when all is there";
-    if (item->whose == EMIT_ONCE)
+    if (item->relation == RELATION_ONCE)
         return "the kernel reads A; later ones in this stream come behind it";
-    if (item->whose == EMIT_AHEAD)
+    if (item->relation == RELATION_AHEAD)
         return program->settings->carry == CARRY_DEVICE
                    ? "the scan goes on from the sum that the tile before leaves"
                    : "by then the host has added the sum of the tile before";
-    if (item->whose == EMIT_OWN)
+    if (item->relation == RELATION_OWN)
         return copy_out ? "the copy takes what the kernel leaves"
                         : "the kernel reads what the copy brings";
     if (program->plan->alloc != ALLOC_ONCE)
@@ -220,17 +227,17 @@ static const char *why_wait(const struct emit_program *program, const struct emi
 
 /* Writes a record or a wait; `when`: on which condition, "" for none. */
 void emit_put_event(FILE *out, int indent, const struct emit_program *program,
-                    const struct emit_item *item, uint32_t stage, const char *when)
+                    const struct loop_item *item, uint32_t stage, const char *when)
 {
     char event[EMIT_TEXT], stream[EMIT_TEXT], why[EMIT_LINE] = "";
     const char *in = emit_stream_name(program, stage, stream);
-    emit_event_name(program, item->event_stage, item->whose, event);
+    emit_event_name(program, item->event_stage, item->relation, event);
     if (item->kind == OP_RECORD) {
-        add_waiters(program, item->event_stage, EMIT_ONCE, why);
-        add_waiters(program, item->event_stage, EMIT_LAST, why);
-        add_waiters(program, item->event_stage, EMIT_OWN, why);
-        add_waiters(program, item->event_stage, EMIT_AHEAD, why);
-        add_waiters(program, item->event_stage, EMIT_BEFORE, why);
+        add_waiters(program, item->event_stage, RELATION_ONCE, why);
+        add_waiters(program, item->event_stage, RELATION_LAST, why);
+        add_waiters(program, item->event_stage, RELATION_OWN, why);
+        add_waiters(program, item->event_stage, RELATION_AHEAD, why);
+        add_waiters(program, item->event_stage, RELATION_BEFORE, why);
         if (emit_packs(program) && item->event_stage == program->stage_count - 1)
             snprintf(why + strlen(why), sizeof why - strlen(why), "%s the host, which %s",
                      why[0] != '\0' ? ", and for" : "for",
@@ -241,8 +248,8 @@ void emit_put_event(FILE *out, int indent, const struct emit_program *program,
         char text[EMIT_LINE];
         snprintf(why, sizeof why, "%s", why_wait(program, item, stage, text));
     }
-    const bool names_ahead =
-        item->kind == OP_WAIT && item->whose == EMIT_AHEAD && emit_deals_devices(program);
+    const bool names_ahead = item->kind == OP_WAIT && item->relation == RELATION_AHEAD &&
+                             emit_deals_devices(program);
     if (when[0] != '\0') {
         emit_put(out, indent, why, "if (%s)%s", when, names_ahead ? " {" : "");
         why[0] = '\0';
@@ -305,7 +312,7 @@ static void put_take_back(FILE *out, int indent, const struct emit_program *prog
 }
 
 void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                   const struct emit_item *item)
+                   const struct loop_item *item)
 {
     char text[EMIT_LINE], stream[EMIT_TEXT];
     const char *in = emit_stream_name(program, stage, stream);
@@ -376,8 +383,8 @@ static bool is_named_before(const struct emit_program *program, uint32_t stage,
     bool found = false;
     for (uint32_t before = 0; before < stage && emit_is_handed(program); before++) {
         for (int i = 0; i < program->stages[before].item_count; i++) {
-            const struct emit_item *item = &program->stages[before].items[i];
-            emit_event_name(program, before, item->whose, other);
+            const struct loop_item *item = &program->stages[before].items[i];
+            emit_event_name(program, before, item->relation, other);
             found |= item->kind == OP_RECORD && strcspn(other, "[") == strlen(name) &&
                      strncmp(other, name, strlen(name)) == 0;
         }
@@ -391,12 +398,13 @@ static void each_event(FILE *out, const struct emit_program *program, bool decla
     const char *slots = program->slots == 1 ? "1" : emit_slot_count(program);
     for (uint32_t stage = 0; stage <= program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct emit_item *item = &program->stages[stage].items[i];
-            const bool single = item->whose == EMIT_LAST || item->whose == EMIT_ONCE;
+            const struct loop_item *item = &program->stages[stage].items[i];
+            const bool single =
+                item->relation == RELATION_LAST || item->relation == RELATION_ONCE;
             char name[EMIT_TEXT];
             if (item->kind != OP_RECORD)
                 continue;
-            emit_event_name(program, stage, item->whose, name);
+            emit_event_name(program, stage, item->relation, name);
             name[strcspn(name, "[")] = '\0';
             if (is_named_before(program, stage, name))
                 continue;

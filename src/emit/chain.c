@@ -6,33 +6,6 @@
 
 #include <inttypes.h>
 
-/* --- the proof --- */
-
-bool emit_handing_fits(const struct emit_program *program, const struct op *op, uint32_t stage,
-                       struct tiles tiles)
-{
-    const struct stage *what = &program->stages[stage].what;
-    const uint32_t part = what->device;
-    const enum buffer left = emit_kernel_output(program, what->link);
-    switch (what->kind) {
-    case STAGE_PEER:
-        return op->peer.from.buffer == left && op->peer.to.buffer == BUFFER_DEVICE_IN0 &&
-               emit_range_fits(program, &op->peer.from, part, tiles) &&
-               emit_range_fits(program, &op->peer.to, part + 1, tiles);
-    case STAGE_TO_HOST:
-        return op->copy.device.buffer == left && op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
-               emit_range_fits(program, &op->copy.device, part, tiles) &&
-               emit_range_fits(program, &op->copy.host, part, tiles);
-    case STAGE_FROM_HOST: /* in slots of the device before */
-        return op->copy.device.buffer == BUFFER_DEVICE_IN0 &&
-               op->copy.host.buffer == BUFFER_HOST_EXCHANGE &&
-               emit_range_fits(program, &op->copy.device, part, tiles) &&
-               emit_range_fits(program, &op->copy.host, part - 1, tiles);
-    default:
-        return false;
-    }
-}
-
 /* --- words --- */
 
 const char *emit_handing_words(const struct emit_program *program, uint32_t stage,
@@ -110,12 +83,13 @@ static const char *why_before(const struct stage *what, const struct stage *used
     return text;
 }
 
-const char *emit_why_handed(const struct emit_program *program, const struct emit_item *item,
+const char *emit_why_handed(const struct emit_program *program, const struct loop_item *item,
                             uint32_t stage, char text[EMIT_LINE])
 {
     const struct stage *what = &program->stages[stage].what;
     const struct stage *other = &program->stages[item->event_stage].what;
-    return item->whose == EMIT_OWN ? why_own(what, other, text) : why_before(what, other, text);
+    return item->relation == RELATION_OWN ? why_own(what, other, text)
+                                          : why_before(what, other, text);
 }
 
 /* --- calls --- */

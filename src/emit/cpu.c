@@ -9,45 +9,6 @@
 
 #include <string.h>
 
-/* --- the proof --- */
-
-static bool range_is(const struct range *range, enum buffer buffer, uint64_t first,
-                     uint64_t bytes)
-{
-    return range->buffer == buffer && range->offset == first && range->bytes == bytes;
-}
-
-/* Returns true if an op is the CPU's work on that tile, from the host's arrays into them. */
-static bool is_cpu_tile(const struct emit_program *program, const struct op *op, uint32_t tile)
-{
-    const struct plan *plan = program->plan;
-    const size_t in = dtype_bytes(plan->chain[0]->in),
-                 out = dtype_bytes(plan_last_kernel(plan)->out);
-    uint64_t first, count;
-    plan_tile(plan, tile, &first, &count);
-    if (op->kind != OP_CPU || op->tile != (int32_t)tile || op_tiles(op) != 1 ||
-        op->cpu.count != count)
-        return false;
-    for (int input = 0; input < emit_inputs(program); input++) {
-        if (!range_is(&op->cpu.ranges->in[input], (enum buffer)(BUFFER_HOST_IN0 + input),
-                      first * in, count * in))
-            return false;
-    }
-    return emit_reduction(program) != NULL
-               ? range_is(&op->cpu.ranges->out, BUFFER_HOST_OUT, tile * out, out)
-               : range_is(&op->cpu.ranges->out, BUFFER_HOST_OUT, first * out, count * out);
-}
-
-uint32_t emit_prove_cpu(const struct emit_program *program)
-{
-    const struct plan *plan = program->plan;
-    uint32_t proved = 0;
-    while (proved < plan->cpu_tiles && proved < plan->op_count &&
-           is_cpu_tile(program, &plan->ops[proved], plan->tiles - plan->cpu_tiles + proved))
-        proved++;
-    return proved;
-}
-
 /* --- the kernels --- */
 
 /* Repeats of a*x + b on blocks of elements; `before` is what comes before all blocks, `more`

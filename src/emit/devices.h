@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-struct emit_item;
-
 /* --- enter.c --- */
 
 /* Writes that calls go to `device`, and why; nothing where there is one. */
@@ -38,13 +36,9 @@ void emit_poison(FILE *out, const struct emit_program *program);
 
 /* --- chain.c --- */
 
-/* Returns true if an op hands tiles on as that stage has it. */
-bool emit_handing_fits(const struct emit_program *program, const struct op *op, uint32_t stage,
-                       struct tiles tiles);
-
 /* Return why a stage waits, what it is in words, and what its function is called, where it is
  * none that a program for one device has. */
-const char *emit_why_handed(const struct emit_program *program, const struct emit_item *item,
+const char *emit_why_handed(const struct emit_program *program, const struct loop_item *item,
                             uint32_t stage, char text[EMIT_LINE]);
 const char *emit_handing_words(const struct emit_program *program, uint32_t stage,
                                char text[EMIT_NAME]);

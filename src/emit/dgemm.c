@@ -9,33 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- the proof --- */
-
-/* Returns true if a range is number `place` of the `places` copies of A that a buffer has. */
-static bool is_whole(const struct emit_program *program, const struct range *range,
-                     enum buffer buffer, uint32_t place, uint32_t places)
-{
-    const struct plan *plan = program->plan;
-    const uint64_t bytes = plan->params.rows * plan->params.inner * sizeof(double);
-    return range->buffer == buffer && range->offset == place * bytes && range->bytes == bytes &&
-           plan->buffer_bytes[buffer] == places * bytes;
-}
-
-bool emit_upload_fits(const struct emit_program *program, const struct op *op, uint32_t device)
-{
-    return is_whole(program, &op->copy.host, BUFFER_HOST_RESIDENT, 0, 1) &&
-           is_whole(program, &op->copy.device, BUFFER_DEVICE_RESIDENT, device,
-                    program->devices);
-}
-
-bool emit_product_fits(const struct emit_program *program, const struct op *op)
-{
-    const uint32_t batch = plan_batch_of(program->plan, (uint32_t)op->tile);
-    return op->kernel.count % program->plan->params.rows == 0 &&
-           is_whole(program, &op->kernel.ranges->resident, BUFFER_DEVICE_RESIDENT,
-                    batch % program->devices, program->devices);
-}
-
 /* --- the calls --- */
 
 enum { KERNEL_STAGE = 1 };
@@ -49,13 +22,13 @@ static bool is_legacy(const struct emit_program *program)
 /* Returns true if kernels are in several streams, each of which has a handle. */
 static bool has_handles(const struct emit_program *program)
 {
-    return program->stages[KERNEL_STAGE].stream == EMIT_BY_TILE;
+    return program->stages[KERNEL_STAGE].stream == STREAM_DEALT;
 }
 
 /* Returns true if A's copy has an event: kernels are in other streams than it, too. */
 static bool has_event(const struct emit_program *program)
 {
-    const struct emit_stage *prologue = &program->stages[program->stage_count];
+    const struct loop_stage *prologue = &program->stages[program->stage_count];
     return prologue->item_count > 0 &&
            prologue->items[prologue->item_count - 1].kind == OP_RECORD;
 }

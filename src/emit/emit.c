@@ -40,13 +40,13 @@ static void put_sizes(FILE *out, const struct emit_program *program, const char 
         length += snprintf(text + length, sizeof text - (size_t)length,
                            ", CPU_TILES = %" PRIu32 ", GPU_TILES = TILES - CPU_TILES",
                            plan->cpu_tiles);
+    const struct loop *last = &program->loops->loops[program->loops->loop_count - 1];
     const struct {
         const char *name;
         uint32_t value;
-    } numbers[] = {
-        {"DEVICES", plan_devices(plan)}, {"STREAMS", program->streams},
-        {"SLOTS", program->slots},       {"WAVE", program->loops[program->loop_count - 1].wave},
-        {"BATCH", plan->batch},          {"PART", EMIT_PART}};
+    } numbers[] = {{"DEVICES", plan_devices(plan)}, {"STREAMS", program->streams},
+                   {"SLOTS", program->slots},       {"WAVE", last->wave},
+                   {"BATCH", plan->batch},          {"PART", EMIT_PART}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (emit_has_word(body, numbers[i].name))
             length += snprintf(text + length, sizeof text - (size_t)length, ", %s = %" PRIu32,
@@ -95,7 +95,7 @@ static void put_constants(FILE *out, const struct emit_program *program, const c
         fprintf(out, "THREADS = %d, ", KERNEL_THREADS);
     fprintf(out, "BLOCKS = %" PRIu32, emit_blocks(program));
     if (emit_has_word(body, "MAP_BLOCKS"))
-        fprintf(out, ", MAP_BLOCKS = %" PRIu32, program->blocks[emit_map_link(program)]);
+        fprintf(out, ", MAP_BLOCKS = %" PRIu32, program->loops->blocks[emit_map_link(program)]);
     if (repeats(plan))
         fprintf(out, ", INTENSITY = %" PRIu32, plan->params.intensity);
     fprintf(out, ", RUNS = %" PRIu32 ";\n", program->settings->runs + 1);
@@ -229,11 +229,11 @@ static void put_variables(FILE *out, const struct emit_program *program)
                 "static void CUDART_CB %s_is_back(void *) {\n"
                 "    back++;\n",
                 plan->batch > 1 ? "batche" : "tile", plan->batch > 1 ? "batch" : "tile");
-    if (program->sleep_ns > 0)
+    if (program->loops->sleep_ns > 0)
         fprintf(out,
                 "    std::this_thread::sleep_for(std::chrono::nanoseconds(%" PRId64
                 ")); // the mistake\n",
-                program->sleep_ns);
+                program->loops->sleep_ns);
     if (emit_has(program, OP_CALLBACK))
         fprintf(out, "}\n");
     fprintf(out, "\n");
@@ -333,13 +333,18 @@ static bool put_body(FILE *out, const struct emit_program *program)
     return whole && !ferror(out);
 }
 
-static void list_stages(struct emit_program *program)
+/* Tells the streams that are made from the legacy default stream. */
+static void count_streams(struct emit_program *program)
 {
-    struct steps steps = {.plan = program->plan};
-    steps_list(&steps);
-    program->stage_count = steps.stages;
-    for (uint32_t stage = 0; stage < steps.stages; stage++)
-        program->stages[stage].what = steps.stage[stage];
+    const struct plan *plan = program->plan;
+    program->legacy = EMIT_NO_LEGACY;
+    program->streams = plan->streams / plan_devices(plan);
+    for (uint32_t i = 0; i < plan->streams; i++) {
+        if (plan_stream_kind(plan, i) == STREAM_LEGACY)
+            program->legacy = i;
+    }
+    if (program->legacy != EMIT_NO_LEGACY)
+        program->streams--;
 }
 
 /* Finds the program of a plan. STATUS_USAGE where it has none. */
@@ -352,12 +357,18 @@ static enum status find_program(struct emit_program *program, const struct plan 
                                      .devices = plan->by_link ? 1 : plan_devices(plan),
                                      .slots = plan->slots / plan_devices(plan),
                                      .even = plan->elements % plan->tiles == 0};
-    list_stages(program);
     program->share = (program->batches + program->devices - 1) / program->devices;
-    enum status status = emit_check_plan(program, error);
-    if (status == STATUS_OK)
-        status = emit_find_loops(program, error);
-    return status == STATUS_OK ? emit_check_loops(program, error) : status;
+    const enum status status = emit_check_plan(program, error);
+    if (status != STATUS_OK)
+        return status;
+    if (plan->loops == NULL || plan->loops->broken)
+        return error_set(error, STATUS_USAGE,
+                         "--emit: this plan is not a loop that can be emitted");
+    program->loops = plan->loops;
+    program->stages = plan->loops->stages;
+    program->stage_count = plan->loops->stage_count;
+    count_streams(program);
+    return emit_check_loops(program, error);
 }
 
 enum status check_program(const struct plan *plan, const struct settings *settings,

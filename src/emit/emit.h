@@ -1,9 +1,7 @@
 /* emit.h - a plan as one CUDA program that people read: --emit=FILE.cu.
  *
- * The program has loops where the plan has a list of ops. Before anything is written the loops
- * are found in the plan and run through again, on paper: they must give the plan's ops one by
- * one, in the same order, with the same streams, events and bytes. A plan for which they don't
- * is refused, so that no program claims to be what it is not. */
+ * The program has loops where the plan has a list of ops: those that the plan was unrolled from
+ * (plan/loops.h). */
 #ifndef PIPELINE_WRITERS_EMIT_H
 #define PIPELINE_WRITERS_EMIT_H
 

@@ -1,6 +1,6 @@
 /* exchange.c - the calls of the stencil in a program for several devices: tiles that are
- * copied in and out, and steps in which neighbours exchange their outer rows. halo.c
- * proves what is written here. */
+ * copied in and out, and steps in which neighbours exchange their outer rows. They are those of
+ * plan/build_halo.c. */
 #include "emit/parts.h"
 
 static bool is_dealt_evenly(const struct emit_program *program)

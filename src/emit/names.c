@@ -81,7 +81,7 @@ bool emit_has(const struct emit_program *program, enum op_kind kind)
 {
     for (uint32_t stage = 0; stage < program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct emit_item *item = &program->stages[stage].items[i];
+            const struct loop_item *item = &program->stages[stage].items[i];
             if (item->kind == kind && !item->carries)
                 return true;
         }
@@ -168,7 +168,7 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
 {
     const int64_t stream = program->stages[stage].stream;
     const char *on = emit_of_device(program);
-    if (stream != EMIT_BY_TILE && stream == program->legacy)
+    if (stream != STREAM_DEALT && stream == program->legacy)
         return "cudaStreamLegacy";
     if (emit_streams_by_stage(program))
         snprintf(text, EMIT_TEXT, "%s_stream%s",
@@ -178,7 +178,7 @@ const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                  on);
     else if (!emit_deals_streams(program))
         snprintf(text, EMIT_TEXT, "stream%s", on);
-    else if (stream != EMIT_BY_TILE)
+    else if (stream != STREAM_DEALT)
         snprintf(text, EMIT_TEXT, "stream%s[%" PRId64 "]", on, stream);
     else if (program->slots == program->streams)
         snprintf(text, EMIT_TEXT, "stream%s[%s]", on, emit_slot_name(program));
@@ -228,24 +228,24 @@ static const char *choose_ahead(const struct emit_program *program, char text[EM
 
 /* Returns the event that a stage's end is. */
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
-                            enum emit_whose whose, char text[EMIT_TEXT])
+                            enum relation relation, char text[EMIT_TEXT])
 {
     static const char *const names[] = {
         [STAGE_IN] = "copied_in",       [STAGE_KERNEL] = "computed",
         [STAGE_PEER] = "handed_on",     [STAGE_TO_HOST] = "handed_on",
         [STAGE_FROM_HOST] = "taken_on", [STAGE_OUT] = "copied_out"};
     char kernel[EMIT_NAME], ahead[EMIT_NAME];
-    const struct emit_stage *at = &program->stages[stage];
+    const struct loop_stage *at = &program->stages[stage];
     const struct emit_program there = emit_at(program, stage);
     const char *slot = emit_slot_name(program), *on = emit_of_device(&there);
     const char *name = names[at->what.kind];
-    if (whose == EMIT_LAST || whose == EMIT_ONCE)
-        snprintf(text, EMIT_TEXT, "%s%s", whose == EMIT_LAST ? "all_copied_in" : "a_copied_in",
-                 on);
+    if (relation == RELATION_LAST || relation == RELATION_ONCE)
+        snprintf(text, EMIT_TEXT, "%s%s",
+                 relation == RELATION_LAST ? "all_copied_in" : "a_copied_in", on);
     else if (at[0].what.kind == STAGE_KERNEL && at[1].what.kind == STAGE_KERNEL)
         snprintf(text, EMIT_TEXT, "%s_done%s[%s]",
                  emit_function_name(program->plan->chain[at->what.link], kernel), on, slot);
-    else if (whose == EMIT_AHEAD)
+    else if (relation == RELATION_AHEAD)
         snprintf(text, EMIT_TEXT, "%s%s", name, choose_ahead(program, ahead));
     else
         snprintf(text, EMIT_TEXT, "%s%s[%s]", name, on, slot);
@@ -264,17 +264,19 @@ uint32_t emit_map_link(const struct emit_program *program)
 
 uint32_t emit_blocks(const struct emit_program *program)
 {
-    return program->blocks[emit_reduction(program) != NULL ? program->plan->chain_length - 1
-                                                           : (int)emit_map_link(program)];
+    return program->loops
+        ->blocks[emit_reduction(program) != NULL ? program->plan->chain_length - 1
+                                                 : (int)emit_map_link(program)];
 }
 
 const char *emit_blocks_name(const struct emit_program *program, uint32_t link,
                              char text[EMIT_NAME])
 {
-    const uint32_t blocks = program->blocks[link];
+    const uint32_t blocks = program->loops->blocks[link];
     if (blocks == emit_blocks(program))
         return "BLOCKS"; /* a reduction's own code knows it by this name */
-    if (emit_reduction(program) != NULL && blocks == program->blocks[emit_map_link(program)])
+    if (emit_reduction(program) != NULL &&
+        blocks == program->loops->blocks[emit_map_link(program)])
         return "MAP_BLOCKS";
     snprintf(text, EMIT_NAME, "%" PRIu32, blocks); /* of a kernel of the user's */
     return text;

@@ -3,18 +3,9 @@
 #ifndef PIPELINE_WRITERS_EMIT_NAMES_H
 #define PIPELINE_WRITERS_EMIT_NAMES_H
 
-#include "plan/plan.h"
+#include "plan/loops.h"
 
 struct emit_program;
-
-/* The batch whose step recorded an event, as seen from the one that waits. */
-enum emit_whose {
-    EMIT_OWN,    /* the same batch */
-    EMIT_BEFORE, /* the one that had the slot before */
-    EMIT_LAST,   /* the last of all: 2-way kernels come behind it */
-    EMIT_AHEAD,  /* the one ahead of it, whose sum a scan goes on from */
-    EMIT_ONCE,   /* none: what is resident is copied to its device before all batches */
-};
 
 enum { EMIT_TEXT = 96, EMIT_LINE = 512, EMIT_NAME = 64 };
 
@@ -86,7 +77,7 @@ const char *emit_each_device(const struct emit_program *program);
 const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                              char text[EMIT_TEXT]);
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
-                            enum emit_whose whose, char text[EMIT_TEXT]);
+                            enum relation relation, char text[EMIT_TEXT]);
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT]);
 

@@ -9,19 +9,6 @@ bool emit_has_other(const struct emit_program *program)
     return program->plan->buffer_bytes[BUFFER_DEVICE_OTHER] > 0;
 }
 
-bool emit_is_other(const struct op *op)
-{
-    return op->kind == OP_MEMSET && op->set.range.buffer == BUFFER_DEVICE_OTHER;
-}
-
-bool emit_other_fits(const struct emit_program *program, const struct op *op)
-{
-    const struct range *range = &op->set.range;
-    return emit_is_other(op) && op->tile < 0 && op->stream == program->legacy &&
-           op->set.value == 0 && range->offset == 0 &&
-           range->bytes == program->plan->buffer_bytes[BUFFER_DEVICE_OTHER];
-}
-
 /* --- the text --- */
 
 void emit_other_code(FILE *out, const struct emit_program *program)

@@ -193,7 +193,7 @@ void emit_put_pack(FILE *out, int indent, const struct emit_program *program)
 void emit_put_take_back(FILE *out, int indent, const struct emit_program *program)
 {
     char event[EMIT_TEXT];
-    emit_event_name(program, program->stage_count - 1, EMIT_OWN, event);
+    emit_event_name(program, program->stage_count - 1, RELATION_OWN, event);
     emit_put(out, indent, "the host waits until the copy out has ended",
              "CHECK(cudaEventSynchronize(%s));", event);
     if (emit_unpacks(program))

@@ -1,8 +1,6 @@
 /* parts.h - a plan as loops: private to the files that write it as a program.
  *
- *   loops.c    finds the loops in a plan
- *   prove.c    proves that they give its ops
- *   buffers.c  which buffers there are, and which bytes are a batch's
+ *   buffers.c  which buffers there are, and how many slots they have
  *   kernels.c  the kernels that can be written, and their references on the CPU
  *   ladder.c   the sums of ints that are steps of a ladder
  *   scan.c     scans, and what they carry from tile to tile
@@ -12,8 +10,7 @@
  *   stride.c   the copy whose reads lie apart
  *   dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
  *   stencil.c  the stencil, whose rows stay on the device for all steps
- *   (stencil.h)  declares it, and the next three
- *   halo.c     the proof of its loops, on one device and on several
+ *   (stencil.h)  declares it, and the next two
  *   exchange.c those of several, in which devices exchange their outer rows
  *   rows.c     and what each device has for that
  *   cpu.c      the tiles that the CPU works on: the fourth way
@@ -51,38 +48,11 @@
 #include "emit/stencil.h"
 #include "plan/steps.h"
 
-/* Something that a stage does with each of the batches [from, to). */
-struct emit_item {
-    enum op_kind kind;
-    uint32_t event_stage; /* OP_RECORD, OP_WAIT: the stage whose end the event stands for */
-    enum emit_whose whose;
-    bool carries; /* OP_H2D, OP_D2H, OP_CALLBACK, OP_SYNC: a part of a scan's way by the host */
-    enum alloc_deed deed; /* OP_ALLOC: a pair, or a slot of `buffer` is taken or given back */
-    enum buffer buffer;
-    uint32_t from, to;
-};
-
-enum {
-    EMIT_ITEMS_MAX = 12,
-    EMIT_BY_TILE = -1,   /* streams are dealt to batches in turn */
-    EMIT_NO_LEGACY = -1, /* the legacy default stream has no part */
-};
-
-struct emit_stage {
-    struct stage what; /* it does; its device is a part of the chain's */
-    struct emit_item items[EMIT_ITEMS_MAX];
-    int item_count; /* 0: the plan has no such stage */
-    int64_t stream; /* that of all batches, by its number on its device, or EMIT_BY_TILE */
-};
-
-/* A loop over all batches: stages [first, end) of each, or, where wave is above 1, of that many
- * batches a stage at a time. */
-struct emit_loop {
-    uint32_t first, end, wave;
-};
+enum { EMIT_NO_LEGACY = -1 /* the legacy default stream has no part */ };
 
 struct emit_program {
     const struct plan *plan;
+    const struct plan_loops *loops; /* the plan's */
     const struct settings *settings;
     uint32_t batches, stage_count;
     uint32_t devices; /* that batches, or a stencil's tiles, are divided among; 1 where devices
@@ -91,25 +61,10 @@ struct emit_program {
     uint32_t slots;   /* of each device */
     uint32_t streams; /* of each that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
-    int64_t sleep_ns; /* of each callback */
-    /* Number stage_count is no stage of a batch: it is what comes once on each device, before
-       the loops. Its batches are the devices. */
-    struct emit_stage stages[STAGES_MOST + 1];
-    struct emit_loop loops[STAGES_MOST];
-    int loop_count;
-    uint32_t blocks[CHAIN_MAX]; /* of each kernel's largest launch */
-    bool even;                  /* all tiles are of one size */
+    const struct loop_stage *stages; /* the loops' own, `stage_count` and what comes once */
+    bool even;                       /* all tiles are of one size */
     uint32_t here; /* 0, or the device of the chain's part that is being written, and 1 */
 };
-
-/* --- prove.c --- */
-
-/* Refuses the plan: STATUS_USAGE, with the op `at` that the loops don't give. */
-enum status emit_refuse_op(const struct emit_program *program, uint32_t at,
-                           struct error *error);
-
-/* Runs through the loops. STATUS_USAGE where they don't give the plan's ops. */
-enum status emit_prove(const struct emit_program *program, struct error *error);
 
 /* --- buffers.c --- */
 
@@ -134,26 +89,6 @@ int emit_inputs(const struct emit_program *program);
 /* Returns how many slots the devices have that batches are dealt over, together: a batch has
  * its slot behind the one that is so many before it. */
 uint32_t emit_all_slots(const struct emit_program *program);
-
-/* Returns the slot of a batch among those of all devices, one device's behind another's;
- * `part`: on the device that has that part of the chain. */
-uint32_t emit_slot(const struct emit_program *program, uint32_t batch, uint32_t part);
-
-/* Returns true if a range is what the program has as the batch's part of the buffer: tiles of a
- * host array, which has its elements or, of a reduction, a value for each tile; or elements in
- * a slot, of the device that has the part `part` of the chain, behind those of the batch's
- * tiles before. */
-bool emit_range_fits(const struct emit_program *program, const struct range *range,
-                     uint32_t part, struct tiles tiles);
-
-/* Returns true if a range is row `row` of `rows` of the batch's part of the buffer. */
-bool emit_row_fits(const struct emit_program *program, const struct range *range, uint32_t part,
-                   uint64_t row, uint64_t rows, struct tiles tiles);
-
-/* --- loops.c --- */
-
-/* Finds the plan's loops. STATUS_USAGE where it has none, or they don't give its ops. */
-enum status emit_find_loops(struct emit_program *program, struct error *error);
 
 /* --- head.c --- */
 
@@ -279,12 +214,7 @@ void emit_stride_kernel(FILE *out, const struct emit_program *program);
 
 /* --- dgemm.c --- */
 
-/* Return true if an op is the copy of what is resident to a device; and if a launch has that,
- * whole. */
-bool emit_upload_fits(const struct emit_program *program, const struct op *op, uint32_t device);
-bool emit_product_fits(const struct emit_program *program, const struct op *op);
-
-/* Write that copy, and a launch. `kernel`: the stage. */
+/* Write the copy of what is resident to a device, and a launch. `kernel`: the stage. */
 void emit_put_upload(FILE *out, int indent, const struct emit_program *program);
 void emit_put_product(FILE *out, int indent, const struct emit_program *program,
                       uint32_t kernel);
@@ -303,19 +233,13 @@ void emit_product_bare(FILE *out, const struct emit_program *program, const char
 
 /* --- pin.c --- */
 
-/* Return true if an op takes page-locked memory for all arrays and gives it back; and if it is
- * as the program has it, which emit_put_pin() writes. */
-bool emit_is_pin(const struct op *op);
-bool emit_pin_fits(const struct emit_program *program, const struct op *op);
+/* Writes that page-locked memory for all arrays is taken and given back. */
 void emit_put_pin(FILE *out, int indent, const struct emit_program *program);
 
 /* --- other.c --- */
 
-/* Return true if the program calls other code, in the legacy default stream; if an op is what
- * that does; and if it is as the program has it. */
+/* Returns true if the program calls other code, in the legacy default stream. */
 bool emit_has_other(const struct emit_program *program);
-bool emit_is_other(const struct op *op);
-bool emit_other_fits(const struct emit_program *program, const struct op *op);
 
 /* Write that code, and its memory in main(), where the program calls it; and a call. */
 void emit_other_code(FILE *out, const struct emit_program *program);
@@ -363,25 +287,18 @@ enum { EMIT_CPU_PIECE = 16384 };
 /* Refuses what the CPU's part can't be written for: STATUS_USAGE. */
 enum status emit_check_cpu(const struct emit_program *program, struct error *error);
 
-/* Returns how many of the plan's first ops are the CPU's tiles, in their order. */
-uint32_t emit_prove_cpu(const struct emit_program *program);
-
 /* Write the constants, and the functions, of the CPU's tiles; nothing where it has none. */
 void emit_cpu_constants(FILE *out, const struct emit_program *program);
 void emit_cpu(FILE *out, const struct emit_program *program);
 
 /* --- alloc.c --- */
 
-/* Returns true if an op is that deed for a batch, in that stream where it goes in order. */
-bool emit_deed_fits(const struct emit_program *program, const struct op *op,
-                    const struct emit_item *item, uint32_t batch, uint32_t stream);
-
 /* Writes the declarator of a pointer for each slot into `text`. */
 void emit_pointers(const struct emit_program *program, const char *name, char text[EMIT_TEXT]);
 
 /* Writes that a slot's memory is taken or given back. */
 void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
-                   const struct emit_item *item, const char *stream);
+                   const struct loop_item *item, const char *stream);
 
 /* Write the declaration of the pool, and its creation in main(), where there is one. */
 void emit_pool_declaration(FILE *out, const struct emit_program *program);
@@ -410,18 +327,18 @@ void emit_put_rest(FILE *out, const struct emit_program *program);
 /* --- when.c --- */
 
 /* Writes which batches have an item as a condition; nothing where all have it. */
-void emit_condition(const struct emit_program *program, const struct emit_item *item,
+void emit_condition(const struct emit_program *program, const struct loop_item *item,
                     char text[EMIT_LINE]);
 
 /* --- calls.c --- */
 
 /* Writes what an item of a stage does, with its condition. */
 void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                   const struct emit_item *item);
+                   const struct loop_item *item);
 
 /* Writes a record or a wait, and why; `when`: on which condition, "" for none. */
 void emit_put_event(FILE *out, int indent, const struct emit_program *program,
-                    const struct emit_item *item, uint32_t stage, const char *when);
+                    const struct loop_item *item, uint32_t stage, const char *when);
 
 /* Write the declarations of the events, and their creation in main(). */
 void emit_event_declarations(FILE *out, const struct emit_program *program);

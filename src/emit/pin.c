@@ -5,17 +5,6 @@
 
 #include <inttypes.h>
 
-bool emit_is_pin(const struct op *op)
-{
-    return op->kind == OP_ALLOC && op->alloc.deed == ALLOC_PAIR && op->tile < 0;
-}
-
-bool emit_pin_fits(const struct emit_program *program, const struct op *op)
-{
-    return emit_is_pin(op) && op->alloc.pinned &&
-           op->alloc.bytes == plan_host_bytes(program->plan);
-}
-
 /* Writes the bytes of all host arrays: by the program's constants where these are inputs and
  * results of N elements, or a value for each tile, and no more; as a number elsewhere. */
 static void array_bytes(const struct emit_program *program, char text[EMIT_LINE])

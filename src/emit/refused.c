@@ -110,7 +110,7 @@ static enum status check_grids(const struct emit_program *program, struct error 
     const int maps = plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
     for (int i = 1; i < maps; i++) {
         if (plan->chain[i]->file == NULL &&
-            program->blocks[i] != program->blocks[emit_map_link(program)])
+            program->loops->blocks[i] != program->loops->blocks[emit_map_link(program)])
             return refuse(error, "a chain of maps with grids of several sizes");
     }
     return STATUS_OK;

@@ -9,8 +9,6 @@
 
 /* --- what a plan has --- */
 
-enum { PLACE_BYTES = 8 }; /* of a sum that is carried: plan/placement.c */
-
 const struct kernel *emit_scan(const struct emit_program *program)
 {
     const struct kernel *kernel = program->plan->chain[0];
@@ -22,74 +20,11 @@ static bool goes_by_host(const struct emit_program *program)
     return program->settings->carry != CARRY_DEVICE;
 }
 
-bool emit_op_carries(const struct op *op)
-{
-    return op_feeds(op) || (op_is_copy(op->kind) && op->copy.host.buffer == BUFFER_HOST_CARRY);
-}
-
-/* Returns the device that a tile is on. */
-static uint32_t device_of(const struct emit_program *program, uint32_t tile)
-{
-    return plan_batch_of(program->plan, tile) % program->devices;
-}
-
-/* Returns true if a range is where a tile has its own sum or, `before`, that of the tiles
- * before it: there is none before the first tile. On the device alone a tile's sum is that of
- * all so far, which is the next tile's sum before. */
-static bool sum_fits(const struct emit_program *program, const struct range *range,
-                     enum buffer buffer, uint32_t tile, bool before)
-{
-    uint64_t place = tile, first = 0; /* the buffer's part that is the tile's device's */
-    if (before && tile == 0)
-        return range->bytes == 0;
-    if (goes_by_host(program))
-        place = 2 * place + (before ? 1 : 0);
-    else if (before)
-        place--;
-    if (buffer == BUFFER_DEVICE_CARRY)
-        first =
-            program->plan->buffer_bytes[buffer] / program->devices * device_of(program, tile);
-    return range->buffer == buffer && range->offset == first + place * PLACE_BYTES &&
-           range->bytes == dtype_bytes(emit_scan(program)->out);
-}
-
-bool emit_scan_fits(const struct emit_program *program, const struct op *op)
-{
-    const struct op_ranges *ranges = op->kernel.ranges;
-    const uint32_t tile = (uint32_t)op->tile;
-    const struct plan *plan = program->plan;
-    const uint64_t stride = plan->buffer_bytes[BUFFER_DEVICE_SCRATCH] / plan->slots;
-    return ranges->scratch.buffer == BUFFER_DEVICE_SCRATCH &&
-           ranges->scratch.offset ==
-               emit_slot(program, plan_batch_of(plan, tile), 0) * stride &&
-           ranges->carry_own == goes_by_host(program) &&
-           sum_fits(program, &ranges->carry_in, BUFFER_DEVICE_CARRY, tile, true) &&
-           sum_fits(program, &ranges->carry_out, BUFFER_DEVICE_CARRY, tile, false);
-}
-
-bool emit_carry_fits(const struct emit_program *program, const struct op *op)
-{
-    const uint32_t tile = (uint32_t)op->tile;
-    const bool in = op->kind == OP_H2D;
-    if (op->kind == OP_SYNC)
-        return true;
-    if (!emit_op_carries(op))
-        return false;
-    if (op->kind != OP_CALLBACK)
-        return sum_fits(program, &op->copy.host, BUFFER_HOST_CARRY, tile, in) &&
-               sum_fits(program, &op->copy.device, BUFFER_DEVICE_CARRY, tile, in);
-    const struct op_ranges *ranges = op->callback.ranges;
-    return op->callback.sleep_ns == 0 &&
-           sum_fits(program, &ranges->in[0], BUFFER_HOST_CARRY, tile, true) &&
-           sum_fits(program, &ranges->in[1], BUFFER_HOST_CARRY, tile, false) &&
-           sum_fits(program, &ranges->out, BUFFER_HOST_CARRY, tile + 1, true);
-}
-
 /* --- calls --- */
 
 /* Returns true if an item of a stage stands beside `item`, carries, too, and is for the same
  * batches: one condition is for both. */
-static bool joins(const struct emit_stage *stage, const struct emit_item *item, int step)
+static bool joins(const struct loop_stage *stage, const struct loop_item *item, int step)
 {
     const ptrdiff_t other = item - stage->items + step;
     return other >= 0 && other < stage->item_count && stage->items[other].carries &&
@@ -97,7 +32,7 @@ static bool joins(const struct emit_stage *stage, const struct emit_item *item, 
 }
 
 static void put_call(FILE *out, int indent, const struct emit_program *program,
-                     const struct emit_item *item, const char *stream)
+                     const struct loop_item *item, const char *stream)
 {
     const char *on = emit_of_device(program);
     switch (item->kind) {
@@ -125,10 +60,10 @@ static void put_call(FILE *out, int indent, const struct emit_program *program,
 }
 
 void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                    const struct emit_item *item, const char *when)
+                    const struct loop_item *item, const char *when)
 {
     char stream[EMIT_TEXT];
-    const struct emit_stage *all = &program->stages[stage];
+    const struct loop_stage *all = &program->stages[stage];
     const bool first = !joins(all, item, -1), last = !joins(all, item, 1);
     if (first)
         emit_put(out, indent,

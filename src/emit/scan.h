@@ -9,25 +9,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct emit_item;
-
 /* --- scan.c --- */
 
 /* Returns the scan that is the chain, or NULL. */
 const struct kernel *emit_scan(const struct emit_program *program);
 
-/* Returns true if a copy or a callback is on the way of a scan's carry by the host. */
-bool emit_op_carries(const struct op *op);
-
-/* Return true if what a scan's kernel works on beside its elements, and what a copy, a callback
- * or a wait of the host that carries it works on, is where the program has it. */
-bool emit_scan_fits(const struct emit_program *program, const struct op *op);
-bool emit_carry_fits(const struct emit_program *program, const struct op *op);
-
 /* Writes a copy, a callback or a wait of the host that carries a scan; `when`: on which
  * condition. */
 void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                    const struct emit_item *item, const char *when);
+                    const struct loop_item *item, const char *when);
 
 /* Write what a scan works on beside its elements, as arguments of a launch; those variables;
  * their memory, on the host and on a device; its poison; and the check of the result in main(),

@@ -1,10 +1,10 @@
 /* stencil.c - the stencil in a program: rows that stay on the device for all steps.
  *
  * Its plan is no loop over tiles. They are copied in, then each step is one launch on the rows
- * of all, and then they are copied out: so the loops are written here, and proved in
- * halo.c. On one device all of that is in one stream, which keeps the order, and there are
- * no events. Those of several devices are in exchange.c; the kernel and the check are
- * here. */
+ * of all, and then they are copied out: so the loops are written here, as
+ * plan/build_halo.c has them. On one device all of that is in one stream, which keeps the
+ * order, and there are no events. Those of several devices are in exchange.c; the kernel and
+ * the check are here. */
 #include "emit/parts.h"
 
 #include <inttypes.h>

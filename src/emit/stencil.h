@@ -29,12 +29,6 @@ void emit_stencil_memory(FILE *out, const struct emit_program *program);
 void emit_stencil_poison(FILE *out, const struct emit_program *program);
 void emit_stencil_check(FILE *out);
 
-/* --- halo.c --- */
-
-/* Reads the blocks of a step off the plan, and runs through the loops. STATUS_USAGE where they
- * don't give the plan's ops. */
-enum status emit_prove_stencil(struct emit_program *program, struct error *error);
-
 /* --- exchange.c --- */
 
 /* Writes the function that issues all ops for several devices, and those that it calls. */

@@ -5,7 +5,7 @@
 
 /* Writes which devices have an item of what comes before the loops: where not all have it,
  * those that get a second batch, in another stream. */
-static void condition_before(const struct emit_program *program, const struct emit_item *item,
+static void condition_before(const struct emit_program *program, const struct loop_item *item,
                              char text[EMIT_LINE])
 {
     if (item->to == program->devices)
@@ -19,19 +19,19 @@ static void condition_before(const struct emit_program *program, const struct em
 /* Does what emit_condition() does for several devices: their batches begin, and end, with one
  * of each. */
 static void condition_on_devices(const struct emit_program *program,
-                                 const struct emit_item *item, char text[EMIT_LINE])
+                                 const struct loop_item *item, char text[EMIT_LINE])
 {
     const char *index = emit_index_name(program), *all = emit_batches_name(program);
     const uint32_t devices = program->devices, in_slots = emit_all_slots(program);
     char text_of_slots[EMIT_NAME];
     const char *slots = emit_all_slots_name(program, text_of_slots);
     int length = 0;
-    const bool once = item->whose == EMIT_ONCE || item->whose == EMIT_LAST;
+    const bool once = item->relation == RELATION_ONCE || item->relation == RELATION_LAST;
     if (item->from == 0 && item->to + 1 == program->batches && !once) {
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
         return;
     }
-    if (item->whose == EMIT_LAST && item->kind == OP_RECORD &&
+    if (item->relation == RELATION_LAST && item->kind == OP_RECORD &&
         item->from + devices == program->batches)
         length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
     else if (item->from == devices && program->slots > 1)
@@ -55,7 +55,7 @@ static void condition_on_devices(const struct emit_program *program,
         snprintf(end, room, "%s%s < %" PRIu32, and, index, item->to);
 }
 
-void emit_condition(const struct emit_program *program, const struct emit_item *item,
+void emit_condition(const struct emit_program *program, const struct loop_item *item,
                     char text[EMIT_LINE])
 {
     const char *index = emit_index_name(program);
@@ -65,20 +65,20 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
     const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
     /* A condition that follows from the slots is written by them, also where it comes to one
      * batch: it stays right when somebody changes how many tiles there are. */
-    const bool by_slots = (shares || slots == 1) && item->whose != EMIT_LAST;
+    const bool by_slots = (shares || slots == 1) && item->relation != RELATION_LAST;
     const bool from_slots = by_slots && item->from > 0 && item->from == slots;
     const bool to_slots = by_slots && item->to < batches && item->to + slots == batches;
     const bool single = item->to == item->from + 1 && !from_slots && !to_slots;
     int length = 0;
     text[0] = '\0';
-    if (item->whose == EMIT_ONCE && item->kind == OP_RECORD) {
+    if (item->relation == RELATION_ONCE && item->kind == OP_RECORD) {
         condition_before(program, item, text);
         return;
     }
     if (item->from == 0 && item->to == batches)
         return;
     if (item->from == 1 && item->to == batches &&
-        (item->carries || item->whose == EMIT_AHEAD)) {
+        (item->carries || item->relation == RELATION_AHEAD)) {
         snprintf(text, EMIT_LINE, "%s > 0", index);
         return;
     }
@@ -87,7 +87,7 @@ void emit_condition(const struct emit_program *program, const struct emit_item *
         return;
     }
     const uint32_t dealt = program->streams < batches ? program->streams : batches;
-    if (item->whose == EMIT_ONCE && emit_deals_streams(program) && item->from == 1 &&
+    if (item->relation == RELATION_ONCE && emit_deals_streams(program) && item->from == 1 &&
         item->to == dealt) {
         snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
         return;

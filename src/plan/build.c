@@ -22,11 +22,19 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 
 /* --- steps --- */
 
+/* Returns the stage that a step has in the plan's loops: there the uploads come behind all. */
+static uint32_t noted_stage(const struct builder *builder, struct step step)
+{
+    const struct steps *steps = &builder->steps;
+    return step.batch >= steps->batches ? steps->stages : step.stage;
+}
+
 /* Makes `stream` wait for the step before it goes on with the tiles, unless its own order, that
  * of the legacy default stream or an earlier wait sees to it. */
 static enum status join(struct builder *builder, uint32_t stream, struct tiles tiles,
-                        struct step step)
+                        struct follow follow)
 {
+    const struct step step = follow.step;
     size_t index = steps_index(&builder->steps, step);
     uint32_t other = steps_stream(&builder->steps, step);
     uint32_t *known = &builder->known[(size_t)stream * builder->plan->streams + other];
@@ -44,17 +52,19 @@ static enum status join(struct builder *builder, uint32_t stream, struct tiles t
         return STATUS_OK;
     struct op wait = build_op(OP_WAIT, stream, tiles);
     wait.event.event = builder->events[index] - 1;
-    return build_append(builder, &wait);
+    return build_append_event(builder, &wait, follow.relation, noted_stage(builder, step));
 }
 
 /* Records an event, by `op`, behind a step if others wait for it. */
-static enum status record_step(struct builder *builder, struct op op, size_t index)
+static enum status record_step(struct builder *builder, struct op op, struct step step)
 {
-    if (builder->events[index] != MARKED)
+    uint32_t *event = &builder->events[steps_index(&builder->steps, step)];
+    if (*event != MARKED)
         return STATUS_OK;
     op.event.event = builder->plan->events;
-    builder->events[index] = ++builder->plan->events;
-    return build_append(builder, &op);
+    *event = ++builder->plan->events;
+    return build_append_event(builder, &op, steps_event(&builder->steps, step),
+                              noted_stage(builder, step));
 }
 
 /* Makes the host wait until a batch is back, and unpack it. */
@@ -73,13 +83,26 @@ static enum status take_back(struct builder *builder, uint32_t batch)
     return status == STATUS_OK ? build_unpacks(builder, batch) : status;
 }
 
+/* Notes something that the step does, once its ops are written. */
+static void note(struct builder *builder, struct loop_item item)
+{
+    if (!builder->marking)
+        loops_note(builder->plan->loops, item);
+}
+
 /* Packs a batch, once its slot is free: the host's slots are used in turn, as the device's. */
 static enum status pack(struct builder *builder, uint32_t batch)
 {
+    const struct loop_item taken_back = {.kind = OP_SYNC_EVENT,
+                                         .relation = RELATION_BEFORE,
+                                         .event_stage = steps_out(&builder->steps)};
     const uint32_t slots = builder->plan->slots;
     enum status status = STATUS_OK;
-    if (batch >= slots)
+    if (batch >= slots) {
+        note(builder, taken_back);
         status = take_back(builder, batch - slots);
+    }
+    note(builder, (struct loop_item){.kind = OP_PACK});
     return status == STATUS_OK && !builder->marking ? build_packs(builder, batch) : status;
 }
 
@@ -100,17 +123,18 @@ static enum status issue_upload(struct builder *builder, uint32_t device)
     enum { NO_TILE = -1 };
     const struct step upload = steps_upload(&builder->steps, device);
     const uint32_t stream = steps_stream(&builder->steps, upload);
-    size_t index = steps_index(&builder->steps, upload);
-    builder->places[index] = ++builder->lengths[stream];
+    builder->places[steps_index(&builder->steps, upload)] = ++builder->lengths[stream];
     if (builder->marking)
         return STATUS_OK;
+    loops_step(builder->plan->loops, (struct step){builder->steps.stages, device});
+    loops_note(builder->plan->loops, (struct loop_item){.kind = OP_H2D});
     struct op op = {.kind = OP_H2D, .stream = stream, .tile = NO_TILE};
     op.copy.host = plan_whole(builder->plan, BUFFER_HOST_RESIDENT);
     op.copy.device = plan_device_part(builder->plan, BUFFER_DEVICE_RESIDENT, device);
     enum status status = build_append(builder, &op);
     op = (struct op){.kind = OP_RECORD, .stream = stream, .tile = NO_TILE};
     if (status == STATUS_OK)
-        status = record_step(builder, op, index);
+        status = record_step(builder, op, upload);
     return status;
 }
 
@@ -134,15 +158,15 @@ static enum status issue_step(struct builder *builder, struct step step)
     bool first = stage == 0 || !steps_have_stage(steps, stage - 1);
     bool last = stage == steps_out(steps) || !steps_have_stage(steps, stage + 1);
     uint32_t stream = steps_stream(steps, step);
-    struct step follows[STEP_FOLLOWS_MAX];
+    struct follow follows[STEP_FOLLOWS_MAX];
     int count = steps_follow(steps, step, follows);
     enum status status = STATUS_OK;
+    loops_step(builder->plan->loops, step);
     if (stage == 0 && builder->plan->packs)
         status = pack(builder, step.batch);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = join(builder, stream, tiles, follows[i]);
-    size_t index = steps_index(steps, step);
-    builder->places[index] = ++builder->lengths[stream];
+    builder->places[steps_index(steps, step)] = ++builder->lengths[stream];
     if (builder->marking || status != STATUS_OK)
         return status;
     const struct mistake_row *mistake = builder->mistake.row;
@@ -154,7 +178,7 @@ static enum status issue_step(struct builder *builder, struct step step)
     if (status == STATUS_OK)
         status = build_memory(builder, ALLOC_GIVE, step, stream);
     if (status == STATUS_OK)
-        status = record_step(builder, build_op(OP_RECORD, stream, tiles), index);
+        status = record_step(builder, build_op(OP_RECORD, stream, tiles), step);
     if (status == STATUS_OK && last && mistake->after_tile != NULL)
         status = mistake->after_tile(&builder->mistake, stream, tiles.first);
     return status;
@@ -239,6 +263,7 @@ static enum status write_ops(struct builder *builder)
         status = schedule(builder);
         builder->marked = build_steps_so_far(builder);
     }
+    loops_begin(builder->plan->loops, &builder->steps);
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
     if (status == STATUS_OK)
         status = build_cpu_tiles(builder);
@@ -332,7 +357,10 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
         .settings = settings, .machine = machine, .plan = plan, .error = error};
     builder.ops_most = settings_ops_most(settings);
     *plan = plan_outline(settings, machine);
-    if (settings->scatter)
+    plan->loops = calloc(1, sizeof *plan->loops);
+    if (plan->loops == NULL)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for a plan's loops");
+    if (status == STATUS_OK && settings->scatter)
         status = host_layout_draw(plan, settings->seed, error);
     if (status == STATUS_OK)
         status = plan->has_halo ? build_halo(&builder) : build_tiles(&builder);

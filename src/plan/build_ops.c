@@ -26,13 +26,48 @@ enum status build_append(struct builder *builder, const struct op *op)
     return plan_append(builder->plan, op, builder->error);
 }
 
+/* Appends an op of the step that is under way, and notes it in the plan's loops as `item`. */
+static enum status append_item(struct builder *builder, const struct op *op,
+                               struct loop_item item)
+{
+    item.kind = op->kind;
+    loops_note(builder->plan->loops, item);
+    return build_append(builder, op);
+}
+
+static enum status append_noted(struct builder *builder, const struct op *op)
+{
+    struct loop_item item = {.deed = ALLOC_PAIR};
+    if (op->kind == OP_ALLOC) {
+        item.deed = op->alloc.deed;
+        item.buffer = op->alloc.range.buffer;
+    }
+    return append_item(builder, op, item);
+}
+
+/* Does so with a part of a scan's way by the host. */
+static enum status append_carry(struct builder *builder, const struct op *op)
+{
+    return append_item(builder, op, (struct loop_item){.carries = true});
+}
+
+enum status build_append_event(struct builder *builder, const struct op *op,
+                               enum relation relation, uint32_t stage)
+{
+    return append_item(builder, op,
+                       (struct loop_item){.relation = relation, .event_stage = stage});
+}
+
 uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t count)
 {
     const struct kernel *kernel = builder->plan->chain[link];
     const uint32_t asked = builder->settings->blocks;
-    return kernel_blocks(
+    uint32_t *most = &builder->plan->loops->blocks[link];
+    const uint32_t blocks = kernel_blocks(
         kernel, count,
         asked > 0 ? asked : rule_blocks_most(builder->machine, builder->plan, kernel, count));
+    *most = blocks > *most ? blocks : *most;
+    return blocks;
 }
 
 /* --- a scan's carry by way of the host ---
@@ -56,7 +91,7 @@ static enum status write_carry(struct builder *builder, struct op op, uint32_t l
     op.copy.host = placement_carry(&builder->placement, BUFFER_HOST_CARRY, link, tile, place);
     op.copy.device =
         placement_carry(&builder->placement, BUFFER_DEVICE_CARRY, link, tile, place);
-    return build_append(builder, &op);
+    return append_carry(builder, &op);
 }
 
 /* Appends what comes right before link `link` of the tile: the copy in of the sum of all tiles
@@ -84,7 +119,7 @@ static enum status write_feed(struct builder *builder, uint32_t stream, uint32_t
     ranges->in[1] = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, CARRY_TOTAL);
     ranges->out = placement_carry(placement, BUFFER_HOST_CARRY, link, tile + 1, CARRY_BEFORE);
     op.callback.ranges = ranges;
-    return build_append(builder, &op);
+    return append_carry(builder, &op);
 }
 
 /* Appends what comes right behind a scan's link: the copy out of the tile's own total, and the
@@ -102,7 +137,7 @@ static enum status write_carry_out(struct builder *builder, uint32_t stream, uin
         status = write_feed(builder, stream, tile, link);
     op.kind = OP_SYNC;
     if (status == STATUS_OK && builder->settings->carry == CARRY_SYNC)
-        status = build_append(builder, &op);
+        status = append_carry(builder, &op);
     return status;
 }
 
@@ -115,12 +150,12 @@ static enum status write_copy(struct builder *builder, struct op op)
     struct range rest = op.copy.host;
     const uint64_t first = rest.offset;
     if (builder->plan->copy != COPY_ROWS)
-        return build_append(builder, &op);
+        return append_noted(builder, &op);
     enum status status = STATUS_OK;
     while (status == STATUS_OK && host_layout_next(builder->plan, &rest, &op.copy.host)) {
         op.copy.device.offset = device.offset + (op.copy.host.offset - first);
         op.copy.device.bytes = op.copy.host.bytes;
-        status = build_append(builder, &op);
+        status = append_noted(builder, &op);
     }
     return status;
 }
@@ -148,7 +183,7 @@ static enum status write_copies_in(struct builder *builder, uint32_t stream, str
         build_op(OP_H2D, stream, tiles); /* a kernel writes its output's pages, too */
     op.copy.host = placement_sent_output(&builder->placement, tiles);
     op.copy.device = slot_of(builder, (struct range){0});
-    return build_append(builder, &op);
+    return append_noted(builder, &op);
 }
 
 /* Appends all launches of a tile's kernel, one behind the other in its stream. A launch per
@@ -160,7 +195,7 @@ static enum status append_launches(struct builder *builder, struct op *op)
     enum status status = STATUS_OK;
     for (uint32_t repeat = 0; repeat < launches && status == STATUS_OK; repeat++) {
         op->kernel.repeat = repeat;
-        status = build_append(builder, op);
+        status = append_noted(builder, op);
     }
     return status;
 }
@@ -171,8 +206,8 @@ static enum status write_callback(struct builder *builder, uint32_t stream, stru
     if (!builder->settings->callbacks && builder->mistake.sleep_ns == 0)
         return STATUS_OK;
     callback.callback.result = placement_sent_output(&builder->placement, tiles);
-    callback.callback.sleep_ns = builder->mistake.sleep_ns;
-    return build_append(builder, &callback);
+    callback.callback.sleep_ns = builder->plan->loops->sleep_ns = builder->mistake.sleep_ns;
+    return append_noted(builder, &callback);
 }
 
 /* Appends a launch of link `link` on the tiles, with what carries a scan over. */
@@ -225,7 +260,7 @@ static enum status write_peer(struct builder *builder, uint32_t stream, struct t
     struct op op = build_op(OP_PEER, stream, tiles);
     op.peer.from = placement_handed(&builder->placement, link, tiles);
     op.peer.to = placement_taken(&builder->placement, link, tiles);
-    return build_append(builder, &op);
+    return append_noted(builder, &op);
 }
 
 /* Appends a copy of the same out into the host's memory, or in from there. */
@@ -236,7 +271,7 @@ static enum status write_exchange(struct builder *builder, enum op_kind kind, ui
     op.copy.host = placement_exchange(&builder->placement, link, tiles);
     op.copy.device = kind == OP_D2H ? placement_handed(&builder->placement, link, tiles)
                                     : placement_taken(&builder->placement, link, tiles);
-    return build_append(builder, &op);
+    return append_noted(builder, &op);
 }
 
 enum status build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
@@ -265,7 +300,7 @@ static enum status write_deed(struct builder *builder, struct op op, struct rang
     const uint64_t stride = builder->placement.stride[part.buffer];
     op.alloc.range = (struct range){part.buffer, part.offset / stride * stride, stride};
     op.alloc.bytes = stride;
-    return build_append(builder, &op);
+    return append_noted(builder, &op);
 }
 
 enum status build_memory(struct builder *builder, enum alloc_deed deed, struct step step,

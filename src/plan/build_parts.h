@@ -6,8 +6,8 @@
 #ifndef PIPELINE_PLAN_BUILD_PARTS_H
 #define PIPELINE_PLAN_BUILD_PARTS_H
 
+#include "plan/loops.h"
 #include "plan/mistake.h"
-#include "plan/steps.h"
 
 struct builder {
     const struct settings *settings;
@@ -32,7 +32,13 @@ uint64_t build_steps_so_far(const struct builder *builder);
 /* Appends an op. STATUS_USAGE where there are too many of them. */
 enum status build_append(struct builder *builder, const struct op *op);
 
-/* Returns how many blocks a launch of the chain's link on so many elements has. */
+/* Appends a record of the event of a step of `stage`, or a wait for it, and notes that in the
+ * plan's loops; `relation`: what that step is to those who wait. */
+enum status build_append_event(struct builder *builder, const struct op *op,
+                               enum relation relation, uint32_t stage);
+
+/* Returns how many blocks a launch of the chain's link on so many elements has, and notes the
+ * most that one has. */
 uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t count);
 
 /* Returns an op for all of those tiles, with no more of it settled. */

@@ -2,6 +2,7 @@
 #include "plan/mistake.h"
 
 #include "core/nearest.h"
+#include "plan/loops.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,8 +16,13 @@ enum {
     NO_TILE = -1,
 };
 
+/* Appends an op of the step that is under way, and notes it in the plan's loops. */
 static enum status append(struct plan_mistake *mistake, const struct op *op)
 {
+    struct loop_item item = {.kind = op->kind};
+    if (op->kind == OP_MEMSET && op->set.range.buffer == BUFFER_DEVICE_OTHER)
+        item.buffer = BUFFER_DEVICE_OTHER;
+    loops_note(mistake->plan->loops, item);
     mistake->made++;
     return plan_append(mistake->plan, op, mistake->error);
 }

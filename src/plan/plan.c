@@ -51,6 +51,7 @@ void plan_free(struct plan *plan)
     free(plan->priorities);
     free(plan->stream_kinds);
     free(plan->places);
+    free(plan->loops);
     plan_recorded_free(plan->recorded);
     plan_init(plan);
 }

@@ -131,6 +131,7 @@ enum status plan_portion(const struct plan *plan, uint32_t device,
     *portion = *plan;
     portion->ops = NULL;
     portion->ranges = NULL;
+    portion->loops = NULL;
     portion->op_count = 0;
     portion->op_capacity = 0;
     portion->devices = 1;

@@ -81,27 +81,40 @@ static uint32_t stage_stream(enum stage_kind kind)
     return kind == STAGE_KERNEL ? 1 : 2;
 }
 
+int64_t steps_stage_stream(const struct steps *steps, uint32_t stage)
+{
+    const bool by_stage = steps->settings->layout == LAYOUT_STAGE;
+    if (steps->ways == 1 || (by_stage && plan_kernels_move_bytes(steps->plan)))
+        return 0;
+    if (is_kernel(steps, stage) && steps->kernel_stream >= 0)
+        return steps->kernel_stream;
+    if (by_stage)
+        return stage_stream(steps->stage[stage].kind);
+    const bool single = steps->tile_streams == 1 || (steps->ways == 2 && stage == 0);
+    return single ? 0 : STREAM_DEALT;
+}
+
 /* Returns the stream of a step among those of its device. */
 static uint32_t stream_on_device(const struct steps *steps, struct step step)
 {
-    const bool by_stage = steps->settings->layout == LAYOUT_STAGE;
-    if (steps->ways == 1 || step.batch >= steps->batches)
+    if (step.batch >= steps->batches)
         return 0;
-    if (by_stage && plan_kernels_move_bytes(steps->plan))
-        return 0;
-    if (is_kernel(steps, step.stage) && steps->kernel_stream >= 0)
-        return (uint32_t)steps->kernel_stream;
-    if (by_stage)
-        return stage_stream(steps->stage[step.stage].kind);
-    if (steps->ways == 2 && step.stage == 0)
-        return 0;
-    return plan_batch_number(steps->plan, step.batch) % steps->tile_streams;
+    const int64_t stream = steps_stage_stream(steps, step.stage);
+    return stream != STREAM_DEALT
+               ? (uint32_t)stream
+               : plan_batch_number(steps->plan, step.batch) % steps->tile_streams;
 }
 
 uint32_t steps_stream(const struct steps *steps, struct step step)
 {
     const uint32_t first = steps_device(steps, step) * steps->tile_streams;
     return first + stream_on_device(steps, step);
+}
+
+uint32_t steps_wave(const struct steps *steps)
+{
+    const uint32_t devices = steps->plan->by_link ? 1 : steps->devices;
+    return steps->settings->order == ORDER_BREADTH ? devices * steps->settings->streams : 1;
 }
 
 /* Returns the last batch of the device that `batch` is on. */
@@ -185,7 +198,7 @@ static uint32_t last_use(const struct steps *steps, uint32_t stage, uint32_t non
 }
 
 int steps_follow(const struct steps *steps, struct step step,
-                 struct step follows[STEP_FOLLOWS_MAX])
+                 struct follow follows[STEP_FOLLOWS_MAX])
 {
     enum { NONE = UINT32_MAX };
     const uint32_t stage = step.stage, batch = step.batch;
@@ -197,15 +210,23 @@ int steps_follow(const struct steps *steps, struct step step,
     bool carries = step_carries(steps, step);
     bool waited = carries && batch >= steps->devices; /* a batch before it on its device */
     if (carries)
-        follows[count++] = (struct step){stage, batch - 1};
+        follows[count++] = (struct follow){RELATION_AHEAD, {stage, batch - 1}};
     if (after_all && !waited)
-        follows[count++] = (struct step){0, last_beside(steps, batch)};
+        follows[count++] = (struct follow){RELATION_LAST, {0, last_beside(steps, batch)}};
     if (stage > 0 && steps_have_stage(steps, stage - 1) && !(after_all && waited))
-        follows[count++] = (struct step){stage - 1, batch};
+        follows[count++] = (struct follow){RELATION_OWN, {stage - 1, batch}};
     uint32_t used = batch >= slots ? last_use(steps, stage, NONE) : NONE;
     if (used != NONE)
-        follows[count++] = (struct step){used, batch - slots};
+        follows[count++] = (struct follow){RELATION_BEFORE, {used, batch - slots}};
     if (stage == 1 && steps_have_upload(steps)) /* last: mostly another wait covers it */
-        follows[count++] = steps_upload(steps, steps_device(steps, step));
+        follows[count++] =
+            (struct follow){RELATION_ONCE, steps_upload(steps, steps_device(steps, step))};
     return count;
+}
+
+enum relation steps_event(const struct steps *steps, struct step step)
+{
+    if (step.batch >= steps->batches)
+        return RELATION_ONCE;
+    return steps->ways == 2 && step.stage == 0 ? RELATION_LAST : RELATION_OWN;
 }

@@ -104,13 +104,40 @@ static inline struct step steps_upload(const struct steps *steps, uint32_t devic
 }
 bool steps_have_upload(const struct steps *steps);
 
+/* Returns the stream that a stage of each batch is in, by its number on its device;
+ * STREAM_DEALT where streams are dealt to batches in turn. */
+enum { STREAM_DEALT = -1 };
+int64_t steps_stage_stream(const struct steps *steps, uint32_t stage);
+
 /* Returns the stream of a step. */
 uint32_t steps_stream(const struct steps *steps, struct step step);
+
+/* Returns how many batches go through a stage before they go through the next one. */
+uint32_t steps_wave(const struct steps *steps);
+
+/* What a step is to a later one that must not begin before it has ended: what it leaves is
+ * read, or what it reads is written over. A step follows others in this order. */
+enum relation {
+    RELATION_NONE,   /* what is no event has none */
+    RELATION_AHEAD,  /* the same stage of the batch ahead, whose sum a scan goes on from */
+    RELATION_LAST,   /* the last copy in to the device: 2-way kernels come behind it */
+    RELATION_OWN,    /* the stage before, of the same batch */
+    RELATION_BEFORE, /* a stage of the batch that had the slot before */
+    RELATION_ONCE,   /* the copy of what is resident to the device, before all batches */
+};
+struct follow {
+    enum relation relation;
+    struct step step;
+};
 
 /* Fills `follows` with the steps that must end before `step` begins, beyond the order of its
  * own stream, and returns how many they are. */
 enum { STEP_FOLLOWS_MAX = 5 };
 int steps_follow(const struct steps *steps, struct step step,
-                 struct step follows[STEP_FOLLOWS_MAX]);
+                 struct follow follows[STEP_FOLLOWS_MAX]);
+
+/* Returns what the event of a step is to those that wait for it, where they are all alike:
+ * RELATION_LAST or RELATION_ONCE; else RELATION_OWN. */
+enum relation steps_event(const struct steps *steps, struct step step);
 
 #endif
