@@ -42,9 +42,9 @@ def branches(folder, objects):
     """The branches of the emitter that the run took whose counters lie in `folder`."""
     taken = set()
     for name in os.listdir(objects):
-        if name.startswith("emit") and name.endswith(".gcno"):
+        if name.endswith(".gcno"):
             os.symlink(os.path.join(objects, name), os.path.join(folder, name))
-    files = [name for name in os.listdir(folder) if name.startswith("emit") and name.endswith(".gcda")]
+    files = [name for name in os.listdir(folder) if name.endswith(".gcda")]
     said = subprocess.run(["gcov", "-b", "-j", "-t"] + files, cwd=folder, capture_output=True, check=True).stdout
     for line in said.splitlines():
         for file in json.loads(line)["files"]:
@@ -70,8 +70,8 @@ def main():
         for run in sorted(name for name in os.listdir(work) if name.isdigit()):
             with open(f"{work}/{run}/words") as file:
                 setting = re.search(r"-n \d+ (.*?)(?: --intensity=5)? --emit=tiles.cu$", file.read().strip()).group(1)
-            for folder, _, names in os.walk(f"{work}/{run}"):
-                if any(name.startswith("emit") for name in names):
+            for folder, _, _ in os.walk(f"{work}/{run}"):
+                if folder.endswith("/src/emit"):
                     taken = branches(folder, folder[len(f"{work}/{run}"):])
             have = features(setting)
             names = sorted({name.split("=")[0] for name in have})
