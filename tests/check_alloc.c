@@ -133,13 +133,15 @@ static void refused(const char *arguments, const char *why)
 
 START_TEST(test_program)
 {
-    refused("-q --alloc=loop --memory=mapped", "copies none: allowed are pinned, pageable");
-    refused("-q --alloc=async --issue=graph", "allowed is streams\n");
-    refused("-q --alloc=pool --issue=auto", "allowed is streams\n");
-    refused("-q --alloc=pool --pack -t 64", "allowed is no\n");
-    refused("-q --alloc=async -d sim:h200*2", "has several\n");
-    refused("-q --alloc=loop --mistake=sync-in-loop", "allowed is none\n");
-    refused("-q --alloc=async -k stencil --columns=64 -n 64k", "on the device for all steps\n");
+    refused("-q --alloc=loop --memory=mapped", "copies none: use --memory=pinned, pageable");
+    refused("-q --alloc=async --issue=graph", "use --issue=streams, or --alloc=once\n");
+    refused("-q --alloc=pool --issue=auto", "use --issue=streams, or --alloc=once\n");
+    refused("-q --alloc=pool --pack -t 64", "use --pack=no, or --alloc=once\n");
+    refused("-q --alloc=async -d sim:h200*2",
+            "has several: use a --device such as sim:h200, or --alloc=once\n");
+    refused("-q --alloc=loop --mistake=sync-in-loop", "use --mistake=none, or --alloc=once\n");
+    refused("-q --alloc=async -k stencil --columns=64 -n 64k",
+            "on the device for all steps: use --alloc=once\n");
     refused("-q --alloc=sometimes", "allowed are once, loop, async, pool\n");
     ck_assert_int_eq(program_run("-n 64k -t 16 --gantt=none --alloc=loop --timeline=t.csv"), 0);
     assert_has(program_out, " with alloc=loop on 64k elements");

@@ -299,7 +299,7 @@ START_TEST(test_program)
                      0);
     assert_has(program_out, "\nscan with blocks=7 with carry=sync on 64k elements");
     ck_assert_int_eq(program_run("-q --carry=callback"), 2);
-    assert_has(program_err, "allowed is device, or a kernel such as scan\n");
+    assert_has(program_err, "use --carry=device, or a --kernel such as scan\n");
     ck_assert_int_eq(program_run("-q --carry=event -k scan"), 2);
     assert_has(program_err, "--carry=event is unknown: allowed are device, callback, sync\n");
 }

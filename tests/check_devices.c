@@ -491,10 +491,10 @@ static const struct {
     const char *arguments, *words;
 } wrong[] = {
     {"-d sim:h200*0", "sim:h200*0"},
-    {"-d sim:h200*99 -t 128", "8 at most"},
+    {"-d sim:h200*99 -t 128", "more devices than a host can have"},
     {"-d sim:c2050*2", "has 1 device "},
     {"-d sim:h200*3 -t 2", "more devices than"},
-    {"-d sim:h200*2 -s 1024", "allowed are 512 on each"},
+    {"-d sim:h200*2 -s 1024", "use --streams=512, or a --device such as sim:h200"},
     {"-d sim:h200*2 --memory=mapped", "--memory=mapped"},
     {"-d sim:h200*2 --issue=graph", "--issue=graph"},
     {"-d sim:h200*2 --mistake=sync-in-loop", "--mistake=sync-in-loop"},

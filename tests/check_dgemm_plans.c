@@ -396,15 +396,14 @@ START_TEST(test_refusals)
         const char *arguments, *words;
     } refused[] = {
         {"-k dgemm --rows=64 -n 640 -t 4",
-         "--tiles=4 does not cut the array's 10 columns of "
-         "--rows=64 into tiles of as many whole columns each, "
-         "as dgemm needs: nearest are 2 and 5"},
-        {"-k dgemm --rows=64 -n 448 -t 3", "nearest are 1 and 7"},
-        {"-k dgemm --rows=64 -n 640 -t 11", "the most are 10"},
+         "--tiles=4 does not divide the array's columns of --rows=64 into tiles of as many "
+         "each, as dgemm needs (there are 10 columns): use --tiles=2 or 5"},
+        {"-k dgemm --rows=64 -n 448 -t 3", "use --tiles=1 or 7"},
+        {"-k dgemm --rows=64 -n 640 -t 11", "use --tiles=10, or --elements=704 or 1408"},
         {"-k dgemm --rows=64 -n 1000 -t 1", "--elements=1000 is no whole number of columns of "
-                                            "--rows=64, as dgemm needs: nearest are 960 "
-                                            "and 1024"},
-        {"-k dgemm --rows=64 -n 10 -t 1", "nearest are 64 and 128"},
+                                            "--rows=64, as dgemm needs: use "
+                                            "--elements=960 or 1024"},
+        {"-k dgemm --rows=64 -n 10 -t 1", "use --elements=64 or 128"},
         {"-k dgemm --rows=64 -n 1000 -t auto", "no whole number of columns"},
         {"-k dgemm,dgemm", "dgemm can't follow dgemm: dgemm can't be chained"},
         {"-k scale,dgemm", "dgemm can't follow scale: dgemm can't be chained"},

@@ -3,6 +3,7 @@
 #include "options/options.h"
 #include "plan/build.h"
 #include "plan/hazard.h"
+#include "plan/together.h"
 #include "run/machine_file.h"
 #include "sim_cases.h"
 #include "suites.h"
@@ -244,7 +245,7 @@ START_TEST(test_refusals)
         error = (struct error){0};
         ck_assert_int_eq(settings_check(&other[i], &error), STATUS_USAGE);
         ck_assert_ptr_nonnull(strstr(error.text, "managed"));
-        ck_assert(!settings_way_fits(&other[i]));
+        ck_assert(settings_misfit(&other[i]) != NULL);
     }
     struct machine machine = managed_machine();
     struct plan plan;

@@ -165,8 +165,8 @@ START_TEST(test_refusals)
         {"--mistake=sync-in-loop -t 1", "--mistake=sync-in-loop: with one stream "},
         {"--mistake=memset-in-loop -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2"},
         {"--mistake=pin-in-run -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2 or 3"},
-        {"--mistake=lazy-loading --runs=3", "but --runs=3 was given: allowed is 1"},
-        {"--mistake=lazy-loading --warmup=2", "but --warmup=2 was given: allowed is 0"},
+        {"--mistake=lazy-loading --runs=3", "but --runs=3 was given: use --runs=1"},
+        {"--mistake=lazy-loading --warmup=2", "but --warmup=2 was given: use --warmup=0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char line[160];

@@ -551,8 +551,8 @@ START_TEST(settings_are_checked_again)
     ck_assert_int_eq(settings_check(&settings, &error), STATUS_OK);
     settings.elements = 99;
     ck_assert_int_eq(settings_check(&settings, &error), STATUS_USAGE);
-    ck_assert_str_eq(error.text, "tiles=100 is more than elements=99: allowed are at most as "
-                                 "many tiles as elements");
+    ck_assert_str_eq(error.text,
+                     "tiles=100 is more than elements=99: use tiles=99, or elements=100");
     options_free(&options);
 }
 END_TEST
@@ -597,12 +597,13 @@ Suite *options_suite(void)
 {
     Suite *suite = suite_create("options");
     add_line_cases(suite);
-    TCase *together = tcase_create("together");
-    tcase_add_test(together, one_way_means_one_stream);
-    tcase_add_test(together, share_is_for_four_ways);
-    tcase_add_test(together, settings_are_checked_again);
-    tcase_add_test(together, no_data_is_for_the_simulator);
-    suite_add_tcase(suite, together);
+    TCase *settled = tcase_create("settled");
+    tcase_add_test(settled, one_way_means_one_stream);
+    tcase_add_test(settled, share_is_for_four_ways);
+    tcase_add_test(settled, settings_are_checked_again);
+    tcase_add_test(settled, no_data_is_for_the_simulator);
+    suite_add_tcase(suite, settled);
+    suite_add_tcase(suite, options_together_tcase());
     suite_add_tcase(suite, options_refusals_tcase());
     suite_add_tcase(suite, options_sweep_tcase());
     suite_add_tcase(suite, options_auto_tcase());

@@ -244,7 +244,7 @@ static const struct {
     {{"--sweep=cpu-share=0.1"}, {"ways=3 (the default)", "cpu-share=0.1 (--sweep)"}},
     {{"--sweep=no-data=yes,no", "-dcuda"}, {"no-data=true (--sweep)", "--device=cuda"}},
     {{"--sweep=tiles=1,2", "-ox.npy"}, {"would be written by two runs", "'run tiles=1'"}},
-    {{"--profile", "--runs=2"}, {"--profile makes one run", "--runs=2", "allowed is 1"}},
+    {{"--profile", "--runs=2"}, {"--profile makes one run", "--runs=2", "use --runs=1"}},
     {{"--profile", "--sweep=runs=1,2"}, {"--profile makes one run", "runs=2 (--sweep)"}},
     {{"--profile", "--timeline=x.csv", "-dcuda:1"},
      {"--profile makes a run without", "one of"}},

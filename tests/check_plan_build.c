@@ -290,7 +290,7 @@ START_TEST(test_blocks_are_refused)
         settings.blocks = 1;
         ck_assert_int_eq(settings_check(&settings, &error), STATUS_USAGE);
         ck_assert_ptr_nonnull(strstr(error.text, "blocks=1 can't be: "));
-        ck_assert_ptr_nonnull(strstr(error.text, "allowed is auto, or kernels such as scale"));
+        ck_assert_ptr_nonnull(strstr(error.text, "use blocks=auto, or a kernel such as scale"));
     }
 }
 END_TEST

@@ -243,10 +243,10 @@ START_TEST(test_program)
 {
     refused("-k scan --carry=callback", "hands on from tile to tile");
     refused("-k stencil --columns=64", "hands on from tile to tile");
-    refused("-k scale,scale --spread=chain", "allowed is tiles");
-    refused("-w 4", "allowed are 1, 2 and 3");
-    refused("--pack", "allowed is --issue=batch");
-    refused("--issue=auto", "allowed are streams and batch");
+    refused("-k scale,scale --spread=chain", "use --spread=tiles");
+    refused("-w 4", "use --ways=1, 2 or 3");
+    refused("--pack", "use --pack=no");
+    refused("--issue=auto", "use --issue=streams or batch");
     refused("--share=always", "allowed are none, slices, mps");
     ck_assert_int_eq(program_run("-d sim:h200*4 --share=slices -n 1M -t 16 --timeline=t.csv"),
                      0);

@@ -386,15 +386,16 @@ START_TEST(test_program_refuses_partial_rows)
         const char *line, *words;
     } cases[] = {
         {"-k transpose-naive -n 1M -t 6 --columns=512",
-         "--tiles=6 does not cut the array's 2048 rows of --columns=512 into tiles of as many "
-         "whole rows each, as transpose-naive needs: nearest are 4 and 8\n"},
-        {"-k transpose-fine,scale -n 210 -t 31 --columns=7", "the most are 30\n"},
+         "--tiles=6 does not divide the array's rows of --columns=512 into tiles of as many "
+         "each, as transpose-naive needs (there are 2048 rows): use --tiles=4 or 8\n"},
+        {"-k transpose-fine,scale -n 210 -t 31 --columns=7",
+         "use --tiles=30, or --elements=217 or 434\n"},
         {"-k transpose-copy -n 1000 -t 1 --columns=512",
          "--elements=1000 is no whole number of rows of --columns=512, as transpose-copy "
          "needs: "
-         "nearest are 512 and 1024\n"},
+         "use --elements=512 or 1024\n"},
         {"-k transpose-copy -n 1000 -t 4",
-         "columns=1024 (the default), as transpose-copy needs: nearest are 1024 and 2048\n"},
+         "columns=1024 (the default), as transpose-copy needs: use --elements=4096 or 8192\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_int_eq(program_run(cases[i].line), 2);

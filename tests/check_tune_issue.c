@@ -398,7 +398,7 @@ START_TEST(test_what_is_refused_by_name)
 {
     ck_assert_int_eq(tune_program("--issue=auto --pack"), 2);
     tune_assert_said("err", "--pack is one of the ways that --issue=auto chooses from: "
-                            "allowed is one of them\n");
+                            "use --pack=no, or --issue=streams\n");
     ck_assert_int_eq(
         tune_program("--no-data --device=sim:h200 --machine=./no.ini --issue=auto"), 2);
     tune_assert_said("err", "./no.ini");

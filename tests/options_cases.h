@@ -33,6 +33,7 @@ TCase *options_refusals_tcase(void);
 TCase *options_sweep_tcase(void);
 TCase *options_random_tcase(void);
 TCase *options_table_tcase(void);
+TCase *options_together_tcase(void);
 
 #define ADD_EACH(tcase, test, table)                                                           \
     tcase_add_loop_test(tcase, test, 0, (int)(sizeof(table) / sizeof(table)[0]))

@@ -28,7 +28,7 @@ static void print_takers(FILE *out, const struct option_row *row)
 
 static void print_row(FILE *out, const struct option_row *row)
 {
-    char limits[PAGE_TEXT];
+    char limits[PAGE_TEXT], with[OPTION_WITH];
     fputs("| `", out);
     if (row->letter != 0)
         fprintf(out, "-%c`, `", row->letter);
@@ -49,9 +49,9 @@ static void print_row(FILE *out, const struct option_row *row)
         print_cell(out, limits);
         fputc('.', out);
     }
-    if (row->with != NULL) {
+    if (option_with(row, with) != NULL) {
         fputc(' ', out);
-        print_cell(out, row->with);
+        print_cell(out, with);
     }
     fputs(" | ", out);
     print_takers(out, row);

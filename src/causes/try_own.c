@@ -3,6 +3,7 @@
 
 #include "plan/build.h"
 #include "plan/rules.h"
+#include "plan/together.h"
 #include "sim/simulator.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static enum status simulate(const struct settings *settings, const struct machin
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error)
 {
-    if (!settings_way_fits(settings))
+    if (settings_misfit(settings) != NULL)
         return error_set(error, STATUS_USAGE, "these settings don't go together");
     return simulate(settings, machine, UINT32_MAX, time_ns, error);
 }
@@ -64,7 +65,7 @@ static int64_t time_of(const void *context, const union choice *choice, struct e
     const struct settings *settings = &choice->settings;
     struct error refused = {0};
     int64_t time_ns = SEARCH_NO_TIME;
-    if (!settings_way_fits(settings))
+    if (settings_misfit(settings) != NULL)
         return SEARCH_NO_TIME;
     enum status status =
         simulate(settings, tuner->machine, tuner->ops_most, &time_ns, &refused);

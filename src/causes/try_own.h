@@ -49,7 +49,7 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
 void whatif_name_causes(const struct verdict_case *facts, struct found *found);
 
 /* Simulates `settings` on `machine` and sets *time_ns to the run's time. The statuses of
- * plan_build() and simulator_run(); STATUS_USAGE, too, where settings_way_fits() is false. */
+ * plan_build() and simulator_run(); STATUS_USAGE, too, where settings_misfit() has a row. */
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 

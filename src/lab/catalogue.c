@@ -52,7 +52,7 @@ static void put_option(struct json *json, const struct option_row *row,
         [TYPE_FLAG] = "flag",      [TYPE_CHAIN] = "chain", [TYPE_PRIORITIES] = "priorities",
         [TYPE_MISTAKE] = "choice",
     };
-    char text[OPTION_TEXT];
+    char text[OPTION_TEXT], with[OPTION_WITH];
     enum value_kind kind;
     json_open(json, '{');
     put_member(json, "name", row->name);
@@ -67,7 +67,7 @@ static void put_option(struct json *json, const struct option_row *row,
     put_choices(json, row);
     put_member(json, "placeholder", row->placeholder);
     put_member(json, "help", row->help);
-    put_member(json, "with", row->with);
+    put_member(json, "with", option_with(row, with));
     put_member(json, "absent", row->absent);
     json_close(json, '}');
 }

@@ -2,7 +2,7 @@
 #include "mpi/settings.h"
 
 #include "mpi/world.h"
-#include "options/check.h"
+#include "options/options.h"
 #include "plan/device.h"
 #include "term/progress.h"
 
@@ -98,10 +98,13 @@ static char (*names)[NAME_BYTES]; /* of each run's devices */
 /* Refuses what ranks don't share. */
 static enum status check_run(const struct settings *settings, struct error *error)
 {
-    enum option_id option;
-    const char *rest = check_processes(settings, &option);
-    if (rest != NULL)
-        return error_set(error, STATUS_USAGE, "--%s%s", option_rows[option].name, rest);
+    if (settings->sharing == SHARING_NONE && settings->exchange == EXCHANGE_PEER)
+        return error_set(
+            error, STATUS_USAGE,
+            "--exchange copies into memory of another process: use --exchange=auto "
+            "or host");
+    if (settings_check_ranks(settings, error) != STATUS_OK)
+        return error->status;
     if (settings->profile)
         return error_set(error, STATUS_USAGE,
                          "--profile leaves the times to a profiler of one process: allowed is "

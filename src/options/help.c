@@ -1,7 +1,10 @@
 /* help.c - prints the table of options, and one row of it at length. */
 #include "causes/verdict.h"
 #include "options/table.h"
+#include "plan/together.h"
 
+#include <ctype.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 27, TOPIC_COLUMN = 14, HELP_WIDTH = 79, HELP_TEXT = 512 };
@@ -95,6 +98,89 @@ void options_print_help(FILE *out)
           out);
 }
 
+/* --- what an option goes with --- */
+
+/* A row of what goes together, as one of its two options sees it: what of that option, and what
+ * of the other. */
+struct side {
+    const char *words, *partner;
+};
+
+/* Returns the side of `row` that the option called `name` is on, of none where the row has a
+ * rule or is about other options. */
+static struct side side_of(const struct together_row *row, const char *name)
+{
+    if (row->rule != NULL)
+        return (struct side){NULL, NULL};
+    if (strcmp(row->option, name) == 0)
+        return (struct side){row->trait->words, row->other_trait->words};
+    if (strcmp(row->other, name) == 0)
+        return (struct side){row->other_trait->words, row->trait->words};
+    return (struct side){NULL, NULL};
+}
+
+__attribute__((format(printf, 2, 3))) static void add(char text[OPTION_WITH],
+                                                      const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, OPTION_WITH - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Adds "--pack can't be combined with --ways=1, 2 or 4, --issue=auto or ...", of all the rows
+ * from the first one on that says anything of that. */
+static void add_partners(const struct together_row *first, const char *name,
+                         char text[OPTION_WITH])
+{
+    const struct side side = side_of(first, name);
+    const char *last = NULL;
+    const size_t begun = strlen(text) + (text[0] != '\0');
+    add(text, "%s%s can't be combined with", text[0] != '\0' ? " " : "", side.words);
+    text[begun] = (char)toupper((unsigned char)text[begun]);
+    const size_t listed = strlen(text);
+    for (const struct together_row *row = first; row->option != NULL; row++) {
+        const struct side other = side_of(row, name);
+        if (other.words == NULL || strcmp(other.words, side.words) != 0 ||
+            strstr(text + listed, other.partner) != NULL ||
+            (last != NULL && strcmp(last, other.partner) == 0))
+            continue;
+        if (last != NULL)
+            add(text, "%s %s", text[listed] != '\0' ? "," : "", last);
+        last = other.partner;
+    }
+    add(text, "%s %s.", text[listed] != '\0' ? " or" : "", last);
+}
+
+/* Returns true where a row before `row` has the same words of the option. */
+static bool is_said(const struct together_row *row, const char *name)
+{
+    const char *words = side_of(row, name).words;
+    bool said = false;
+    for (const struct together_row *before = together_rows; before != row; before++) {
+        const char *others = side_of(before, name).words;
+        said |= others != NULL && strcmp(others, words) == 0;
+    }
+    return said;
+}
+
+const char *option_with(const struct option_row *option, char text[OPTION_WITH])
+{
+    snprintf(text, OPTION_WITH, "%s", option->with != NULL ? option->with : "");
+    for (const struct together_row *row = together_rows; row->option != NULL; row++) {
+        const bool about = strcmp(row->option, option->name) == 0 ||
+                           (row->other != NULL && strcmp(row->other, option->name) == 0);
+        if (!about)
+            continue;
+        if (row->rule == NULL && !is_said(row, option->name))
+            add_partners(row, option->name, text);
+        else if (row->rule != NULL && strstr(text, row->rule) == NULL)
+            add(text, "%s%s", text[0] != '\0' ? " " : "", row->rule);
+    }
+    return text[0] != '\0' ? text : NULL;
+}
+
 /* --- one option, one command --- */
 
 static void print_fact(FILE *out, const char *name, const char *text)
@@ -104,7 +190,7 @@ static void print_fact(FILE *out, const char *name, const char *text)
 
 static void print_option(FILE *out, const struct option_row *row)
 {
-    char text[LABEL_MAX];
+    char text[LABEL_MAX], with[OPTION_WITH];
     print_name(out, row);
     fputs("\n\n", out);
     options_print_wrapped(out, 0, 2, row->help);
@@ -122,8 +208,8 @@ static void print_option(FILE *out, const struct option_row *row)
     print_fact(out, "stands in",
                row->scope == SCOPE_RUN ? "the command line and config files"
                                        : "the command line only");
-    if (row->with != NULL)
-        print_fact(out, "goes with", row->with);
+    if (option_with(row, with) != NULL)
+        print_fact(out, "goes with", with);
 }
 
 static void print_command(FILE *out, const struct command_row *command)

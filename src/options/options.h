@@ -1,7 +1,7 @@
 /* options.h - one table for the command line and config files.
  *
  * Every option is a row of one table (options/table.h): name, letter, type, default, limits,
- * help, the commands that take it and the check that it needs. The command line and INI files
+ * help and the commands that take it. The command line and INI files
  * read values by the same function, so they accept the same and complain in the same words. */
 #ifndef PIPELINE_OPTIONS_H
 #define PIPELINE_OPTIONS_H
@@ -173,6 +173,10 @@ enum status settings_set_defaults(struct settings *settings, struct error *error
 /* Checks what only several settings together can get wrong, such as more tiles than elements.
  * options_parse() has done it; do it again after changing `elements`. */
 enum status settings_check(const struct settings *settings, struct error *error);
+
+/* Refuses what processes that share a run can't do, each with a device of its own or, with
+ * --share, all with one. */
+enum status settings_check_ranks(const struct settings *settings, struct error *error);
 
 /* Refuses --profile (STATUS_USAGE) where a file of its timeline was asked for, or where the run
  * is to be compared: nothing of ours observes such a run, so that on a real device it has no

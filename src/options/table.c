@@ -80,15 +80,13 @@ const struct option_row option_rows[OPTION_COUNT] = {
                          .fallback = "64M", .least = 1, .most = 1ull << 40, .suffixes = true,
                          .help = "elements of the array; k, M, G and T are powers of 1024"},
     [OPTION_INPUT] = {"input", 'i', "FILE", TYPE_FILE, RUN_FIELD(input, RUNS),
-                      .absent = "generated", .help = "a real array: .npy, or raw little-endian",
-                      .with = "It does not go with --no-data, which means no bytes at all."},
+                      .absent = "generated",
+                      .help = "a real array: .npy, or raw little-endian"},
     [OPTION_OUTPUT] = {"output", 'o', "FILE", TYPE_FILE, RUN_FIELD(output, RUNS | RECORD | LAB),
                        .absent = "not kept", .help = "keep the result: .npy, or raw",
-                       .with =
-                           "It does not go with --no-data, which means no bytes at all. "
-                           "With `pipeline record` it is the recording, which is else "
-                           "PROGRAM.PID.jsonl in the current folder; with `pipeline lab` it "
-                           "is the page, which is else lab.html there."},
+                       .with = "With `pipeline record` it is the recording, which is else "
+                               "PROGRAM.PID.jsonl in the current folder; with `pipeline lab` "
+                               "it is the page, which is else lab.html there."},
     [OPTION_KERNEL] =
         {"kernel", 'k', "NAME[,NAME...]", TYPE_CHAIN, RUN_FIELD(chain, RUNS | CALIBRATE),
          .fallback = "scale",
@@ -96,8 +94,7 @@ const struct option_row option_rows[OPTION_COUNT] = {
                  "kernel of your own",
          .with = "`pipeline calibrate` takes one of your own, and measures it, too."},
     [OPTION_INTENSITY] = {"intensity", 0, "R|auto", TYPE_NUMBER, RUN_FIELD(intensity, RUNS),
-                          .check = CHECK_LAUNCHES, .fallback = "auto", .least = 1,
-                          .most = 65536, .automatic = true,
+                          .fallback = "auto", .least = 1, .most = 65536, .automatic = true,
                           .help = "arithmetic per element, to make a kernel heavier; auto: "
                                   "1800 for scale, which then takes about as long as a copy "
                                   "on an H200, shared out over a chain; 1 for other kernels",
@@ -120,29 +117,23 @@ const struct option_row option_rows[OPTION_COUNT] = {
                       .least = 1, .most = 1u << 20, .suffixes = true,
                       .help = "dgemm: columns of A, which are rows of B",
                       .with = "Only dgemm uses it."},
-    [OPTION_BLOCKS] =
-        {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks, RUNS), .check = CHECK_BLOCKS,
-         .fallback = "auto", .least = 1, .most = KERNEL_BLOCKS_MAX, .suffixes = true,
-         .automatic = true,
-         .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
-                 "many as the GPU holds at once. With more they are shorter, and "
-                 "priorities act between blocks",
-         .with =
-             "Some kernels settle their number of blocks themselves: they go with auto alone."},
+    [OPTION_BLOCKS] = {"blocks", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(blocks, RUNS),
+                       .fallback = "auto", .least = 1, .most = KERNEL_BLOCKS_MAX,
+                       .suffixes = true, .automatic = true,
+                       .help = "blocks of a launch, fewer where the tile fills fewer; auto: as "
+                               "many as the GPU holds at once. With more they are shorter, and "
+                               "priorities act between blocks"},
     [OPTION_TILES] = {"tiles", 't', "N|auto", TYPE_NUMBER, RUN_FIELD(tiles, RUNS),
-                      .check = CHECK_TILES, .fallback = "32", .least = 1, .most = TILES_MAX,
-                      .suffixes = true, .automatic = true,
-                      .help = "tiles the array is cut into; auto: the simulator chooses",
-                      .with = "There are at most as many as --elements. Transposes and dgemm "
-                              "need tiles of whole rows or columns."},
-    [OPTION_STREAMS] =
-        {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS), .fallback = "4",
-         .least = 1, .most = STREAMS_MAX, .automatic = true,
-         .help = "tiles in flight: that many streams, or slots where --layout "
-                 "is stage; auto: the simulator chooses",
-         .with = "--ways=1 uses one stream. A report's concurrency is the mean number "
-                 "of copies, kernels and CPU tiles at work at once: kernels side "
-                 "by side count each."},
+                      .fallback = "32", .least = 1, .most = TILES_MAX, .suffixes = true,
+                      .automatic = true,
+                      .help = "tiles the array is cut into; auto: the simulator chooses"},
+    [OPTION_STREAMS] = {"streams", 's', "K|auto", TYPE_NUMBER, RUN_FIELD(streams, RUNS),
+                        .fallback = "4", .least = 1, .most = STREAMS_MAX, .automatic = true,
+                        .help = "tiles in flight: that many streams, or slots where --layout "
+                                "is stage; auto: the simulator chooses",
+                        .with =
+                            "A report's concurrency is the mean number of copies, kernels and "
+                            "CPU tiles at work at once: kernels side by side count each."},
     [OPTION_ORDER] =
         {"order", 0, "depth|breadth|auto", TYPE_CHOICE, RUN_FIELD(order, RUNS),
          .fallback = "depth", .choices = order_names,
@@ -154,53 +145,38 @@ const struct option_row option_rows[OPTION_COUNT] = {
                                "joined by events; auto: the simulator chooses",
                        .with = "--mistake=missing-wait needs stage."},
     [OPTION_WAYS] = {"ways", 'w', "1|2|3|4", TYPE_NUMBER, RUN_FIELD(ways, RUNS),
-                     .check = CHECK_WAYS, .fallback = "3", .least = 1, .most = 4,
+                     .fallback = "3", .least = 1, .most = 4,
                      .help = "1: serial, in one stream; 2: kernels overlap copies back; 3: "
-                             "both copies and kernels overlap; 4: and the CPU works too",
-                     .with = "4 does not go with scans, whose tiles need the sums of those "
-                             "before. --cpu-share is about 4 alone."},
+                             "both copies and kernels overlap; 4: and the CPU works too"},
     [OPTION_CPU_SHARE] = {"cpu-share", 0, "F|auto", TYPE_SHARE, RUN_FIELD(cpu_share, RUNS),
                           .fallback = "auto",
-                          .help = "the CPU's share of the tiles in 4-way, 0 to 1",
-                          .with = "Only --ways=4 gives the CPU a share."},
+                          .help = "the CPU's share of the tiles in 4-way, 0 to 1"},
     [OPTION_MEMORY] = {"memory", 0, "pinned|pageable|registered|mapped|managed", TYPE_CHOICE,
-                       RUN_FIELD(memory, RUNS), .check = CHECK_MEMORY, .fallback = "pinned",
-                       .choices = memory_names,
+                       RUN_FIELD(memory, RUNS), .fallback = "pinned", .choices = memory_names,
                        .help = "where the host array lives; mapped: kernels read and write it "
                                "there, without copies; managed: its pages move to who works "
                                "on them",
-                       .with =
-                           "pageable does not go with --issue=graph; mapped and managed do not "
-                           "go with kernels that work in place or keep an array on the device. "
-                           "managed goes with --issue=streams, on one device, and neither with "
-                           "scans, --scatter, --pack nor --mistake; its arrays may take "
-                           "a quarter of the device's memory."},
+                       .with = "Arrays of managed memory may take a quarter of the device's."},
     [OPTION_PREFETCH] = {"prefetch", 0, NULL, TYPE_FLAG, RUN_FIELD(prefetch, RUNS),
                          .help = "pages of managed memory move ahead of the kernels, tile by "
                                  "tile, and results back; else when they are touched",
                          .with = "Only --memory=managed has pages that move."},
     [OPTION_ALLOC] = {"alloc", 0, "once|loop|async|pool", TYPE_CHOICE, RUN_FIELD(alloc, RUNS),
-                      .check = CHECK_ALLOC, .fallback = "once", .choices = alloc_names,
+                      .fallback = "once", .choices = alloc_names,
                       .help =
                           "device memory of the tiles: slots taken once, before the run; by "
                           "cudaMalloc() for each tile; in stream order, from the device's "
-                          "own pool; or from a pool that keeps its memory",
-                      .with = "loop, async and pool are for one device, tiles that are copied "
-                              "one by one, --issue=streams and no --mistake."},
+                          "own pool; or from a pool that keeps its memory"},
     [OPTION_SCATTER] = {"scatter", 0, NULL, TYPE_FLAG, RUN_FIELD(scatter, RUNS),
-                        .check = CHECK_SCATTER,
                         .help =
                             "tiles lie apart in host memory, in an order drawn from --seed, "
                             "so that no two can be copied as one",
-                        .with = "It does not go with scans, transposes, stride-copy and dgemm. "
-                                "The resident input and one value per tile stay in one piece."},
+                        .with = "The resident input and one value per tile stay in one piece."},
     [OPTION_COPY] = {"copy", 0, "whole|2d|rows", TYPE_CHOICE, RUN_FIELD(copy, RUNS),
-                     .check = CHECK_COPY, .fallback = "whole", .choices = copy_names,
+                     .fallback = "whole", .choices = copy_names,
                      .help = "a tile is one piece of host memory; or a block of a matrix's "
                              "columns, copied by one cudaMemcpy2DAsync(), or row by row",
-                     .with = "2d and rows do not go with --memory=mapped, --issue=batch, "
-                             "--issue=auto, --ways=4, --scatter, scans, transposes, "
-                             "stride-copy, dgemm and stencil. --pack gathers the rows."},
+                     .with = "--pack gathers the rows."},
     [OPTION_TILE_WIDTH] = {"tile-width", 0, "N", TYPE_NUMBER, RUN_FIELD(tile_width, RUNS),
                            .fallback = "1024", .least = 1, .most = 1 << 30, .suffixes = true,
                            .help = "columns of such a tile: elements of its row, of which the "
@@ -214,22 +190,20 @@ const struct option_row option_rows[OPTION_COUNT] = {
                           .help = "a host callback after each tile folds its result and drives "
                                   "the progress bar"},
     [OPTION_CARRY] = {"carry", 0, "device|callback|sync", TYPE_CHOICE, RUN_FIELD(carry, RUNS),
-                      .check = CHECK_CARRY, .fallback = "device", .choices = carry_names,
+                      .fallback = "device", .choices = carry_names,
                       .help =
                           "scans, from tile to tile: on the device, by events; or by way of "
                           "the host, where a callback feeds the next tile; or by way of a "
-                          "host that waits for each tile",
-                      .with = "Only scans use it."},
+                          "host that waits for each tile"},
     [OPTION_CONNECTIONS] = {"connections", 0, "N", TYPE_NUMBER,
                             RUN_FIELD(connections, RUNS | CALIBRATE), .absent = "the driver's",
                             .least = 1, .most = 32,
                             .help = "hardware queues: CUDA_DEVICE_MAX_CONNECTIONS, or the "
                                     "machine's queues when simulated"},
-    [OPTION_MISTAKE] = {"mistake", 0, "NAME", TYPE_MISTAKE, RUN_FIELD(mistake, RUNS),
-                        .check = CHECK_MISTAKE, .fallback = "none",
-                        .help = "break it on purpose: `pipeline list mistakes`",
-                        .with = "missing-wait needs --layout=stage, lazy-loading makes one run "
-                                "without a warm-up, and most others need several streams."},
+    [OPTION_MISTAKE] =
+        {"mistake", 0, "NAME", TYPE_MISTAKE, RUN_FIELD(mistake, RUNS), .fallback = "none",
+         .help = "break it on purpose: `pipeline list mistakes`",
+         .with = "missing-wait needs --layout=stage, and most others need several streams."},
     [OPTION_DEVICE] = {"device", 'd', device_values, TYPE_DEVICE,
                        RUN_FIELD(device, RUNS | CALIBRATE | VIEW | KERNEL), .fallback = "auto",
                        .help = "auto: the first CUDA device, else sim:h200, which is also what "
@@ -239,102 +213,76 @@ const struct option_row option_rows[OPTION_COUNT] = {
                        .with = "With `pipeline view` it is the device of the trace to look at: "
                                "its number, or a part of its name."},
     [OPTION_SPREAD] = {"spread", 0, "tiles|chain", TYPE_CHOICE, RUN_FIELD(spread, RUNS),
-                       .check = CHECK_DEVICES, .fallback = "tiles", .choices = spread_names,
-                       .of_several = true,
+                       .fallback = "tiles", .choices = spread_names, .of_several = true,
                        .help =
                            "several devices: tiles are dealt over them in turn; or each has a "
                            "part of the chain of kernels, and hands tiles on to the next. Each "
-                           "has --streams of its own",
-                       .with =
-                           "Several devices go neither with --memory=mapped and --issue=graph "
-                           "nor with --mistake, and with tiles scans need --carry=callback or "
-                           "sync. chain needs as many kernels as devices, ways 3 or 4, and "
-                           "neither --issue=batch nor --pack."},
+                           "has --streams of its own"},
     [OPTION_SHARE] =
         {"share", 0, "none|slices|mps", TYPE_CHOICE, RUN_FIELD(sharing, RUNS),
-         .check = CHECK_SHARE, .fallback = "none", .choices = sharing_names, .of_several = true,
+         .fallback = "none", .choices = sharing_names, .of_several = true,
          .help = "several processes on one device, of which each issues its own tiles: "
                  "their kernels take turns in time slices; or run side by side, by "
                  "NVIDIA's MPS. sim:NAME*N simulates N of them; pipeline-mpi runs one "
-                 "a rank",
-         .with = "Processes hand nothing to each other: slices and mps go neither "
-                 "with scans, stencil, --spread=chain, --ways=4, --pack, "
-                 "--issue=auto and graph nor with --mistake."},
+                 "a rank"},
     [OPTION_EXCHANGE] = {"exchange", 0, "auto|peer|host", TYPE_CHOICE,
-                         RUN_FIELD(exchange, RUNS), .check = CHECK_EXCHANGE, .fallback = "auto",
+                         RUN_FIELD(exchange, RUNS), .fallback = "auto",
                          .choices = exchange_names, .of_several = true,
                          .help =
                              "how devices hand tiles on: by one copy from device to device; "
                              "or out into page-locked memory of the host and in from there; "
-                             "auto: as peers, where they can; between ranks by the host",
-                         .with = "Only --spread=chain and stencil use it."},
+                             "auto: as peers, where they can; between ranks by the host"},
     [OPTION_HALO] = {"halo", 0, "N", TYPE_NUMBER, RUN_FIELD(halo, RUNS), .fallback = "1",
                      .least = 1, .most = 64, .of_halo = true,
                      .help = "stencil: how far an element's neighbours are, above, below, left "
                              "and right; devices hand each other as many rows",
-                     .with = "Only stencil uses it. Each of several devices has more rows than "
-                             "two halos."},
+                     .with = "Only stencil uses it."},
     [OPTION_STEPS] = {"steps", 0, "S", TYPE_NUMBER, RUN_FIELD(steps, RUNS), .fallback = "10",
                       .least = 1, .most = 10000, .suffixes = true, .of_halo = true,
                       .help = "stencil: how often it is applied to the array, which stays on "
                               "the devices",
                       .with = "Only stencil uses it."},
-    [OPTION_HIDE] = {"hide", 0, "yes|no", TYPE_CHOICE, RUN_FIELD(hide, RUNS),
-                     .check = CHECK_HALO, .fallback = "yes", .choices = hide_names,
-                     .of_halo = true, .of_several = true,
+    [OPTION_HIDE] = {"hide", 0, "yes|no", TYPE_CHOICE, RUN_FIELD(hide, RUNS), .fallback = "yes",
+                     .choices = hide_names, .of_halo = true, .of_several = true,
                      .help = "stencil on several devices: the rows that neighbours need come "
                              "first, in a stream of high priority, and are copied while the "
                              "others are worked on; or a step is one launch, and the copies "
                              "follow it",
-                     .with = "Only stencil uses it. It has streams of its own, and goes with "
-                             "--ways=3, --order=depth, --layout=tile and --issue=streams, and "
-                             "neither with --memory=mapped, --pack, --callbacks, --priorities "
-                             "nor --mistake."},
+                     .with = "Only stencil uses it."},
     [OPTION_RUNS] = {"runs", 0, "N", TYPE_NUMBER, RUN_FIELD(runs, RUNS | BENCH),
                      .fallback = "5", .least = 1, .most = 10000,
                      .help = "measured repeats: the report gives the median and the spread",
-                     .with = "A simulated machine makes one run, for its times do not vary; so "
-                             "do --profile and --mistake=lazy-loading."},
+                     .with = "A simulated machine makes one run, for its times do not vary."},
     [OPTION_WARMUP] = {"warmup", 0, "N", TYPE_NUMBER, RUN_FIELD(warmup, RUNS), .fallback = "1",
                        .least = 0, .most = 1000, .help = "repeats before the measured ones",
-                       .with =
-                           "A simulated machine needs none; --mistake=lazy-loading has none."},
+                       .with = "A simulated machine needs none."},
     [OPTION_ISSUE] =
         {"issue", 0, "streams|graph|batch|auto", TYPE_CHOICE, RUN_FIELD(issue, RUNS),
-         .check = CHECK_ISSUE, .fallback = "streams", .choices = issue_names,
+         .fallback = "streams", .choices = issue_names,
          .help = "call by call; captured once and launched as a CUDA graph; or "
                  "tiles in batches, one call for a batch's copies each way and one "
                  "launch for its kernels; auto: the simulator chooses among these, "
                  "each also with mapped memory, batches also with a stream for each "
                  "stage, and packing",
-         .with =
-             "graph and batch do not go with --memory=pageable, nor batch with "
-             "--mistake. Kernels that can't join tiles, such as reductions, "
-             "are launched on each tile of a batch. auto keeps a --memory and "
-             "a --layout that are given, and does not go with --pack, which it may choose."},
+         .with = "Kernels that can't join tiles, such as reductions, are launched on each tile "
+                 "of a batch. auto keeps a --memory and a --layout that are given."},
     [OPTION_BATCH] =
-        {"batch", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(batch, RUNS), .check = CHECK_BATCH,
-         .fallback = "auto", .least = 1, .most = OP_TILES_MOST, .suffixes = true,
-         .automatic = true,
+        {"batch", 0, "N|auto", TYPE_NUMBER, RUN_FIELD(batch, RUNS), .fallback = "auto",
+         .least = 1, .most = OP_TILES_MOST, .suffixes = true, .automatic = true,
          .help = "tiles of a batch; auto: as many as come to 4 MiB of the first input, but "
                  "fewer where there would be less than 8 batches in turn for each stream",
-         .with = "Only --issue=batch and --pack use it; --issue=auto keeps it for these."},
-    [OPTION_PACK] = {"pack", 0, NULL, TYPE_FLAG, RUN_FIELD(pack, RUNS), .check = CHECK_PACK,
+         .with = "--issue=auto keeps it for the ways that have batches."},
+    [OPTION_PACK] = {"pack", 0, NULL, TYPE_FLAG, RUN_FIELD(pack, RUNS),
                      .help =
                          "the CPU packs a batch of tiles into page-locked memory, from where "
-                         "one copy takes them, and unpacks what comes back",
-                     .with = "It goes with --ways=3 and --issue=streams, but neither with "
-                             "--memory=mapped nor with --mistake."},
+                         "one copy takes them, and unpacks what comes back"},
     [OPTION_PROFILE] = {"profile", 0, NULL, TYPE_FLAG, RUN_FIELD(profile, RUNS),
-                        .check = CHECK_PROFILE,
                         .help = "one clean run for an outside profiler, with no "
                                 "instrumentation of our own",
-                        .with = "It makes one run. On a real device there is then no timeline, "
-                                "so neither --timeline nor `pipeline compare` goes with it."},
-    [OPTION_NO_DATA] =
-        {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data, RUNS), .check = CHECK_NO_DATA,
-         .help = "simulator only: times without the bytes, nothing verified",
-         .with = "It goes with simulated devices, and neither with --input nor with --output."},
+                        .with = "On a real device there is then no timeline, so neither "
+                                "--timeline nor `pipeline compare` goes with it."},
+    [OPTION_NO_DATA] = {"no-data", 0, NULL, TYPE_FLAG, RUN_FIELD(no_data, RUNS),
+                        .help = "simulator only: times without the bytes, nothing verified"},
     [OPTION_SEED] = {"seed", 0, "N", TYPE_NUMBER, RUN_FIELD(seed, RUNS), .fallback = "1",
                      .least = 0, .most = UINT64_MAX,
                      .help = "which data to generate, and where --scatter lays the tiles"},

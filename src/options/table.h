@@ -110,52 +110,26 @@ enum option_scope {
     SCOPE_PROGRAM, /* of the whole: a field of struct options, on the command line only */
 };
 
-/* The checks that settings need together, each brought in by the row of one option;
- * options/check.c has the function behind each. */
-enum option_check {
-    CHECK_NONE,
-    CHECK_LAUNCHES,
-    CHECK_BLOCKS,
-    CHECK_TILES,
-    CHECK_WAYS,
-    CHECK_MEMORY,
-    CHECK_ALLOC,
-    CHECK_SCATTER,
-    CHECK_COPY,
-    CHECK_CARRY,
-    CHECK_MISTAKE,
-    CHECK_DEVICES,
-    CHECK_SHARE,
-    CHECK_EXCHANGE,
-    CHECK_HALO,
-    CHECK_ISSUE,
-    CHECK_BATCH,
-    CHECK_PACK,
-    CHECK_PROFILE,
-    CHECK_NO_DATA,
-    CHECK_COUNT
-};
-
 struct option_row {
     const char *name;
     char letter;             /* 0: none */
     const char *placeholder; /* the value as the help shows it; NULL: takes no value */
     enum option_type type;
     enum option_scope scope;
-    size_t offset, size;     /* of the field */
-    unsigned commands;       /* the commands that take it: a bit for each, 1u << COMMAND_... */
-    enum option_check check; /* the check that this option makes necessary */
-    const char *fallback;    /* the default, as if it had been given; NULL: the field stays
-                                zero */
-    const char *absent;      /* the help's words for that; NULL where `fallback` says it */
-    uint64_t least, most;    /* limits of a number */
-    bool suffixes;           /* a number may have k, M, G or T */
-    bool automatic;          /* a number may be "auto", which is 0 */
-    bool of_several;         /* it means nothing with one device */
-    bool of_halo;            /* it means nothing without a stencil */
+    size_t offset, size;  /* of the field */
+    unsigned commands;    /* the commands that take it: a bit for each, 1u << COMMAND_... */
+    const char *fallback; /* the default, as if it had been given; NULL: the field stays
+                             zero */
+    const char *absent;   /* the help's words for that; NULL where `fallback` says it */
+    uint64_t least, most; /* limits of a number */
+    bool suffixes;        /* a number may have k, M, G or T */
+    bool automatic;       /* a number may be "auto", which is 0 */
+    bool of_several;      /* it means nothing with one device */
+    bool of_halo;         /* it means nothing without a stencil */
     const char *const *choices; /* ended by NULL */
     const char *help;
-    const char *with; /* a sentence about the options it goes with, or not; NULL: with all */
+    const char *with; /* what there is to say of the options it goes with, besides what
+                         plan/together.h has; NULL: nothing */
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
@@ -173,6 +147,11 @@ extern const char *const list_words[];          /* the words after `list`; ended
 const struct option_row *option_find(const char *name);
 const struct option_row *option_find_typed(const char *typed);
 const struct command_row *command_find(const char *name);
+
+/* Writes which options this one goes with, or not, as the table and the rows of what goes
+ * together say, and returns `text`; NULL: with all. In help.c. */
+enum { OPTION_WITH = 2048 };
+const char *option_with(const struct option_row *row, char text[OPTION_WITH]);
 
 /* Returns true if `command` takes the option. */
 bool option_is_taken(const struct option_row *row, enum command command);

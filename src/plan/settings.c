@@ -100,62 +100,10 @@ bool settings_halo_fits(const struct settings *settings)
                             2 * (uint64_t)settings->halo;
 }
 
-/* Returns false where a plan with a halo would have to be another than there is. */
-static bool halo_way_fits(const struct settings *settings)
-{
-    return settings->ways == 3 && settings->order == ORDER_DEPTH &&
-           settings->layout == LAYOUT_TILE && !memory_is_reached(settings->memory) &&
-           settings->issue == ISSUE_STREAMS && !settings->pack && !settings->callbacks &&
-           settings->mistake == MISTAKE_NONE && settings->priority_count == 0 &&
-           settings_halo_fits(settings);
-}
-
 bool settings_carries_apart(const struct settings *settings)
 {
     return settings_devices(settings) > 1 && !settings_by_link(settings) &&
            kernel_chain_scans(settings->chain, settings->chain_length);
-}
-
-/* Returns false where tiles that are columns would have to be in one piece of host memory. */
-static bool copy_fits(const struct settings *settings)
-{
-    return settings->copy == COPY_WHOLE ||
-           (!memory_is_reached(settings->memory) && settings->issue != ISSUE_BATCH &&
-            settings->ways != 4);
-}
-
-/* Returns false where managed memory would need what is not there: kernels that take a scan's
- * carry from the host's copies, tiles that lie apart or go as one, and a graph. */
-static bool managed_way_fits(const struct settings *settings)
-{
-    return settings->issue == ISSUE_STREAMS && !settings->pack && !settings->scatter &&
-           settings->mistake == MISTAKE_NONE &&
-           !kernel_chain_scans(settings->chain, settings->chain_length);
-}
-
-bool settings_way_fits(const struct settings *settings)
-{
-    const struct kernel *first = settings->chain[0];
-    const bool batch = settings->issue == ISSUE_BATCH, pack = settings->pack;
-    const bool pageable = settings->memory == MEMORY_PAGEABLE;
-    const bool mapped = memory_is_reached(settings->memory);
-    const uint32_t devices = settings_devices(settings);
-    const bool alone = mapped || settings->issue == ISSUE_GRAPH; /* of one device only */
-    const bool handed_on = settings_by_link(settings);
-    return (!settings_has_halo(settings) || halo_way_fits(settings)) && copy_fits(settings) &&
-           (settings->memory != MEMORY_MANAGED || managed_way_fits(settings)) &&
-           !(handed_on && (batch || pack || settings->ways < 3)) &&
-           !(devices > 1 && (alone || (!handed_on && settings->tiles < devices) ||
-                             settings->streams > STREAMS_MAX / devices)) &&
-           !(settings->carry == CARRY_DEVICE && settings_carries_apart(settings)) &&
-           !(settings->issue != ISSUE_STREAMS && (pageable || pack)) &&
-           !((batch || pack) && settings->mistake != MISTAKE_NONE) &&
-           !(pack && (mapped || settings->ways != 3)) &&
-           !(settings->alloc != ALLOC_ONCE &&
-             (mapped || pack || settings->issue != ISSUE_STREAMS || devices > 1 ||
-              settings_has_halo(settings) || settings->mistake != MISTAKE_NONE)) &&
-           !(settings->batch > 0 && !batch && !pack) &&
-           !(mapped && (first->in_place || first->resident_count != NULL));
 }
 
 uint32_t settings_batch(const struct settings *settings)

@@ -185,10 +185,6 @@ uint32_t settings_tiles_above(const struct settings *settings, uint32_t tiles);
  * carries then has to come by the host. */
 bool settings_carries_apart(const struct settings *settings);
 
-/* Returns false where the way in which tiles go excludes the memory, the ways or the mistake:
- * what settings_check() then refuses in words, for whoever tries settings. */
-bool settings_way_fits(const struct settings *settings);
-
 /* Returns the tiles of a batch: 1 unless tiles go in batches; those given; or as many as come
  * to 4 MiB of the first input, about the tiles with which an H200 comes closest to its limit,
  * where that leaves 8 batches in turn for each that is in flight. */

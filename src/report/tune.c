@@ -7,6 +7,7 @@
  * ways begin with the lowest, and one that can't come near the best is not simulated. */
 #include "report/tune.h"
 
+#include "plan/together.h"
 #include "report/tune_tiles.h"
 
 #include <math.h>
@@ -44,7 +45,6 @@ static bool is_possible(const struct chooser *chooser, const struct settings *as
 {
     const struct settings *settings = &chooser->ways[way].settings;
     const struct machine *machine = chooser->machine;
-    struct error unheard = {0};
     if ((asked->memory_given && settings->memory != asked->memory) ||
         (asked->memory == MEMORY_MAPPED && !issue_ways[way].mapped))
         return false;
@@ -58,7 +58,7 @@ static bool is_possible(const struct chooser *chooser, const struct settings *as
     if ((settings->issue == ISSUE_GRAPH && machine->graph_launch_ns == 0) ||
         (settings->issue == ISSUE_BATCH && machine->batch_gap_ns == 0))
         return false;
-    return settings_check(settings, &unheard) == STATUS_OK;
+    return settings_misfit(settings) == NULL;
 }
 
 /* Simulates settings with tiles and streams: all tiles, or as many as may be, and half of
