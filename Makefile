@@ -47,8 +47,8 @@ else
 
 # What is built, and what `make clean` removes, must not lie among the sources.
 $(if $(strip $(O)),,$(error O is empty: name the folder to build in))
-$(if $(filter $(CURDIR) $(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests) \
-       $(addsuffix /%,$(addprefix $(CURDIR)/,bench configs docs kernels make plots scripts src tests)),$(abspath $(O))), \
+$(if $(filter $(CURDIR) $(addprefix $(CURDIR)/,bench configs docs kernels make plots programs scripts src tests) \
+       $(addsuffix /%,$(addprefix $(CURDIR)/,bench configs docs kernels make plots programs scripts src tests)),$(abspath $(O))), \
   $(error O is $(O), which has the sources in it: choose another folder to build in))
 
 # One job for each processor; `make -j1` asks for one. A make that another make started shares the
@@ -110,7 +110,7 @@ ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/
            $(MPI_ROOMS) $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
            src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts
+GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
@@ -126,6 +126,8 @@ LESSONS := $(sort $(wildcard configs/lessons/*.ini))
 CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
 # What `pipeline kernel new` writes.
 OWN_TEXTS := configs/kernels/mine.cu kernels/own_kernel.h
+# What programs of --emit are made of: templates, and kernels that nvcc compiles as they stand.
+PROGRAM_TEXTS := $(sort $(wildcard programs/*.cu programs/*.cu.in))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/*.html plots/page.css plots/page.js))
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
@@ -167,6 +169,7 @@ $(O)/generated/lesson_texts.c: $(LESSONS)
 $(O)/generated/config_texts.c: $(CONFIGS)
 $(O)/generated/plot_texts.c: $(PLOTS)
 $(O)/generated/own_texts.c: $(OWN_TEXTS)
+$(O)/generated/program_texts.c: $(PROGRAM_TEXTS)
 $(O)/generated/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
 	$(call write,scripts/embed.sh $*_texts $(filter-out scripts/embed.sh,$^) >$(NEW))

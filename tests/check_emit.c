@@ -205,6 +205,25 @@ START_TEST(every_kernel_can_be_written)
 }
 END_TEST
 
+/* What a row of the kernels asks for is a section of programs/. */
+START_TEST(every_section_is_there)
+{
+    for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
+        const struct emit_kernel *row = emit_kernel_find(kernel);
+        const char *const names[] = {row->before, row->sections, row->reference,
+                                     row->on_cpu, row->scratch,  row->bound};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            char text[EMIT_LINE] = "", *rest = NULL;
+            strncat(text, names[i] != NULL ? names[i] : "", sizeof text - 1);
+            for (char *name = strtok_r(text, " ", &rest); name != NULL;
+                 name = strtok_r(NULL, " ", &rest))
+                ck_assert_msg(emit_has_section(name), "%s: %s", kernel->name, name);
+        }
+    }
+    ck_assert(!emit_has_section("nobody"));
+}
+END_TEST
+
 /* Each mistake is in its program, whose head alone would say so without it, or is refused. One
  * that is new in the table needs a line here: what its program shows. */
 START_TEST(each_mistake_is_written_or_refused)
@@ -368,6 +387,21 @@ START_TEST(nvcc_takes_programs)
 }
 END_TEST
 
+/* The kernels of programs/ as they stand, all sections beside one another, which nobody calls.
+ */
+START_TEST(nvcc_takes_the_texts)
+{
+    static const char *const names[] = {"cpu", "maps", "moves", "reductions", "scans"};
+    char file[OPTIONS_TEXT];
+    snprintf(
+        file, sizeof file,
+        "-diag-suppress 177 -Xcompiler -Wno-unused-function,-Wno-unused-variable " TESTS_FOLDER
+        "/../programs/%s.cu",
+        names[_i]);
+    emit_nvcc_takes(file, names[_i]);
+}
+END_TEST
+
 START_TEST(nvcc_takes_all_programs)
 {
     enum { AT_ONCE = 16 };
@@ -399,12 +433,14 @@ Suite *emit_suite(void)
         tcase_add_test(all, the_product_is_refused_by_name);
     }
     tcase_add_test(all, every_kernel_can_be_written);
+    tcase_add_test(all, every_section_is_there);
     tcase_add_test(all, each_mistake_is_written_or_refused);
     tcase_add_loop_test(all, what_is_refused, 0, 14);
     tcase_add_test(all, what_is_chosen_can_be_written);
     tcase_add_test(all, several_go_to_standard_output);
     if (system("nvcc --version >/dev/null 2>&1") == 0) {
         tcase_add_test(all, nvcc_takes_programs);
+        tcase_add_loop_test(all, nvcc_takes_the_texts, 0, 5);
         if (emit_share() == 1)
             tcase_add_test(all, nvcc_takes_all_programs);
     }

@@ -3,6 +3,7 @@
  *
  * With PIPELINE_PAGES=FOLDER in the environment the pages stay there, each with its CSV: the
  * tests in tests/browser open those that no run gives. */
+#include "core/template.h"
 #include "fixtures.h"
 #include "recording_cases.h"
 #include "suites.h"
@@ -650,6 +651,49 @@ START_TEST(template_is_put_together)
 }
 END_TEST
 
+static int is_yes(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "yes") == 0 ? 1 : strcmp(name, "no") == 0 ? 0 : -1;
+}
+
+static const char *value_of(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "five") == 0 ? "5" : NULL;
+}
+
+static bool no_part(void *context, const char *name, int indent)
+{
+    (void)context, (void)name, (void)indent;
+    return false;
+}
+
+static void add_line(void *context, const char *text, size_t length)
+{
+    fwrite(text, 1, length, context);
+}
+
+/* Values, parts of a line and lines between conditions; a condition that nobody knows is the
+ * text's own, with all that belongs to it. */
+START_TEST(template_has_conditions)
+{
+    static const char whole[] =
+        "@five@ @if yes@a@if no@b@else@c@end@@end@ @six@@\\\n    .\n"
+        "#if no && yes || yes\nin\n#if no\nnot\n#elif !no\nelif\n#else\n"
+        "not\n#endif\n#else\nnot\n#if own\nnot\n#endif\n#endif\n"
+        "#if own\nkept\n#if no\nnot\n#endif\n#else\nkept\n#endif\n";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const struct template_fill fill = {out, is_yes, value_of, no_part, add_line};
+    template_fill(whole, strlen(whole), &fill);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_str_eq(text, "5 ac @six@.\nin\nelif\n#if own\nkept\n#else\nkept\n#endif\n");
+    free(text);
+}
+END_TEST
+
 Suite *html_suite(void)
 {
     int names = 0;
@@ -673,6 +717,7 @@ Suite *html_suite(void)
     tcase_add_test(page, page_of_too_many_spans);
     tcase_add_test(page, page_holds_all_it_needs);
     tcase_add_test(page, template_is_put_together);
+    tcase_add_test(page, template_has_conditions);
     suite_add_tcase(suite, page);
     TCase *recordings = tcase_create("recordings");
     tcase_add_checked_fixture(recordings, test_folder_enter, test_folder_leave);

@@ -70,6 +70,7 @@ void emit_check_lines(const char *text)
     enum { COLUMNS = 100 };
     for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
         const size_t length = strcspn(at, "\n");
+        ck_assert_msg(memchr(at, '@', length) == NULL, "no value: %.*s", (int)length, at);
         ck_assert_msg(length <= COLUMNS && (length == 0 || at[length - 1] != ' '), "%.*s",
                       (int)length, at);
     }

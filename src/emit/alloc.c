@@ -62,25 +62,3 @@ void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
         emit_put(out, indent, comment, "CHECK(cudaMallocFromPoolAsync(&%s, %s, pool, %s));", at,
                  bytes, stream);
 }
-
-void emit_pool_declaration(FILE *out, const struct emit_program *program)
-{
-    if (program->plan->alloc == ALLOC_POOL)
-        fprintf(out, "static cudaMemPool_t pool; // of device memory\n");
-}
-
-void emit_pool_creation(FILE *out, const struct emit_program *program)
-{
-    if (program->plan->alloc != ALLOC_POOL)
-        return;
-    fprintf(out,
-            "    cudaMemPoolProps properties = {};\n"
-            "    properties.allocType = cudaMemAllocationTypePinned; // it is never moved\n"
-            "    properties.location.type = cudaMemLocationTypeDevice;\n"
-            "    properties.location.id = 0;\n"
-            "    CHECK(cudaMemPoolCreate(&pool, &properties));\n"
-            "    unsigned long long keep = ~0ull; // bytes: else they leave the pool whenever "
-            "the host waits\n"
-            "    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, "
-            "&keep));\n");
-}

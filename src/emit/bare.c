@@ -136,13 +136,9 @@ void emit_bare_copies(FILE *out, const struct emit_program *program)
     const uint32_t last_link = (uint32_t)program->plan->chain_length - 1;
     const struct emit_program sink =
         emit_on_device(program, plan_link_device(program->plan, last_link));
-    char all[EXPRESSION], in_stream[EMIT_NAME], out_stream[EMIT_NAME];
+    char all[EXPRESSION], out_stream[EMIT_NAME];
     array_bytes(program, all);
     emit_other_stream(&sink, out_stream);
-    if (emit_is_product(program)) {
-        emit_product_bare(out, program, emit_first_stream(program, in_stream), out_stream);
-        return;
-    }
     if (emit_is_handed(program))
         fprintf(out, "        // in to the first device, and out of the last\n");
     if (in_pieces(program))

@@ -40,39 +40,7 @@ static const struct loop_item *item_behind(const struct emit_program *program,
 static void put_variables(FILE *out, int indent, const struct emit_program *program,
                           const char *code)
 {
-    const bool deals = emit_deals_streams(program);
-    const char *index = emit_index_name(program);
-    const bool begin = emit_has_word(code, "begin"), count = emit_has_word(code, "count");
-    const char *modulus = emit_shares_slots(program) ? emit_slots_name(program) : NULL;
-    if (emit_deals_devices(program))
-        emit_put(out, indent, "dealt over the devices in turn",
-                 "const size_t device = %s %% DEVICES;", index);
-    if (emit_has_word(code, "slot"))
-        emit_put(out, indent,
-                 emit_is_handed(program) ? deals ? "on each device its stream, and its place"
-                                                 : "its place on each device"
-                 : !deals                ? "its place on the device"
-                 : emit_on_host(program) && program->plan->chain_length == 1
-                     ? "its stream"
-                     : "its stream, and its place on the device",
-                 "const size_t slot = %s%s%s%s;", index,
-                 emit_deals_devices(program) ? " / DEVICES" : "", modulus != NULL ? " % " : "",
-                 modulus != NULL ? modulus : "");
-    if (emit_has_word(code, "tiles") &&
-        (program->plan->tiles - program->plan->cpu_tiles) % program->plan->batch == 0)
-        emit_put(out, indent, NULL, "const size_t tiles = BATCH;");
-    else if (emit_has_word(code, "tiles"))
-        emit_put(out, indent, "the last batch may be smaller",
-                 "const size_t tiles = std::min(BATCH, %s - batch * BATCH);",
-                 emit_tiles_name(program));
-    if (begin && count)
-        emit_put(
-            out, indent, NULL,
-            "const size_t begin = tile * N / TILES, count = (tile + 1) * N / TILES - begin;");
-    else if (begin || count)
-        emit_put(out, indent, NULL, "const size_t %s;",
-                 begin ? "begin = tile * N / TILES"
-                       : "count = (tile + 1) * N / TILES - tile * N / TILES");
+    emit_fill(out, indent, program, "batch_variables", NULL, code);
 }
 
 /* Writes what a stage does with a batch. The items that are written are those of `at` itself:

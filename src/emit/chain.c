@@ -160,30 +160,3 @@ void emit_put_handing(FILE *out, int indent, const struct emit_program *program,
     emit_put(out, indent, NULL, "CHECK(cudaMemcpyPeerAsync(%s, %s, %s, %s, %s, %s));", taken,
              number[1], left, number[0], bytes, stream);
 }
-
-/* --- what there is for it --- */
-
-void emit_handing_variables(FILE *out, const struct emit_program *program)
-{
-    if (emit_is_handed(program) && program->plan->by_host)
-        emit_put(out, 0, "page-locked memory of the host, by which tiles go on",
-                 program->even ? "static %s (*handed[DEVICES - 1])[TILE];"
-                               : "static %s *handed[DEVICES - 1];",
-                 emit_input_type(program));
-}
-
-void emit_handing_memory(FILE *out, const struct emit_program *program, const char *bytes)
-{
-    if (!emit_is_handed(program) || !program->plan->by_host)
-        return;
-    emit_put(out, 4, "the last device hands nothing on", "if (device + 1 < DEVICES)");
-    emit_put(out, 8, NULL, "CHECK(cudaMallocHost(&handed[device], %s));", bytes);
-}
-
-void emit_handing_poison(FILE *out, int indent, const struct emit_program *program,
-                         const char *bytes)
-{
-    if (emit_is_handed(program) && program->plan->by_host)
-        emit_put(out, indent, NULL,
-                 "if (device + 1 < DEVICES) memset(handed[device], 0xFF, %s);", bytes);
-}

@@ -249,13 +249,6 @@ bool emit_head(FILE *out, const struct emit_program *program, const char *body)
         fprintf(out, "// Mistake: %s.\n", mistake_rows[settings->mistake].summary);
     const bool whole = put_commands(out, program);
     put_includes(out, body);
-    if (emit_has_own(program))
-        emit_own_includes(out);
-    fprintf(out, "#define CHECK(call) do if (cudaError_t error = (call)) { \\\n"
-                 "    fprintf(stderr, \"line %%d: %%s\\n\", __LINE__, "
-                 "cudaGetErrorString(error)); exit(1); } "
-                 "while (0)\n");
-    if (emit_is_product(program))
-        emit_product_head(out);
+    emit_fill(out, 0, program, "head", NULL, NULL);
     return whole;
 }

@@ -1,18 +1,16 @@
-/* objects.c - what a program makes on a device: memory, streams and events; and the poison
- * of its memory. */
+/* objects.c - values of a program's variables and of what it makes on a device: how its arrays
+ * are declared, their bytes, what poisons them, and the priorities of its streams. */
 #include "emit/parts.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { EXPRESSION = 128 };
 
 /* --- memory --- */
 
 /* Returns the bytes of all slots of a buffer of elements or, of values, of one for each tile.
  */
 static const char *slots_bytes(const struct emit_program *program, enum buffer buffer,
-                               const char *type, char text[EXPRESSION])
+                               const char *type, char text[EMIT_LINE])
 {
     const struct plan *plan = program->plan;
     const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
@@ -22,10 +20,10 @@ static const char *slots_bytes(const struct emit_program *program, enum buffer b
         if (emit_has_cpu(program) && program->even && !values)
             return strcpy(text, "GPU_TILES * BYTES");
         if (emit_is_product(program)) {
-            snprintf(text, EXPRESSION, "TILES * %s", emit_bytes_name(program, buffer));
+            snprintf(text, EMIT_LINE, "TILES * %s", emit_bytes_name(program, buffer));
             return text;
         }
-        snprintf(text, EXPRESSION, "%s * sizeof(%s)", values ? emit_tiles_name(program) : "N",
+        snprintf(text, EMIT_LINE, "%s * sizeof(%s)", values ? emit_tiles_name(program) : "N",
                  type);
         return text;
     }
@@ -33,11 +31,11 @@ static const char *slots_bytes(const struct emit_program *program, enum buffer b
         snprintf(times, sizeof times, "%s * ", slots);
     const bool row = program->even && !values;
     if (row)
-        snprintf(text, EXPRESSION, "%s%s%s", times, batch, emit_bytes_name(program, buffer));
+        snprintf(text, EMIT_LINE, "%s%s%s", times, batch, emit_bytes_name(program, buffer));
     else if (values)
-        snprintf(text, EXPRESSION, "%s%ssizeof(%s)", times, batch, type);
+        snprintf(text, EMIT_LINE, "%s%ssizeof(%s)", times, batch, type);
     else
-        snprintf(text, EXPRESSION, "%s%sTILE * sizeof(%s)", times, batch, type);
+        snprintf(text, EMIT_LINE, "%s%sTILE * sizeof(%s)", times, batch, type);
     return text;
 }
 
@@ -46,8 +44,8 @@ static const enum buffer device_arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1
 enum { DEVICE_ARRAYS = sizeof device_arrays / sizeof *device_arrays };
 
 /* Returns the bytes of a device array that is taken once, or NULL: it is none. */
-static const char *device_bytes(const struct emit_program *program, enum buffer array,
-                                char text[EXPRESSION])
+const char *emit_device_bytes(const struct emit_program *program, enum buffer array,
+                              char text[EMIT_LINE])
 {
     if (!emit_uses(program, array) || emit_takes(program, array))
         return NULL;
@@ -58,53 +56,14 @@ static const char *device_bytes(const struct emit_program *program, enum buffer 
 
 /* Returns the bytes of all slots of an array that the CPU packs tiles into, or that a device
  * hands them on by. */
-static const char *packed_bytes(const struct emit_program *program, char text[EXPRESSION])
+const char *emit_packed_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
     return slots_bytes(program, BUFFER_HOST_PACK_IN0, emit_input_type(program), text);
 }
 
-static void put_device_memory(FILE *out, const struct emit_program *program)
-{
-    const bool values = emit_reduction(program) != NULL;
-    const bool short_ones = !values && emit_inputs(program) == 1 && !emit_has_devices(program);
-    const char *before = "    ";
-    bool any = false;
-    char text[EXPRESSION];
-    if (emit_is_stencil(program)) {
-        emit_stencil_memory(out, program);
-        return;
-    }
-    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
-        const char *bytes = device_bytes(program, device_arrays[i], text);
-        if (bytes == NULL)
-            continue;
-        fprintf(out, "%sCHECK(cudaMalloc(&%s%s, %s));", before,
-                emit_buffer_name(program, device_arrays[i]), emit_of_device(program), bytes);
-        before = strlen(bytes) < 20 && short_ones ? " " : "\n    ";
-        any = true;
-    }
-    if (any)
-        fprintf(out, "\n");
-    if (values && emit_reduction(program)->file == NULL) {
-        const char *slots = emit_slot_count(program);
-        const char *times = slots[0] != '\0' ? " * " : "", *on = emit_of_device(program);
-        fprintf(out,
-                "    CHECK(cudaMalloc(&d_found%s, %s%ssizeof(scratch)));\n"
-                "    CHECK(cudaMemset(d_found%s, 0, %s%ssizeof(scratch)));\n",
-                on, slots, times, on, slots, times);
-    }
-    emit_pack_memory(out, program, packed_bytes(program, text));
-    emit_handing_memory(out, program, packed_bytes(program, text));
-    if (emit_scan(program) != NULL)
-        emit_scan_memory(out, program);
-    if (emit_is_product(program))
-        fprintf(out, "    CHECK(cudaMalloc(&d_a%s, A * sizeof(double)));\n",
-                emit_of_device(program));
-}
-
 /* Returns what poisons the bytes of an array: NaN, or as an int a large number. `finite` finds
  * no NaN in what it has not been given, as in most of its tiles: its inputs are zeros. */
-static const char *poison_of(const struct emit_program *program, enum buffer array)
+const char *emit_poison_of(const struct emit_program *program, enum buffer array)
 {
     const struct kernel *last = emit_reduction(program);
     const bool finds_nans = last != NULL && last->fold == KERNEL_FOLD_AND &&
@@ -112,39 +71,47 @@ static const char *poison_of(const struct emit_program *program, enum buffer arr
     return finds_nans && array != BUFFER_DEVICE_OUT ? "0" : "0xFF";
 }
 
-/* Arrays of one size have one line. */
-void emit_object_poison(FILE *out, int indent, const struct emit_program *program)
+bool emit_has_short_sizes(const struct emit_program *program)
 {
-    char packed[EXPRESSION], texts[DEVICE_ARRAYS][EXPRESSION], names[EXPRESSION] = "";
-    const char *bytes = NULL, *on = emit_of_device(program);
+    enum { SHORT = 20 };
+    char text[EMIT_LINE];
+    const char *bytes = emit_device_bytes(program, BUFFER_DEVICE_IN0, text);
+    return emit_reduction(program) == NULL && emit_inputs(program) == 1 &&
+           !emit_has_devices(program) && bytes != NULL && strlen(bytes) < SHORT;
+}
+
+const char *emit_device_arrays(const struct emit_program *program, char text[EMIT_LINE])
+{
+    char bytes[EMIT_LINE];
+    int length = 0;
+    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
+        if (emit_device_bytes(program, device_arrays[i], bytes) != NULL)
+            length += snprintf(
+                text + length, (size_t)(EMIT_LINE - length), "%s%s%s", length > 0 ? ", " : "",
+                emit_buffer_name(program, device_arrays[i]), emit_of_device(program));
+    }
+    return text;
+}
+
+/* Returns the bytes of each device array, if there are several and all have as many; else NULL.
+ */
+const char *emit_alike_bytes(const struct emit_program *program, char text[EMIT_LINE])
+{
+    char other[EMIT_LINE];
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
-    emit_pack_poison(out, indent, program, packed_bytes(program, packed));
-    emit_handing_poison(out, indent, program, packed_bytes(program, packed));
-    if (emit_is_product(program))
-        emit_put(out, indent, "", "CHECK(cudaMemset(d_a%s, 0xFF, A * sizeof(double)));", on);
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
-        const char *own = device_bytes(program, device_arrays[i], texts[i]);
-        if (own == NULL)
-            continue;
-        alike &= bytes == NULL || strcmp(own, bytes) == 0;
-        bytes = own;
-        count++;
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s%s",
-                 count > 1 ? ", " : "", emit_buffer_name(program, device_arrays[i]), on);
+        if (emit_device_bytes(program, device_arrays[i], count == 0 ? text : other) != NULL)
+            alike &= count++ == 0 || strcmp(text, other) == 0;
     }
-    if (alike && count > 1) {
-        emit_put(out, indent, "", "for (auto each : {%s}) CHECK(cudaMemset(each, 0xFF, %s));",
-                 names, bytes);
-        return;
-    }
-    for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
-        const char *own = device_bytes(program, device_arrays[i], texts[i]);
-        if (own != NULL)
-            emit_put(out, indent, "", "CHECK(cudaMemset(%s%s, %s, %s));",
-                     emit_buffer_name(program, device_arrays[i]), on,
-                     poison_of(program, device_arrays[i]), own);
-    }
+    return alike && count > 1 ? text : NULL;
+}
+
+const char *emit_times_slots(const struct emit_program *program, char text[EMIT_LINE])
+{
+    const char *slots = emit_slot_count(program);
+    snprintf(text, EMIT_LINE, "%s%s", slots, slots[0] != '\0' ? " * " : "");
+    return text;
 }
 
 /* --- streams --- */
@@ -164,99 +131,54 @@ static uint32_t priority_period(const struct emit_program *program)
     return program->streams;
 }
 
-/* Returns how streams are made: blocking where the legacy default stream has a part. */
-static const char *stream_flag(const struct emit_program *program)
+const char *emit_priority_period(const struct emit_program *program, char text[EMIT_LINE])
 {
-    return program->legacy == EMIT_NO_LEGACY ? "cudaStreamNonBlocking" : "cudaStreamDefault";
+    snprintf(text, EMIT_LINE, "%" PRIu32, priority_period(program));
+    return text;
 }
 
-static void put_priorities(FILE *out, const struct emit_program *program)
+const char *emit_priorities(const struct emit_program *program, char text[EMIT_LINE])
+{
+    int length = 0;
+    for (uint32_t i = 0; i < priority_period(program); i++)
+        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%d",
+                           i > 0 ? ", " : "", program->plan->priorities[i]);
+    return text;
+}
+
+void emit_stage_priorities(FILE *out, const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
-    const uint32_t period = priority_period(program);
-    if (!emit_deals_streams(program)) {
-        const uint32_t streams = plan->streams / plan_devices(plan);
-        const char *const names[] = {streams > 1 ? "in_stream" : "stream", "kernel_stream",
-                                     "out_stream"};
-        for (uint32_t i = 0; i < streams; i++) {
-            if (i != program->legacy)
-                emit_put(out, 4, NULL, "CHECK(cudaStreamCreateWithPriority(&%s%s, %s, %d));",
-                         names[i], emit_of_device(program), stream_flag(program),
-                         plan->priorities[i]);
-        }
-        return;
+    const uint32_t streams = plan->streams / plan_devices(plan);
+    const char *const names[] = {streams > 1 ? "in_stream" : "stream", "kernel_stream",
+                                 "out_stream"};
+    for (uint32_t i = 0; i < streams; i++) {
+        if (i != program->legacy)
+            emit_put(out, 4, NULL, "CHECK(cudaStreamCreateWithPriority(&%s%s, %s, %d));",
+                     names[i], emit_of_device(program),
+                     program->legacy == EMIT_NO_LEGACY ? "cudaStreamNonBlocking"
+                                                       : "cudaStreamDefault",
+                     plan->priorities[i]);
     }
-    fprintf(out, "    const int priorities[] = {");
-    for (uint32_t i = 0; i < period; i++)
-        fprintf(out, "%s%d", i > 0 ? ", " : "", plan->priorities[i]);
-    fprintf(out,
-            "}; // blocks of the lowest number are placed first\n"
-            "    for (size_t i = 0; i < STREAMS; i++)\n"
-            "        CHECK(cudaStreamCreateWithPriority(&stream%s[i], %s,\n"
-            "                                           priorities[i %% %" PRIu32 "]));\n",
-            emit_of_device(program), stream_flag(program), period);
 }
 
-/* The call that has no flags makes blocking streams. */
-static void put_plain_streams(FILE *out, const struct emit_program *program)
+/* --- variables --- */
+
+const char *emit_declarator(const struct emit_program *program, enum buffer buffer,
+                            char text[EMIT_LINE])
 {
-    if (emit_deals_streams(program))
-        emit_put(out, 4, NULL, "for (auto &each : stream) CHECK(cudaStreamCreate(&each));");
+    const bool on_host = !emit_has_slots(buffer), second = buffer == BUFFER_DEVICE_IN1;
+    const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
+    const char *name = emit_buffer_name(program, buffer);
+    const char *each = on_host ? "" : emit_each_device(program);
+    if (emit_takes(program, buffer))
+        emit_pointers(program, name, text);
+    else if (program->even && !values)
+        snprintf(text, EMIT_LINE, "(*%s%s)%s", name, each,
+                 on_host                              ? emit_host_row(program)
+                 : emit_is_product(program) && second ? "[B_TILE]"
+                                                      : "[TILE]");
     else
-        emit_put(out, 4, NULL,
-                 "for (cudaStream_t *each : {&in_stream, &kernel_stream, &out_stream}) "
-                 "CHECK(cudaStreamCreate(each));");
-}
-
-static void put_streams(FILE *out, const struct emit_program *program)
-{
-    const bool single = program->plan->streams == plan_devices(program->plan);
-    const char *on = emit_of_device(program);
-    if (program->legacy != EMIT_NO_LEGACY)
-        fprintf(out,
-                "    // a part of the mistake: such streams wait for the default stream, and "
-                "it for them\n");
-    if (emit_hides(program))
-        emit_rows_stream_creation(out, program);
-    else if (program->plan->priorities != NULL)
-        put_priorities(out, program);
-    else if (emit_has_other(program))
-        put_plain_streams(out, program);
-    else if (emit_deals_streams(program))
-        emit_put(out, 4, NULL,
-                 "for (auto &each : stream%s) CHECK(cudaStreamCreateWithFlags(&each, %s));", on,
-                 stream_flag(program));
-    else if (single)
-        fprintf(out,
-                "    CHECK(cudaStreamCreateWithFlags(&stream%s, cudaStreamNonBlocking));\n",
-                on);
-    else if (program->legacy != EMIT_NO_LEGACY)
-        fprintf(out,
-                "    for (cudaStream_t *each : {&in_stream, &out_stream})\n"
-                "        CHECK(cudaStreamCreateWithFlags(each, %s));\n",
-                stream_flag(program));
-    else
-        fprintf(
-            out,
-            "    for (cudaStream_t *each : {&in_stream%s, &kernel_stream%s, &out_stream%s})\n"
-            "        CHECK(cudaStreamCreateWithFlags(each, %s));\n",
-            on, on, on, stream_flag(program));
-    if (single)
-        fprintf(out, "    CHECK(cudaStreamCreateWithFlags(&other%s, cudaStreamNonBlocking));\n",
-                on);
-    emit_rows_event_creation(out, program);
-    emit_event_creation(out, program);
-    if (emit_is_product(program))
-        emit_product_handles(out, program);
-}
-
-/* --- all of it --- */
-
-void emit_device_objects(FILE *out, const struct emit_program *program)
-{
-    put_device_memory(out, program);
-    emit_pool_creation(out, program);
-    emit_bare_memory(out, program);
-    emit_other_memory(out, program);
-    put_streams(out, program);
+        snprintf(text, EMIT_LINE, "*%s%s", name, each);
+    return text;
 }

@@ -1,14 +1,12 @@
 /* parts.h - a plan as loops: private to the files that write it as a program.
  *
  *   buffers.c  which buffers there are, and how many slots they have
- *   kernels.c  the kernels that can be written, and their references on the CPU
- *   ladder.c   the sums of ints that are steps of a ladder
- *   scan.c     scans, and what they carry from tile to tile
- *   scan_kernel.c  their kernels
- *   (scan.h)   declares these two
- *   transpose.c  transposes of a tile's matrix
- *   stride.c   the copy whose reads lie apart
- *   dgemm.c    the matrix product, by cuBLAS: what is resident, panels, and its check
+ *   fill.c     fills the texts of programs/, which are most of a program
+ *   facts.c    the conditions, values and parts that these name
+ *   kernels.c  the kernels that can be written, and what their results must be
+ *   scan.c     what scans carry from tile to tile
+ *   (scan.h)   declares that
+ *   dgemm.c    the calls of the matrix product, and what is resident
  *   stencil.c  the stencil, whose rows stay on the device for all steps
  *   (stencil.h)  declares it, and the next two
  *   exchange.c those of several, in which devices exchange their outer rows
@@ -17,8 +15,8 @@
  *   alloc.c    device memory that is taken for each tile
  *   pin.c      page-locked memory that is taken within a run
  *   other.c    other code, which knows no streams
- *   managed.c  managed memory: prefetches, and pages that go home
- *   own.c      kernels of users' own: their libraries, launchers and CPU twins
+ *   managed.c  prefetches of managed memory
+ *   own.c      kernels of users' own: their libraries and CPU twins
  *   text.c     lines, broken where they are too long
  *   names.c    what streams, slots and events are called, and where tiles are
  *   (names.h)  declares these
@@ -27,17 +25,14 @@
  *   calls.c    the calls as text, and why each is there
  *   when.c     which batches have them, as conditions
  *   body.c     the loops around them
- *   graph.c    their capture as a graph
  *   enter.c    by which numbers devices are known, and going from one to the next
- *   devices.c  what each of several devices has, and waiting for all
  *   chain.c    devices that have parts of the chain, and hand tiles on
- *   (devices.h)  declares these three
- *   objects.c  what is made on a device, and its poison
+ *   (devices.h)  declares these two
+ *   objects.c  arrays: how they are declared, their bytes; and streams' priorities
  *   bare.c     the bare copies beside which main() shows its time
  *   head.c     the head: what the program shows, how it is made, and what it includes
- *   main.c     main(), which takes memory, repeats them, measures and checks
  *   refused.c  what is refused
- *   emit.c          the program around them */
+ *   emit.c     the program around them */
 #ifndef PIPELINE_WRITERS_EMIT_PARTS_H
 #define PIPELINE_WRITERS_EMIT_PARTS_H
 
@@ -50,7 +45,10 @@
 
 enum { EMIT_NO_LEGACY = -1 /* the legacy default stream has no part */ };
 
+struct emit_facts;
+
 struct emit_program {
+    const struct emit_facts *facts; /* what templates ask of it */
     const struct plan *plan;
     const struct plan_loops *loops; /* the plan's */
     const struct settings *settings;
@@ -111,21 +109,70 @@ const char *emit_type(enum dtype dtype);
 /* Returns true if the code of `text`, without its comments and strings, has that word. */
 bool emit_has_word(const char *text, const char *word);
 
+/* Writes a line of a program, which ends with its newline: with the comment behind its code, or
+ * above it where it is too long. */
+void emit_put_line(FILE *out, const char *line);
+
+/* A condition that a template may name. */
+struct emit_fact {
+    const char *name;
+    bool holds;
+};
+
+/* Returns whether the row of that name holds; -1: there is none. */
+int emit_find_fact(const struct emit_fact *rows, size_t count, const char *name);
+
+/* --- fill.c --- */
+
+/* Returns true if programs/ has a section of that name. */
+bool emit_has_section(const char *name);
+
+/* Fills a section of programs/, each line indented by `indent`. `words`: "WORD=text;
+ * WORD=text", what the words of the section stand for; `body`: what it may ask whether a name
+ * is used in. Either may be NULL. Returns true if a blank line ends the section, which is not
+ * written. */
+bool emit_fill(FILE *out, int indent, const struct emit_program *program, const char *section,
+               const char *words, const char *body);
+
+/* --- facts.c --- */
+
+/* What templates ask of a program: whether a condition holds, -1 if there is none of that name;
+ * a value, which may lie in `text`, or NULL; and to write a part that is no section: false if
+ * there is none of that name. The program has it, so that what fills templates can be called by
+ * what these are answered with. */
+struct emit_facts {
+    int (*holds)(const struct emit_program *program, const char *name);
+    const char *(*value)(const struct emit_program *program, const char *name,
+                         char text[EMIT_LINE]);
+    bool (*put_part)(FILE *out, int indent, const struct emit_program *program,
+                     const char *name);
+};
+extern const struct emit_facts emit_facts;
+
 /* --- kernels.c --- */
 
-/* One kernel as a reader may have it. */
+/* One kernel as a reader may have it: sections of programs/, by name. A row has no text (NULL)
+ * for what the kernel does without. */
 struct emit_kernel {
-    const char *name;   /* in kernels.def */
-    const char *source; /* the CUDA kernel; NULL: a scan, a product or what moves elements */
-    const char *part;   /* reductions: the type that a block's part of the result has */
-    const char *cpu;    /* its reference, a function of doubles; NULL: a reduction */
+    const char *name;      /* in kernels.def */
+    const char *before;    /* which kernels may have in common */
+    const char *sections;  /* the CUDA kernel, with blanks between sections' names */
+    const char *words;     /* what words stand for there, beside those that all kernels have */
+    const char *reference; /* on the CPU, a function of doubles; NULL: a reduction, or .alone */
+    const char *on_cpu;    /* what the CPU's threads do; NULL: it gets no tiles */
+    const char *scratch;   /* reductions: what blocks tell one another by */
+    const char *part;      /* reductions: the type that a block's part of the result has */
     /* Returns how far a result may be from the reference, if what goes in is off by `before`.
      */
     double (*error)(const struct kernel_params *params, double before);
-    bool by_place; /* the result depends on the element's place in its tile */
-    /* Maps: the function of the program that is `error` of one element, where the elements come
-     * from a kernel of the user's, which may leave any. */
+    /* Maps: the section that is `error` of one element, where the elements come from a kernel
+     * of the user's, which may leave any. */
     const char *bound;
+    int items;     /* scans: elements of a thread in its block's part of a tile */
+    bool alone;    /* it is written alone, and not in a chain */
+    bool by_place; /* the result depends on the element's place in its tile */
+    bool scales;   /* a*x + b */
+    bool stays; /* .alone: elements stay where they are, and no function says where they were */
 };
 
 /* Returns the row of a kernel of pipeline's, or NULL: a new one may have none yet. */
@@ -140,11 +187,24 @@ bool emit_stood_before(const struct plan *plan, int link);
 /* Returns the last kernel if it is a reduction, or NULL. */
 const struct kernel *emit_reduction(const struct emit_program *program);
 
-/* Write the kernels of the chain; the functions that its rows name as .bound; and, of a chain
- * of pipeline's kernels, the check of the result in main(), which counts in `wrong`. */
+/* Write the kernels of the chain; those that the CPU's threads have; the functions that its
+ * rows name as .bound; and the head of the struct by which a reduction's blocks tell one
+ * another. */
 void emit_kernels(FILE *out, const struct emit_program *program);
+void emit_cpu_kernels(FILE *out, const struct emit_program *program);
 void emit_bounds(FILE *out, const struct emit_program *program);
-void emit_check(FILE *out, const struct emit_program *program);
+void emit_scratch(FILE *out, const struct emit_program *program);
+
+/* Return what an element must be; by how much the GPU may be off; and the share of a
+ * reduction's value by which that may be, beside what its elements are off. And write the steps
+ * that come before. */
+const char *emit_right(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_off(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_fold_off(const struct emit_program *program, char text[EMIT_LINE]);
+void emit_right_steps(FILE *out, int indent, const struct emit_program *program);
+
+/* Returns whether a condition of templates about kernels holds; -1: it is none. */
+int emit_kernel_fact(const struct emit_program *program, const char *name);
 
 /* --- places.c --- */
 
@@ -186,32 +246,6 @@ void emit_places_drawn(FILE *out, const struct emit_program *program);
 const char *emit_input_of(const struct emit_program *program, int link, int input);
 void emit_gather(FILE *out, const struct emit_program *program);
 
-/* --- ladder.c --- */
-
-/* Return a row like those of kernels.c, and the members of the scratch that its blocks
- * share; NULL for a kernel that is none of the ladder's. */
-const struct emit_kernel *emit_ladder_find(const struct kernel *kernel);
-const char *emit_ladder_scratch(const struct kernel *kernel);
-
-/* --- transpose.c --- */
-
-/* Returns true if the first kernel is a transpose. */
-bool emit_is_transpose(const struct emit_program *program);
-
-/* Returns true if it leaves elements where they are: there is no comes_from() then. */
-bool emit_stays(const struct emit_program *program);
-
-/* Writes its kernel and the function comes_from(), which the check needs. */
-void emit_transpose_kernel(FILE *out, const struct emit_program *program);
-
-/* --- stride.c --- */
-
-/* Returns true if the first kernel is `stride-copy`. */
-bool emit_is_stride_copy(const struct emit_program *program);
-
-/* Writes that, and comes_from(). */
-void emit_stride_kernel(FILE *out, const struct emit_program *program);
-
 /* --- dgemm.c --- */
 
 /* Write the copy of what is resident to a device, and a launch. `kernel`: the stage. */
@@ -219,17 +253,10 @@ void emit_put_upload(FILE *out, int indent, const struct emit_program *program);
 void emit_put_product(FILE *out, int indent, const struct emit_program *program,
                       uint32_t kernel);
 
-/* Write what the head includes and defines for it; its sizes; its arrays; and its functions. */
-void emit_product_head(FILE *out);
-void emit_product_sizes(FILE *out, const struct emit_program *program);
-void emit_product_arrays(FILE *out, const struct emit_program *program);
-void emit_product_functions(FILE *out, const struct emit_program *program);
-
-/* Write what main() does for it: handles, data and bare copies. */
-void emit_product_handles(FILE *out, const struct emit_program *program);
-void emit_product_data(FILE *out);
-void emit_product_bare(FILE *out, const struct emit_program *program, const char *in_stream,
-                       const char *out_stream);
+/* Return true if kernels are in several streams, each of which has a handle; and if they are in
+ * the legacy default stream. */
+bool emit_has_handles(const struct emit_program *program);
+bool emit_kernels_are_legacy(const struct emit_program *program);
 
 /* --- pin.c --- */
 
@@ -241,20 +268,14 @@ void emit_put_pin(FILE *out, int indent, const struct emit_program *program);
 /* Returns true if the program calls other code, in the legacy default stream. */
 bool emit_has_other(const struct emit_program *program);
 
-/* Write that code, and its memory in main(), where the program calls it; and a call. */
-void emit_other_code(FILE *out, const struct emit_program *program);
-void emit_other_memory(FILE *out, const struct emit_program *program);
+/* Writes a call. */
 void emit_put_other(FILE *out, int indent);
 
 /* --- managed.c --- */
 
-/* Write the prefetches of a batch in a stream, to the device or to the host; the function that
- * they call; the variables; and that all pages go home. Nothing where memory is not managed. */
+/* Writes the prefetches of a batch in a stream, to the device or to the host. */
 void emit_put_prefetches(FILE *out, int indent, const struct emit_program *program,
                          bool inwards, const char *stream);
-void emit_managed_functions(FILE *out, const struct emit_program *program);
-void emit_managed_variables(FILE *out, const struct emit_program *program);
-void emit_managed_home(FILE *out, const struct emit_program *program);
 
 /* --- own.c --- */
 
@@ -271,13 +292,18 @@ enum status emit_own_check_types(const struct emit_program *program, struct erro
 /* Returns the program's variable for a link's library. */
 const char *emit_own_name(const struct emit_program *program, int link, char text[EMIT_NAME]);
 
-/* Write the headers that the libraries need, the variables for them, the functions that open
- * and ask them, their opening in main(), and the check of a chain with such kernels. */
-void emit_own_includes(FILE *out);
+/* Return that of the first link, and of the last one. */
+const char *emit_first_own(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_last_own(const struct emit_program *program, char text[EMIT_LINE]);
+
+/* Write the variables for the libraries, their opening in main(), and what the chain's maps
+ * make of the values of a part, and of their bounds. */
 void emit_own_variables(FILE *out, const struct emit_program *program);
-void emit_own_functions(FILE *out, const struct emit_program *program);
 void emit_own_opening(FILE *out, const struct emit_program *program);
-void emit_own_check(FILE *out, const struct emit_program *program);
+void emit_own_links(FILE *out, int indent, const struct emit_program *program);
+
+/* Returns whether a condition of templates about such kernels holds; -1: it is none. */
+int emit_own_fact(const struct emit_program *program, const char *name);
 
 /* --- cpu.c --- */
 
@@ -287,9 +313,12 @@ enum { EMIT_CPU_PIECE = 16384 };
 /* Refuses what the CPU's part can't be written for: STATUS_USAGE. */
 enum status emit_check_cpu(const struct emit_program *program, struct error *error);
 
-/* Write the constants, and the functions, of the CPU's tiles; nothing where it has none. */
-void emit_cpu_constants(FILE *out, const struct emit_program *program);
-void emit_cpu(FILE *out, const struct emit_program *program);
+/* Return the place of the piece in a host array, and the type of what a piece leaves of a
+ * tile's value; and write what the chain does with a piece. */
+const char *emit_piece_of(const struct emit_program *program, const char *array,
+                          char text[EMIT_TEXT]);
+const char *emit_part_type(const struct emit_program *program);
+void emit_cpu_links(FILE *out, const struct emit_program *program);
 
 /* --- alloc.c --- */
 
@@ -300,23 +329,16 @@ void emit_pointers(const struct emit_program *program, const char *name, char te
 void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
                    const struct loop_item *item, const char *stream);
 
-/* Write the declaration of the pool, and its creation in main(), where there is one. */
-void emit_pool_declaration(FILE *out, const struct emit_program *program);
-void emit_pool_creation(FILE *out, const struct emit_program *program);
-
 /* --- pack.c --- */
 
-/* Return true if the CPU packs tiles, and if it unpacks results, too. */
+/* Bytes that a core copies at a time, about. */
+enum { EMIT_CHUNK_BYTES = 65536 };
+
+/* Return true if the CPU packs tiles; if it unpacks results, too; and if a batch is several
+ * pieces of the host's memory: tiles, or their rows. */
 bool emit_packs(const struct emit_program *program);
 bool emit_unpacks(const struct emit_program *program);
-
-/* Write the variables for packed tiles; their memory, of so many bytes each, and its poison;
- * and the functions that pack and unpack. Nothing where nobody packs. */
-void emit_pack_variables(FILE *out, const struct emit_program *program);
-void emit_pack_memory(FILE *out, const struct emit_program *program, const char *bytes);
-void emit_pack_poison(FILE *out, int indent, const struct emit_program *program,
-                      const char *bytes);
-void emit_pack_functions(FILE *out, const struct emit_program *program);
+bool emit_packs_pieces(const struct emit_program *program);
 
 /* Write that the loop's batch is packed; that it is taken back: waited for, and unpacked; and,
  * behind the loops, that those are which are still under way. */
@@ -350,11 +372,6 @@ void emit_event_creation(FILE *out, const struct emit_program *program);
  * ran out. */
 bool emit_issue(FILE *out, const struct emit_program *program);
 
-/* --- graph.c --- */
-
-/* Writes the function that captures all ops as a graph, where the plan goes as one. */
-void emit_capture(FILE *out, const struct emit_program *program);
-
 /* --- refused.c --- */
 
 /* Refuse what can't be written, before its loops are looked for and behind that: STATUS_USAGE.
@@ -372,17 +389,27 @@ void emit_bare_copies(FILE *out, const struct emit_program *program);
 
 /* --- objects.c --- */
 
-/* Writes what main(), or of several devices what the function for each, makes on a device:
- * memory, streams and events. */
-void emit_device_objects(FILE *out, const struct emit_program *program);
+/* Return how a buffer is declared; the bytes of a device array that is taken once, or NULL: it
+ * is none; those of all slots of an array that the CPU packs tiles into, or that a device hands
+ * them on by; and what poisons the bytes of an array. */
+const char *emit_declarator(const struct emit_program *program, enum buffer buffer,
+                            char text[EMIT_LINE]);
+const char *emit_device_bytes(const struct emit_program *program, enum buffer array,
+                              char text[EMIT_LINE]);
+const char *emit_packed_bytes(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_poison_of(const struct emit_program *program, enum buffer array);
 
-/* Writes that what the run before left in the arrays of `device`, or packed, is no result of
- * the next. */
-void emit_object_poison(FILE *out, int indent, const struct emit_program *program);
+/* Return true if the calls that take the arrays of a device fit a line; the names of these;
+ * their bytes if all have as many, else NULL; and "SLOTS * ", or "" for one slot. */
+bool emit_has_short_sizes(const struct emit_program *program);
+const char *emit_device_arrays(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_alike_bytes(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_times_slots(const struct emit_program *program, char text[EMIT_LINE]);
 
-/* --- main.c --- */
-
-/* Writes main(). */
-void emit_main(FILE *out, const struct emit_program *program);
+/* Return after how many streams their priorities repeat, and these; and write the creation of a
+ * stream for each stage with its priority. */
+const char *emit_priority_period(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_priorities(const struct emit_program *program, char text[EMIT_LINE]);
+void emit_stage_priorities(FILE *out, const struct emit_program *program);
 
 #endif

@@ -26,7 +26,7 @@ static enum status check_kernels(const struct emit_program *program, struct erro
                 "--emit: the kernel %s can't be written as a program: it has no row "
                 "in src/emit/kernels.c",
                 plan->chain[i]->name);
-        if (kernel->source == NULL && plan->chain_length > 1)
+        if (kernel->alone && plan->chain_length > 1)
             return error_set(error, STATUS_USAGE,
                              "--emit: the kernel %s can't be written as a program in a chain: "
                              "allowed is --kernel=%s alone",

@@ -19,22 +19,7 @@ const struct kernel *emit_scan(const struct emit_program *program);
 void emit_put_carry(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
                     const struct loop_item *item, const char *when);
 
-/* Write what a scan works on beside its elements, as arguments of a launch; those variables;
- * their memory, on the host and on a device; its poison; and the check of the result in main(),
- * which counts in `wrong`. */
+/* Returns what a scan works on beside its elements, as arguments of a launch. */
 const char *emit_scan_arguments(const struct emit_program *program, char text[EMIT_TEXT]);
-void emit_scan_variables(FILE *out, const struct emit_program *program);
-void emit_scan_host_memory(FILE *out, const struct emit_program *program);
-void emit_scan_memory(FILE *out, const struct emit_program *program);
-void emit_scan_poison(FILE *out, const struct emit_program *program);
-void emit_scan_check(FILE *out, const struct emit_program *program);
-
-/* --- scan_kernel.c --- */
-
-/* Returns how many elements a thread of the kernel has in its block's part of a tile. */
-int emit_scan_items(const struct emit_program *program);
-
-/* Writes the kernel. */
-void emit_scan_kernel(FILE *out, const struct emit_program *program);
 
 #endif

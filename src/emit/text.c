@@ -74,6 +74,31 @@ const char *emit_type(enum dtype dtype)
     return dtype == DTYPE_F32 ? "float" : dtype == DTYPE_F64 ? "double" : "unsigned";
 }
 
+/* Returns where the comment behind a line's code begins, or NULL: it has none. */
+static const char *comment_of(const char *line)
+{
+    const char *at = strstr(line, " // ");
+    return at != NULL && at != line + strspn(line, " ") - 1 ? at : NULL;
+}
+
+void emit_put_line(FILE *out, const char *line)
+{
+    char text[LINE];
+    const int indent = (int)strspn(line, " ");
+    const char *comment = comment_of(line);
+    size_t length = strcspn(line, "\n");
+    if (length <= EMIT_COLUMNS) {
+        fputs(line, out);
+        return;
+    }
+    if (comment != NULL) {
+        fprintf(out, "%*s%.*s\n", indent, "", (int)(line + length - comment - 1), comment + 1);
+        length = (size_t)(comment - line);
+    }
+    snprintf(text, sizeof text, "%.*s", (int)length - indent, line + indent);
+    put_code(out, indent, text, INDENT);
+}
+
 /* Returns the quote that ends the string which begins at `text`. */
 static const char *string_end(const char *text)
 {
@@ -98,4 +123,13 @@ bool emit_has_word(const char *text, const char *word)
         inside = isalnum((unsigned char)*at) || *at == '_';
     }
     return false;
+}
+
+int emit_find_fact(const struct emit_fact *rows, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].holds;
+    }
+    return -1;
 }

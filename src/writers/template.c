@@ -2,12 +2,11 @@
  */
 #include "writers/template.h"
 #include "core/embedded.h"
+#include "core/template.h"
 #include "plan/op.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { NAME_MAX_BYTES = 40 };
 
 /* Puts the colours of the kinds of ops, and of the text on them, as rules of a page's style. */
 static void put_colors(struct put *put)
@@ -24,48 +23,41 @@ static void put_colors(struct put *put)
     }
 }
 
-/* Reads "@NAME@" if that is all of the line; returns false if it is not. */
-static bool read_name(const char *line, size_t length, char name[NAME_MAX_BYTES])
-{
-    if (length < 3 || length - 2 >= NAME_MAX_BYTES || line[0] != '@' || line[length - 1] != '@')
-        return false;
-    memcpy(name, line + 1, length - 2);
-    name[length - 2] = '\0';
-    return true;
-}
+/* What a page is put together from. */
+struct page {
+    struct put *put;
+    const struct template_part *parts;
+};
 
-/* Puts the part called `name`; returns false if there is none. */
-static bool put_part(struct put *put, const char *name, const struct template_part *parts)
+static bool put_part(void *context, const char *name, int indent)
 {
-    const struct template_part *part = parts;
+    const struct page *page = context;
+    const struct template_part *part = page->parts;
+    (void)indent;
     while (part->name != NULL && strcmp(part->name, name) != 0)
         part++;
     if (part->name != NULL && part->write != NULL) {
-        part->write(put, part->context);
+        part->write(page->put, part->context);
         return true;
     }
     const char *text = part->name != NULL ? part->text : embedded_find(plot_texts, name);
     if (text != NULL)
-        template_put(put, text, parts);
+        template_put(page->put, text, page->parts);
     else if (strcmp(name, "colors") == 0)
-        put_colors(put);
+        put_colors(page->put);
     else
         return false;
     return true;
 }
 
+static void put_line(void *context, const char *text, size_t length)
+{
+    put_bytes(((const struct page *)context)->put, text, length);
+}
+
 void template_put(struct put *put, const char *text, const struct template_part *parts)
 {
-    char name[NAME_MAX_BYTES];
-    const char *rest = text; /* up to the next line with a name */
-    while (*text != '\0') {
-        size_t length = strcspn(text, "\n");
-        const char *next = text + length + (text[length] == '\n');
-        if (read_name(text, length, name)) {
-            put_bytes(put, rest, (size_t)(text - rest));
-            rest = put_part(put, name, parts) ? next : text;
-        }
-        text = next;
-    }
-    put_string(put, rest);
+    struct page page = {put, parts};
+    const struct template_fill fill = {.context = &page, .part = put_part, .line = put_line};
+    template_fill(text, strlen(text), &fill);
 }

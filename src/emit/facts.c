@@ -1,0 +1,388 @@
+/* facts.c - what the templates in programs/ may ask of a program: the conditions, values and
+ * parts that they name. */
+#include "emit/parts.h"
+#include "kernels/own.h"
+#include "plan/mistake.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- buffers, by the names that templates have for them --- */
+
+static bool find_buffer(const char *name, enum buffer *buffer)
+{
+    static const struct {
+        const char *name;
+        enum buffer buffer;
+    } rows[] = {{"in", BUFFER_HOST_IN0},
+                {"in2", BUFFER_HOST_IN1},
+                {"out", BUFFER_HOST_OUT},
+                {"d_in", BUFFER_DEVICE_IN0},
+                {"d_in2", BUFFER_DEVICE_IN1},
+                {"d_out", BUFFER_DEVICE_OUT},
+                {"packed_in", BUFFER_HOST_PACK_IN0},
+                {"packed_in2", BUFFER_HOST_PACK_IN1},
+                {"packed_out", BUFFER_HOST_PACK_OUT}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            *buffer = rows[i].buffer;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns what stands behind `word` and a blank in a name, or NULL. */
+static const char *behind(const char *name, const char *word)
+{
+    const size_t length = strlen(word);
+    return strncmp(name, word, length) == 0 && name[length] == ' ' ? name + length + 1 : NULL;
+}
+
+/* --- conditions --- */
+
+static int of_chain(const struct emit_program *program, const char *name)
+{
+    const struct plan *plan = program->plan;
+    const struct kernel *first = plan->chain[0], *last = plan_last_kernel(plan);
+    const bool values = emit_reduction(program) != NULL, scan = emit_scan(program) != NULL;
+    const bool wide = strlen(emit_input_type(program)) + strlen(emit_host_count(program)) >
+                      strlen("double") + strlen("N");
+    const struct emit_fact rows[] = {
+        {"two_inputs", emit_inputs(program) == 2},
+        {"one_input", emit_inputs(program) == 1},
+        {"ints", first->in == DTYPE_I32},
+        {"int_result", last->out == DTYPE_I32},
+        {"one_type", emit_input_type(program) == emit_output_type(program)},
+        {"wide", wide},
+        {"chained", plan->chain_length > 1},
+        {"values", values},
+        {"found", values && last->file == NULL},
+        {"joins_tests", values && last->fold == KERNEL_FOLD_AND},
+        {"floats_reduced", last->in == DTYPE_F32},
+        {"has_maps", plan->chain_length > (values ? 1 : 0)},
+        {"product", emit_is_product(program)},
+        {"stencil", emit_is_stencil(program)},
+        {"scan", scan},
+        {"sums_stay", program->settings->carry == CARRY_DEVICE},
+        {"exclusive", first->exclusive},
+        {"moves_all", first->gathers},
+        {"many_handles", emit_is_product(program) && emit_has_handles(program)},
+        {"legacy_kernels", emit_is_product(program) && emit_kernels_are_legacy(program)},
+        {"small_tiles", plan->elements / plan->tiles < UINT64_C(1) << 31},
+        {"own", emit_has_own(program)},
+        {"ours", emit_has_ours(program)},
+        {"last_is_own", last->file != NULL},
+    };
+    return emit_find_fact(rows, sizeof rows / sizeof *rows, name);
+}
+
+static int of_issue(const struct emit_program *program, const char *name)
+{
+    const struct plan *plan = program->plan;
+    int numbers[MACHINE_DEVICES_MAX];
+    const struct emit_fact rows[] = {
+        {"devices", emit_has_devices(program)},
+        {"deals_devices", emit_deals_devices(program)},
+        {"handed", emit_is_handed(program)},
+        {"handed_by_host", emit_is_handed(program) && plan->by_host},
+        {"reaches", (emit_is_handed(program) || emit_exchanges(program)) && !plan->by_host},
+        {"begins_elsewhere", emit_named_numbers(program, numbers) && numbers[0] != 0},
+        {"hides", emit_hides(program)},
+        {"graph", plan->issue == ISSUE_GRAPH},
+        {"batches", emit_in_batches(program)},
+        {"full_batches", (plan->tiles - plan->cpu_tiles) % plan->batch == 0},
+        {"batch_copies", plan->batch > 1 && emit_has(program, OP_H2D) && !emit_packs(program)},
+        {"callbacks", emit_has(program, OP_CALLBACK)},
+        {"sleeps", program->loops->sleep_ns > 0},
+        {"other", emit_has_other(program)},
+        {"launches_block", mistake_rows[program->settings->mistake].launches_block},
+        {"deals_streams", emit_deals_streams(program)},
+        {"streams_by_stage", emit_streams_by_stage(program)},
+        {"many_streams", plan->streams > 1},
+        {"single_stream", plan->streams == plan_devices(plan)},
+        {"legacy", program->legacy != EMIT_NO_LEGACY},
+        {"priorities", plan->priorities != NULL},
+        {"cpu", emit_has_cpu(program)},
+    };
+    return emit_find_fact(rows, sizeof rows / sizeof *rows, name);
+}
+
+static int of_memory(const struct emit_program *program, const char *name)
+{
+    char text[EMIT_LINE];
+    const struct plan *plan = program->plan;
+    const struct emit_fact rows[] = {
+        {"pinned", plan->memory == MEMORY_PINNED},
+        {"mapped", plan->memory == MEMORY_MAPPED},
+        {"registered", plan->memory == MEMORY_REGISTERED},
+        {"managed", plan->memory == MEMORY_MANAGED},
+        {"paged", program->settings->memory == MEMORY_PAGEABLE},
+        {"on_host", emit_on_host(program)},
+        {"prefetches", plan->prefetches},
+        {"pool", plan->alloc == ALLOC_POOL},
+        {"packs", emit_packs(program)},
+        {"unpacks", emit_unpacks(program)},
+        {"in_pieces", emit_packs_pieces(program)},
+        {"shares_slots", emit_shares_slots(program)},
+        {"even", program->even},
+        {"many_tiles", plan->tiles > 1},
+        {"in_columns", emit_in_columns(program)},
+        {"in_places", emit_in_places(program)},
+        {"apart", emit_is_apart(program)},
+        {"long_element", strlen(emit_element(program)) > strlen("[i / TILE][i % TILE]")},
+        {"short_sizes", emit_has_short_sizes(program)},
+        {"alike", emit_alike_bytes(program, text) != NULL},
+    };
+    return emit_find_fact(rows, sizeof rows / sizeof *rows, name);
+}
+
+static int holds(const struct emit_program *program, const char *name)
+{
+    int (*const kinds[])(const struct emit_program *, const char *) = {
+        of_chain, of_issue, of_memory, emit_kernel_fact, emit_own_fact};
+    enum buffer buffer;
+    char text[EMIT_LINE];
+    if (behind(name, "has") != NULL && find_buffer(behind(name, "has"), &buffer))
+        return emit_uses(program, buffer);
+    if (behind(name, "takes") != NULL && find_buffer(behind(name, "takes"), &buffer))
+        return emit_device_bytes(program, buffer, text) != NULL;
+    int result = -1;
+    for (size_t i = 0; result < 0 && i < sizeof kinds / sizeof *kinds; i++)
+        result = kinds[i](program, name);
+    return result;
+}
+
+/* --- values --- */
+
+/* Returns the value that is a number, or NULL. */
+static const char *number_of(const struct emit_program *program, const char *name,
+                             char text[EMIT_LINE])
+{
+    enum { PRODUCT_PIECE = 1 << 27 /* elements of a bare copy, at most: a GiB */ };
+    const struct plan *plan = program->plan;
+    const struct kernel_params *params = &plan->params;
+    const uint64_t share = (plan->elements + program->devices - 1) / program->devices;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"elements", plan->elements},
+        {"tiles", plan->tiles},
+        {"cpu_tiles", plan->cpu_tiles},
+        {"device_count", plan_devices(plan)},
+        {"stream_count", program->streams},
+        {"slot_count", program->slots},
+        {"wave", program->loops->loop_count > 0
+                     ? program->loops->loops[program->loops->loop_count - 1].wave
+                     : 0},
+        {"batch_tiles", plan->batch},
+        {"twin_part", EMIT_PART},
+        {"tile_width", plan->tile_width},
+        {"cpu_piece", EMIT_CPU_PIECE},
+        {"rows", params->rows},
+        {"inner", params->inner},
+        {"columns", params->columns},
+        {"product_piece", share < PRODUCT_PIECE ? share : PRODUCT_PIECE},
+        {"runs", program->settings->runs + 1},
+        {"threads", KERNEL_THREADS},
+        {"blocks", emit_blocks(program)},
+        {"map_blocks", program->loops->blocks[emit_map_link(program)]},
+        {"intensity", params->intensity},
+        {"stride", params->stride},
+        {"stride_step", params->stride > 0 ? kernel_stride_step(params->stride) : 0},
+        {"each_thread", (uint64_t)plan->chain[0]->per_thread},
+        {"scan_items",
+         emit_scan(program) != NULL ? (uint64_t)emit_kernel_find(plan->chain[0])->items : 0},
+        {"sleep_ns", (uint64_t)program->loops->sleep_ns},
+        {"other_bytes", plan->buffer_bytes[BUFFER_DEVICE_OTHER]},
+        {"pack_chunk", EMIT_CHUNK_BYTES / dtype_bytes(plan->chain[0]->in)},
+        {"own_roundings", OWN_ROUNDINGS},
+        {"sum_roundings",
+         plan_last_kernel(plan)->out == DTYPE_F64 ? OWN_SUM_ROUNDINGS : OWN_ROUNDINGS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            snprintf(text, EMIT_LINE, "%" PRIu64, rows[i].value);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the type of an element as a twin has it: the program's whole numbers have no sign. */
+static const char *twin_type(enum dtype dtype)
+{
+    return dtype == DTYPE_I32 ? "int" : emit_type(dtype);
+}
+
+/* Returns the value that is a name or an expression which is the same for all programs like
+ * this, or NULL. */
+static const char *word_of(const struct emit_program *program, const char *name)
+{
+    const struct kernel *first = program->plan->chain[0];
+    const struct kernel *last = plan_last_kernel(program->plan);
+    const bool whole = last->out == DTYPE_I32;
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        {"in_type", emit_input_type(program)},
+        {"out_type", emit_output_type(program)},
+        {"in_epsilon", first->in == DTYPE_F32 ? "FLT" : "DBL"},
+        {"out_epsilon", last->out == DTYPE_F32 ? "FLT" : "DBL"},
+        {"twin_type", twin_type(first->in)},
+        {"twin_in", twin_type(last->in)},
+        {"twin_out", twin_type(last->out)},
+        {"signed", first->in == DTYPE_I32 ? "(int)" : ""},
+        {"part_type", emit_part_type(program)},
+        {"sum_type", whole ? emit_part_type(program) : "double"},
+        {"cpu_result",
+         last->file == NULL && last->fold == KERNEL_FOLD_AND ? "sum == 0" : "sum"},
+        {"each", emit_each_device(program)},
+        {"on", emit_of_device(program)},
+        {"gpu_tiles", emit_tiles_name(program)},
+        {"all_batches", emit_batches_name(program)},
+        {"index", emit_index_name(program)},
+        {"slots", emit_slots_name(program)},
+        {"element", emit_element(program)},
+        {"host_count", emit_host_count(program)},
+        {"host_extent", emit_host_extent(program)},
+        {"host_row", emit_host_row(program)},
+        {"old_result", whole ? "0xA5A5A5A5u" : "NAN"},
+        {"stream_flag",
+         program->legacy == EMIT_NO_LEGACY ? "cudaStreamNonBlocking" : "cudaStreamDefault"},
+        {"twin_input", emit_input_of(program, 0, 0)},
+        {"twin_second", emit_input_of(program, 0, 1)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].value;
+    }
+    return NULL;
+}
+
+static const char *first_number(const struct emit_program *program, char text[EMIT_LINE])
+{
+    int numbers[MACHINE_DEVICES_MAX];
+    if (emit_named_numbers(program, numbers))
+        snprintf(text, EMIT_LINE, "%d", numbers[0]);
+    return text;
+}
+
+static const char *kernel_stream(const struct emit_program *program, char text[EMIT_LINE])
+{
+    return emit_stream_name(program, 1, text);
+}
+
+/* Returns the value of a buffer that a name asks for: "bytes d_in", for example; or NULL. */
+static const char *of_buffer(const struct emit_program *program, const char *name,
+                             char text[EMIT_LINE])
+{
+    enum buffer buffer;
+    const char *blank = strchr(name, ' ');
+    if (blank == NULL || !find_buffer(blank + 1, &buffer))
+        return NULL;
+    if (behind(name, "buffer") != NULL)
+        return emit_buffer_name(program, buffer);
+    if (behind(name, "declare") != NULL)
+        return emit_declarator(program, buffer, text);
+    if (behind(name, "bytes") != NULL)
+        return emit_device_bytes(program, buffer, text);
+    if (behind(name, "poison_of") != NULL)
+        return emit_poison_of(program, buffer);
+    if (behind(name, "piece_of") != NULL)
+        return emit_piece_of(program, blank + 1, text);
+    return NULL;
+}
+
+static const char *value_of(const struct emit_program *program, const char *name,
+                            char text[EMIT_LINE])
+{
+    static const struct {
+        const char *name;
+        const char *(*write)(const struct emit_program *program, char text[EMIT_LINE]);
+    } rows[] = {{"first_stream", emit_first_stream},
+                {"other_stream", emit_other_stream},
+                {"kernel_stream", kernel_stream},
+                {"first_number", first_number},
+                {"times_slots", emit_times_slots},
+                {"packed_bytes", emit_packed_bytes},
+                {"device_arrays", emit_device_arrays},
+                {"alike_bytes", emit_alike_bytes},
+                {"priorities", emit_priorities},
+                {"priority_period", emit_priority_period},
+                {"right", emit_right},
+                {"off", emit_off},
+                {"fold_off", emit_fold_off},
+                {"first_own", emit_first_own},
+                {"last_own", emit_last_own}};
+    if (behind(name, "number") != NULL)
+        return emit_device_number(program, behind(name, "number"), text);
+    const char *value = of_buffer(program, name, text);
+    if (value == NULL)
+        value = word_of(program, name);
+    if (value == NULL)
+        value = number_of(program, name, text);
+    for (size_t i = 0; value == NULL && i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            value = rows[i].write(program, text);
+    }
+    return value;
+}
+
+/* --- parts --- */
+
+static bool put_part(FILE *out, int indent, const struct emit_program *program,
+                     const char *name)
+{
+    static const struct {
+        const char *name;
+        void (*write)(FILE *out, const struct emit_program *program);
+        void (*write_indented)(FILE *out, int indent, const struct emit_program *program);
+        void (*write_always)(FILE *out); /* the same for all programs */
+    } rows[] = {{"device_numbers", .write = emit_device_numbers},
+                {"bare_constants", .write = emit_bare_constants},
+                {"places_constants", .write = emit_places_constants},
+                {"stencil_constants", .write = emit_stencil_constants},
+                {"stencil_arrays", .write = emit_stencil_arrays},
+                {"scratch", .write = emit_scratch},
+                {"own_variables", .write = emit_own_variables},
+                {"rows_streams", .write_always = emit_rows_streams},
+                {"rows_events", .write = emit_rows_events},
+                {"event_declarations", .write = emit_event_declarations},
+                {"places", .write = emit_places},
+                {"kernels", .write = emit_kernels},
+                {"stencil_functions", .write_always = emit_stencil_functions},
+                {"bounds", .write = emit_bounds},
+                {"gather", .write = emit_gather},
+                {"cpu_kernels", .write = emit_cpu_kernels},
+                {"cpu_links", .write = emit_cpu_links},
+                {"own_opening", .write = emit_own_opening},
+                {"own_links", .write_indented = emit_own_links},
+                {"places_drawn", .write = emit_places_drawn},
+                {"rows_host", .write = emit_rows_host},
+                {"bare_memory", .write = emit_bare_memory},
+                {"bare_copies", .write = emit_bare_copies},
+                {"stage_priorities", .write = emit_stage_priorities},
+                {"rows_stream_creation", .write = emit_rows_stream_creation},
+                {"rows_event_creation", .write = emit_rows_event_creation},
+                {"event_creation", .write = emit_event_creation},
+                {"stencil_memory", .write = emit_stencil_memory},
+                {"stencil_poison", .write = emit_stencil_poison},
+                {"stencil_check", .write_always = emit_stencil_check},
+                {"right_steps", .write_indented = emit_right_steps}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) != 0)
+            continue;
+        if (rows[i].write != NULL)
+            rows[i].write(out, program);
+        else if (rows[i].write_indented != NULL)
+            rows[i].write_indented(out, indent, program);
+        else
+            rows[i].write_always(out);
+        return true;
+    }
+    return false;
+}
+
+const struct emit_facts emit_facts = {holds, value_of, put_part};
