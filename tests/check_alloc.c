@@ -25,11 +25,11 @@ static struct settings random_settings(uint64_t *random)
     return settings;
 }
 
-static uint32_t count_deeds(const struct plan *plan, enum alloc_deed deed)
+static uint32_t count_actions(const struct plan *plan, enum alloc_action action)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->op_count; i++)
-        count += plan->ops[i].kind == OP_ALLOC && plan->ops[i].alloc.deed == deed;
+        count += plan->ops[i].kind == OP_ALLOC && plan->ops[i].alloc.action == action;
     return count;
 }
 
@@ -41,12 +41,12 @@ START_TEST(test_plans)
     for (int i = 0; i < 400; i++) {
         const struct settings settings = random_settings(&random);
         struct plan plan = test_built(&settings);
-        const uint32_t takes = count_deeds(&plan, ALLOC_TAKE);
+        const uint32_t takes = count_actions(&plan, ALLOC_TAKE);
         const uint32_t buffers = 1 + (plan.buffer_bytes[BUFFER_DEVICE_IN1] > 0) +
                                  (plan.buffer_bytes[BUFFER_DEVICE_OUT] > 0);
         ck_assert_uint_eq(takes, plan.tiles * buffers);
-        ck_assert_uint_eq(count_deeds(&plan, ALLOC_GIVE), takes);
-        ck_assert_uint_eq(count_deeds(&plan, ALLOC_PAIR), 0);
+        ck_assert_uint_eq(count_actions(&plan, ALLOC_GIVE), takes);
+        ck_assert_uint_eq(count_actions(&plan, ALLOC_PAIR), 0);
         ck_assert_uint_eq(test_hazard_count(&plan), 0);
         for (uint32_t k = 0; k < plan.op_count; k++) {
             const struct op *op = &plan.ops[k];
@@ -58,17 +58,17 @@ START_TEST(test_plans)
 }
 END_TEST
 
-static struct op *deed_of(struct plan *plan, enum alloc_deed deed, uint32_t number)
+static struct op *action_of(struct plan *plan, enum alloc_action action, uint32_t number)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {
         struct op *op = &plan->ops[i];
-        if (op->kind == OP_ALLOC && op->alloc.deed == deed && number-- == 0)
+        if (op->kind == OP_ALLOC && op->alloc.action == action && number-- == 0)
             return op;
     }
-    ck_abort_msg("there is no such deed");
+    ck_abort_msg("there is no such action");
 }
 
-/* One deed in another's place is refused, by what it breaks. */
+/* One action in another's place is refused, by what it breaks. */
 START_TEST(test_faults)
 {
     struct settings settings = test_settings("wave");
@@ -77,13 +77,13 @@ START_TEST(test_faults)
     settings.streams = 3;
     settings.alloc = ALLOC_ASYNC;
     struct plan plan = test_built(&settings);
-    struct op *take = deed_of(&plan, ALLOC_TAKE, 4), *give = deed_of(&plan, ALLOC_GIVE, 4);
-    take->alloc.deed = ALLOC_GIVE;
+    struct op *take = action_of(&plan, ALLOC_TAKE, 4), *give = action_of(&plan, ALLOC_GIVE, 4);
+    take->alloc.action = ALLOC_GIVE;
     test_plan_refused(&plan, "gives back memory that is not taken");
-    take->alloc.deed = ALLOC_TAKE;
-    give->alloc.deed = ALLOC_TAKE;
+    take->alloc.action = ALLOC_TAKE;
+    give->alloc.action = ALLOC_TAKE;
     test_plan_refused(&plan, "takes memory that is taken");
-    give->alloc.deed = ALLOC_GIVE;
+    give->alloc.action = ALLOC_GIVE;
     const struct op kept = *take;
     *take = (struct op){.id = kept.id, .kind = OP_CALLBACK, .stream = 0, .tile = kept.tile};
     test_plan_refused(&plan, "works on memory that is not taken");
@@ -114,7 +114,7 @@ START_TEST(test_a_give_too_early_is_a_hazard)
     settings.alloc = ALLOC_POOL;
     struct plan plan = test_built(&settings);
     ck_assert_uint_eq(test_hazard_count(&plan), 0);
-    struct op *give = deed_of(&plan, ALLOC_GIVE, 3);
+    struct op *give = action_of(&plan, ALLOC_GIVE, 3);
     give->alloc.stream = (give->alloc.stream + 1) % plan.streams;
     ck_assert_uint_gt(test_hazard_count(&plan), 0);
     give->alloc.ordered = false;

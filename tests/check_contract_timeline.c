@@ -167,11 +167,11 @@ static bool overlaps(const struct range *a, const struct range *b)
            b->offset < a->offset + a->bytes;
 }
 
-/* Returns true if a deed is not done when its call begins: it is in the order of a stream, or
- * waits for the device. */
+/* Returns true if an action is not done when its call begins: it is in the order of a stream,
+ * or waits for the device. */
 static bool is_done_later(const struct op *op)
 {
-    return op->kind == OP_ALLOC && (op->alloc.ordered || op->alloc.deed == ALLOC_GIVE);
+    return op->kind == OP_ALLOC && (op->alloc.ordered || op->alloc.action == ALLOC_GIVE);
 }
 
 static bool conflict(const struct op *one, const struct op *other)

@@ -91,7 +91,7 @@ static void see_op(const struct plan *plan, const struct op *op, struct sight *s
     if (op->kind == OP_H2D)
         sight->row_bytes = (double)host_layout_rows(plan, &op->copy.host).bytes;
     sight->most_copies = fmax(sight->most_copies, rule_copies(plan, op));
-    if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_GIVE) {
+    if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_GIVE) {
         sight->allocs++;
         sight->alloc_bytes += (double)op->alloc.bytes;
     }

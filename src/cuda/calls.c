@@ -298,7 +298,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->devices = op->stream == plan->streams ? run->devices : NULL;
         break;
     case OP_ALLOC:
-        issued->deed = (uint8_t)op->alloc.deed;
+        issued->action = (uint8_t)op->alloc.action;
         issued->ordered = op->alloc.ordered;
         if (op->alloc.ordered)
             issued->stream = run->streams[op->alloc.stream];

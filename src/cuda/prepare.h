@@ -110,8 +110,8 @@ struct cuda_issued {
         struct cuda_slot *slot;             /* of memory that is taken or given back */
         const struct cuda_devices *devices; /* a sync of all streams: theirs; else NULL */
     };
-    uint8_t deed;    /* enum alloc_deed */
-    bool ordered;    /* the deed is in the order of `stream` */
+    uint8_t action;  /* enum alloc_action */
+    bool ordered;    /* it is done in the order of `stream` */
     bool batched;    /* a copy that is a batch of them */
     bool prefetched; /* a copy that is a prefetch of managed memory, and has one side */
     bool enters;     /* another device is current when its turn comes */

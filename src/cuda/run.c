@@ -66,8 +66,8 @@ void CUDART_CB cuda_callback_main(void *argument)
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op)
 {
     void *memory = NULL;
-    if (op->deed != ALLOC_PAIR)
-        return op->deed == ALLOC_TAKE ? cuda_slot_take(op) : cuda_slot_give(op);
+    if (op->action != ALLOC_PAIR)
+        return op->action == ALLOC_TAKE ? cuda_slot_take(op) : cuda_slot_give(op);
     cudaError_t result = op->alloc.pinned ? cudaMallocHost(&memory, op->alloc.bytes)
                                           : cudaMalloc(&memory, op->alloc.bytes);
     if (result != cudaSuccess)
@@ -92,9 +92,9 @@ static const char *call_name(const struct cuda_issued *op)
 {
     if (op->kind == OP_SYNC && op->devices != NULL)
         return "cudaDeviceSynchronize";
-    if (op->kind == OP_ALLOC && op->deed == ALLOC_TAKE)
+    if (op->kind == OP_ALLOC && op->action == ALLOC_TAKE)
         return op->ordered ? "cudaMallocAsync" : "cudaMalloc";
-    if (op->kind == OP_ALLOC && op->deed == ALLOC_GIVE)
+    if (op->kind == OP_ALLOC && op->action == ALLOC_GIVE)
         return op->ordered ? "cudaFreeAsync" : "cudaFree";
     if (op->kind == OP_ALLOC && op->alloc.pinned)
         return "cudaMallocHost or cudaFreeHost";
@@ -390,7 +390,7 @@ static void add_first_ops(const struct cuda_run *run, uint32_t device,
     bool launches = kernel < plan->op_count && !plan->loads_lazily;
     for (uint32_t i = 0; i < kernel && *count < most; i++) {
         const struct op *op = &plan->ops[i];
-        const bool takes = op->kind == OP_ALLOC && op->alloc.deed == ALLOC_TAKE;
+        const bool takes = op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE;
         if ((op->kind == OP_H2D || takes) && cuda_run_device(run, op->stream) == device &&
             (!launches || op->tile == plan->ops[kernel].tile))
             ops[(*count)++] = i;

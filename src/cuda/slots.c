@@ -84,7 +84,7 @@ static bool note_deed(struct walk *walk, const struct op *op, struct cuda_issued
     if (walk->held[buffer] == NULL)
         return false;
     struct cuda_slot **held = holder(walk, &op->alloc.range);
-    if (op->alloc.deed == ALLOC_TAKE) {
+    if (op->alloc.action == ALLOC_TAKE) {
         *held = &run->slots[walk->slots++];
         **held = (struct cuda_slot){.bytes = op->alloc.bytes, .pool = run->pool};
     }
@@ -134,7 +134,7 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
     size_t places = 0;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
-        run->slot_count += op->kind == OP_ALLOC && op->alloc.deed == ALLOC_TAKE;
+        run->slot_count += op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE;
         places += op->kind == OP_KERNEL ? ARGUMENTS_MOST : op_is_copy(op->kind);
     }
     run->slots = calloc(run->slot_count + (size_t)1, sizeof *run->slots);
@@ -142,7 +142,7 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
     bool room = run->slots != NULL && run->places != NULL;
     for (uint32_t i = 0; i < plan->op_count && room; i++) {
         const struct op *op = &plan->ops[i];
-        if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR)
+        if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
             room = note_deed(&walk, op, &run->issued[i]);
         else
             note_uses(&walk, op, &run->issued[i]);

@@ -20,7 +20,7 @@ void emit_pointers(const struct emit_program *program, const char *name, char te
 }
 
 /* Returns why memory is taken or given back there; it is said once, of the first buffer. */
-static const char *why(const struct emit_program *program, enum alloc_deed deed,
+static const char *why(const struct emit_program *program, enum alloc_action deed,
                        enum buffer buffer)
 {
     const enum alloc alloc = program->plan->alloc;

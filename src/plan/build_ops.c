@@ -39,7 +39,7 @@ static enum status append_noted(struct builder *builder, const struct op *op)
 {
     struct loop_item item = {.deed = ALLOC_PAIR};
     if (op->kind == OP_ALLOC) {
-        item.deed = op->alloc.deed;
+        item.deed = op->alloc.action;
         item.buffer = op->alloc.range.buffer;
     }
     return append_item(builder, op, item);
@@ -303,7 +303,7 @@ static enum status write_deed(struct builder *builder, struct op op, struct rang
     return append_noted(builder, &op);
 }
 
-enum status build_memory(struct builder *builder, enum alloc_deed deed, struct step step,
+enum status build_memory(struct builder *builder, enum alloc_action deed, struct step step,
                          uint32_t stream)
 {
     const struct placement *placement = &builder->placement;
@@ -317,7 +317,7 @@ enum status build_memory(struct builder *builder, enum alloc_deed deed, struct s
     if (plan->alloc == ALLOC_ONCE)
         return STATUS_OK;
     struct op op = build_op(OP_ALLOC, plan->streams, tiles);
-    op.alloc.deed = deed;
+    op.alloc.action = deed;
     op.alloc.ordered = ordered;
     op.alloc.stream = stream;
     const int inputs = step.stage == (takes ? 0 : last_input) ? placement->inputs : 0;

@@ -305,9 +305,9 @@ static enum status finder_pack(struct hazard_finder *finder, const struct op *op
 static enum status finder_alloc(struct hazard_finder *finder, const struct op *op)
 {
     struct op ordered = *op;
-    if (op->alloc.deed == ALLOC_PAIR)
+    if (op->alloc.action == ALLOC_PAIR)
         return STATUS_OK;
-    if (op->alloc.deed == ALLOC_GIVE && !op->alloc.ordered)
+    if (op->alloc.action == ALLOC_GIVE && !op->alloc.ordered)
         finder_sync(finder, op);
     if (!op->alloc.ordered)
         return finder_pack(finder, op);

@@ -18,7 +18,7 @@ struct plan_mistake;
 
 struct mistake_row {
     const char *name;    /* the value of --mistake */
-    const char *summary; /* the deed, in one line */
+    const char *summary; /* what it does, in one line */
     const char *effect;  /* its consequence, in one line */
     const char *shows;   /* the GPUs on which one sees that, in one line */
     const char *needs;   /* other settings without which it can't be made; NULL: none */

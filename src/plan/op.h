@@ -11,7 +11,7 @@
 
 /* The buffers that a plan works on. Host arrays are whole. A device buffer holds one part per
  * slot, unless its comment says otherwise. Of several devices a device buffer stands for those
- * of all, one behind another: plan_device_part() says which bytes are whose. */
+ * of all, one behind another: plan_device_part() says which bytes are a device's. */
 enum buffer {
     BUFFER_HOST_IN0,
     BUFFER_HOST_IN1,
@@ -79,7 +79,7 @@ enum alloc {
 };
 
 /* What an op of the kind OP_ALLOC does. */
-enum alloc_deed {
+enum alloc_action {
     ALLOC_PAIR, /* memory that nobody uses is taken and given back */
     ALLOC_TAKE, /* the memory of a range is taken */
     ALLOC_GIVE, /* and given back */
@@ -279,9 +279,9 @@ struct op {
         struct {
             uint64_t bytes;
             bool pinned;  /* page-locked memory of the host is taken, else the device's */
-            bool ordered; /* a deed in the order of `stream`; else the host does it at once, and
-                             waits for the device before it gives memory back */
-            enum alloc_deed deed : 8;
+            bool ordered; /* it is done in the order of `stream`; else the host does it at once,
+                             and waits for the device before it gives memory back */
+            enum alloc_action action : 8;
             uint32_t stream;
             struct range range; /* of a device buffer; a pair has none */
         } alloc;
@@ -400,10 +400,10 @@ static inline const char *op_kind_name(enum op_kind kind)
     return op_rows[kind].name;
 }
 
-/* Returns what a deed is called: "alloc", "take" or "give". */
-static inline const char *alloc_deed_name(enum alloc_deed deed)
+/* Returns what an action is called: "alloc", "take" or "give". */
+static inline const char *alloc_action_name(enum alloc_action action)
 {
-    return deed == ALLOC_TAKE ? "take" : deed == ALLOC_GIVE ? "give" : "alloc";
+    return action == ALLOC_TAKE ? "take" : action == ALLOC_GIVE ? "give" : "alloc";
 }
 
 /* Returns the engine's name in files: "h2d", "compute", "d2h", "cpu", "host" or "none". */

@@ -248,8 +248,8 @@ const char *plan_op_label(const struct plan *plan, const struct op *op, char tex
         snprintf(text, OP_LABEL, "%s stream %" PRIu32, name, op->stream);
     else if (op->kind == OP_SYNC)
         snprintf(text, OP_LABEL, "%s device", name);
-    else if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR)
-        snprintf(text, OP_LABEL, "%s %s %" PRId32, alloc_deed_name(op->alloc.deed),
+    else if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
+        snprintf(text, OP_LABEL, "%s %s %" PRId32, alloc_action_name(op->alloc.action),
                  buffer_name(op->alloc.range.buffer), op->tile);
     else if (op->kind == OP_ALLOC)
         snprintf(text, OP_LABEL, "%s %s", name, op->alloc.pinned ? "page-locked" : "device");

@@ -462,7 +462,7 @@ static int64_t pair_ns(const struct machine *machine, const struct op *op)
                machine_round_ns(1e9 * bytes / machine->pinned_bytes_per_s);
     /* A piece of a larger one that the driver holds anyway. Tiles whose memory comes and goes
      * are all that there is of their kind, so that the driver gives that back, too. */
-    if (op->alloc.bytes < MACHINE_SMALL_ALLOC && op->alloc.deed == ALLOC_PAIR)
+    if (op->alloc.bytes < MACHINE_SMALL_ALLOC && op->alloc.action == ALLOC_PAIR)
         return machine->alloc_small_ns;
     return machine->alloc_ns + machine_round_ns(bytes / MIB * (double)machine->alloc_mib_ns);
 }
@@ -475,7 +475,7 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
         return pack_ns(machine, op->pack.to.bytes);
     if (op->alloc.ordered)
         return machine->issue_take_ns;
-    return op->alloc.deed == ALLOC_PAIR ? pair_ns(machine, op) : pair_ns(machine, op) / 2;
+    return op->alloc.action == ALLOC_PAIR ? pair_ns(machine, op) : pair_ns(machine, op) / 2;
 }
 
 static bool synchronises_implicitly(const struct machine *machine)
@@ -487,7 +487,7 @@ bool rule_call_synchronises(const struct machine *machine, const struct op *op)
 {
     if (op->kind == OP_PACK || (op->kind == OP_ALLOC && op->alloc.ordered))
         return false;
-    if (op->kind == OP_ALLOC && op->alloc.deed == ALLOC_TAKE)
+    if (op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE)
         return synchronises_implicitly(machine);
     return op_is_sync(op->kind) || rule_alloc_synchronises(machine, op->alloc.pinned);
 }

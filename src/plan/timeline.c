@@ -29,9 +29,9 @@ void timeline_free(struct timeline *timeline)
 
 static enum span_alloc span_alloc_of(const struct op *op)
 {
-    if (op->alloc.deed == ALLOC_PAIR)
+    if (op->alloc.action == ALLOC_PAIR)
         return op->alloc.pinned ? SPAN_PINNED_PAIR : SPAN_PAIR;
-    if (op->alloc.deed == ALLOC_TAKE)
+    if (op->alloc.action == ALLOC_TAKE)
         return op->alloc.ordered ? SPAN_ORDERED_TAKE : SPAN_TAKE;
     return op->alloc.ordered ? SPAN_ORDERED_GIVE : SPAN_GIVE;
 }

@@ -119,8 +119,8 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
         return "waits for an event on the host, which only recorded programs and packing do";
     if (op->kind == OP_ALLOC &&
         (op->alloc.bytes == 0 || (op->alloc.ordered && op->alloc.stream >= plan->streams) ||
-         (op->alloc.deed == ALLOC_PAIR) != (op->alloc.range.bytes == 0) ||
-         (op->alloc.deed != ALLOC_PAIR && !plan_takes_buffer(plan, op->alloc.range.buffer))))
+         (op->alloc.action == ALLOC_PAIR) != (op->alloc.range.bytes == 0) ||
+         (op->alloc.action != ALLOC_PAIR && !plan_takes_buffer(plan, op->alloc.range.buffer))))
         return "takes no memory, or none that a tile has, or in the order of no stream";
     if (!op_is_in_its_place(plan, op))
         return "is in a stream that the plan does not have";
@@ -160,9 +160,9 @@ struct taken {
     uint64_t bytes[BUFFER_COUNT], count[BUFFER_COUNT];
 };
 
-/* Returns what is wrong with a deed; NULL where nothing is. */
-static const char *take_deed(const struct plan *plan, const struct op *op, struct taken *taken,
-                             bool *room)
+/* Returns what is wrong with memory that is taken or given back; NULL where nothing is. */
+static const char *take_memory(const struct plan *plan, const struct op *op,
+                               struct taken *taken, bool *room)
 {
     const struct range *range = &op->alloc.range;
     const enum buffer buffer = range->buffer;
@@ -178,7 +178,7 @@ static const char *take_deed(const struct plan *plan, const struct op *op, struc
     if (range->bytes != taken->bytes[buffer] || range->offset % range->bytes != 0 ||
         slot >= taken->count[buffer])
         return "takes or gives back what is no slot";
-    const bool takes = op->alloc.deed == ALLOC_TAKE;
+    const bool takes = op->alloc.action == ALLOC_TAKE;
     if (taken->slots[buffer][slot] == takes)
         return takes ? "takes memory that is taken" : "gives back memory that is not taken";
     taken->slots[buffer][slot] = takes;
@@ -211,8 +211,8 @@ static enum status validate_taken(const struct plan *plan, struct error *error)
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK && room; i++) {
         const struct op *op = &plan->ops[i];
         const char *fault = NULL;
-        if (op->kind == OP_ALLOC && op->alloc.deed != ALLOC_PAIR)
-            fault = take_deed(plan, op, &taken, &room);
+        if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
+            fault = take_memory(plan, op, &taken, &room);
         else if (uses_untaken(plan, op, &taken))
             fault = "works on memory that is not taken";
         if (fault != NULL)
