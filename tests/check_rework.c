@@ -25,17 +25,17 @@ static void mark_ops(struct plan *plan)
 void rework_assert_no_race(const struct plan *fixed)
 {
     struct needed needed;
-    struct rework_clocks clocks;
+    struct clocks_table clocks;
     struct error error = {0};
     ck_assert_int_eq(plan_needed(fixed, &needed, &error), STATUS_OK);
-    ck_assert_int_eq(rework_clocks_find(fixed, &clocks, &error), STATUS_OK);
+    ck_assert_int_eq(clocks_table_make(&clocks, fixed, CLOCKS_CALLS, &error), STATUS_OK);
     for (uint32_t i = 0; i < fixed->op_count; i++) {
         for (size_t k = needed.first[i]; k < needed.first[i + 1]; k++)
-            ck_assert_msg(rework_clocks_order(&clocks, needed.before[k], i),
+            ck_assert_msg(clocks_table_orders(&clocks, needed.before[k], i),
                           "op %u of %u is not behind op %u", i, fixed->op_count,
                           needed.before[k]);
     }
-    rework_clocks_free(&clocks);
+    clocks_table_free(&clocks);
     needed_free(&needed);
 }
 
@@ -59,7 +59,7 @@ static bool overlaps(const struct plan *plan, uint32_t one, uint32_t other, bool
  * buffers have other names, that all that conflict are in order. */
 static void assert_kept(const struct plan *plan, const struct plan *fixed, bool renamed)
 {
-    struct rework_clocks before, after;
+    struct clocks_table before, after;
     struct error error = {0};
     uint32_t *places = malloc((plan->op_count + 1) * sizeof *places);
     ck_assert_ptr_nonnull(places);
@@ -68,20 +68,20 @@ static void assert_kept(const struct plan *plan, const struct plan *fixed, bool 
         if (fixed->recorded->ops[i].span != UINT32_MAX && op_is_node(fixed->ops[i].kind))
             places[fixed->recorded->ops[i].span] = i;
     }
-    ck_assert_int_eq(rework_clocks_find(plan, &before, &error), STATUS_OK);
-    ck_assert_int_eq(rework_clocks_find(fixed, &after, &error), STATUS_OK);
+    ck_assert_int_eq(clocks_table_make(&before, plan, CLOCKS_RUN, &error), STATUS_OK);
+    ck_assert_int_eq(clocks_table_make(&after, fixed, CLOCKS_CALLS, &error), STATUS_OK);
     for (uint32_t i = 0; i < plan->op_count; i++) {
         for (uint32_t k = i; k-- > 0 && places[i] != UINT32_MAX;) {
             bool conflict = overlaps(plan, k, i, renamed);
-            if (conflict && places[k] != UINT32_MAX && rework_clocks_order(&before, k, i))
-                ck_assert_msg(rework_clocks_order(&after, places[k], places[i]),
+            if (conflict && places[k] != UINT32_MAX && clocks_table_orders(&before, k, i))
+                ck_assert_msg(clocks_table_orders(&after, places[k], places[i]),
                               "op %u is no longer behind op %u", i, k);
             if (conflict && renamed)
                 break; /* what it reads is of that one */
         }
     }
-    rework_clocks_free(&before);
-    rework_clocks_free(&after);
+    clocks_table_free(&before);
+    clocks_table_free(&after);
     free(places);
 }
 

@@ -290,6 +290,32 @@ START_TEST(test_the_hosts_time_before_waits_stays)
 }
 END_TEST
 
+/* Two streams work on the same bytes, in the order that the host's calls give them: a copy back
+ * to pageable memory, which returns when it has ended, or launches that block. Page-locked
+ * memory takes the one away, another environment the other: events keep the order. */
+START_TEST(test_orders_by_calls_that_wait_are_kept)
+{
+    static const struct rework changes[] = {
+        {.pins = true}, {.frees_launches = true}, {.evens_priorities = true}};
+    struct machine machine = test_machine_named("h200");
+    for (size_t i = 0; i < 2 * sizeof changes / sizeof changes[0]; i++) {
+        const struct rework *change = &changes[i / 2];
+        struct plan plan = empty(2);
+        kernel(&plan, 0, 64, 1, 0, 0, 1 << 20);
+        if (i % 2 == 0) {
+            copy(&plan, OP_D2H, 0, 0, 0, 1 << 20);
+            plan.recorded->ops[1].pageable = true;
+        }
+        plan.launches_block = i % 2 == 1;
+        kernel(&plan, 1, 64, 1, 0, 0, 1 << 20);
+        struct plan fixed = apply(&plan, &machine, change);
+        ck_assert_uint_eq(count(&fixed, OP_WAIT), i % 2 == 1 || change->pins);
+        plan_free(&fixed);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
 TCase *rework_work_case(void)
 {
     TCase *work = tcase_create("work");
@@ -299,5 +325,6 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);
     tcase_add_test(work, test_large_copies_are_cut_where_small_ones_wait);
     tcase_add_test(work, test_the_hosts_time_before_waits_stays);
+    tcase_add_test(work, test_orders_by_calls_that_wait_are_kept);
     return work;
 }

@@ -1,6 +1,7 @@
 /* try_foreign.c - tries changes of a recorded plan in the simulator. */
 #include "causes/try_foreign.h"
 
+#include "plan/rules.h"
 #include "rework/parts.h"
 #include "sim/simulator.h"
 

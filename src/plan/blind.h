@@ -5,7 +5,7 @@
 #ifndef PIPELINE_PLAN_BLIND_H
 #define PIPELINE_PLAN_BLIND_H
 
-#include "plan/plan.h"
+#include "plan/clocks.h"
 
 /* Ops of a stream that work, in their order. */
 struct blind_stream {
@@ -19,11 +19,9 @@ struct blind_walk {
     bool any; /* false: the plan has no such op, and nothing else is set */
     uint32_t *ops, *blinds;
     struct blind_stream *streams;
-    uint32_t *clocks;  /* streams x streams: the ops of each that come before the next of one */
-    uint32_t *covered; /* streams x streams: those that its latest blind op comes after */
-    uint32_t **events; /* per event: the clock of its latest record; NULL: none is needed */
-    uint32_t *waits;   /* per event: how many ops still wait for it */
-    uint64_t clock_bytes;
+    struct clocks clocks;
+    uint32_t *covered; /* streams x streams: per stream the ops of each that its latest blind op
+                          comes after */
 };
 
 /* Returns true if an op works in a stream, on bytes that nobody knows. */
@@ -31,13 +29,14 @@ bool plan_is_blind(const struct plan *plan, const struct op *op);
 
 /* Prepares a walk over all ops of `plan`. STATUS_NO_MEMORY, or STATUS_FAILED where streams are
  * too many; blind_free() in any case. */
-enum status blind_init(struct blind_walk *walk, const struct plan *plan);
+enum status blind_init(struct blind_walk *walk, const struct plan *plan, struct error *error);
 void blind_free(struct blind_walk *walk);
 
 /* Takes up the next op of the plan; calls `found` with each earlier op that it comes after
  * because one of both is blind. STATUS_NO_MEMORY, or STATUS_FAILED where streams, and events to
  * be waited for, are too many. */
 enum status blind_take(struct blind_walk *walk, const struct op *op,
-                       void (*found)(void *context, uint32_t op), void *context);
+                       void (*found)(void *context, uint32_t op), void *context,
+                       struct error *error);
 
 #endif

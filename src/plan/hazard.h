@@ -21,9 +21,9 @@ struct hazard {
  *
  * O(n log n) for n ops on few streams; on many, an op that waits costs their number.
  * STATUS_FAILED where the clocks of streams, and of events that are still to be waited for,
- * would take more than HAZARD_CLOCK_BYTES: over 16,000 streams, or 4096 of them and 65,000 such
- * events. */
-#define HAZARD_CLOCK_BYTES (UINT64_C(1) << 30)
+ * would take more than CLOCKS_BYTES_MOST (plan/clocks.h). */
+enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
+                         size_t *count, struct error *error);
 
 /* Which pairs of ops that race are wanted: counts() is asked of each, and those that do not
  * count take no place in the list. */
@@ -31,9 +31,6 @@ struct hazard_filter {
     bool (*counts)(void *context, uint32_t first, uint32_t second);
     void *context;
 };
-
-enum status plan_hazards(const struct plan *plan, struct hazard *hazards, size_t max,
-                         size_t *count, struct error *error);
 
 /* Finds those that `filter` wants. */
 enum status plan_hazards_wanted(const struct plan *plan, const struct hazard_filter *filter,

@@ -251,17 +251,24 @@ static bool cut_buffers(struct finder *finder)
     return true;
 }
 
-static enum status finder_init(struct finder *finder)
+static enum status no_memory(const struct finder *finder, struct error *error)
+{
+    return error_set(error, STATUS_NO_MEMORY,
+                     "no memory to find what the data of %" PRIu32 " ops asks for",
+                     finder->plan->op_count);
+}
+
+static enum status finder_init(struct finder *finder, struct error *error)
 {
     size_t ops = finder->plan->op_count + (size_t)1;
     finder->tree_count = plan_buffer_count(finder->plan);
     finder->trees = calloc(finder->tree_count + (size_t)1, sizeof *finder->trees);
     finder->stamps = calloc(ops, sizeof *finder->stamps);
     finder->needed.first = calloc(ops, sizeof *finder->needed.first);
-    enum status status = blind_init(&finder->blind, finder->plan);
+    enum status status = blind_init(&finder->blind, finder->plan, error);
     if (status == STATUS_OK &&
         (!finder->trees || !finder->stamps || !finder->needed.first || !cut_buffers(finder)))
-        status = STATUS_NO_MEMORY;
+        status = no_memory(finder, error);
     return status;
 }
 
@@ -283,7 +290,7 @@ static void on_found(void *context, uint32_t before)
     find(context, before);
 }
 
-static enum status finder_step(struct finder *finder, const struct op *op)
+static enum status finder_step(struct finder *finder, const struct op *op, struct error *error)
 {
     struct access room[OP_ACCESS_MAX];
     uint32_t count;
@@ -298,32 +305,27 @@ static enum status finder_step(struct finder *finder, const struct op *op)
         touch.begin = cuts_find(&tree->cuts, range, &touch.end);
         node_touch(finder, &touch, 1, 0, tree->cells);
     }
-    enum status status = blind_take(&finder->blind, op, on_found, finder);
+    enum status status = blind_take(&finder->blind, op, on_found, finder, error);
     if (status == STATUS_OK && (!keep_found(finder) || finder->no_memory))
-        status = STATUS_NO_MEMORY;
-    return status == STATUS_OK && finder->needed.count > NEEDED_MOST ? STATUS_FAILED : status;
+        status = no_memory(finder, error);
+    if (status == STATUS_OK && finder->needed.count > NEEDED_MOST)
+        status = error_set(error, STATUS_FAILED,
+                           "the plan's data asks for too many orders to judge them");
+    return status;
 }
 
 enum status plan_needed(const struct plan *plan, struct needed *needed, struct error *error)
 {
     struct finder finder = {.plan = plan};
-    enum status status = finder_init(&finder);
+    enum status status = finder_init(&finder, error);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
-        status = finder_step(&finder, &plan->ops[i]);
+        status = finder_step(&finder, &plan->ops[i], error);
     finder_free(&finder);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK)
         *needed = finder.needed;
-        return STATUS_OK;
-    }
-    needed_free(&finder.needed);
-    if (status == STATUS_FAILED)
-        return error_set(
-            error, STATUS_FAILED,
-            "the plan has too many streams, or its data asks for too many orders, to "
-            "judge them");
-    return error_set(error, STATUS_NO_MEMORY,
-                     "no memory to find what the data of %" PRIu32 " ops asks for",
-                     plan->op_count);
+    else
+        needed_free(&finder.needed);
+    return status;
 }
 
 void needed_free(struct needed *needed)

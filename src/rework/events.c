@@ -9,7 +9,8 @@ struct mender {
     struct rework_draft *draft;
     const struct needed *needed;
     bool keeps_blind;
-    struct rework_walk walk;
+    struct plan facts; /* the changed plan's streams and events, for the walk */
+    struct clocks walk;
     uint32_t *now;    /* per place: the item's place now */
     uint32_t *copies; /* per recorded op: an item of it; REWORK_NONE: none */
     uint32_t *more;   /* per item: another of the same op */
@@ -23,7 +24,7 @@ struct mender {
 
 static void mender_free(struct mender *mender)
 {
-    rework_walk_free(&mender->walk);
+    clocks_end(&mender->walk);
     free(mender->now);
     free(mender->copies);
     free(mender->more);
@@ -37,16 +38,15 @@ static enum status mender_begin(struct mender *mender, struct error *error)
     enum { ROOM = 1 << 28 };
     const struct rework_draft *draft = mender->draft;
     size_t items = draft->count + 1, ops = draft->base->plan->op_count + (size_t)1;
-    const struct plan facts = {.streams = draft->streams,
-                               .events = draft->events,
-                               .stream_kinds = draft->kinds,
-                               .launches_block = draft->launches_block};
-    if (items * draft->streams > ROOM)
+    const size_t lanes = draft->streams + (size_t)1;
+    mender->facts = (struct plan){
+        .streams = draft->streams, .events = draft->events, .stream_kinds = draft->kinds};
+    if (items * lanes > ROOM)
         return error_set(error, STATUS_FAILED, "too many ops and streams to try fixes");
     mender->now = malloc(items * sizeof *mender->now);
     mender->copies = malloc(ops * sizeof *mender->copies);
     mender->more = malloc(items * sizeof *mender->more);
-    mender->clocks = calloc(items * draft->streams + 1, sizeof *mender->clocks);
+    mender->clocks = calloc(items * lanes, sizeof *mender->clocks);
     mender->events = malloc(items * sizeof *mender->events);
     if (!mender->now || !mender->copies || !mender->more || !mender->clocks || !mender->events)
         return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
@@ -58,12 +58,12 @@ static enum status mender_begin(struct mender *mender, struct error *error)
         mender->more[i] = mender->copies[origin];
         mender->copies[origin] = i;
     }
-    return rework_walk_begin(&mender->walk, &facts, error);
+    return clocks_begin(&mender->walk, &mender->facts, CLOCKS_CALLS, error);
 }
 
 static const uint32_t *clock_after(const struct mender *mender, uint32_t item)
 {
-    return mender->clocks + (size_t)item * mender->draft->streams;
+    return mender->clocks + (size_t)item * mender->walk.lanes;
 }
 
 /* Has an item wait for another one, of which it then knows all that had ended by its end. */
@@ -77,7 +77,7 @@ static bool add_wait(struct mender *mender, uint32_t item, uint32_t before, uint
     mender->waits[mender->wait_count++] = (struct wait){item, before};
     if (mender->events[before] == REWORK_NONE)
         mender->events[before] = mender->draft->events++;
-    rework_walk_join(&mender->walk, clock, clock_after(mender, before));
+    clocks_join(&mender->walk, clock, clock_after(mender, before));
     return true;
 }
 
@@ -133,7 +133,7 @@ static enum status mend_item(struct mender *mender, uint32_t index, uint32_t *cl
         uint32_t before = mender->now[needed->before[k]];
         const struct rework_item *other = &draft->items[before];
         if (other->origin != item->origin && !other->merged && !item->merged &&
-            !rework_clocks_order(draft->base->clocks, other->origin, item->origin))
+            !clocks_table_orders(draft->base->clocks, other->origin, item->origin))
             continue; /* the program itself does not keep that order */
         status = mend_pair(mender, index, before, clock, error);
     }
@@ -151,6 +151,7 @@ static bool mend_host(struct mender *mender, uint32_t index)
         if (i < index && !add_wait(mender, index, i, mender->walk.host))
             return false;
     }
+    mender->walk.host_changes++;
     if (mender->wait_count == before)
         rework_draft_drop(draft, index);
     return true;
@@ -162,20 +163,20 @@ static enum status mend_all(struct mender *mender, struct error *error)
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < draft->count && status == STATUS_OK; i++) {
         struct rework_item *item = &draft->items[i];
-        bool event = item->op.kind == OP_RECORD || item->op.kind == OP_WAIT;
         if (item->target != REWORK_NONE) {
             if (!mend_host(mender, i))
                 status = error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
             continue;
         }
-        uint32_t *clock = rework_walk_enter(&mender->walk, &item->op);
-        bool works = clock != NULL && !op_is_call(item->op.kind) && !event;
+        uint32_t *clock = clocks_enter(&mender->walk, &item->op);
+        bool works = clock != NULL && !op_is_call(item->op.kind) && clocks_counts(&item->op);
         if (works)
             status = mend_item(mender, i, clock, error);
-        rework_walk_leave(&mender->walk, &item->op, &item->seen);
+        if (status == STATUS_OK)
+            status = clocks_leave(&mender->walk, &item->op, &item->seen, error);
         if (works)
-            memcpy(mender->clocks + (size_t)i * draft->streams, clock,
-                   draft->streams * sizeof *clock);
+            memcpy(mender->clocks + (size_t)i * mender->walk.lanes, clock,
+                   mender->walk.lanes * sizeof *clock);
     }
     return status;
 }

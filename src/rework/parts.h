@@ -2,7 +2,6 @@
  *
  * Each file calls only files above it in this list:
  *
- *   rework/clocks.c  what surely comes before what
  *   rework/draft.c   a plan as a list of items, and back
  *   rework/tiles.c   ops that belong together by their data, and the buffers' versions
  *   rework/host.c    waits, allocations and the like, which are the host's
@@ -15,55 +14,11 @@
 #ifndef PIPELINE_REWORK_PARTS_H
 #define PIPELINE_REWORK_PARTS_H
 
-#include "plan/legacy.h"
+#include "plan/clocks.h"
 #include "plan/needed.h"
 #include "rework/rework.h"
 
 #define REWORK_NONE UINT32_MAX
-
-/* --- clocks --- */
-
-/* How many ops of each stream have surely ended before an op starts, while ops are walked in
- * the order of issue: as plan_hazards() does it, which has the method's source. */
-struct rework_walk {
-    uint32_t streams;
-    const uint8_t *kinds; /* of streams; NULL: all non-blocking */
-    bool launches_block;
-    uint32_t *clocks; /* streams x streams */
-    uint32_t *events; /* per event */
-    uint32_t *host;   /* what it has waited for, in any thread */
-    uint32_t *done;   /* per kind of stream */
-};
-
-enum status rework_walk_begin(struct rework_walk *walk, const struct plan *plan,
-                              struct error *error);
-void rework_walk_free(struct rework_walk *walk);
-
-/* Returns the clock of an op's stream as it starts, and takes up the op: records, waits and the
- * host's calls, too. Between both the clock may be joined with others. */
-uint32_t *rework_walk_enter(struct rework_walk *walk, const struct op *op);
-void rework_walk_leave(struct rework_walk *walk, const struct op *op,
-                       const struct op_recorded *seen);
-void rework_walk_join(const struct rework_walk *walk, uint32_t *clock, const uint32_t *from);
-
-/* The clocks of all ops of a plan. */
-struct rework_clocks {
-    uint32_t streams;
-    uint32_t *starts; /* per op: the clock of its stream as it starts */
-    uint32_t *places; /* per op: which of its stream's it is, from 1; 0: no work */
-    uint32_t *lanes;  /* per op: its stream */
-};
-enum status rework_clocks_find(const struct plan *plan, struct rework_clocks *clocks,
-                               struct error *error);
-void rework_clocks_free(struct rework_clocks *clocks);
-
-/* Returns true if op `before` has surely ended before `op` starts. */
-static inline bool rework_clocks_order(const struct rework_clocks *clocks, uint32_t before,
-                                       uint32_t op)
-{
-    return clocks->starts[(size_t)op * clocks->streams + clocks->lanes[before]] >=
-           clocks->places[before];
-}
 
 /* --- drafts --- */
 

@@ -16,7 +16,7 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     base->clocks = calloc(1, sizeof *base->clocks);
     base->needed = calloc(1, sizeof *base->needed);
     enum status status = base->clocks != NULL && base->needed != NULL
-                             ? rework_clocks_find(plan, base->clocks, error)
+                             ? clocks_table_make(base->clocks, plan, CLOCKS_RUN, error)
                              : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
     if (status == STATUS_OK)
         status = plan_needed(plan, base->needed, error);
@@ -35,7 +35,7 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
 void rework_end(struct rework_base *base)
 {
     if (base->clocks != NULL)
-        rework_clocks_free(base->clocks);
+        clocks_table_free(base->clocks);
     if (base->needed != NULL)
         needed_free(base->needed);
     free(base->clocks);

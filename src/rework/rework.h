@@ -70,10 +70,10 @@ struct rework {
 struct rework_base {
     const struct plan *plan;
     const struct machine *machine;
-    struct rework_clocks *clocks; /* the orders that it keeps */
-    struct needed *needed;        /* those that its data asks for */
-    uint32_t tiles;               /* those that its data shows; 0: none */
-    uint32_t blind;               /* copies, memsets and kernels whose bytes are not known */
+    struct clocks_table *clocks; /* the orders that it keeps */
+    struct needed *needed;       /* those that its data asks for */
+    uint32_t tiles;              /* those that its data shows; 0: none */
+    uint32_t blind;              /* copies, memsets and kernels whose bytes are not known */
 };
 
 /* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then
