@@ -31,18 +31,25 @@ struct arrays {
     const void *untiled;
 };
 
+/* Fewer elements, or words, than these are not worth waking the other cores for. */
+enum { ARRAYS_PARALLEL = 16384 };
+
 /* Returns the bytes of host memory that could be taken now (MemAvailable). 0: unknown. */
 uint64_t host_memory_available(void);
 
 /* Takes `bytes` of zeroed memory, page-aligned, on huge pages if `huge` and there are any, and
  * touches it with all cores. Returns NULL when there is none. *mapped is for host_unmap(). */
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped);
+
+/* Takes memory in the same way, but leaves it to the caller to touch it. */
+void *host_map_untouched(uint64_t bytes, bool huge, uint64_t *mapped);
 void host_unmap(void *memory, uint64_t mapped);
 
-/* Takes the host arrays of `plan` and fills the inputs: from settings->input where given (the
- * second input, for kernels of two, is then generated), else generated from settings->seed, so
- * that every element differs between tiles and seeds. STATUS_NO_MEMORY when memory does not
- * suffice, saying how much is needed and how much there is. */
+/* In run/array_fill.c: takes the host arrays of `plan`, poisons the output (below), and fills
+ * the inputs: from settings->input where given (the second input, for kernels of two, is then
+ * generated), else generated from settings->seed, so that every element differs between tiles
+ * and seeds. STATUS_NO_MEMORY when memory does not suffice, saying how much is needed and how
+ * much there is. */
 enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error);
 
@@ -79,9 +86,21 @@ enum status arrays_write_output(const struct arrays *arrays, const struct plan *
  * taken or poisoned since the last call. */
 void arrays_settle(void);
 
+/* Takes note that all cores have worked. */
+void arrays_unsettle(void);
+
+/* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
+ * input): float32 and float64 uniform in [-1, 1), int32 over the whole range. A pure function
+ * of (seed, which, index): a counter-based generator (splitmix64's finaliser; Steele, Lea &
+ * Flood, OOPSLA 2014). */
+void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
+                     void *data);
+
+/* --- run/array_poison.c --- */
+
 /* Draws a poison, and fills the output with it and the totals that scans carry through the
- * host. The gaps between tiles that lie apart, of the inputs too, are guarded: see
- * arrays_guard_gaps(). In floats it is a NaN, with a payload that nothing computes; in ints a
+ * host. The gaps between tiles that lie apart, of the inputs too, are filled with words of
+ * their own. In floats it is a NaN, with a payload that nothing computes; in ints a
  * number near 2^31. The output as the last run left it holds it nowhere: what two runs give
  * alike is the poison in one of them at most. */
 void arrays_poison(struct arrays *arrays);
@@ -92,18 +111,6 @@ void arrays_fill_poison(const struct arrays *arrays, void *memory, uint64_t byte
 /* Returns the first of the output's `count` elements, of `element_bytes` each (4 or 8), that
  * holds nothing but the poison, or `count`. Tiles that other processes have are passed over. */
 uint64_t arrays_find_poison(const struct arrays *arrays, size_t element_bytes, uint64_t count);
-
-/* Generates elements [first, first + count) of input array `which` (0 or 1; 2 is the resident
- * input): float32 and float64 uniform in [-1, 1), int32 over the whole range. A pure function
- * of (seed, which, index): a counter-based generator (splitmix64's finaliser; Steele, Lea &
- * Flood, OOPSLA 2014). */
-void arrays_generate(enum dtype dtype, uint64_t seed, int which, uint64_t first, uint64_t count,
-                     void *data);
-
-/* --- run/array_gaps.c: the gaps between tiles that lie apart --- */
-
-/* Fills the gaps, the inputs' too, with words of their own. */
-void arrays_guard_gaps(struct arrays *arrays);
 
 /* Looks for words that were written in the gaps since then. STATUS_FAILED names the first tile,
  * in tile order, behind which there are any. */
