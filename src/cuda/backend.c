@@ -3,7 +3,7 @@
  * The files of this room from top to bottom; each uses only those below it:
  * - backend: the hooks;
  * - trace: the run with a timeline, by CUPTI or by events; match: which op a record is of;
- * - run: one op's call, the plain run, and a prepared plan as one graph;
+ * - run: the plain run; graph: a prepared plan as one graph; issue: one op's call;
  * - prepare: streams, events, and every op's call looked up (calls); memory: what they work on;
  *   peers: devices that copy to each other;
  * - describe: the devices as a machine, from probe, which measures with events and knows the
@@ -13,6 +13,7 @@
  * - device: starting and describing devices, and settings that CUDA takes only once;
  * - cupti: the library that records; check: errors of CUDA calls. */
 #include "cuda/describe.h"
+#include "cuda/managed.h"
 #include "cuda/memory.h"
 #include "cuda/trace.h"
 #include "cuda/trial.h"

@@ -2,6 +2,7 @@
 #include "cuda/calls.h"
 
 #include "cuda/flags.h"
+#include "cuda/memory.h"
 #include "cuda/slots.h"
 #include "plan/rules.h"
 
@@ -65,7 +66,7 @@ struct room {
 static void *kernel_pointer(const struct cuda_run *run, const struct range *range)
 {
     if (range->bytes == 0 || range->buffer >= BUFFER_FIRST_DEVICE)
-        return cuda_run_at(run, range);
+        return cuda_memory_at(run, range);
     return (char *)run->mapped[range->buffer] + host_layout_offset(run->workload.plan, range);
 }
 
@@ -87,9 +88,9 @@ static struct kernel_args kernel_args(const struct cuda_run *run, const struct o
     const struct op_ranges *ranges = op->kernel.ranges;
     const struct kernel_args args = {
         .resident = kernel_pointer(run, &ranges->resident),
-        .scratch = cuda_run_at(run, &ranges->scratch),
-        .carry_in = cuda_run_at(run, &ranges->carry_in),
-        .carry_out = cuda_run_at(run, &ranges->carry_out),
+        .scratch = cuda_memory_at(run, &ranges->scratch),
+        .carry_in = cuda_memory_at(run, &ranges->carry_in),
+        .carry_out = cuda_memory_at(run, &ranges->carry_out),
         .carry_own = ranges->carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
@@ -107,8 +108,8 @@ static void look_up_tiles(const struct cuda_run *run, const struct op *op, struc
     const struct plan *plan = run->workload.plan;
     const struct op_ranges *ranges = op->kernel.ranges;
     const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
-    issued->kernel.tiles =
-        run->tiles[cuda_run_device(run, op->stream)] + (room->tiles - room->table);
+    issued->kernel.tiles = run->tiles[plan_stream_device(run->workload.plan, op->stream)] +
+                           (room->tiles - room->table);
     issued->kernel.tile_count = tiles.count;
     issued->kernel.launch_tiles = kernel_launcher(plan->chain[op->kernel.link])->launch_tiles;
     args->count = 0;
@@ -173,9 +174,9 @@ static void look_up_pieces(const struct cuda_run *run, const struct op *op,
         const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
         const struct host_copy copy = host_layout_copy(plan, &target, &source);
         for (uint64_t row = 0; row < copy.rows; row++) {
-            *room->pieces.to++ = (char *)cuda_run_at(run, &target) + row * copy.to_pitch;
+            *room->pieces.to++ = (char *)cuda_memory_at(run, &target) + row * copy.to_pitch;
             *room->pieces.from++ =
-                (const char *)cuda_run_at(run, &source) + row * copy.from_pitch;
+                (const char *)cuda_memory_at(run, &source) + row * copy.from_pitch;
             *room->pieces.bytes++ = copy.bytes;
         }
         issued->pieces->count += copy.rows;
@@ -190,12 +191,12 @@ static struct cuda_callback callback_of(struct cuda_run *run, const struct op *o
                                      .sleep_ns = op->callback.sleep_ns};
     if (op_feeds(op)) {
         const struct op_ranges *ranges = op->callback.ranges;
-        callback.before = cuda_run_at(run, &ranges->in[0]);
-        callback.total = cuda_run_at(run, &ranges->in[1]);
-        callback.next = cuda_run_at(run, &ranges->out);
+        callback.before = cuda_memory_at(run, &ranges->in[0]);
+        callback.total = cuda_memory_at(run, &ranges->in[1]);
+        callback.next = cuda_memory_at(run, &ranges->out);
     } else if (run->workload.plan->memory == MEMORY_MANAGED &&
                plan_last_kernel(run->workload.plan)->shape == KERNEL_REDUCE) {
-        callback.result = cuda_run_at(run, &op->callback.result);
+        callback.result = cuda_memory_at(run, &op->callback.result);
         callback.result_to = arrays_at(run->workload.arrays, &op->callback.result);
         callback.result_bytes = op->callback.result.bytes;
     }
@@ -213,8 +214,8 @@ static void look_up_copy(const struct cuda_run *run, const struct op *op, struct
         return;
     }
     const struct host_copy copy = host_layout_copy(run->workload.plan, to, from);
-    issued->copy.to = cuda_run_at(run, to);
-    issued->copy.from = cuda_run_at(run, from);
+    issued->copy.to = cuda_memory_at(run, to);
+    issued->copy.from = cuda_memory_at(run, from);
     issued->copy.bytes = copy.bytes;
     issued->copy.rows = copy.rows;
     issued->copy.to_pitch = copy.to_pitch;
@@ -239,7 +240,7 @@ static void look_up_device(const struct cuda_run *run, const struct op *op, stru
         room->current = 0;
     if (all || !op_in_stream(op->kind) || op->stream >= plan->streams)
         return;
-    const uint32_t device = cuda_run_device(run, op->stream);
+    const uint32_t device = plan_stream_device(run->workload.plan, op->stream);
     issued->enters = device != room->current;
     issued->device = (int16_t)run->devices->items[device].number;
     room->current = device;
@@ -249,8 +250,8 @@ static void look_up_peer(const struct cuda_run *run, const struct op *op,
                          struct cuda_issued *issued)
 {
     const struct plan *plan = run->workload.plan;
-    issued->peer.to = cuda_run_at(run, &op->peer.to);
-    issued->peer.from = cuda_run_at(run, &op->peer.from);
+    issued->peer.to = cuda_memory_at(run, &op->peer.to);
+    issued->peer.from = cuda_memory_at(run, &op->peer.from);
     issued->peer.bytes = op->peer.to.bytes;
     issued->peer.to_device = run->devices->items[plan_range_device(plan, &op->peer.to)].number;
     issued->peer.from_device =
@@ -285,12 +286,12 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->flag = cuda_flag_at(run, op->event.flag);
         break;
     case OP_D2D:
-        issued->copy.to = cuda_run_at(run, &op->d2d.to);
-        issued->copy.from = cuda_run_at(run, &op->d2d.from);
+        issued->copy.to = cuda_memory_at(run, &op->d2d.to);
+        issued->copy.from = cuda_memory_at(run, &op->d2d.from);
         issued->copy.bytes = op->d2d.to.bytes;
         break;
     case OP_MEMSET:
-        issued->set.at = cuda_run_at(run, &op->set.range);
+        issued->set.at = cuda_memory_at(run, &op->set.range);
         issued->set.value = op->set.value;
         issued->set.bytes = op->set.range.bytes;
         break;

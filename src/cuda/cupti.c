@@ -1,5 +1,5 @@
 /* cupti.c - opens CUPTI, takes its buffers of records and keeps what is wanted of them, and
- * takes down the clone of each captured node. */
+ * remembers the clone of each captured node. */
 #include "cuda/cupti.h"
 
 #include "core/items.h"
@@ -361,7 +361,7 @@ struct cupti_graph {
     struct clone *clones;
     size_t count, capacity;
     bool sorted; /* the clones, by original */
-    bool lost;   /* a clone could not be taken down */
+    bool lost;   /* there was no memory for a clone */
 };
 
 static void keep_clone(struct cupti_graph *graph, struct clone clone)

@@ -9,6 +9,7 @@
 #define PIPELINE_CUDA_DEVICE_H
 
 #include "core/status.h"
+#include "cuda/check.h"
 #include "kernels/kernel.h"
 #include "machine/machine.h"
 #include "plan/settings.h"
@@ -31,6 +32,8 @@ struct cuda_device {
 struct cuda_devices {
     uint32_t count;
     struct cuda_device items[MACHINE_DEVICES_MAX];
+    /* A device's context is unusable: clean-up frees there what it can and is silent. */
+    bool lost[MACHINE_DEVICES_MAX];
 };
 
 /* Starts the devices that `argument` names ("", a number, several such as "2,0", or "all"),
@@ -50,7 +53,7 @@ static inline cudaError_t cuda_devices_enter(const struct cuda_devices *devices,
     return devices->count > 1 ? cudaSetDevice(devices->items[index].number) : cudaSuccess;
 }
 
-/* Does the same, in set-up. */
+/* Makes it current in set-up, where a failure is an error. */
 enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t index,
                                 struct error *error);
 
@@ -58,8 +61,18 @@ enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t ind
  * failure, of which device *failed says; the others are waited for all the same. */
 cudaError_t cuda_devices_wait(const struct cuda_devices *devices, uint32_t *failed);
 
-/* Does the same, in set-up. */
+/* Waits in set-up, where a failure is an error. */
 enum status cuda_devices_settle(const struct cuda_devices *devices, struct error *error);
+
+/* Warns of a failed call of clean-up, unless the device's context is lost: then every call
+ * fails with the error already reported. They are made all the same, since they still free host
+ * memory. */
+static inline void cuda_devices_warn(const struct cuda_devices *devices, uint32_t index,
+                                     cudaError_t result, const char *call)
+{
+    if (!devices->lost[index])
+        cuda_warn(result, call);
+}
 
 /* Writes " on cuda:1" into `text`, or nothing where there is one device, and returns it. */
 enum { CUDA_DEVICE_NAME = 24 };

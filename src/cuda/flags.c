@@ -51,8 +51,8 @@ enum status cuda_flags_take(struct cuda_run *run, struct error *error)
 void cuda_flags_free(struct cuda_run *run)
 {
     if (run->flags_registered)
-        cuda_run_warn(run, 0, cudaHostUnregister(run->workload.flags->words),
-                      "cudaHostUnregister");
+        cuda_devices_warn(run->devices, 0, cudaHostUnregister(run->workload.flags->words),
+                          "cudaHostUnregister");
 }
 
 uint64_t cuda_flag_at(const struct cuda_run *run, uint32_t flag)

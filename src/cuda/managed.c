@@ -74,7 +74,7 @@ void cuda_managed_free(struct cuda_run *run)
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         if (run->workload.plan->memory != MEMORY_MANAGED || run->mapped[b] == NULL)
             continue;
-        cuda_run_warn(run, 0, cudaFree(run->mapped[b]), "cudaFree");
+        cuda_devices_warn(run->devices, 0, cudaFree(run->mapped[b]), "cudaFree");
         run->mapped[b] = NULL;
     }
 }

@@ -43,7 +43,8 @@ static bool number_streams(const struct matching *matching, struct cupti_trace *
     for (uint32_t s = 0; s < streams; s++) {
         if (handles[s] == cudaStreamLegacy)
             legacy = s;
-        else if (cuda_devices_enter(run->devices, cuda_run_device(run, s)) != cudaSuccess ||
+        else if (cuda_devices_enter(run->devices, plan_stream_device(run->workload.plan, s)) !=
+                     cudaSuccess ||
                  !cupti_trace_stream(cupti, handles[s], &found[s].number))
             return false;
     }

@@ -34,7 +34,8 @@ static inline void traced_span_set(struct span *span, int64_t start_ns, int64_t 
 bool match_streams(const struct traced_run *traced, struct cupti_trace *cupti,
                    const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
 
-/* Does the same for one launch of traced->graph. `ids` may be NULL: CUPTI knows no nodes. */
+/* Sets them from the records of one launch of traced->graph. `ids` may be NULL: CUPTI knows no
+ * nodes. */
 bool match_nodes(const struct traced_run *traced, struct cupti_graph *ids,
                  const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
 

@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "cuda/managed.h"
+#include "plan/host_layout.h"
 
 #include <stdlib.h>
 
@@ -71,11 +72,27 @@ enum status cuda_memory_take(struct cuda_run *run, struct error *error)
     return status == STATUS_OK ? clear_scratch(run, error) : status;
 }
 
+void *cuda_memory_at(const struct cuda_run *run, const struct range *range)
+{
+    const struct plan *plan = run->workload.plan;
+    if (range->bytes == 0)
+        return NULL;
+    if (range->buffer < BUFFER_FIRST_DEVICE)
+        return (char *)run->host[range->buffer] + host_layout_offset(plan, range);
+    const uint64_t part = plan_device_part(plan, range->buffer, 0).bytes;
+    uint64_t device = plan->devices > 1 ? range->offset / part : 0;
+    if (device >= run->devices->count) /* a bad range stays the business of its call */
+        device = run->devices->count - 1;
+    return (char *)run->memory[device][range->buffer - BUFFER_FIRST_DEVICE] +
+           (range->offset - device * part);
+}
+
 void cuda_memory_free(struct cuda_run *run, uint32_t device)
 {
     for (int b = 0; b < DEVICE_BUFFERS; b++) {
         if (run->memory[device][b] != NULL)
-            cuda_run_warn(run, device, cudaFree(run->memory[device][b]), "cudaFree");
+            cuda_devices_warn(run->devices, device, cudaFree(run->memory[device][b]),
+                              "cudaFree");
     }
 }
 
@@ -161,7 +178,7 @@ void cuda_memory_unregister(struct cuda_run *run)
     cuda_managed_free(run);
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++) {
         cudaError_t end = run->registered[b] ? cudaHostUnregister(run->host[b]) : cudaSuccess;
-        cuda_run_warn(run, 0, end, "cudaHostUnregister");
+        cuda_devices_warn(run->devices, 0, end, "cudaHostUnregister");
         if (end != cudaSuccess)
             unregister_failed = end;
     }

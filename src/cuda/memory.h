@@ -9,6 +9,10 @@
  * bytes, and the device where there are several, if one has too little. */
 enum status cuda_memory_take(struct cuda_run *run, struct error *error);
 
+/* Returns the host's or a device's own address of a range that lies in one piece; NULL for
+ * none. A plan counts a buffer's bytes through all devices, each of which has its own part. */
+void *cuda_memory_at(const struct cuda_run *run, const struct range *range);
+
 /* Gives back a device's memory; it is the current one. */
 void cuda_memory_free(struct cuda_run *run, uint32_t device);
 

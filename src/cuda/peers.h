@@ -15,7 +15,7 @@ enum status cuda_peers_can(const struct cuda_devices *devices, uint32_t from, ui
 enum status cuda_peers_join(const struct cuda_devices *devices, uint32_t from, uint32_t to,
                             struct error *error);
 
-/* Does so between all devices that a plan copies from and to. STATUS_USAGE where two of them
+/* Joins all devices that a plan copies between in that way. STATUS_USAGE where two of them
  * can't be peers. */
 enum status cuda_peers_enable(const struct plan *plan, const struct cuda_devices *devices,
                               struct error *error);

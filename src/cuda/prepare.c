@@ -65,7 +65,7 @@ static enum status find_event_devices(const struct cuda_run *run, uint32_t *devi
         if (op->kind != OP_RECORD)
             continue;
         uint32_t *device = &devices[op->event.event];
-        const uint32_t here = cuda_run_device(run, op->stream);
+        const uint32_t here = plan_stream_device(run->workload.plan, op->stream);
         if (*device != UINT32_MAX && *device != here)
             return error_set(error, STATUS_FAILED, "event %" PRIu32 " is of two devices",
                              op->event.event);
@@ -101,7 +101,8 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
         status = error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
                            plan->streams);
     for (uint32_t i = 0; i < plan->streams && status == STATUS_OK; i++) {
-        status = cuda_devices_select(run->devices, cuda_run_device(run, i), error);
+        status =
+            cuda_devices_select(run->devices, plan_stream_device(run->workload.plan, i), error);
         if (status == STATUS_OK)
             status = create_stream(plan, i, &run->streams[i], error);
         run->stream_count += status == STATUS_OK;
@@ -131,8 +132,9 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
         const struct op *op = &plan->ops[i];
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
-        if (cuda_devices_select(run->devices, cuda_run_device(run, op->stream), error) !=
-            STATUS_OK)
+        if (cuda_devices_select(run->devices,
+                                plan_stream_device(run->workload.plan, op->stream),
+                                error) != STATUS_OK)
             return error->status;
         const char *failed =
             launcher->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
@@ -242,8 +244,8 @@ static bool wait_for_devices(struct cuda_run *run)
         cudaError_t result = cuda_devices_enter(run->devices, i);
         if (result == cudaSuccess)
             result = cudaDeviceSynchronize();
-        cuda_run_warn(run, i, result, "cudaDeviceSynchronize");
-        run->lost[i] = run->lost[i] || result != cudaSuccess;
+        cuda_devices_warn(run->devices, i, result, "cudaDeviceSynchronize");
+        run->used.lost[i] = run->used.lost[i] || result != cudaSuccess;
         idle &= result == cudaSuccess;
     }
     return idle;
@@ -305,10 +307,11 @@ static void release_device(struct cuda_run *run, uint32_t device)
         if (run->contexts != NULL && run->contexts[i] != NULL)
             kernel_launcher(plan->chain[0])->context_destroy(run->contexts[i]);
         if (i < run->stream_count && run->streams[i] != cudaStreamLegacy)
-            cuda_run_warn(run, device, cudaStreamDestroy(run->streams[i]), "cudaStreamDestroy");
+            cuda_devices_warn(run->devices, device, cudaStreamDestroy(run->streams[i]),
+                              "cudaStreamDestroy");
     }
     if (run->tiles[device] != NULL)
-        cuda_run_warn(run, device, cudaFree(run->tiles[device]), "cudaFree");
+        cuda_devices_warn(run->devices, device, cudaFree(run->tiles[device]), "cudaFree");
     cuda_memory_free(run, device);
 }
 
@@ -316,8 +319,8 @@ static void release_device(struct cuda_run *run, uint32_t device)
 static void release_events(struct cuda_run *run)
 {
     while (run->event_count > 0)
-        cuda_run_warn(run, 0, cudaEventDestroy(run->events[--run->event_count]),
-                      "cudaEventDestroy");
+        cuda_devices_warn(run->devices, 0, cudaEventDestroy(run->events[--run->event_count]),
+                          "cudaEventDestroy");
     free(run->events);
 }
 
@@ -332,7 +335,8 @@ void cuda_run_release(struct cuda_run *run)
     cuda_calls_free(run);
     release_events(run);
     for (uint32_t i = devices->count; i > 0; i--) { /* the first stays current */
-        cuda_run_warn(run, i - 1, cuda_devices_enter(devices, i - 1), "cudaSetDevice");
+        cuda_devices_warn(run->devices, i - 1, cuda_devices_enter(devices, i - 1),
+                          "cudaSetDevice");
         release_device(run, i - 1);
     }
     free(run->contexts);

@@ -8,10 +8,8 @@
 #ifndef PIPELINE_CUDA_PREPARE_H
 #define PIPELINE_CUDA_PREPARE_H
 
-#include "cuda/check.h"
 #include "cuda/device.h"
 #include "kernels/kernel_code.h"
-#include "plan/host_layout.h"
 #include "plan/numa.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
@@ -151,8 +149,6 @@ struct cuda_run {
     struct cpu_worker *worker;
     struct numa_seen seen; /* where the devices and the host's buffers are */
     cudaError_t entering;  /* the failure of a cudaSetDevice() between two ops; else 0 */
-    /* A device's context is unusable: clean-up frees there what it can and is silent. */
-    bool lost[MACHINE_DEVICES_MAX];
 };
 
 /* Refuses a plan that can't be issued as it says: a graph that can't be, or batches that CUDA,
@@ -165,44 +161,11 @@ enum status cuda_run_check(const struct plan *plan, struct error *error);
 enum status cuda_run_prepare(struct cuda_run *run, const struct cuda_devices *devices,
                              const struct workload *workload, struct error *error);
 
-/* Returns the device, by its place among the run's, that a stream of the plan is on. */
-static inline uint32_t cuda_run_device(const struct cuda_run *run, uint32_t stream)
-{
-    return plan_stream_home(run->workload.plan, stream).device;
-}
-
-/* Returns the host's or a device's own address of a range that lies in one piece; NULL for
- * none. A plan counts a buffer's bytes through all devices, each of which has its own part. */
-static inline void *cuda_run_at(const struct cuda_run *run, const struct range *range)
-{
-    const struct plan *plan = run->workload.plan;
-    if (range->bytes == 0)
-        return NULL;
-    if (range->buffer < BUFFER_FIRST_DEVICE)
-        return (char *)run->host[range->buffer] + host_layout_offset(plan, range);
-    const uint64_t part = plan_device_part(plan, (enum buffer)range->buffer, 0).bytes;
-    uint64_t device = plan->devices > 1 ? range->offset / part : 0;
-    if (device >= run->devices->count) /* a bad range stays the business of its call */
-        device = run->devices->count - 1;
-    return (char *)run->memory[device][range->buffer - BUFFER_FIRST_DEVICE] +
-           (range->offset - device * part);
-}
-
 /* Gives everything back; does nothing to a zeroed run. */
 void cuda_run_release(struct cuda_run *run);
 
 /* Names the streams for a tool that listens: "pipeline stream 3", or, with one stream per
  * stage, "pipeline h2d". */
 void cuda_run_name_streams(const struct cuda_run *run);
-
-/* Warns of a failed call of clean-up, unless the device's context is lost: then every call
- * fails with the error already reported. They are made all the same, since they still free host
- * memory. */
-static inline void cuda_run_warn(const struct cuda_run *run, uint32_t device,
-                                 cudaError_t result, const char *call)
-{
-    if (!run->lost[device])
-        cuda_warn(result, call);
-}
 
 #endif

@@ -190,19 +190,20 @@ void cuda_slots_give_all(struct cuda_run *run)
         if (memory == NULL)
             continue;
         any = true;
-        cuda_run_warn(run, 0,
-                      ordered ? cudaFreeAsync(memory, run->streams[0]) : cudaFree(memory),
-                      ordered ? "cudaFreeAsync" : "cudaFree");
+        cuda_devices_warn(run->devices, 0,
+                          ordered ? cudaFreeAsync(memory, run->streams[0]) : cudaFree(memory),
+                          ordered ? "cudaFreeAsync" : "cudaFree");
     }
     if (any && ordered)
-        cuda_run_warn(run, 0, cudaStreamSynchronize(run->streams[0]), "cudaStreamSynchronize");
+        cuda_devices_warn(run->devices, 0, cudaStreamSynchronize(run->streams[0]),
+                          "cudaStreamSynchronize");
 }
 
 void cuda_slots_free(struct cuda_run *run)
 {
     cuda_slots_give_all(run);
     if (run->pool != NULL)
-        cuda_run_warn(run, 0, cudaMemPoolDestroy(run->pool), "cudaMemPoolDestroy");
+        cuda_devices_warn(run->devices, 0, cudaMemPoolDestroy(run->pool), "cudaMemPoolDestroy");
     free(run->slots);
     free(run->places);
 }

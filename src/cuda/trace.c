@@ -2,6 +2,8 @@
  * come from CUPTI's records, and where that does not work from events. */
 #include "cuda/trace.h"
 
+#include "cuda/issue.h"
+
 #include "plan/mistake.h"
 
 #include <stdlib.h>
@@ -112,7 +114,8 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
         const struct op *op = &traced->plan->ops[i];
         if (!op_on_device(op->kind))
             continue;
-        if (cuda_devices_select(traced->run->devices, cuda_run_device(traced->run, op->stream),
+        if (cuda_devices_select(traced->run->devices,
+                                plan_stream_device(traced->run->workload.plan, op->stream),
                                 error) != STATUS_OK ||
             CUDA_CHECK(cudaEventCreate(&traced->ends[i]), error) != STATUS_OK)
             return error->status;
@@ -123,7 +126,7 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
 static void destroy_event(const struct traced_run *traced, cudaEvent_t event)
 {
     if (event != NULL)
-        cuda_run_warn(traced->run, 0, cudaEventDestroy(event), "cudaEventDestroy");
+        cuda_devices_warn(traced->run->devices, 0, cudaEventDestroy(event), "cudaEventDestroy");
 }
 
 /* Ties the clock of the current device, which `stream` is on, to the host's: an event is

@@ -86,8 +86,8 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
  * is no memory, which `error` then says. */
 struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error);
 
-/* Does the same with the ranges that are asked for. Kernels that work on the same slot mostly
- * work on the same bytes: such ops share them, so that nobody may change them. */
+/* Returns ranges that equal `wanted`, or NULL likewise. Kernels that work on the same slot
+ * mostly work on the same bytes: such ops share them, so that nobody may change them. */
 struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wanted,
                                    struct error *error);
 
@@ -184,6 +184,12 @@ static inline struct stream_home stream_home(uint32_t stream, uint32_t streams,
 static inline struct stream_home plan_stream_home(const struct plan *plan, uint32_t stream)
 {
     return stream_home(stream, plan->streams, plan->devices);
+}
+
+/* Returns the device that a stream is on, by its place among the plan's. */
+static inline uint32_t plan_stream_device(const struct plan *plan, uint32_t stream)
+{
+    return plan_stream_home(plan, stream).device;
 }
 
 /* Return all of a buffer, and the part of a device buffer that is a device's. */
