@@ -1,9 +1,10 @@
-/* timeline.c - spans: made from a plan, and completed. */
+/* timeline.c - spans: made from a plan, looked up, and named. */
 #include "plan/timeline.h"
 
 #include "core/search.h"
-#include "plan/legacy.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,131 +156,6 @@ struct span *timeline_span(struct timeline *timeline, uint32_t op)
     return found ? &timeline->spans[search.at] : NULL;
 }
 
-/* The op that ends last of some. */
-struct last {
-    uint32_t op; /* UINT32_MAX: none yet */
-    int64_t end_ns;
-};
-
-/* Takes up one more op, which ended where `span` says. A wait stands for what it waited for. */
-static void last_take(struct last *last, const struct span *span)
-{
-    if (last->op != UINT32_MAX && span->end_ns <= last->end_ns)
-        return;
-    last->end_ns = span->end_ns;
-    if (span->kind != OP_WAIT)
-        last->op = span->op;
-    else if (span->end_ns > span->start_ns)
-        last->op = span->target;
-}
-
-/* A pass over ops in issue order. It knows what the start of the next op is at least. */
-struct order_pass {
-    const struct plan *plan;
-    struct last *streams;        /* of each stream */
-    struct last device, minding; /* of all, and of those that mind the legacy default stream */
-    struct legacy_walk legacy;
-    int64_t *event_end; /* per event: end of what it stands for */
-};
-
-static bool pass_begin(struct order_pass *pass, const struct plan *plan)
-{
-    *pass = (struct order_pass){
-        .plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
-    pass->streams = calloc(plan->streams + (size_t)1, sizeof *pass->streams);
-    pass->event_end = calloc(plan->events + (size_t)1, sizeof *pass->event_end);
-    for (uint32_t i = 0; pass->streams != NULL && i <= plan->streams; i++)
-        pass->streams[i].op = UINT32_MAX;
-    return pass->streams != NULL && pass->event_end != NULL;
-}
-
-static void pass_end(struct order_pass *pass)
-{
-    free(pass->streams);
-    free(pass->event_end);
-}
-
-/* Returns when a stream reaches its next op, as far as streams have a say in it. */
-static int64_t pass_reached(const struct order_pass *pass, uint32_t stream)
-{
-    const struct legacy_side *before =
-        legacy_before(&pass->legacy, plan_stream_kind(pass->plan, stream));
-    int64_t end_ns = pass->streams[stream].end_ns;
-    return before != NULL ? later(end_ns, before->end_ns) : end_ns;
-}
-
-static void pass_take(struct order_pass *pass, const struct span *span)
-{
-    enum stream_kind kind = plan_stream_kind(pass->plan, span->stream);
-    last_take(&pass->streams[span->stream], span);
-    if (span->kind == OP_CPU)
-        return;
-    last_take(&pass->device, span);
-    if (!rule_minds_legacy(kind))
-        return;
-    last_take(&pass->minding, span);
-    legacy_pass(&pass->legacy, kind, span->op, span->end_ns);
-}
-
-/* Returns the op that a call of the host waited for: of those it waits for, the one that ended
- * last. */
-static uint32_t pass_target(const struct order_pass *pass, const struct span *call)
-{
-    if (call->kind != OP_SYNC)
-        return UINT32_MAX;
-    if (call->stream == pass->plan->streams)
-        return pass->device.op;
-    enum stream_kind kind = plan_stream_kind(pass->plan, call->stream);
-    return rule_sync_encompasses(kind, STREAM_BLOCKING) ? pass->minding.op
-                                                        : pass->streams[call->stream].op;
-}
-
-/* Takes up one op. A wait lasts from when its stream reaches it until what it waits for is
- * over. With `rebuild`, copies, memsets and kernels start as soon as their stream lets them;
- * the times of the CPU's ops, of callbacks and of the host's own calls are the host's clock's
- * already. */
-static void pass_span(struct order_pass *pass, struct span *span, bool rebuild)
-{
-    enum op_kind kind = (enum op_kind)span->kind;
-    if (op_is_call(kind)) {
-        if (kind != OP_SYNC_EVENT) /* fill_spans() has said it */
-            span->target = pass_target(pass, span);
-        return;
-    }
-    if (kind == OP_WAIT) {
-        uint32_t event = pass->plan->ops[span->op].event.event;
-        span->start_ns = later(span->issue_ns, pass_reached(pass, span->stream));
-        span->end_ns = later(span->start_ns, pass->event_end[event]);
-    } else if (rebuild && op_on_device(kind)) {
-        /* An event's time has a resolution: an end is never before its op's start. */
-        span->start_ns = later(span->issue_ns, pass_reached(pass, span->stream));
-        span->end_ns = later(span->end_ns, span->start_ns);
-    }
-    pass_take(pass, span);
-}
-
-/* Ops are far more memory than spans: only those that are records and waits are looked at.
- */
-static enum status pass_ops(struct timeline *timeline, const struct plan *plan, bool rebuild,
-                            struct error *error)
-{
-    struct order_pass pass;
-    enum status status = STATUS_OK;
-    if (!pass_begin(&pass, plan))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
-    uint32_t next = 0; /* an empty timeline has no spans at all */
-    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
-        const struct op *op = &plan->ops[i];
-        plan_fetch_ahead(plan, i);
-        if (next < timeline->span_count && timeline->spans[next].op == i)
-            pass_span(&pass, &timeline->spans[next++], rebuild);
-        else if (op->kind == OP_RECORD)
-            pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
-    }
-    pass_end(&pass);
-    return status;
-}
-
 int span_compare_ends(const void *a, const void *b)
 {
     const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
@@ -294,42 +170,6 @@ size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t ti
     while (bisect_asks(&search))
         bisect_tell(&search, by_end[search.at]->end_ns <= time_ns);
     return search.at;
-}
-
-/* Pushes each copy's start behind the end of the copy that its engine did before it. */
-static enum status start_after_engine(struct timeline *timeline, struct resource engine,
-                                      struct error *error)
-{
-    struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
-    if (copies == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
-    size_t count = timeline_engine_spans(timeline, engine, copies);
-    qsort(copies, count, sizeof *copies, span_compare_ends);
-    for (size_t i = 1; i < count; i++)
-        copies[i]->start_ns = later(copies[i]->start_ns, copies[i - 1]->end_ns);
-    free(copies);
-    return STATUS_OK;
-}
-
-enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan *plan,
-                                    struct error *error)
-{
-    const uint32_t devices = timeline_devices(timeline);
-    enum status status = pass_ops(timeline, plan, true, error);
-    for (uint32_t i = 0; i < DEVICE_ENGINES * devices && status == STATUS_OK; i++) {
-        const struct resource engine = resource_at(i, devices);
-        if (engine.kind != ENGINE_COMPUTE)
-            status = start_after_engine(timeline, engine, error);
-    }
-    return status;
-}
-
-enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
-                            struct error *error)
-{
-    enum status status =
-        timeline->has_waits ? pass_ops(timeline, plan, false, error) : STATUS_OK;
-    return status == STATUS_OK ? timeline_lay_out(timeline, error) : status;
 }
 
 int64_t timeline_time_ns(const struct timeline *timeline)
@@ -351,4 +191,61 @@ int64_t timeline_extent_ns(const struct timeline *timeline)
         last_ns = later(last_ns, span->end_ns);
     }
     return last_ns > first_ns ? last_ns - first_ns : 0;
+}
+
+/* --- words --- */
+
+const char *timeline_source(const struct timeline *timeline)
+{
+    return timeline->timing == TIMING_VIRTUAL ? "simulated" : "measured";
+}
+
+const char *timeline_timing(const struct timeline *timeline)
+{
+    static const char *const names[TIMING_COUNT] = {[TIMING_VIRTUAL] = "virtual",
+                                                    [TIMING_CUPTI] = "cupti",
+                                                    [TIMING_EVENTS] = "events",
+                                                    [TIMING_NSYS] = "nsys",
+                                                    [TIMING_RECORDED] = "recorded"};
+    return names[timeline->timing];
+}
+
+uint32_t timeline_stream_id(const struct timeline *timeline, uint32_t stream)
+{
+    return timeline->stream_ids != NULL && stream < timeline->streams
+               ? timeline->stream_ids[stream]
+               : stream;
+}
+
+const struct span_alloc_row span_alloc_rows[SPAN_ALLOC_COUNT] = {
+    [SPAN_PAIR] = {"alloc", "cudaMalloc"},
+    [SPAN_PINNED_PAIR] = {"pinned alloc", "cudaMallocHost"},
+    [SPAN_TAKE] = {"take", "cudaMalloc"},
+    [SPAN_GIVE] = {"give", "cudaFree"},
+    [SPAN_ORDERED_TAKE] = {"ordered take", "cudaMallocAsync"},
+    [SPAN_ORDERED_GIVE] = {"ordered give", "cudaFreeAsync"},
+};
+
+static const char *own_name(const struct timeline *timeline, const struct span *span)
+{
+    if (span->kind == OP_KERNEL && span->link < timeline->name_count)
+        return timeline->names[span->link];
+    if (span->kind == OP_ALLOC)
+        return span_alloc_rows[span->link].name;
+    return op_kind_name(span->kind);
+}
+
+const char *timeline_span_name(const struct timeline *timeline, const struct span *span,
+                               char text[SPAN_NAME])
+{
+    if (!op_rows[span->kind].waits)
+        return own_name(timeline, span);
+    const struct span *target = timeline_span((struct timeline *)timeline, span->target);
+    if (target == NULL)
+        return op_kind_name(span->kind);
+    if (target->tile >= 0)
+        snprintf(text, SPAN_NAME, "%s %" PRId32, own_name(timeline, target), target->tile);
+    else
+        snprintf(text, SPAN_NAME, "%s", own_name(timeline, target));
+    return text;
 }

@@ -49,7 +49,7 @@ enum kinds_known {
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */
 
 /* What the span of an OP_ALLOC is about, and its names: in files, and of the first call that
- * does it. Ordered deeds are in the order of a stream. */
+ * does it. What is ordered is done in the order of a stream. */
 enum span_alloc {
     SPAN_PAIR,
     SPAN_PINNED_PAIR,
@@ -179,7 +179,7 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
-/* Does the last part of that: sums and lanes. */
+/* Checks the sums and sets the lanes, as timeline_finish() does in the end. */
 enum status timeline_lay_out(struct timeline *timeline, struct error *error);
 
 /* Returns true if a span began before another (ties: its op comes first). */
