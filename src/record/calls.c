@@ -1,6 +1,6 @@
-/* calls.c - CUPTI's callbacks: each call of the program's, with what its deed says. A call that
- * CUDA makes of itself within another is no call of the program's. */
-#include "record/deeds.h"
+/* calls.c - CUPTI's callbacks: each call of the program's, with what its effect says. A call
+ * that CUDA makes of itself within another is no call of the program's. */
+#include "record/effects.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -15,29 +15,6 @@ static _Thread_local struct {
 bool calls_run_here(void)
 {
     return own.depth > 0;
-}
-
-/* --- names --- */
-
-/* Calls' names, which CUPTI was asked for before it told of any call. */
-static const char *runtime_names[CUPTI_RUNTIME_TRACE_CBID_SIZE];
-static const char *driver_names[CUPTI_DRIVER_TRACE_CBID_SIZE];
-
-const char *calls_name(CUpti_CallbackDomain domain, CUpti_CallbackId id)
-{
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
-        return runtime_names[id];
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
-        return driver_names[id];
-    return NULL;
-}
-
-static void find_names(CUpti_CallbackDomain domain, const char **names, CUpti_CallbackId size)
-{
-    for (CUpti_CallbackId id = 1; id < size; id++) {
-        if (record_api.callback_name(domain, id, &names[id]) != CUPTI_SUCCESS)
-            names[id] = NULL;
-    }
 }
 
 /* --- the callbacks --- */
@@ -59,7 +36,7 @@ static void see_within(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 /* Returns true for calls whose effect is asked for later, whatever part is recorded. */
 static bool has_lasting_effect(CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    const char *name = calls_name(domain, id);
+    const char *name = api_call_name(domain, id);
     return name != NULL &&
            (strstr(name, "lloc") != NULL || strstr(name, "Free") != NULL ||
             strstr(name, "Register") != NULL || strstr(name, "Instantiate") != NULL ||
@@ -69,7 +46,7 @@ static bool has_lasting_effect(CUpti_CallbackDomain domain, CUpti_CallbackId id)
 static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                       const CUpti_CallbackData *data)
 {
-    const struct deed_row *deed = deeds_of(domain, id);
+    const struct effect_row *effect = effect_of(domain, id);
     struct call call = {
         .entry =
             {
@@ -88,12 +65,12 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (data->functionReturnValue != NULL)
         call.entry.result = *(const int32_t *)data->functionReturnValue;
     bool active = record_has_call(data->correlationId);
-    if (!active && (deed == NULL || !has_lasting_effect(domain, id)))
+    if (!active && (effect == NULL || !has_lasting_effect(domain, id)))
         return;
     if (data->context != NULL)
         tables_context(data->context, data->contextUid);
-    if (deed != NULL && !deed->before)
-        deed->read(&call, data->functionParams);
+    if (effect != NULL && !effect->before)
+        effect->read(&call, data->functionParams);
     if (active)
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
@@ -122,18 +99,18 @@ static void note_frames(const CUpti_CallbackData *data)
 static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                         const CUpti_CallbackData *data)
 {
-    const struct deed_row *deed = deeds_of(domain, id);
+    const struct effect_row *effect = effect_of(domain, id);
     if (data->correlationData != NULL)
         *data->correlationData = 0; /* it may hold anything */
     if (own.depth == 1 && data->symbolName != NULL)
         record_reached(data->symbolName, false, data->correlationId);
-    if (deed == NULL || !deed->before || data->context == NULL ||
+    if (effect == NULL || !effect->before || data->context == NULL ||
         data->correlationData == NULL ||
         !atomic_load_explicit(&record_active, memory_order_relaxed))
         return;
     struct call call = {.entry = {.call = data->correlationId, .context = data->contextUid},
                         .data = data};
-    deed->read(&call, data->functionParams);
+    effect->read(&call, data->functionParams);
     *data->correlationData = (uint64_t)(uintptr_t)call.handed;
 }
 
@@ -141,8 +118,8 @@ static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 static void after_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData *data)
 {
-    const struct deed_row *deed = deeds_of(domain, id);
-    if (deed == NULL || !deed->before || data->correlationData == NULL ||
+    const struct effect_row *effect = effect_of(domain, id);
+    if (effect == NULL || !effect->before || data->correlationData == NULL ||
         *data->correlationData == 0)
         return;
     if (data->functionReturnValue != NULL && *(const int32_t *)data->functionReturnValue != 0)
@@ -211,7 +188,7 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 
 /* --- the calls that are wanted --- */
 
-/* Returns true for calls without a deed that take time worth knowing: those that make and
+/* Returns true for calls without an effect that take time worth knowing: those that make and
  * unmake things, and further kinds of copies. */
 static bool is_telling(const char *name)
 {
@@ -236,8 +213,8 @@ static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain d
                        CUpti_CallbackId size)
 {
     for (CUpti_CallbackId id = 1; id < size; id++) {
-        const char *name = calls_name(domain, id);
-        if (deeds_of(domain, id) == NULL && (name == NULL || !is_telling(name)))
+        const char *name = api_call_name(domain, id);
+        if (effect_of(domain, id) == NULL && (name == NULL || !is_telling(name)))
             continue;
         record_api.enable_callback(1, subscriber, domain, id); /* an older CUPTI may lack it */
     }
@@ -265,8 +242,7 @@ const char *calls_begin(void)
     }
     if (result != CUPTI_SUCCESS)
         return "CUPTI refuses to tell of calls";
-    find_names(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names, CUPTI_RUNTIME_TRACE_CBID_SIZE);
-    find_names(CUPTI_CB_DOMAIN_DRIVER_API, driver_names, CUPTI_DRIVER_TRACE_CBID_SIZE);
+    api_find_names();
     enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
     enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
     static const CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,

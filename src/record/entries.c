@@ -156,7 +156,7 @@ void entries_add(const struct entry *entry, const uint64_t *words)
  * "cudaLaunchKernel" of "__cudaLaunchKernel_v13000". */
 static void find_name(const struct entry *entry, char *text, size_t room)
 {
-    const char *name = calls_name((CUpti_CallbackDomain)entry->domain, entry->callback);
+    const char *name = api_call_name((CUpti_CallbackDomain)entry->domain, entry->callback);
     if (name == NULL)
         name = "another call";
     name += strspn(name, "_");
@@ -201,12 +201,12 @@ static void put_words(const struct entry *entry, const uint64_t *words)
     file_raw("]");
 }
 
-/* The deeds' names, and how many of an entry's values each has. */
+/* The effects' names, and how many of an entry's values each has. */
 static const struct {
     const char *name;
     uint8_t values;
     bool stream;
-} deeds[] = {
+} effects[] = {
     [ENTRY_COPY] = {"copy", 3, true},         [ENTRY_COPY2D] = {"copy2d", 6, true},
     [ENTRY_SET] = {"set", 2, true},           [ENTRY_LAUNCH] = {"launch", 0, true},
     [ENTRY_RECORD] = {"record", 1, true},     [ENTRY_WAIT] = {"wait", 1, true},
@@ -230,18 +230,18 @@ static void put_sync(const struct entry *entry)
     file_end();
 }
 
-static void put_deed(const struct entry *entry, const uint64_t *words)
+static void put_effect(const struct entry *entry, const uint64_t *words)
 {
     if (entry->kind == ENTRY_SYNC_DEVICE || entry->kind == ENTRY_SYNC_STREAM ||
         entry->kind == ENTRY_SYNC_EVENT) {
         put_sync(entry);
         return;
     }
-    file_begin(deeds[entry->kind].name);
+    file_begin(effects[entry->kind].name);
     file_number(entry->call);
     file_number(entry->context);
     file_number(entry->stream);
-    for (uint8_t i = 0; i < deeds[entry->kind].values; i++)
+    for (uint8_t i = 0; i < effects[entry->kind].values; i++)
         file_address(entry->values[i]);
     if (entry->kind == ENTRY_LAUNCH)
         put_words(entry, words);
@@ -318,7 +318,7 @@ static bool lane_write(struct lane *lane, bool at_exit)
             else if (entry->kind != ENTRY_FUNCTION)
                 put_call(entry);
             if (entry->kind != ENTRY_CALL && entry->kind != ENTRY_FRAMES)
-                put_deed(entry, words);
+                put_effect(entry, words);
             lane->read += room_of(entry);
         }
         if (next == NULL)

@@ -194,7 +194,7 @@ InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables);
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables)
 {
     const NvtxCallbackModule core = NVTX_CB_MODULE_CORE, domains = NVTX_CB_MODULE_CORE2;
-    if (!record_read_environment() || pthread_key_create(&stacks, free) != 0)
+    if (record_folder() == NULL || pthread_key_create(&stacks, free) != 0)
         return 0;
     pthread_atfork(before_fork, after_fork, after_fork);
     offer(tables, core, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)push);

@@ -1,4 +1,4 @@
-/* record.h - libpipeline-record.so: takes down what a CUDA program does. Private to src/record.
+/* record.h - libpipeline-record.so: records what a CUDA program does. Private to src/record.
  *
  * CUDA loads the library that CUDA_INJECTION64_PATH names into the program and calls its
  * InitializeInjection(). From then on CUPTI tells of every call and every op. Each thread notes
@@ -7,14 +7,15 @@
  * leaves all but its last moments. Nothing is ever printed, and where something fails the
  * program runs on as if the library were not there.
  *
- *   record/locks.c    locks, and which a thread holds
+ *   record/state.c    whether anything is recorded at the moment; locks
+ *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread
  *   record/tables.c   contexts, devices, streams, the span of known addresses
  *   record/layout.c   a kernel's arguments
  *   record/graphs.c   the nodes and edges of executable graphs
  *   record/functions.c  the host's functions in streams
- *   record/deeds.c    what calls do, by record/calls.def
+ *   record/effects.c  what calls do, by record/calls.def
  *   record/calls.c    CUPTI's callbacks: calls
  *   record/ops.c      CUPTI's activity records: ops
  *   record/ranges.c   NVTX
@@ -73,6 +74,19 @@ struct record_api {
 };
 extern struct record_api record_api;
 
+/* Find the functions. The first returns false where CUPTI lacks one that is needed. */
+bool api_find_cupti(void);
+void api_find_driver(void);
+
+/* Asks CUPTI for the names of all calls, before it tells of any. */
+void api_find_names(void);
+
+/* Returns CUPTI's name of a call, as it was then: no lock of CUPTI's is taken for it. NULL: it
+ * has none. */
+const char *api_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+
+/* --- what is recorded --- */
+
 /* Returns the time by CLOCK_MONOTONIC, in ns. */
 int64_t record_now_ns(void);
 
@@ -86,9 +100,27 @@ extern bool record_frames;
 /* Is recording calls and ops: it is on, and between --start and --stop. */
 extern atomic_bool record_active;
 
-/* Reads what the recorder is told of a part and of the file: once, whoever calls it first, for
- * NVTX may load the library before CUDA does. Returns false where nothing is to be recorded. */
-bool record_read_environment(void);
+/* Returns a variable of the environment; NULL: it is not set, or empty. */
+const char *record_variable(const char *name);
+
+/* Returns the folder that the recording goes to; NULL: nothing is to be recorded. The first
+ * call, NVTX's or CUDA's, whichever loads the library first, reads what the recorder is told of
+ * a part, too. */
+const char *record_folder(void);
+
+/* CUDA has loaded the library. Returns true if it had done so before. */
+bool record_is_told_again(void);
+
+/* Begins the recording, though not yet of calls where only a part is wanted; and ends it. */
+void record_begin(void);
+void record_end(void);
+
+/* Returns true if only a part is recorded, and that has ended. */
+bool record_part_is_over(void);
+
+/* A forked child has none of the parent's threads, and CUDA does not work in it: nothing of it
+ * is recorded. */
+void record_child_begins(void);
 
 /* Returns true in a child of a program that is recorded: a lock may be nobody's there, since
  * the threads that held it are not the child's. */
@@ -236,7 +268,7 @@ void graphs_made(CUgraphExec exec, CUgraph graph);
 /* --- functions of the host --- */
 
 /* Puts a function of ours, and its data, in the place of the program's. The entry is that of
- * its deed. Returns what was handed over; NULL: nothing was. */
+ * its effect. Returns what was handed over; NULL: nothing was. */
 struct handed;
 struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function, void **data);
 struct handed *functions_hand_over_callback(const struct entry *entry,
@@ -255,10 +287,6 @@ bool functions_run_here(void);
 
 /* Subscribes and enables what is wanted. Returns NULL, or the reason for which it can't. */
 const char *calls_begin(void);
-
-/* Returns CUPTI's name of a call that is told of, as it was when the recording began: no lock
- * of CUPTI's is taken for it. NULL: it has none. */
-const char *calls_name(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
 /* Returns true if the thread is within a call of CUDA's. */
 bool calls_run_here(void);

@@ -1,5 +1,5 @@
-/* deeds.c - what calls do, read from their arguments: the table is record/calls.def. */
-#include "record/deeds.h"
+/* effects.c - what calls do, read from their arguments: the table is record/calls.def. */
+#include "record/effects.h"
 
 enum { LEGACY = false, OWN = true };
 
@@ -187,44 +187,45 @@ static void give_back(struct call *c, const void *address)
 
 /* --- the table --- */
 
-#define DEED(id, arguments, deed)                                                              \
-    static void deed_##id(struct call *c, const void *of)                                      \
+#define EFFECT(id, arguments, effect)                                                          \
+    static void effect_##id(struct call *c, const void *of)                                    \
     {                                                                                          \
         const arguments *p = of;                                                               \
-        deed;                                                                                  \
+        effect;                                                                                \
     }
-#define RUNTIME       DEED
-#define DRIVER        DEED
-#define DRIVER_BEFORE DEED
+#define RUNTIME       EFFECT
+#define DRIVER        EFFECT
+#define DRIVER_BEFORE EFFECT
 #include "record/calls.def"
 #undef RUNTIME
 #undef DRIVER
 #undef DRIVER_BEFORE
 
-#define NOTHING(id, arguments, deed)
-#define RUNTIME(id, arguments, deed) [CUPTI_RUNTIME_TRACE_CBID_##id] = {deed_##id, false},
-#define DRIVER                       NOTHING
-#define DRIVER_BEFORE                NOTHING
-static const struct deed_row runtime_deeds[CUPTI_RUNTIME_TRACE_CBID_SIZE] = {
+#define NOTHING(id, arguments, effect)
+#define RUNTIME(id, arguments, effect) [CUPTI_RUNTIME_TRACE_CBID_##id] = {effect_##id, false},
+#define DRIVER                         NOTHING
+#define DRIVER_BEFORE                  NOTHING
+static const struct effect_row runtime_effects[CUPTI_RUNTIME_TRACE_CBID_SIZE] = {
 #include "record/calls.def"
 };
 #undef RUNTIME
 #undef DRIVER
 #undef DRIVER_BEFORE
 
-#define RUNTIME                            NOTHING
-#define DRIVER(id, arguments, deed)        [CUPTI_DRIVER_TRACE_CBID_##id] = {deed_##id, false},
-#define DRIVER_BEFORE(id, arguments, deed) [CUPTI_DRIVER_TRACE_CBID_##id] = {deed_##id, true},
-static const struct deed_row driver_deeds[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
+#define RUNTIME                       NOTHING
+#define DRIVER(id, arguments, effect) [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false},
+#define DRIVER_BEFORE(id, arguments, effect)                                                   \
+    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, true},
+static const struct effect_row driver_effects[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
 #include "record/calls.def"
 };
 
-const struct deed_row *deeds_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+const struct effect_row *effect_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    const struct deed_row *row = NULL;
+    const struct effect_row *row = NULL;
     if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
-        row = &runtime_deeds[id];
+        row = &runtime_effects[id];
     else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
-        row = &driver_deeds[id];
+        row = &driver_effects[id];
     return row != NULL && row->read != NULL ? row : NULL;
 }

@@ -1,0 +1,128 @@
+/* api.c - CUPTI's functions and the driver's, found at run time, and CUPTI's names of calls. */
+#include "record/record.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct record_api record_api;
+
+/* --- functions --- */
+
+struct wanted {
+    const char *name;
+    void *place; /* of the function's pointer */
+    bool needed;
+};
+
+static bool find_functions(void *library, const struct wanted *wanted, size_t count)
+{
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        void *function = library != NULL ? dlsym(library, wanted[i].name) : NULL;
+        memcpy(wanted[i].place, &function, sizeof function);
+        all = all && (function != NULL || !wanted[i].needed);
+    }
+    return all;
+}
+
+/* Returns CUPTI's library, or NULL. It is never closed: the driver keeps calling into it. */
+static void *open_cupti(void)
+{
+    /* One that the program has loaded comes first, then those that the linker finds, then the
+     * toolkit's. */
+    static const char *const names[] = {
+        "libcupti.so.13",
+        "libcupti.so.12",
+        "libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+        "/usr/local/cuda/lib64/libcupti.so.13",
+        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13",
+        "/usr/local/cuda/lib64/libcupti.so.12",
+    };
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            void *library =
+                dlopen(names[i], RTLD_NOW | RTLD_LOCAL | (pass == 0 ? RTLD_NOLOAD : 0));
+            if (library != NULL)
+                return library;
+        }
+    }
+    return NULL;
+}
+
+bool api_find_cupti(void)
+{
+    const struct wanted wanted[] = {
+        {"cuptiSubscribe", &record_api.subscribe, true},
+        {"cuptiEnableCallback", &record_api.enable_callback, true},
+        {"cuptiGetCallbackName", &record_api.callback_name, true},
+        {"cuptiActivityRegisterTimestampCallback", &record_api.register_timestamp, true},
+        {"cuptiActivityRegisterCallbacks", &record_api.register_buffers, true},
+        {"cuptiActivityEnable", &record_api.enable, true},
+        {"cuptiActivityDisable", &record_api.disable, true},
+        {"cuptiActivityFlushAll", &record_api.flush, true},
+        {"cuptiActivityFlushPeriod", &record_api.flush_period, false},
+        {"cuptiActivityGetNextRecord", &record_api.next_record, true},
+        {"cuptiActivityGetNumDroppedRecords", &record_api.dropped_records, true},
+        {"cuptiGetStreamIdEx", &record_api.stream_number, true},
+        {"cuptiGetDeviceId", &record_api.device_number, true},
+        {"cuptiGetGraphNodeId", &record_api.node_id, true},
+        {"cuptiGetVersion", &record_api.version, true},
+        {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
+        {"cuptiGetResultString", &record_api.result_string, false},
+    };
+    return find_functions(open_cupti(), wanted, sizeof wanted / sizeof *wanted);
+}
+
+void api_find_driver(void)
+{
+    const struct wanted wanted[] = {
+        {"cuDriverGetVersion", &record_api.driver_version, false},
+        {"cuDeviceGetAttribute", &record_api.device_attribute, false},
+        {"cuDeviceGet", &record_api.device_get, false},
+        {"cuDeviceGetName", &record_api.device_name, false},
+        {"cuStreamGetFlags", &record_api.stream_flags, false},
+        {"cuStreamGetPriority", &record_api.stream_priority, false},
+        {"cuStreamIsCapturing", &record_api.stream_capturing, false},
+        {"cuFuncGetParamInfo", &record_api.function_param, false},
+        {"cuKernelGetParamInfo", &record_api.kernel_param, false},
+        {"cuGraphGetNodes", &record_api.graph_nodes, false},
+        {"cuGraphGetEdges_v2", &record_api.graph_edges, false},
+        {"cuGraphNodeGetType", &record_api.node_kind, false},
+        {"cuGraphMemcpyNodeGetParams", &record_api.node_copy, false},
+        {"cuGraphMemsetNodeGetParams", &record_api.node_set, false},
+        {"cuGraphKernelNodeGetParams_v2", &record_api.node_kernel, false},
+    };
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    find_functions(driver, wanted, sizeof wanted / sizeof *wanted);
+}
+
+/* --- names --- */
+
+/* Calls' names, which CUPTI was asked for before it told of any call. */
+static const char *runtime_names[CUPTI_RUNTIME_TRACE_CBID_SIZE];
+static const char *driver_names[CUPTI_DRIVER_TRACE_CBID_SIZE];
+
+const char *api_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
+        return runtime_names[id];
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
+        return driver_names[id];
+    return NULL;
+}
+
+static void find_names(CUpti_CallbackDomain domain, const char **names, CUpti_CallbackId size)
+{
+    for (CUpti_CallbackId id = 1; id < size; id++) {
+        if (record_api.callback_name(domain, id, &names[id]) != CUPTI_SUCCESS)
+            names[id] = NULL;
+    }
+}
+
+void api_find_names(void)
+{
+    find_names(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names, CUPTI_RUNTIME_TRACE_CBID_SIZE);
+    find_names(CUPTI_CB_DOMAIN_DRIVER_API, driver_names, CUPTI_DRIVER_TRACE_CBID_SIZE);
+}
