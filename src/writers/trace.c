@@ -3,8 +3,8 @@
  * A process per run, so that a comparison opens as one file in ui.perfetto.dev or
  * chrome://tracing. One event a line. Provenance stands in `metadata`, before the events, where
  * a look at the file's beginning shows it; viewers keep or pass over what they do not know. */
-#include "writers/trace.h"
 #include "writers/json.h"
+#include "writers/trace_tracks.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * that are left are taken at a time, from those blocks of the timeline whose least and latest
  * start allow it. Of nearly sorted spans these are a few; any order stays right, only slower.
  */
-#include "writers/trace.h"
+#include "writers/trace_tracks.h"
 
 #include <stdlib.h>
 

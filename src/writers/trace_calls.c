@@ -6,7 +6,7 @@
  * the program begins and ends by hand: these end with the one around them. */
 #include "trace/recording.h"
 #include "trace/trace.h"
-#include "writers/trace.h"
+#include "writers/trace_tracks.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>

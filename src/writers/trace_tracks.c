@@ -11,7 +11,7 @@
  * MaybeAddFlow). The id is a string, since JavaScript's numbers end at 2^53. A copy to another
  * device has an arrow from its slice to the slice of what waited for it there: a flow event in
  * each ("s" and "f"), of which a slice may have any number. */
-#include "writers/trace.h"
+#include "writers/trace_tracks.h"
 
 #include "writers/writer.h"
 

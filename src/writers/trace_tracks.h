@@ -1,6 +1,6 @@
-/* trace.h - what the files of the Chrome trace's writer share. */
-#ifndef PIPELINE_WRITERS_TRACE_H
-#define PIPELINE_WRITERS_TRACE_H
+/* trace_tracks.h - what the files of the Chrome trace's writer share. */
+#ifndef PIPELINE_WRITERS_TRACE_TRACKS_H
+#define PIPELINE_WRITERS_TRACE_TRACKS_H
 
 #include "report/report.h"
 #include "writers/put.h"
