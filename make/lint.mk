@@ -39,7 +39,7 @@ check-clang:
 # The rooms of docs/rooms.txt, by includes and by the symbols of objects; first, whether planted
 # faults would be found. The objects are those of plain flags: sanitizers add symbols of their own.
 .PHONY: check-rooms
-check-rooms: $(O)/pipeline $(O)/print-pages
+check-rooms: $(O)/pipeline $(O)/print-pages $(RECORD)
 	$(say) ROOMS docs/rooms.txt
 	$(Q)tests/rooms/self.sh
 	$(Q)tests/rooms/check.sh $(OBJ)

@@ -1,12 +1,14 @@
-# rooms.awk - the findings of check.sh. It reads four kinds of lines:
+# rooms.awk - the findings of check.sh. It reads these kinds of lines:
 #
 #     ROOM|pure or nothing|PATHS|WORDS          a row of docs/rooms.txt
 #     include|FILE|PATH                         FILE includes "PATH"
 #     file|FILE                                 FILE exists; an object of no file was left by an older one
+#     inline|FILE|NAME                          the header FILE defines an inline function
+#     call|FILE|NAME                            FILE calls what has that name
 #     symbol|OBJECT|NAME|VALUE|CLASS|TYPE|...   what `nm -f sysv` says of OBJECT, section last
 #
-# A unit is a source and the header of its name: src/plan/plan for plan.c, plan.h and plan.o. The
-# variable `by` is "files" or "units": what goes round in circles.
+# A unit is a source and the header of its name: src/plan/plan for plan.c, plan.h and plan.o. Headers
+# must not include each other in circles, nor units call each other so.
 
 # What a pure room may need of the C library and libm, and of the compiler: nothing here reads or
 # writes files, starts threads, or looks at the time or the environment.
@@ -32,6 +34,17 @@ $1 == "include" {
 
 $1 == "file" {
     is_file[$2] = 1
+    next
+}
+
+$1 == "inline" {
+    inliner[$3] = $2
+    next
+}
+
+$1 == "call" {
+    caller[++calls] = $2
+    called[calls] = $3
     next
 }
 
@@ -65,6 +78,9 @@ END {
         split(need[i], part, SUBSEP)
         look_at_need(part[1], part[2])
     }
+    for (i = 1; i <= calls; i++)
+        if (called[i] in inliner)
+            edge(unit_of(caller[i]), unit_of(inliner[called[i]]), "needs " called[i])
     for (i = 1; i <= writables; i++) {
         split(writable[i], part, SUBSEP)
         if (pure[room_of(part[1])])
@@ -73,7 +89,7 @@ END {
     look_for_circles()
     if (rooms == 0 || includes == 0 || needs == 0)
         finding("no rooms, includes or symbols were read")
-    print "rooms: " rooms " rooms, " nodes " " by ", " findings + 0 " findings"
+    print "rooms: " rooms " rooms, " nodes " files, " findings + 0 " findings"
     exit findings > 0
 }
 
@@ -147,7 +163,7 @@ function look_at_need(object, name,    from, where) {
         return
     }
     from = definer[name]
-    edge(source(object), source(from), "needs " name)
+    edge(unit_of(object), unit_of(from), "needs " name)
     if (room_of(from) > where)
         finding(source(object) " needs " name " of " source(from) ": " room_words(from) " is below " \
                 room_words(object))
@@ -156,10 +172,6 @@ function look_at_need(object, name,    from, where) {
 # --- circles ---
 
 function edge(from, to, why) {
-    if (by == "units") {
-        from = unit_of(from)
-        to = unit_of(to)
-    }
     if (from == to)
         return
     if (!(from in targets))

@@ -60,7 +60,13 @@ found 'src/top/peek.c needs low of src/low/low.c: room low is below room top'
 house
 printf 'int a(void);\nint b(void);\nint a(void)\n{\n    return b();\n}\n' >src/low/a.c
 printf 'int a(void);\nint b(void);\nint b(void)\n{\n    return a();\n}\n' >src/low/b.c
-found 'circle: src/low/a.c needs b; src/low/b.c needs a'
+found 'circle: src/low/a needs b; src/low/b needs a'
+
+house
+printf 'int b(void);\nstatic inline int a_half(int n)\n{\n    return n / 2;\n}\n' >src/low/a.h
+printf '#include "low/a.h"\nint a(void);\nint a(void)\n{\n    return b();\n}\n' >src/low/a.c
+printf '#include "low/a.h"\nint b(void)\n{\n    return a_half(4); /* not b_half(4) */\n}\n' >src/low/b.c
+found 'circle: src/low/a needs b; src/low/b needs a_half'
 
 house
 echo '#include "low/other.h"' >>src/low/low.h
