@@ -5,6 +5,7 @@
 #include "fixtures.h"
 #include "machine/fields.h"
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 #include "suites.h"
 #include "virtual_backend.h"
 

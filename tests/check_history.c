@@ -5,6 +5,7 @@
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
 #include "options/options.h"
+#include "plan/rules_blocks.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"

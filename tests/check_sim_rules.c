@@ -1,6 +1,7 @@
 /* check_sim_rules.c - the simulator's rules as functions, and what order, room and priority
  * change: each rule with and without (rules 1 to 3). */
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 #include "sim_cases.h"
 #include "suites.h"
 

@@ -2,6 +2,7 @@
  * (rule 6), the legacy default stream (rule 7), implicit synchronisation by generation (rule
  * 10). */
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 #include "sim_cases.h"
 #include "suites.h"
 

@@ -2,6 +2,7 @@
 #include "recorded_plan.h"
 
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "calibrate/rig.h"
 #include "machine/fields.h"
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
  * share of the link's rates that each kernel gets. */
 #include "calibrate/rig.h"
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 #include "plan/build_parts.h"
 #include "plan/host_layout.h"
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 
 uint64_t build_steps_so_far(const struct builder *builder)
 {

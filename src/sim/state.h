@@ -18,6 +18,7 @@
 #include "core/event_queue.h"
 #include "plan/barriers.h"
 #include "plan/rules.h"
+#include "plan/rules_blocks.h"
 #include "sim/simulator.h"
 
 #include <stdbool.h>
@@ -341,9 +342,8 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
 /* Refuses an event that is too far away to be told. */
 enum status simulation_never(struct simulation *sim);
 
-/* Does what simulation_post() does for who has one event to come at most: a copy engine, and
- * the first thread. Each has a timer, which this sets, and only the rest of all events go
- * through the queue. */
+/* Posts the event of what has one to come at most: a copy engine, and the first thread. Each
+ * has a timer, which this sets, and only the rest of all events go through the queue. */
 #define TIMER_OFF INT64_MAX
 static inline enum status simulation_set_timer(struct simulation *sim, uint32_t timer,
                                                int64_t delay_ns, enum event_kind kind,
@@ -489,7 +489,7 @@ bool slices_holds(const struct simulation *sim, const struct gpu *gpu);
 /* Takes note that kernels came or ended: it may be another process's turn. */
 enum status slices_look(struct simulation *sim);
 
-/* Does what the EVENT_SLICE that counts says. */
+/* Ends a slice: the EVENT_SLICE that counts has come. */
 enum status slices_turn(struct simulation *sim);
 
 #endif

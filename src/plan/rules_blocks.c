@@ -1,0 +1,179 @@
+/* rules_blocks.c - blocks of launches; plan/rules_blocks.h says where each rule comes from. */
+#include "plan/rules_blocks.h"
+
+#include <math.h>
+
+/* The part of a sweep's lesser side that the greater side does not hide, because all blocks
+ * begin to load, and then to compute, at the same time. Fitted to timelines of `scale` on an
+ * H200, 70,000 to 3.8 million elements at intensities of 22 to 4500: 0.3 to 0.6. */
+static const double NOT_HIDDEN = 0.5;
+
+/* The part of mapped_latency_ns that a thread waits for what it reads; the rest is the way of
+ * what it has written. Fitted to launches on 16 KiB of mapped memory on an H200, whose threads
+ * make 8 sweeps: 11.8 us by `reduce-shuffle` and 8.0 by `reduce-many`. */
+static const double READ_PART = 0.7;
+
+/* With so many sweeps of all blocks over a launch's input its reads and writes of mapped memory
+ * go on side by side. [Measured: 1 GiB each way on an H200 takes 27 ms in launches of 2 sweeps,
+ * and 25.6 in those of 4 and of 8: bench/results/h200-2026-11-25-small-tiles-staged.txt] */
+static const double MIXING_SWEEPS = 3;
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns true if a launch with one block on each SM moves its bytes over the link no slower
+ * than one that has all blocks, which would make too few sweeps to mix reads and writes. */
+static bool is_short_stream(const struct machine *machine, const struct plan *plan,
+                            const struct kernel *kernel, uint64_t count)
+{
+    const uint32_t most = machine_resident_blocks(machine);
+    const uint64_t sweep_bytes = (uint64_t)most * KERNEL_THREADS * 16;
+    const double in = (double)(count * dtype_bytes(kernel->in));
+    const double out = (double)(count * dtype_bytes(kernel->out));
+    if (plan->chain_length != 1 || !kernel_is_elementwise(kernel) ||
+        in >= MIXING_SWEEPS * (double)sweep_bytes)
+        return false;
+    const struct kernel_cost cost = machine_kernel_cost(machine, kernel, &plan->params, count);
+    const double fill = (double)machine->sms / most;
+    return cost.arithmetic_ns * larger(1, cost.arithmetic_fill / fill) <=
+           machine_link_ns(machine, in, out);
+}
+
+uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
+                          const struct kernel *kernel, uint64_t count)
+{
+    if (plan->memory != MEMORY_MAPPED)
+        return machine_resident_blocks(machine);
+    if (plan->issue == ISSUE_BATCH && plan->places != NULL)
+        return (machine->sms + 3) / 4;
+    return is_short_stream(machine, plan, kernel, count) ? machine->sms
+                                                         : machine_resident_blocks(machine);
+}
+
+uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op)
+{
+    const uint64_t block_bytes = 16 * KERNEL_THREADS;
+    uint64_t wanted = (op_bytes(op) + block_bytes - 1) / block_bytes;
+    uint32_t most = machine_resident_blocks(machine);
+    return wanted < most ? (uint32_t)wanted : most;
+}
+
+struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op)
+{
+    double touched = (op->kind == OP_D2D ? 2 : 1) * (double)op_bytes(op);
+    return (struct kernel_cost){
+        .memory_ns = 1e9 * touched / machine->memory_bytes_per_s,
+        .memory_fill = machine->memory_fill,
+        .arithmetic_fill = machine->arithmetic_fill,
+        .idle_memory_share = machine->idle_memory_share,
+        .fixed_ns = machine->kernel_fixed_ns,
+    };
+}
+
+uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use)
+{
+    uint32_t room = resident_blocks - blocks_in_use;
+    return wanted < room ? wanted : room;
+}
+
+/* Returns how many blocks there would be if every SM held as many as the SM that a launch ends
+ * with. */
+static double blocks_as_fullest(const struct machine *machine, uint32_t in_use,
+                                enum dealt dealt)
+{
+    double resident = machine_resident_blocks(machine), sms = machine->sms;
+    double excess = dealt == DEALT_FIRST ? machine->leftover_excess : 1;
+    double fullest = smaller(sms * ceil(excess * in_use / sms), larger(resident, in_use));
+    return dealt == DEALT_BESIDE ? larger(sms, (fullest + in_use) / 2) : fullest;
+}
+
+/* Returns how many blocks there would be if all shared the memory and each got what one of
+ * `in_use` does. */
+static double blocks_as_waiting(const struct kernel_cost *cost, double resident,
+                                uint32_t in_use)
+{
+    double idle = cost->idle_memory_share;
+    return idle * resident * cost->memory_fill + (1 - idle) * in_use;
+}
+
+double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
+                     uint32_t in_use, enum dealt dealt)
+{
+    double resident = machine_resident_blocks(machine);
+    double on_fullest_sm = blocks_as_fullest(machine, in_use, dealt);
+    double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
+    double memory = larger(blocks_as_waiting(&cost, resident, in_use), in_use);
+    double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
+    return share * (larger(a, m) + NOT_HIDDEN * smaller(a, m));
+}
+
+double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
+                          double all_out)
+{
+    if (in <= 0 && out <= 0)
+        return 0;
+    double both = (all_in + all_out) / machine->joint_bytes_per_s;
+    double own = in > 0 ? all_in / machine->h2d_bytes_per_s : 0;
+    double back = out > 0 ? all_out / machine->d2h_bytes_per_s : 0;
+    return 1e9 * larger(both, larger(own, back));
+}
+
+double rule_link_lead_ns(const struct machine *machine, double in, double out, double share)
+{
+    double apart = 1e9 * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s);
+    return larger(0, apart - machine_link_ns(machine, in, out) / share);
+}
+
+double rule_link_round_ns(const struct machine *machine, double in)
+{
+    return in > 0 ? READ_PART * (double)machine->mapped_latency_ns : 0;
+}
+
+int64_t rule_link_latency_ns(const struct machine *machine, double in, double out)
+{
+    return in > 0 || out > 0 ? machine->mapped_latency_ns : 0;
+}
+
+double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
+                            const struct kernel_params *params, uint64_t count, uint32_t blocks)
+{
+    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    struct sweeps sweeps = rule_sweeps(count, kernel->sweep, blocks);
+    double ns = (double)cost.fixed_ns;
+    ns += sweeps.least * rule_sweep_ns(machine, cost, sweeps.share, blocks, DEALT_EVENLY);
+    if (sweeps.blocks_with_more > 0)
+        ns += rule_sweep_ns(machine, cost, sweeps.share, sweeps.blocks_with_more, DEALT_FIRST);
+    return ns;
+}
+
+struct sweeps rule_sweeps(uint64_t count, uint32_t per_thread, uint32_t blocks)
+{
+    uint64_t pieces = count / per_thread + (count % per_thread != 0);
+    uint64_t threads = (uint64_t)blocks * KERNEL_THREADS, left = pieces % threads;
+    if (pieces < threads)
+        return (struct sweeps){.least = 1, .share = 1.0 / blocks};
+    return (struct sweeps){
+        .least = (uint32_t)(pieces / threads),
+        .blocks_with_more = (uint32_t)((left + KERNEL_THREADS - 1) / KERNEL_THREADS),
+        .share = KERNEL_THREADS / (double)pieces,
+    };
+}
+
+bool rule_kernel_may_start(const struct machine *machine, uint32_t running)
+{
+    return running < machine->concurrent_kernels;
+}
+
+uint32_t rule_measured_blocks(const struct machine *machine, double fill)
+{
+    const double ROUNDING = 1e-6; /* a part of blocks was computed by a division */
+    double blocks = floor(fill * machine_resident_blocks(machine) + ROUNDING);
+    return blocks > 1 ? (uint32_t)blocks : 1;
+}

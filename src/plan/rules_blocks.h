@@ -1,0 +1,110 @@
+/* rules_blocks.h - rule 3: how the blocks of launches are placed and share memory, arithmetic
+ * and the link. plan/rules.h names the sources. */
+#ifndef PIPELINE_PLAN_RULES_BLOCKS_H
+#define PIPELINE_PLAN_RULES_BLOCKS_H
+
+#include "machine/machine.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+
+/* Rule 3. Return the blocks and the cost of a copy within the device or a memset, which is a
+ * launch of blocks that do no arithmetic: at the memory's rate, each byte read and written, or
+ * only written. It is assumed that a thread moves 16 bytes, and that the launch takes no more
+ * blocks than the GPU holds. */
+uint32_t rule_memory_blocks(const struct machine *machine, const struct op *op);
+struct kernel_cost rule_memory_cost(const struct machine *machine, const struct op *op);
+
+/* Rule 3. Returns how many blocks a launch on `count` elements is given at most in a plan of
+ * which `memory`, `issue`, `chain_length`, `params` and `places` are set: as many as fit, but
+ * for these on mapped memory:
+ *   - Of a batch of scattered tiles one on every fourth SM. With more, so many places of the
+ *     host's memory are in use at once that reading and writing them takes several times as
+ *     long. [Measured: 1 GiB each way in tiles of 64 KiB on two H200s: 92 ms with all blocks
+ *     that fit, 73 with 264, 26 and 31 with 132, 26 with 33; by a kernel of which the compiler
+ *     had cut each store of 16 bytes in four]
+ *   - Of a kernel that reads and writes there, in few sweeps and with little arithmetic, one on
+ *     each SM: all blocks together would first read everything and then write it, so that the
+ *     link's directions take turns. [Measured: 1 GiB each way on an H200, in launches of 4 MiB
+ *     31 ms with all blocks that fit and 26.5 with 66 to 132; of 1 MiB 34 and 28.5; of 32 MiB
+ *     25.6 and 26.1] */
+uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
+                          const struct kernel *kernel, uint64_t count);
+
+/* Rule 3. Returns how many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of
+ * the SMs] */
+uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use);
+
+/* Rule 3. A launch's work is dealt to its blocks in sweeps. The grid strides over it, each
+ * thread taking `per_thread` elements at once, so all blocks make `least` sweeps and the first
+ * few one more. A grid that is larger than the work is taken to share it evenly. */
+struct sweeps {
+    uint32_t least, blocks_with_more;
+    double share; /* of the launch's work that a block does in a sweep */
+};
+struct sweeps rule_sweeps(uint64_t count, uint32_t per_thread, uint32_t blocks);
+
+/* Rule 3. A launch's blocks lie on the SMs in one of these ways. */
+enum dealt {
+    DEALT_EVENLY, /* the launch is alone: each SM has as many, or one more */
+    DEALT_BESIDE, /* beside other launches' blocks, which end at other times: now on a fuller
+                     SM, now on one that is less so */
+    DEALT_FIRST,  /* the launch is alone, and only its first blocks are left, which make a sweep
+                     more; the fullest SM has more of them than its even share */
+};
+
+/* Rule 3. Returns how long a block takes for one sweep, in ns. The sweep is `share` of a launch
+ * of `cost`, and `in_use` blocks are resident in all. They share the device's memory evenly,
+ * and an SM's arithmetic; the launch ends with the blocks on the fullest SM. Where they are
+ * fewer than it takes to saturate memory or arithmetic, each gets what one can use; and the
+ * fewer they are, the less does each wait for the memory, evenly from where it is saturated
+ * down to idle_memory_share of that. [Measured on an H200: `scale` on 1 to 66 blocks,
+ * one sweep of each, took 0.68 to 0.8 of what their rate among a quarter of the GPU's blocks
+ * says; `finite` on 2 and `scan-exclusive` on 5, many sweeps of each, 0.45] The slower side
+ * counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part of the other. */
+double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
+                     uint32_t in_use, enum dealt dealt);
+
+/* Rules 2 and 3. Returns how long a block takes at least for a sweep in which it moves `in` and
+ * `out` bytes over the link itself, on mapped memory, while all resident blocks move `all_in`
+ * and `all_out` in one of theirs, in ns. [Guide: mapped memory is read and written by the
+ * kernel, without copies] All share each direction's rate and the joint one, as copies do; who
+ * moves nothing in a direction does not wait for it. A kernel that gets but a share of the
+ * rates counts as moving that much more: machine_mapped_share(). A plan has such kernels or
+ * copies beside kernels, never both, so copies have no part in it. */
+double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
+                          double all_out);
+
+/* Rules 2 and 3. Returns how much longer a launch takes whose blocks together move `in` and
+ * `out` bytes in a sweep, at a `share` of the link's rates, because all begin to read, and then
+ * to write, at the same time: in one sweep nothing goes the other way. A launch whose blocks
+ * take the places of others one by one has no such time. [Measured on an H200: `scale` on
+ * mapped memory takes 153 us for 4 MiB each way where its blocks make one sweep, which is one
+ * direction after the other; each further sweep takes 98 us, and in sweeps of 135 KiB all
+ * takes 105] */
+double rule_link_lead_ns(const struct machine *machine, double in, double out, double share);
+
+/* Rules 2 and 3. Returns how long a sweep of several takes at least in which a block reads `in`
+ * bytes over the link, however few: a thread goes on when they have come. */
+double rule_link_round_ns(const struct machine *machine, double in);
+
+/* Rule 3. Returns what a launch that moves bytes over the link takes longer than another,
+ * beside those bytes' time: from its start to the first byte, and from the last one to its end.
+ */
+int64_t rule_link_latency_ns(const struct machine *machine, double in, double out);
+
+/* Rule 3. Returns how long a launch of `count` elements takes with the GPU to itself, from its
+ * first block's start to its last one's end, in ns. */
+double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
+                            const struct kernel_params *params, uint64_t count,
+                            uint32_t blocks);
+
+/* Rule 3. Returns true if one more kernel may start beside `running` others. [Guide: the number
+ * of resident grids per device] One that may not leaves its place to those that have. */
+bool rule_kernel_may_start(const struct machine *machine, uint32_t running);
+
+/* Rule 3. Returns how many blocks a recorded launch takes, of those that the GPU holds at once:
+ * it takes the part `fill` of its room, but one block at least. */
+uint32_t rule_measured_blocks(const struct machine *machine, double fill);
+
+#endif
