@@ -49,8 +49,8 @@ enum status verify_run(const struct plan *plan, struct arrays *arrays,
  * largest float may have become an infinity. */
 bool verify_is_right(enum dtype dtype, double value, double bound, double actual);
 
-/* Does as verify_judge(), but a wrong result is a failure: STATUS_FAILED names the first wrong
- * tile and element (lowest index), what it should be (with the bound) and what it is. */
+/* Judges as verify_judge() does, but a wrong result is a failure: STATUS_FAILED names the first
+ * wrong tile and element (lowest index), what it should be (with the bound) and what it is. */
 enum status verify_output(const struct plan *plan, const struct arrays *arrays,
                           struct error *error);
 
