@@ -16,72 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the kernels --- */
-
-void own_light_host(const struct pipeline_work *work)
-{
-    const float *in = work->in[0];
-    float *out = work->out;
-    for (uint64_t i = 0; i < work->count; i++)
-        out[i] = fmaf(OWN_LIGHT_FACTOR, in[i], OWN_LIGHT_TERM);
-}
-
-/* What all repeats come to: doing them would take longer than all the rest. */
-void own_heavy_host(const struct pipeline_work *work)
-{
-    const double left = pow(OWN_HEAVY_FACTOR, OWN_HEAVY_REPEATS);
-    const float *in = work->in[0];
-    float *out = work->out;
-    for (uint64_t i = 0; i < work->count; i++)
-        out[i] = (float)(OWN_HEAVY_POINT + left * in[i]);
-}
-
-void own_sum_host(const struct pipeline_work *work)
-{
-    const float *in = work->in[0];
-    double sum = 0;
-    for (uint64_t i = 0; i < work->count; i++)
-        sum += in[i];
-    *(float *)work->out = (float)sum;
-}
-
-enum { LIGHT, HEAVY, SUM, KERNELS };
-
-static const struct pipeline_kernel kernels[KERNELS] = {
-    [LIGHT] = {.version = PIPELINE_KERNEL_VERSION,
-               .inputs = 1,
-               .name = "own-light",
-               .flops = 2,
-               .launch = own_light_launch,
-               .host = own_light_host},
-    /* Each repeat errs by a rounding of some 2, of which the factor leaves a part: at most
-     * 2^11 * 2^-24 * 3 in all, of a result near 2. */
-    [HEAVY] = {.version = PIPELINE_KERNEL_VERSION,
-               .inputs = 1,
-               .name = "own-heavy",
-               .flops = 2 * OWN_HEAVY_REPEATS + 1,
-               .tolerance = 0x1p-11,
-               .launch = own_heavy_launch,
-               .host = own_heavy_host},
-    [SUM] = {.version = PIPELINE_KERNEL_VERSION,
-             .inputs = 1,
-             .name = "own-sum",
-             .reduces = 1,
-             .flops = 1,
-             .launch = own_sum_launch,
-             .host = own_sum_host},
-};
-
-static const char *const paths[KERNELS] = {"bench/light.so", "bench/heavy.so", "bench/sum.so"};
-
-static enum status add_kernels(struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; i < KERNELS && status == STATUS_OK; i++)
-        status = kernel_own_add(paths[i], &kernels[i], error);
-    return status;
-}
-
 /* Describes a run, as bench_run_describe() does, whose kernel may be one of these. */
 static enum status describe(struct bench_run *run, const char *arguments, struct error *error)
 {
@@ -139,7 +73,7 @@ static enum status run_pairs(const struct bench *bench, struct bench_run runs[2]
 /* The grids are alike: so many blocks are the least that either would have of a tile. */
 static enum status measure_issue(struct bench *bench, const char *issue, struct error *error)
 {
-    const char *const chain[2] = {"scale", paths[LIGHT]};
+    const char *const chain[2] = {"scale", own_paths[OWN_LIGHT]};
     struct bench_run runs[2] = {0};
     struct series issues = {0}, times = {0}, costs = {0};
     char text[256];
@@ -213,7 +147,7 @@ static void name_setting(int place, char text[128])
 static void arguments_of(const struct choosing *choosing, const char *setting, char text[384])
 {
     snprintf(text, 384, "-q --device=%s -n %s -k %s %s", choosing->device,
-             choosing->bench->quick ? "1M" : "16M", paths[choosing->kernel], setting);
+             choosing->bench->quick ? "1M" : "16M", own_paths[choosing->kernel], setting);
 }
 
 static enum status open_setting(const struct choosing *choosing, int place,
@@ -375,14 +309,14 @@ static void print_ratio(const struct choosing *choosing, const char *what, int o
     char text[192];
     series_add(&ratio, series_median(&choosing->times_ms[one]) /
                            series_median(&choosing->times_ms[other]));
-    snprintf(text, sizeof text, "%s: %s", kernels[choosing->kernel].name, what);
+    snprintf(text, sizeof text, "%s: %s", own_kernels[choosing->kernel].name, what);
     bench_result(choosing->bench, text, &ratio, "", goal, AUTO_GOAL);
 }
 
 static void print_times(const struct choosing *choosing, const char *what, int which)
 {
     char text[256];
-    snprintf(text, sizeof text, "%s: %s", kernels[choosing->kernel].name, what);
+    snprintf(text, sizeof text, "%s: %s", own_kernels[choosing->kernel].name, what);
     bench_result(choosing->bench, text, &choosing->times_ms[which], "ms", GOAL_NONE, 0);
 }
 
@@ -463,7 +397,7 @@ static enum status measure_choices(struct bench *bench, const char *device, bool
 {
     struct machine machine;
     enum status status = find_reference(bench, device, simulated, &machine, error);
-    for (int i = 0; i < KERNELS && status == STATUS_OK; i++) {
+    for (int i = 0; i < OWN_KERNELS && status == STATUS_OK; i++) {
         struct choosing *choosing = calloc(1, sizeof *choosing);
         if (choosing == NULL)
             return error_set(error, STATUS_NO_MEMORY, "no memory to measure with");
@@ -482,14 +416,14 @@ enum status bench_own_sim(struct bench *bench, struct error *error)
 {
     bench_heading(bench, bench->quick ? "own kernels over 4 MiB, simulated"
                                       : "own kernels over 64 MiB, simulated");
-    const enum status status = add_kernels(error);
+    const enum status status = own_kernels_add(error);
     return status == STATUS_OK ? measure_choices(bench, "sim:h200 --no-data", true, error)
                                : status;
 }
 
 enum status bench_own(struct bench *bench, struct error *error)
 {
-    enum status status = add_kernels(error);
+    enum status status = own_kernels_add(error);
     bench_heading(bench, "a map of one's own, 256 tiles of 64 KiB in 4 streams");
     if (status == STATUS_OK)
         status = measure_issue(bench, "streams", error);

@@ -1,8 +1,9 @@
 /* bench_own.h - kernels as users would bring them (kernels/own_kernel.h), part of the program:
- * their CPU twins are in bench_own.c, their launchers in bench_cuda_own.cu. */
+ * their CPU twins are in bench_own_kernels.c, their launchers in bench_cuda_own.cu. */
 #ifndef PIPELINE_BENCH_OWN_H
 #define PIPELINE_BENCH_OWN_H
 
+#include "core/status.h"
 #include "kernels/own_kernel.h"
 
 #ifdef __cplusplus
@@ -22,6 +23,12 @@ extern "C" {
 void own_light_host(const struct pipeline_work *work);
 void own_heavy_host(const struct pipeline_work *work);
 void own_sum_host(const struct pipeline_work *work);
+
+/* They are opened as libraries of these names would be, once own_kernels_add() has said so. */
+enum { OWN_LIGHT, OWN_HEAVY, OWN_SUM, OWN_KERNELS };
+extern const struct pipeline_kernel own_kernels[OWN_KERNELS];
+extern const char *const own_paths[OWN_KERNELS];
+enum status own_kernels_add(struct error *error);
 
 /* bench_none.c stands in their place in a program without CUDA. */
 int own_light_launch(const struct pipeline_work *work, void *stream);

@@ -1,6 +1,7 @@
 /* check_mistakes_runs.c - mistakes together with everything else: the result is right, or the
  * settings are refused; and the program with them. */
 #include "app/backends.h"
+#include "app/job.h"
 #include "app/process_check.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
@@ -249,11 +250,34 @@ START_TEST(test_folded_once)
 }
 END_TEST
 
+#ifndef SANITIZED /* which calls it a fault to ask for so much */
+/* That memory runs out while hazards are told is no other failure: who tries a fix goes on
+ * after any but that one. */
+START_TEST(test_no_memory_to_tell_of_hazards)
+{
+    const struct options options = {0};
+    const char *argument;
+    struct error error = {0};
+    struct run_report report = {.hazard_count = SIZE_MAX / HAZARD_TEXT};
+    struct job job = {
+        .options = &options, .settings = test_settings("scale"), .machine = test_machine()};
+    job.settings.no_data = true;
+    test_must(backend_select(backends, "sim", &job.ops, &argument, &error), &error);
+    test_must(plan_build(&job.settings, &job.machine, &job.plan, &error), &error);
+    ck_assert_int_eq(job_analyse(&job, &report, &error), STATUS_NO_MEMORY);
+    plan_free(&job.plan);
+}
+END_TEST
+#endif
+
 TCase *mistake_runs_case(void)
 {
     TCase *runs = tcase_create("together");
     tcase_set_timeout(runs, 120);
     tcase_add_loop_test(runs, test_together, 0, test_mistake_count());
+#ifndef SANITIZED
+    tcase_add_test(runs, test_no_memory_to_tell_of_hazards);
+#endif
     return runs;
 }
 

@@ -1,4 +1,4 @@
-/* record.h - `pipeline record`: runs another program and takes down what it does on a GPU. */
+/* record.h - `pipeline record`: runs another program and records what it does on a GPU. */
 #ifndef PIPELINE_APP_RECORD_H
 #define PIPELINE_APP_RECORD_H
 
