@@ -9,8 +9,8 @@
  * error. All ranks call it. */
 void clocks_compare(struct ranks_seen *seen);
 
-/* Does so again, after a run: to the larger error of both it adds how far the clocks have gone
- * apart meanwhile, and leaves what each said more than rank 0's before. */
+/* Compares them again, after a run: to the larger error of both it adds how far the clocks have
+ * gone apart meanwhile, and leaves what each said more than rank 0's before. */
 void clocks_compare_again(struct ranks_seen *seen);
 
 #endif

@@ -88,7 +88,7 @@ static void *map_common(uint64_t bytes, bool wanted)
     return NULL;
 }
 
-/* Learns whose buffers this rank has before it: those of its host, if all of that took them. */
+/* Learns which ranks' buffers this one can reach: those of its host, if all there took them. */
 static void see_host(bool taken, struct ranks_seen *seen)
 {
     uint32_t first = taken ? world.number : UINT32_MAX, all[MACHINE_DEVICES_MAX];

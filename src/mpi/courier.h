@@ -1,4 +1,4 @@
-/* courier.h - hands on what crosses from rank to rank while a run is under way.
+/* courier.h - hands on what crosses from rank to rank during a run.
  *
  * Each rank has a flag for each record that others wait for, and a thread. Where the rank's
  * stream raises a flag, the thread sends the crossing's bytes, from the host's memory, to the

@@ -154,7 +154,7 @@ static enum status judge(enum status status, struct judgement *judgement, struct
     const int last = (int)world.count - 1;
     struct {
         int grade; /* 0: right; 1: as if it was not written; 2: wrong */
-        int rank;  /* from behind: where rank 0 judges all tiles, the one whose they are counts
+        int rank;  /* from the last on: where rank 0 judges all tiles, their own rank counts
                     */
     } own = {judgement->wrong.status == STATUS_OK ? 0 : 2 - judgement->unwritten,
              last - (int)world.number},

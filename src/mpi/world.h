@@ -24,7 +24,7 @@ extern struct world world;
 /* Starts MPI, and learns who is there. STATUS_FAILED where MPI's library knows no threads. */
 enum status world_join(int *argc, char ***argv, struct error *error);
 
-/* Does what ranks_agree() does. */
+/* Agrees on a status among all ranks: see ranks_agree(). */
 enum status world_agree(enum status status, struct error *error);
 
 /* Writes the name of this rank's host. */

@@ -77,7 +77,7 @@ struct backend_ops {
      * it is issued. A plan without ops asks about that alone. */
     enum status (*check)(struct backend *backend, const struct plan *plan, struct error *error);
 
-    /* Does a kernel's work without a plan, by its launcher (run/trial.h). NULL: the device has
+    /* Runs a kernel without a plan, by its launcher (run/trial.h). NULL: the device has
      * no use for launchers. */
     enum status (*try_work)(struct backend *backend, const struct kernel *kernel,
                             const struct trial_work *work, char *image, uint64_t bytes,

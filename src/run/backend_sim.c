@@ -192,7 +192,7 @@ static void *at(const struct backend *backend, const struct range *range)
                             : NULL;
 }
 
-/* Does what one call copies: a piece, or the rows of one tile. */
+/* Copies what one call copies: a piece, or the rows of one tile. */
 static void do_copy(const struct backend *backend, const struct range *to,
                     const struct range *from)
 {
@@ -203,7 +203,7 @@ static void do_copy(const struct backend *backend, const struct range *to,
         memcpy(there + row * copy.to_pitch, here + row * copy.from_pitch, copy.bytes);
 }
 
-/* Does an op's copies: one, or one for each of its tiles. */
+/* Makes an op's copies: one, or one for each of its tiles. */
 static void do_copies(const struct backend *backend, const struct op *op,
                       const struct range *to, const struct range *from)
 {
@@ -351,7 +351,7 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     return STATUS_OK;
 }
 
-/* Does the work of a portion with crossings, and takes no times. */
+/* Runs the ops of a portion with crossings, and takes no times. */
 static enum status do_portion(struct backend *backend, struct error *error)
 {
     const struct plan *plan = backend->workload->plan;

@@ -178,7 +178,7 @@ static enum status check_value(const struct trials *trials, const struct trial *
 
 /* --- what is right --- */
 
-/* Does the work of a trial, and sees that nothing else was done. */
+/* Runs a trial, and checks that it did its work and nothing else. */
 static enum status work(struct trials *trials, const struct trial *trial, struct image *image,
                         struct error *error)
 {

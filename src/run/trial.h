@@ -17,7 +17,7 @@ struct trial_work {
     uint32_t blocks; /* for a launcher */
 };
 
-/* Does the work on the image, `bytes` long, in place or on a copy that it brings back. An error
+/* Runs the work on the image, `bytes` long, in place or on a copy that it brings back. An error
  * says what is wrong with the work; it begins with a verb: its subject is the function that was
  * tried. */
 typedef enum status trial_runner(void *context, const struct kernel *kernel,

@@ -94,8 +94,8 @@ static enum status copy_go_on(struct simulation *sim, uint32_t index)
                           EVENT_COPIED);
 }
 
-/* Does the same with a copy that may be flowing, after it has been brought up to now: another
- * engine's copy begins or ends to flow. */
+/* Sets a copy's rate anew, after what it has moved so far is counted, because another engine's
+ * copy has begun or ended to flow. */
 static enum status copy_set_rate(struct simulation *sim, uint32_t index)
 {
     struct copy_engine *engine = &sim->copies[index];
@@ -107,9 +107,9 @@ static enum status copy_set_rate(struct simulation *sim, uint32_t index)
     return copy_go_on(sim, index);
 }
 
-/* Does the same with all others, whose rates change where copy engine `index` begins or ends to
- * move bytes: that of the other direction, and as devices share the host's memory, theirs. What
- * goes from device to device and what does not have nothing in common. */
+/* Sets anew the rates of all other copies that change where copy engine `index` begins or ends
+ * to move bytes: that of the other direction, and as devices share the host's memory, theirs.
+ * What goes from device to device and what does not have nothing in common. */
 static enum status copies_set_others(struct simulation *sim, uint32_t index)
 {
     if (sim->devices == 1)

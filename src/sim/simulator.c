@@ -14,13 +14,13 @@
 
 /* --- streams and hardware queues --- */
 
-/* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
 /* Returns the driver's thread for callbacks of the process that issued `op`. */
 static struct turn_engine *callbacks_of(struct simulation *sim, uint32_t op)
 {
     return &sim->callbacks[sim->lanes[stream_of(sim, op)].process];
 }
 
+/* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = kind_of(sim, op);

@@ -3,7 +3,7 @@
  *
  * The process that has the device keeps it while it has kernels there, or the next op of one of
  * its streams is a kernel that was launched, and for a slice of time at most where others have
- * some; then the next one in turn gets it. Kernels under way stop where they are, and go on
+ * some; then the next one in turn gets it. Kernels in flight stop where they are, and go on
  * when their process has its next turn. Copies go on meanwhile. */
 #include "sim/state.h"
 
