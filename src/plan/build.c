@@ -202,10 +202,7 @@ static enum status schedule_by_stage(struct builder *builder, uint32_t first, ui
  */
 static enum status schedule_in_waves(struct builder *builder, uint32_t first)
 {
-    const uint32_t batches = builder->steps.batches;
-    const uint32_t devices = builder->plan->by_link ? 1 : builder->steps.devices;
-    const uint32_t in_flight = devices * builder->settings->streams;
-    const uint32_t wave = builder->settings->order == ORDER_BREADTH ? in_flight : 1;
+    const uint32_t batches = builder->steps.batches, wave = steps_wave(&builder->steps);
     enum status status = STATUS_OK;
     for (uint32_t begin = 0; begin < batches && status == STATUS_OK; begin += wave) {
         uint32_t end = begin + wave < batches ? begin + wave : batches;

@@ -156,7 +156,7 @@ static uint32_t last_input_use(const struct steps *steps, uint32_t device)
     return steps->kernel_stage[link];
 }
 
-/* Does what last_use() does, by links. */
+/* Returns the stage that last_use() asks for where each device has a part of the chain. */
 static uint32_t last_use_by_link(const struct steps *steps, uint32_t number, uint32_t none)
 {
     const struct stage *stage = &steps->stage[number];

@@ -56,8 +56,12 @@ enum status write_view(FILE *out, const struct report *report,
 enum status write_gantt(FILE *out, const struct report *report,
                         const struct writer_style *style);
 
-/* Writes one line for each run that was judged: the cause whose mending gains most, what it
- * cost, and the time with the fix. */
+/* Writes what the runs did in words: each fact once, behind the names of its runs where it does
+ * not hold for all of them. */
+void write_facts(FILE *out, const struct report *report, const struct writer_style *style);
+
+/* Writes one line for each run that was judged: the cause whose fix gains most, what it cost,
+ * and the time with the fix. */
 void write_answers(FILE *out, const struct report *report, const struct writer_style *style);
 
 /* Writes why each run took longer than its limit: the causes, what was seen of them, and the
