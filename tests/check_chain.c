@@ -571,10 +571,8 @@ START_TEST(files_and_pictures_show_the_exchange)
                      0);
     ck_assert_msg(program_run("view a.csv --timeline=b.csv") == 0, "%s", program_err);
     assert_shown(program_out, "0 peer");
-    ck_assert_msg(program_run("view a.json --timeline=c.csv") == 0, "%s", program_err);
-    ck_assert_int_eq(system("for f in a b c; do grep -v '^#' $f.csv | cut -d, -f2- >$f; done; "
-                            "cmp a b && cmp a c"),
-                     0);
+    ck_assert_int_eq(
+        system("for f in a b; do grep -v '^#' $f.csv | cut -d, -f2- >$f; done; cmp a b"), 0);
     ck_assert_int_eq(program_run("-d sim:h200*2 --spread=chain -k scale,scale --exchange=host "
                                  "-t 8 --dry-run"),
                      0);

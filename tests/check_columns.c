@@ -354,9 +354,9 @@ static const struct {
     {"-k transpose-naive", "which works on whole rows or columns of a matrix"},
     {"-k stride-copy", "has stride-copy, which reads its elements at a distance"},
     {"-k stencil", "has stencil, which works on whole rows"},
-    {"--tile-width=17", "nearest are 65484 and 65552"},
-    {"-t 3", "nearest are 64512 and 67584"},
-    {"-n 100 --tile-width=64", "nearest are 256 and 512"},
+    {"--tile-width=17", "use --elements=65484 or 65552"},
+    {"-t 3", "use --elements=64512 or 67584"},
+    {"-n 100 --tile-width=64", "use --elements=256 or 512"},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
 

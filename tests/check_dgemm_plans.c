@@ -162,60 +162,6 @@ START_TEST(test_plans_are_programs)
 }
 END_TEST
 
-/* Makes one change to a plan: to A's copy, its event, who waits for that, or what kernels read.
- */
-static void change_plan(struct plan *plan, int change)
-{
-    struct op *upload = &plan->ops[0], *wait = test_nth_op(plan, OP_WAIT, 1);
-    struct op *kernel = test_nth_op(plan, OP_KERNEL, 2);
-    switch (change) {
-    case 0:
-        upload->copy.device.offset += 8;
-        break;
-    case 1:
-        upload->copy.host.bytes -= 8;
-        break;
-    case 2:
-        upload->stream = 1;
-        break;
-    case 3:
-        plan->ops[1].stream = 1; /* the record */
-        break;
-    case 4:
-        wait->stream = 1;
-        break;
-    case 5:
-        upload[2] = upload[0]; /* it comes behind its record */
-        break;
-    case 6:
-        kernel->kernel.ranges->resident.bytes -= 8;
-        break;
-    case 7:
-        kernel->kernel.ranges->in[1].bytes -= 8;
-        break;
-    default:
-        kernel->kernel.ranges->out.buffer = BUFFER_DEVICE_OUT;
-        break;
-    }
-}
-
-START_TEST(test_programs_are_of_their_plans)
-{
-    struct settings settings = test_settings("dgemm");
-    settings.rows = 10;
-    settings.inner = 5;
-    settings.elements = 10 * 12;
-    settings.tiles = 6;
-    settings.streams = 3;
-    struct plan plan = test_built(&settings);
-    ck_assert_int_eq(plan.ops[1].kind, OP_RECORD);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_OK);
-    change_plan(&plan, _i);
-    ck_assert_int_eq(emit_plan(&plan, &settings, "/dev/null"), STATUS_USAGE);
-    plan_free(&plan);
-}
-END_TEST
-
 /* A has to come in before the first kernel, and counts among the copies. */
 START_TEST(test_limit_counts_the_resident_input)
 {
@@ -517,7 +463,6 @@ Suite *dgemm_plans_suite(void)
     tcase_add_test(plans, test_no_run_is_below_its_limit);
     tcase_add_test(plans, test_tuned_tiles_are_whole_columns);
     tcase_add_test(plans, test_plans_are_programs);
-    tcase_add_loop_test(plans, test_programs_are_of_their_plans, 0, 9);
     suite_add_tcase(suite, plans);
     if (available) {
         TCase *runs = tcase_create("runs");

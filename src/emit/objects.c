@@ -97,7 +97,7 @@ const char *emit_device_arrays(const struct emit_program *program, char text[EMI
  */
 const char *emit_alike_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
-    char other[EMIT_LINE];
+    char other[EMIT_LINE] = "";
     bool alike = emit_reduction(program) == NULL;
     int count = 0;
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
