@@ -84,7 +84,7 @@ static bool is_next(const struct walk *walk, const struct loop_item *item, struc
         return op->kernel.link == walk->loops->stages[step.stage].what.link &&
                op->kernel.blocks <= walk->loops->blocks[op->kernel.link];
     if (op->kind == OP_ALLOC)
-        return op->alloc.action == item->deed && op->alloc.range.buffer == item->buffer &&
+        return op->alloc.action == item->action && op->alloc.range.buffer == item->buffer &&
                (!op->alloc.ordered || op->alloc.stream == step_stream(walk, step));
     return op->kind == OP_SYNC || op_carries(op) == item->carries;
 }

@@ -93,7 +93,7 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
         foreign->judge.tried ? knob_of(foreign, verdict->code) : NULL;
     char detail[48], text[FOREIGN_COUNT];
     size_t used = strlen(verdict->seen);
-    if (foreign->judge.tried && foreign->judge.found.blind > 0 &&
+    if (gain == NULL && foreign->judge.tried && foreign->judge.found.blind > 0 &&
         (verdict_rows[verdict->code].traits & IS_ORDER))
         snprintf(verdict->seen + used, sizeof verdict->seen - used,
                  "; no fix is tried, as it is not known which memory %s used",

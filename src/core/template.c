@@ -152,7 +152,7 @@ static bool fill_place(char *name, struct conditions *open, char *filled, size_t
         return true;
     const char *value = fill->value(fill->context, name);
     const size_t size = value != NULL ? strlen(value) : 0;
-    if (*length + size < TEMPLATE_LINE && size > 0) {
+    if (*length + size + 1 < TEMPLATE_LINE && size > 0) { /* a line's end stays */
         memcpy(filled + *length, value, size);
         *length += size;
     }
@@ -172,7 +172,7 @@ static void fill_line(const char *line, size_t size, const struct template_fill 
         } else if (behind != NULL && fill_place(name, &open, filled, &length, fill)) {
             at = behind;
         } else {
-            if (is_there(&open) && length < TEMPLATE_LINE)
+            if (is_there(&open) && length + (*at != '\n') < TEMPLATE_LINE)
                 filled[length++] = *at;
             at++;
         }

@@ -4,8 +4,7 @@
  *
  *   @NAME@                     gives way to the value of that name
  *   @if WHAT@..@else@..@end@   stays where WHAT holds, or where it does not
- *   @\                         at the end: the next line goes on in this one, at its first
- * character
+ *   @\                         at a line's end: the next one goes on, without its indent
  *
  * A line that is nothing but "@NAME@", perhaps indented, gives way to the part of that name.
  * Lines between "#if WHAT", "#elif WHAT", "#else" and "#endif" are there or not, as in C. WHAT

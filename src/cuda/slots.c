@@ -72,7 +72,7 @@ static struct cuda_slot **holder(const struct walk *walk, const struct range *ra
     return &walk->held[buffer][range->offset / walk->bytes[buffer]];
 }
 
-static bool note_deed(struct walk *walk, const struct op *op, struct cuda_issued *issued)
+static bool note_action(struct walk *walk, const struct op *op, struct cuda_issued *issued)
 {
     struct cuda_run *run = walk->run;
     const int buffer = op->alloc.range.buffer - BUFFER_FIRST_DEVICE;
@@ -143,7 +143,7 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
     for (uint32_t i = 0; i < plan->op_count && room; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
-            room = note_deed(&walk, op, &run->issued[i]);
+            room = note_action(&walk, op, &run->issued[i]);
         else
             note_uses(&walk, op, &run->issued[i]);
     }

@@ -20,27 +20,27 @@ void emit_pointers(const struct emit_program *program, const char *name, char te
 }
 
 /* Returns why memory is taken or given back there; it is said once, of the first buffer. */
-static const char *why(const struct emit_program *program, enum alloc_action deed,
+static const char *why(const struct emit_program *program, enum alloc_action action,
                        enum buffer buffer)
 {
     const enum alloc alloc = program->plan->alloc;
     if (buffer != BUFFER_DEVICE_IN0)
         return NULL;
     if (alloc == ALLOC_LOOP)
-        return deed == ALLOC_TAKE ? "the tile's own memory"
-                                  : "it waits for all that the device does: nothing overlaps";
-    if (deed == ALLOC_GIVE)
+        return action == ALLOC_TAKE ? "the tile's own memory"
+                                    : "it waits for all that the device does: nothing overlaps";
+    if (action == ALLOC_GIVE)
         return "it goes back behind what the stream has done before";
     return alloc == ALLOC_POOL ? "in the stream's order, from a pool that keeps what comes back"
                                : "in the stream's order: the host goes on";
 }
 
-void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
-                   const struct loop_item *item, const char *stream)
+void emit_put_action(FILE *out, int indent, const struct emit_program *program,
+                     const struct loop_item *item, const char *stream)
 {
     char at[EMIT_TEXT], bytes[EMIT_TEXT];
     const enum alloc alloc = program->plan->alloc;
-    const char *comment = why(program, item->deed, item->buffer);
+    const char *comment = why(program, item->action, item->buffer);
     emit_address(program, item->buffer, false, at);
     snprintf(bytes, sizeof bytes, "%s", emit_bytes_name(program, item->buffer));
     if (is_value(program, item->buffer))
@@ -49,9 +49,9 @@ void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
     else if (!program->even)
         snprintf(bytes, sizeof bytes, "TILE * sizeof(%s)",
                  emit_type(program->plan->chain[0]->in));
-    if (item->deed == ALLOC_GIVE && alloc == ALLOC_LOOP)
+    if (item->action == ALLOC_GIVE && alloc == ALLOC_LOOP)
         emit_put(out, indent, comment, "CHECK(cudaFree(%s));", at);
-    else if (item->deed == ALLOC_GIVE)
+    else if (item->action == ALLOC_GIVE)
         emit_put(out, indent, comment, "CHECK(cudaFreeAsync(%s, %s));", at, stream);
     else if (alloc == ALLOC_LOOP)
         emit_put(out, indent, comment, "CHECK(cudaMalloc(&%s, %s));", at, bytes);

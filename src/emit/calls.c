@@ -358,8 +358,8 @@ void emit_put_item(FILE *out, int indent, const struct emit_program *program, ui
             put_memsets(out, indent, program, in);
         break;
     case OP_ALLOC:
-        if (item->deed != ALLOC_PAIR)
-            emit_put_deed(out, indent, program, item, in);
+        if (item->action != ALLOC_PAIR)
+            emit_put_action(out, indent, program, item, in);
         else
             put_alloc(out, indent, program);
         break;

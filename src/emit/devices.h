@@ -1,8 +1,8 @@
 /* devices.h - what a program of --emit has for each of several devices, and what it has
  * where these have parts of the chain, and hand tiles on: a part of parts.h, which has the
  * types. */
-#ifndef PIPELINE_WRITERS_EMIT_DEVICES_H
-#define PIPELINE_WRITERS_EMIT_DEVICES_H
+#ifndef PIPELINE_EMIT_DEVICES_H
+#define PIPELINE_EMIT_DEVICES_H
 
 #include "emit/names.h"
 

@@ -2,8 +2,8 @@
  *
  * The program has loops where the plan has a list of ops: those that the plan was unrolled from
  * (plan/loops.h). */
-#ifndef PIPELINE_WRITERS_EMIT_H
-#define PIPELINE_WRITERS_EMIT_H
+#ifndef PIPELINE_EMIT_EMIT_H
+#define PIPELINE_EMIT_EMIT_H
 
 #include "core/status.h"
 #include "plan/plan.h"

@@ -80,6 +80,8 @@ static void put_line(void *context, const char *text, size_t length)
             word = 1;
         used += snprintf(line + used, sizeof line - (size_t)used, "%.*s",
                          (int)(other != NULL ? size : word), other != NULL ? other : text + i);
+        if ((size_t)used >= sizeof line) /* cut, as fill_line() cuts a template's */
+            used = (int)sizeof line - 1;
         i += word;
     }
     emit_put_line(fill->out, line);

@@ -372,14 +372,6 @@ const char *emit_bytes_name(const struct emit_program *program, enum buffer buff
     return emit_is_product(program) && is_second(buffer) ? "B_BYTES" : "BYTES";
 }
 
-uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count)
-{
-    const struct plan *plan = program->plan;
-    return is_second(buffer)
-               ? chain_second_count(plan->chain, plan->chain_length, &plan->params, count)
-               : count;
-}
-
 /* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch.
  * Tiles of one size are rows of their array. */
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,

@@ -1,7 +1,7 @@
 /* names.h - what a program of --emit calls its streams, slots and events, and where its
  * tiles are: a part of parts.h, which has the types. */
-#ifndef PIPELINE_WRITERS_EMIT_NAMES_H
-#define PIPELINE_WRITERS_EMIT_NAMES_H
+#ifndef PIPELINE_EMIT_NAMES_H
+#define PIPELINE_EMIT_NAMES_H
 
 #include "plan/loops.h"
 
@@ -118,10 +118,6 @@ bool emit_hides(const struct emit_program *program);
 
 /* Returns true if the kernel is the matrix product. */
 bool emit_is_product(const struct emit_program *program);
-
-/* Returns how many elements of a buffer go with `count` of the first input: the second may be
- * of another size. */
-uint64_t emit_elements(const struct emit_program *program, enum buffer buffer, uint64_t count);
 
 /* Returns true if a buffer has slots: batches take them in turn. */
 bool emit_has_slots(enum buffer buffer);

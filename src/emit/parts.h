@@ -33,8 +33,8 @@
  *   head.c     the head: what the program shows, how it is made, and what it includes
  *   refused.c  what is refused
  *   emit.c     the program around them */
-#ifndef PIPELINE_WRITERS_EMIT_PARTS_H
-#define PIPELINE_WRITERS_EMIT_PARTS_H
+#ifndef PIPELINE_EMIT_PARTS_H
+#define PIPELINE_EMIT_PARTS_H
 
 #include "emit/devices.h"
 #include "emit/emit.h"
@@ -326,8 +326,8 @@ void emit_cpu_links(FILE *out, const struct emit_program *program);
 void emit_pointers(const struct emit_program *program, const char *name, char text[EMIT_TEXT]);
 
 /* Writes that a slot's memory is taken or given back. */
-void emit_put_deed(FILE *out, int indent, const struct emit_program *program,
-                   const struct loop_item *item, const char *stream);
+void emit_put_action(FILE *out, int indent, const struct emit_program *program,
+                     const struct loop_item *item, const char *stream);
 
 /* --- pack.c --- */
 

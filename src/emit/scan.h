@@ -1,7 +1,7 @@
 /* scan.h - scans in a program of --emit: their kernels, and what they carry from tile to
  * tile: a part of parts.h, which has the types. */
-#ifndef PIPELINE_WRITERS_EMIT_SCAN_H
-#define PIPELINE_WRITERS_EMIT_SCAN_H
+#ifndef PIPELINE_EMIT_SCAN_H
+#define PIPELINE_EMIT_SCAN_H
 
 #include "emit/names.h"
 #include "plan/plan.h"

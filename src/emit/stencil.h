@@ -1,7 +1,7 @@
 /* stencil.h - the stencil in a program of --emit, on one device and on several: a part of
  * parts.h, which has the types. */
-#ifndef PIPELINE_WRITERS_EMIT_STENCIL_H
-#define PIPELINE_WRITERS_EMIT_STENCIL_H
+#ifndef PIPELINE_EMIT_STENCIL_H
+#define PIPELINE_EMIT_STENCIL_H
 
 #include "core/status.h"
 #include "kernels/kernel.h"

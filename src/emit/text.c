@@ -1,12 +1,13 @@
 /* text.c - lines of a program: broken where they are too long, and searched for words;
  * and types. */
+#include "core/template.h"
 #include "emit/parts.h"
 
 #include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
-enum { LINE = 1024, DEPTH = 32, INDENT = 4 };
+enum { LINE = TEMPLATE_LINE, DEPTH = 32, INDENT = 4 };
 
 /* Returns the column behind the innermost parenthesis or brace that is open at `length`; where
  * there is none, `none`. */

@@ -38,9 +38,9 @@ static enum status append_item(struct builder *builder, const struct op *op,
 
 static enum status append_noted(struct builder *builder, const struct op *op)
 {
-    struct loop_item item = {.deed = ALLOC_PAIR};
+    struct loop_item item = {.action = ALLOC_PAIR};
     if (op->kind == OP_ALLOC) {
-        item.deed = op->alloc.action;
+        item.action = op->alloc.action;
         item.buffer = op->alloc.range.buffer;
     }
     return append_item(builder, op, item);
@@ -295,8 +295,8 @@ enum status build_stage(struct builder *builder, const struct stage *stage, stru
     return write_copy_out(builder, stream, tiles);
 }
 
-/* Appends a deed on the whole slot that a tile's part lies in. */
-static enum status write_deed(struct builder *builder, struct op op, struct range part)
+/* Appends an action on the whole slot that a tile's part lies in. */
+static enum status write_action(struct builder *builder, struct op op, struct range part)
 {
     const uint64_t stride = builder->placement.stride[part.buffer];
     op.alloc.range = (struct range){part.buffer, part.offset / stride * stride, stride};
@@ -304,13 +304,13 @@ static enum status write_deed(struct builder *builder, struct op op, struct rang
     return append_noted(builder, &op);
 }
 
-enum status build_memory(struct builder *builder, enum alloc_action deed, struct step step,
+enum status build_memory(struct builder *builder, enum alloc_action action, struct step step,
                          uint32_t stream)
 {
     const struct placement *placement = &builder->placement;
     const struct plan *plan = builder->plan;
     const struct tiles tiles = plan_batch(plan, step.batch);
-    const bool ordered = plan->alloc != ALLOC_LOOP, takes = deed == ALLOC_TAKE;
+    const bool ordered = plan->alloc != ALLOC_LOOP, takes = action == ALLOC_TAKE;
     const uint32_t out = steps_out(&builder->steps);
     const uint32_t first_output = ordered ? steps_first_output(&builder->steps) : 0;
     const uint32_t last_input = ordered ? steps_last_input(&builder->steps) : out;
@@ -318,16 +318,16 @@ enum status build_memory(struct builder *builder, enum alloc_action deed, struct
     if (plan->alloc == ALLOC_ONCE)
         return STATUS_OK;
     struct op op = build_op(OP_ALLOC, plan->streams, tiles);
-    op.alloc.action = deed;
+    op.alloc.action = action;
     op.alloc.ordered = ordered;
     op.alloc.stream = stream;
     const int inputs = step.stage == (takes ? 0 : last_input) ? placement->inputs : 0;
     for (int input = 0; input < inputs && status == STATUS_OK; input++)
-        status = write_deed(builder, op, placement_input_slot(placement, input, tiles));
+        status = write_action(builder, op, placement_input_slot(placement, input, tiles));
     if (status != STATUS_OK || placement->in_place ||
         step.stage != (takes ? first_output : out))
         return status;
-    return write_deed(builder, op, placement_output_slot(placement, tiles));
+    return write_action(builder, op, placement_output_slot(placement, tiles));
 }
 
 /* Appends a copy within the host's memory, by its cores. */

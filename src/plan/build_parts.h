@@ -57,7 +57,7 @@ enum status build_stage(struct builder *builder, const struct stage *stage, stru
 /* Appends that memory on the device is taken right before a step, or given back behind it: in
  * the order of `stream` as soon as it is needed, or no longer; by the host all of a batch's at
  * once. Nothing where slots were taken before. */
-enum status build_memory(struct builder *builder, enum alloc_action deed, struct step step,
+enum status build_memory(struct builder *builder, enum alloc_action action, struct step step,
                          uint32_t stream);
 
 /* Append that the host packs a batch's inputs, and unpacks its result, if it does so. */

@@ -15,12 +15,8 @@ struct taken_up {
 
 /* --- set-up --- */
 
-static bool waits_for_event(enum op_kind kind)
-{
-    return kind == OP_WAIT || kind == OP_SYNC_EVENT;
-}
-
-/* Finds the last that waits for each record: its clock is kept until then. */
+/* Finds the last that waits for each record: its clock is kept until then. By events alone the
+ * host's own waits are no part of the walk. */
 static bool find_last_uses(struct clocks *clocks)
 {
     const struct plan *plan = clocks->plan;
@@ -29,7 +25,9 @@ static bool find_last_uses(struct clocks *clocks)
     bool room = used != NULL && clocks->last_uses != NULL;
     for (uint32_t i = plan->op_count; room && i-- > 0;) {
         const struct op *op = &plan->ops[i];
-        if (op->kind != OP_RECORD && !waits_for_event(op->kind))
+        bool waits =
+            op->kind == OP_WAIT || (op->kind == OP_SYNC_EVENT && clocks->by != CLOCKS_EVENTS);
+        if (op->kind != OP_RECORD && !waits)
             continue;
         clocks->last_uses[i] = !used[op->event.event];
         used[op->event.event] = op->kind != OP_RECORD;

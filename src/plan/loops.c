@@ -37,8 +37,8 @@ void loops_step(struct plan_loops *loops, struct step step)
 static bool is_same(const struct loop_item *a, const struct loop_item *b)
 {
     return a->kind == b->kind && a->relation == b->relation &&
-           a->event_stage == b->event_stage && a->carries == b->carries && a->deed == b->deed &&
-           a->buffer == b->buffer;
+           a->event_stage == b->event_stage && a->carries == b->carries &&
+           a->action == b->action && a->buffer == b->buffer;
 }
 
 /* Returns where a new item belongs whose step has come to `place`: right there, but behind the

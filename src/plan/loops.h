@@ -17,8 +17,9 @@ struct loop_item {
     enum relation relation; /* OP_RECORD, OP_WAIT, OP_SYNC_EVENT: to the step with the event */
     uint32_t event_stage;   /* and that step's stage */
     bool carries; /* OP_H2D, OP_D2H, OP_CALLBACK, OP_SYNC: a part of a scan's way by the host */
-    enum alloc_action deed; /* OP_ALLOC: a pair, or a slot of `buffer` is taken or given back */
-    enum buffer buffer;     /* OP_MEMSET: BUFFER_DEVICE_OTHER where it is other code's */
+    enum alloc_action
+        action;         /* OP_ALLOC: a pair, or a slot of `buffer` is taken or given back */
+    enum buffer buffer; /* OP_MEMSET: BUFFER_DEVICE_OTHER where it is other code's */
     uint32_t from, to;
 };
 

@@ -293,6 +293,5 @@ bool calls_run_here(void);
 const char *ops_begin(void);
 void ops_flush(void);
 void ops_end(void);
-bool ranges_wanted(void);
 
 #endif
