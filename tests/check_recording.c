@@ -191,7 +191,7 @@ START_TEST(grids_of_more_blocks_than_can_be_counted)
 END_TEST
 
 /* Of a call that did two things, what it did is not known, whichever line comes first. */
-START_TEST(two_deeds_are_none)
+START_TEST(two_effects_are_none)
 {
     struct recording r = read_right(
         HEADER "[\"copy\",1,1,7,1,2,3]\n[\"call\",1,\"cudaMemcpyBatchAsync\",7,1,2,0]\n"
@@ -529,7 +529,7 @@ Suite *recording_suite(void)
     tcase_add_test(tests, what_is_not_known);
     tcase_add_test(tests, a_stream_without_a_number_is_not_known);
     tcase_add_test(tests, grids_of_more_blocks_than_can_be_counted);
-    tcase_add_test(tests, two_deeds_are_none);
+    tcase_add_test(tests, two_effects_are_none);
     tcase_add_test(tests, words_point_to_memory_of_their_time);
     tcase_add_test(tests, cut_anywhere);
     tcase_add_loop_test(tests, lines_in_any_order, 0, 2);
