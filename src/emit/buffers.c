@@ -62,3 +62,8 @@ uint32_t emit_all_slots(const struct emit_program *program)
 {
     return program->devices * program->slots;
 }
+
+bool emit_has_other(const struct emit_program *program)
+{
+    return program->plan->buffer_bytes[BUFFER_DEVICE_OTHER] > 0;
+}

@@ -436,3 +436,9 @@ void emit_event_creation(FILE *out, const struct emit_program *program)
 {
     each_event(out, program, false);
 }
+
+void emit_put_other(FILE *out, int indent)
+{
+    emit_put(out, indent, "nothing issued before it overlaps what is issued after it",
+             "call_other_code();");
+}

@@ -8,16 +8,12 @@
 
 #include <stdio.h>
 
-/* --- enter.c --- */
-
 /* Writes that calls go to `device`, and why; nothing where there is one. */
 void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
                        const char *why);
 
 /* Writes the numbers of the devices where CUDA counts them otherwise. */
 void emit_device_numbers(FILE *out, const struct emit_program *program);
-
-/* --- chain.c --- */
 
 /* Return why a stage waits, what it is in words, and what its function is called, where it is
  * none that a program for one device has. */

@@ -12,10 +12,7 @@
  *   exchange.c those of several, in which devices exchange their outer rows
  *   rows.c     and what each device has for that
  *   cpu.c      the tiles that the CPU works on: the fourth way
- *   alloc.c    device memory that is taken for each tile
- *   pin.c      page-locked memory that is taken within a run
- *   other.c    other code, which knows no streams
- *   managed.c  prefetches of managed memory
+ *   memory.c   memory that is taken for each tile or within a run, and prefetches
  *   own.c      kernels of users' own: their libraries and CPU twins
  *   text.c     lines, broken where they are too long
  *   names.c    what streams, slots and events are called, and where tiles are
@@ -25,9 +22,8 @@
  *   calls.c    the calls as text, and why each is there
  *   when.c     which batches have them, as conditions
  *   body.c     the loops around them
- *   enter.c    by which numbers devices are known, and going from one to the next
- *   chain.c    devices that have parts of the chain, and hand tiles on
- *   (devices.h)  declares these two
+ *   devices.c  going from one device to the next, and handing tiles on along a chain
+ *   (devices.h)  declares that
  *   objects.c  arrays: how they are declared, their bytes; and streams' priorities
  *   bare.c     the bare copies beside which main() shows its time
  *   head.c     the head: what the program shows, how it is made, and what it includes
@@ -258,12 +254,12 @@ void emit_put_product(FILE *out, int indent, const struct emit_program *program,
 bool emit_has_handles(const struct emit_program *program);
 bool emit_kernels_are_legacy(const struct emit_program *program);
 
-/* --- pin.c --- */
+/* --- memory.c: page-locked, within a run --- */
 
 /* Writes that page-locked memory for all arrays is taken and given back. */
 void emit_put_pin(FILE *out, int indent, const struct emit_program *program);
 
-/* --- other.c --- */
+/* --- buffers.c and calls.c: other code, which knows no streams --- */
 
 /* Returns true if the program calls other code, in the legacy default stream. */
 bool emit_has_other(const struct emit_program *program);
@@ -271,7 +267,7 @@ bool emit_has_other(const struct emit_program *program);
 /* Writes a call. */
 void emit_put_other(FILE *out, int indent);
 
-/* --- managed.c --- */
+/* --- memory.c: managed --- */
 
 /* Writes the prefetches of a batch in a stream, to the device or to the host. */
 void emit_put_prefetches(FILE *out, int indent, const struct emit_program *program,
@@ -320,7 +316,7 @@ const char *emit_piece_of(const struct emit_program *program, const char *array,
 const char *emit_part_type(const struct emit_program *program);
 void emit_cpu_links(FILE *out, const struct emit_program *program);
 
-/* --- alloc.c --- */
+/* --- memory.c: for each tile --- */
 
 /* Writes the declarator of a pointer for each slot into `text`. */
 void emit_pointers(const struct emit_program *program, const char *name, char text[EMIT_TEXT]);

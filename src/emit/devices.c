@@ -1,10 +1,33 @@
-/* chain.c - a program whose devices have parts of the chain: each works on what the one
- * before it hands on, by a copy between them or by way of the host's memory. One thread issues
- * to all; unlike where batches are dealt over devices, a call's device is known as it is
- * written, so that its number stands there. */
+/* devices.c - by which numbers a program knows its devices, how it goes from one to the next,
+ * and what it has where devices have parts of the chain: each works on what the one before it
+ * hands on, by a copy between them or by way of the host's memory. One thread issues to all;
+ * unlike where batches are dealt over devices, a call's device is known as it is written, so
+ * that its number stands there. */
 #include "emit/parts.h"
 
 #include <inttypes.h>
+
+/* --- going from one to the next --- */
+
+void emit_device_numbers(FILE *out, const struct emit_program *program)
+{
+    int numbers[MACHINE_DEVICES_MAX];
+    if (!emit_has_devices(program) || !emit_named_numbers(program, numbers))
+        return;
+    fprintf(out, "const int NUMBERS[DEVICES] = {");
+    for (uint32_t i = 0; i < plan_devices(program->plan); i++)
+        fprintf(out, "%s%d", i > 0 ? ", " : "", numbers[i]);
+    fprintf(out, "}; // of the devices, as CUDA counts them\n");
+}
+
+void emit_enter_device(FILE *out, int indent, const struct emit_program *program,
+                       const char *why)
+{
+    char number[EMIT_NAME];
+    if (emit_has_devices(program))
+        emit_put(out, indent, why, "CHECK(cudaSetDevice(%s));",
+                 emit_device_number(program, "device", number));
+}
 
 /* --- words --- */
 
