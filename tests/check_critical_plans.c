@@ -172,7 +172,7 @@ START_TEST(test_every_start_in_a_graph_is_explained)
         critical_free(&critical);
         timeline_free(&timeline);
     }
-    ck_assert_int_gt(by_issue, 20);
+    ck_assert_int_gt(by_issue, test_cases(200) / 10);
 }
 END_TEST
 

@@ -47,13 +47,15 @@ static enum outcome try_value(const struct judged *judged, const struct together
     return judged_misfit(&tried) == NULL ? GOES_TOGETHER : outcome_of(judged, &tried, broken);
 }
 
-/* Writes an option before its first value: "--memory=". A file has no dashes, and of a run
- * whose settings come from nobody knows where the same is said. Of kernels and devices there
+/* Writes an option before its first value: "--memory=", or "--sweep=memory=" where it is swept,
+ * for then the sweep has to change. A file has no dashes, and of a run whose settings come from
+ * nobody knows where the same is said. Of kernels and devices there
  * are more than a row can name. */
 static void add_option(const struct judged *judged, const struct option_row *option,
                        char text[LABEL_MAX])
 {
-    const char *dashes = judged->asked ? "--" : "";
+    const bool swept = judged->draft.origins[option - option_rows].source == SOURCE_SWEEP;
+    const char *dashes = !judged->asked ? "" : swept ? "--sweep=" : "--";
     const bool open = option->type == TYPE_CHAIN || option->type == TYPE_DEVICE;
     list_add(text, ", or ", open ? "a %s%s such as " : "%s%s=", dashes, option->name);
 }
