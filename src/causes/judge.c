@@ -79,9 +79,9 @@ bool judge_gains(int64_t fixed_ns, int64_t than_ns)
     return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
 }
 
-/* Of a run of our own that is the simulated time, and of what the measured run took beyond its
- * simulation the part that no cause explains, the less the more the fix changes. Where the run
- * was faster than its simulation, the fixed one is taken to be so, too. */
+/* A run of our own is predicted the simulated time, and of what the measured run took beyond
+ * its simulation the part that no cause explains, the less the more the fix changes. Where the
+ * run was faster than its simulation, the fixed one is taken to be so, too. */
 static int64_t own_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
@@ -94,8 +94,8 @@ static int64_t own_predicted_ns(const struct judge *judge, int64_t fixed_ns)
     return fixed_ns + (int64_t)(part * part * beyond_ns);
 }
 
-/* Of a recorded program it is the part of its ops' time that the simulator leaves of its own.
- */
+/* A recorded program is predicted that part of its ops' time which the fix leaves of their time
+ * in the simulator. */
 static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     double extent_ns = (double)timeline_extent_ns(judge->facts->timeline);

@@ -17,7 +17,7 @@
 #include "analysis/pieces.h"
 #include "causes/search.h"
 
-/* What each cause cost, with the span that lost most. */
+/* The charges say what each cause cost, with the span that lost most. */
 struct account {
     struct verdict causes[VERDICT_COUNT]; /* by code */
     int64_t most_ns[VERDICT_COUNT];       /* of one piece */

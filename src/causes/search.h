@@ -53,7 +53,7 @@ struct knob_gain {
     int64_t fixed_ns;       /* the run's time with this one turned alone */
 };
 
-/* What a search found. */
+/* A search finds the knobs that are better turned, and what each of them gains. */
 struct found {
     union choice given, better; /* as it is, and with all knobs turned */
     struct knob_gain knobs[KNOBS_MOST];

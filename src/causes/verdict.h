@@ -27,7 +27,7 @@ enum verdict_code {
     VERDICT_COUNT
 };
 
-/* What holds ops up where a cause is at work. */
+/* A cause is of the kind that says what holds ops up where it is at work. */
 enum cause_kind {
     CAUSE_OTHER,
     CAUSE_HOST,    /* the host, which is late with issuing them */
