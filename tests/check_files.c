@@ -171,8 +171,11 @@ static void wait_ms(double ms)
 
 static void wait_until_open(pid_t child)
 {
-    for (int i = 0; i < 3000 && !has_output(child); i++)
+    siginfo_t ended = {0};
+    for (int i = 0; i < 3000 && !has_output(child) && ended.si_pid == 0; i++) {
         wait_ms(10);
+        waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
     ck_assert_msg(has_output(child), "no output file was opened");
 }
 
