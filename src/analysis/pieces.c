@@ -42,13 +42,12 @@ static bool take(struct way_back *way, int64_t start_ns, struct path_piece piece
         start_ns = 0;
     if (start_ns >= way->now)
         return true;
-    struct path_piece *items = items_grow(way->items, way->count, &way->room, sizeof *items);
-    if (items == NULL)
+    struct path_piece *item = ITEMS_ADD(way->items, way->count, way->room);
+    if (item == NULL)
         return false;
-    way->items = items;
     piece.start_ns = start_ns;
     piece.end_ns = way->now;
-    way->items[way->count++] = piece;
+    *item = piece;
     way->now = start_ns;
     return true;
 }

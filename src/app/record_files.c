@@ -142,14 +142,12 @@ static bool list_add(struct record_list *list, int folder, const char *name)
     if (process == 0 || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(about.st_mode))
         return true;
-    struct record_file *items =
-        items_grow(list->items, list->count, &list->capacity, sizeof *items);
-    if (items == NULL)
+    if (!ITEMS_ROOM(list->items, list->count, list->capacity))
         return false;
-    list->items = items;
-    items[list->count] = (struct record_file){
+    struct record_file *file = &list->items[list->count];
+    *file = (struct record_file){
         .name = strdup(name), .process = process, .written = about.st_mtim};
-    return items[list->count].name != NULL && ++list->count > 0;
+    return file->name != NULL && ++list->count > 0;
 }
 
 /* Lists what is in the folder. Returns 0, or an errno. */

@@ -58,10 +58,8 @@ static struct chain *chain_find(const struct lines *lines, char *text)
 
 static bool chain_add(struct lines *lines, char *text)
 {
-    struct chain **chains = items_grow(lines->chains, lines->chain_count, &lines->chain_room,
-                                       sizeof(struct chain *));
-    struct chain *chain = chains != NULL ? calloc(1, sizeof *chain) : NULL;
-    lines->chains = chains != NULL ? chains : lines->chains;
+    const bool room = ITEMS_ROOM(lines->chains, lines->chain_count, lines->chain_room);
+    struct chain *chain = room ? calloc(1, sizeof *chain) : NULL;
     if (chain == NULL)
         return false;
     lines->chains[lines->chain_count++] = chain;
@@ -148,14 +146,12 @@ static bool frame_read(const struct line *chain, int i, struct source_place *pla
 
 static bool place_add(struct lines *lines, const struct source_place *place)
 {
-    struct source_place *places =
-        items_grow(lines->places, lines->place_count, &lines->place_room, sizeof *places);
-    char *file = places != NULL ? strdup(place->file) : NULL;
-    lines->places = places != NULL ? places : lines->places;
+    const bool room = ITEMS_ROOM(lines->places, lines->place_count, lines->place_room);
+    char *file = room ? strdup(place->file) : NULL;
     if (file == NULL)
         return false;
-    places[lines->place_count] = *place;
-    places[lines->place_count++].file = file;
+    lines->places[lines->place_count] = *place;
+    lines->places[lines->place_count++].file = file;
     return true;
 }
 

@@ -184,14 +184,9 @@ static enum status time_row(struct rig *rig, const struct row *row, struct run_t
 enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
                        struct measured *measured)
 {
-    if (rig->sample == rig->sample_count) {
-        struct samples *all = items_grow(rig->samples, rig->sample_count, &rig->sample_capacity,
-                                         sizeof *rig->samples);
-        if (all == NULL)
-            return error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
-        rig->samples = all;
-        rig->sample_count++;
-    }
+    if (rig->sample == rig->sample_count &&
+        ITEMS_ADD(rig->samples, rig->sample_count, rig->sample_capacity) == NULL)
+        return error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
     struct samples *samples = &rig->samples[rig->sample++], sorted;
     samples->values[rig->pass % RIG_PASSES] = value;
     sorted = *samples;

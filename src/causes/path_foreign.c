@@ -28,17 +28,15 @@ static bool keeps_others(enum verdict_code cause)
 static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
                 enum verdict_code cause, enum verdict_code link, uint32_t span)
 {
-    struct foreign_piece *items =
-        items_grow(pieces->items, pieces->count, &pieces->room, sizeof *items);
-    if (items == NULL)
+    struct foreign_piece *piece = ITEMS_ADD(pieces->items, pieces->count, pieces->room);
+    if (piece == NULL)
         return false;
-    pieces->items = items;
-    items[pieces->count++] = (struct foreign_piece){
-        .start_ns = earlier(start_ns, end_ns),
-        .end_ns = end_ns,
-        .cause = cause,
-        .link = link == VERDICT_REST && keeps_others(cause) ? cause : link,
-        .span = span};
+    *piece = (struct foreign_piece){.start_ns = earlier(start_ns, end_ns),
+                                    .end_ns = end_ns,
+                                    .cause = cause,
+                                    .link = link == VERDICT_REST && keeps_others(cause) ? cause
+                                                                                        : link,
+                                    .span = span};
     return true;
 }
 

@@ -19,13 +19,8 @@ void event_queue_free(struct event_queue *queue)
 bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
                       uint32_t stamp)
 {
-    if (queue->count == queue->capacity) {
-        struct event *heap =
-            items_grow(queue->heap, queue->count, &queue->capacity, sizeof *heap);
-        if (heap == NULL)
-            return false;
-        queue->heap = heap;
-    }
+    if (!ITEMS_ROOM(queue->heap, queue->count, queue->capacity))
+        return false;
     struct event event = event_make(queue, time_ns, kind, subject, stamp);
     size_t hole = queue->count++;
     while (hole > 0 && event_before(&event, &queue->heap[(hole - 1) / 2])) {

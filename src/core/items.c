@@ -2,15 +2,18 @@
 #include "core/items.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-void *items_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
+bool items_grow(void *array, size_t *capacity, size_t item_bytes)
 {
     enum { FIRST = 64 };
-    if (count < *capacity)
-        return items;
+    void *items;
     size_t wanted = *capacity > 0 ? 2 * *capacity : FIRST;
-    void *grown = realloc(items, wanted * item_bytes);
-    if (grown != NULL)
-        *capacity = wanted;
-    return grown;
+    memcpy(&items, array, sizeof items); /* a pointer to items of any type lies there */
+    items = realloc(items, wanted * item_bytes);
+    if (items == NULL)
+        return false;
+    memcpy(array, &items, sizeof items);
+    *capacity = wanted;
+    return true;
 }

@@ -99,14 +99,10 @@ static uint64_t timestamp(void)
 
 static void keep(struct cupti_trace *trace, struct cupti_record record)
 {
-    struct cupti_record *records =
-        items_grow(trace->records, trace->count, &trace->capacity, sizeof record);
+    bool room = ITEMS_ROOM(trace->records, trace->count, trace->capacity);
     bool timed = record.start_ns != 0 && record.end_ns >= record.start_ns;
-    trace->lost = trace->lost || records == NULL || !timed;
-    if (records == NULL)
-        return;
-    trace->records = records;
-    if (timed)
+    trace->lost = trace->lost || !room || !timed;
+    if (room && timed)
         trace->records[trace->count++] = record;
 }
 
@@ -366,13 +362,11 @@ struct cupti_graph {
 
 static void keep_clone(struct cupti_graph *graph, struct clone clone)
 {
-    struct clone *clones =
-        items_grow(graph->clones, graph->count, &graph->capacity, sizeof clone);
-    graph->lost = graph->lost || clones == NULL;
-    if (clones == NULL)
+    struct clone *kept = ITEMS_ADD(graph->clones, graph->count, graph->capacity);
+    graph->lost = graph->lost || kept == NULL;
+    if (kept == NULL)
         return;
-    graph->clones = clones;
-    graph->clones[graph->count++] = clone;
+    *kept = clone;
     graph->sorted = false;
 }
 

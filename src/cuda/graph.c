@@ -50,12 +50,10 @@ static enum status fail_capture(const struct cuda_run *run, uint32_t at, const c
 
 static bool keep_node(struct cuda_graph *graph, cudaGraphNode_t node, uint32_t op)
 {
-    struct cuda_node *nodes =
-        items_grow(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *nodes);
-    if (nodes == NULL)
+    struct cuda_node *kept = ITEMS_ADD(graph->nodes, graph->node_count, graph->node_capacity);
+    if (kept == NULL)
         return false;
-    graph->nodes = nodes;
-    graph->nodes[graph->node_count++] = (struct cuda_node){node, op};
+    *kept = (struct cuda_node){node, op};
     return true;
 }
 

@@ -48,11 +48,8 @@ enum status drafts_add(struct drafts *drafts, const struct draft *model, const c
     if (drafts->count == SWEEP_RUNS_MAX)
         return error_set(error, STATUS_USAGE, "%s: allowed are %d runs in one command", place,
                          SWEEP_RUNS_MAX);
-    struct draft *items =
-        items_grow(drafts->items, (size_t)drafts->count, &drafts->capacity, sizeof *items);
-    if (items == NULL)
+    if (!ITEMS_ROOM(drafts->items, (size_t)drafts->count, drafts->capacity))
         return error_set(error, STATUS_NO_MEMORY, "out of memory");
-    drafts->items = items;
     struct draft *draft = &drafts->items[drafts->count++];
     *draft = *model;
     draft->named = *named;

@@ -210,11 +210,9 @@ static bool add_reader(struct cells *cells, struct memory_cell *cell, struct epo
     if (reader != 0) {
         cells->free_reader = cells->pool[reader].next;
     } else {
-        struct reader *pool =
-            items_grow(cells->pool, cells->pool_count, &cells->pool_capacity, sizeof *pool);
-        if (pool == NULL || cells->pool_count == UINT32_MAX)
+        if (!ITEMS_ROOM(cells->pool, cells->pool_count, cells->pool_capacity) ||
+            cells->pool_count == UINT32_MAX)
             return false;
-        cells->pool = pool;
         reader = (uint32_t)cells->pool_count++;
     }
     cells->pool[reader] = (struct reader){by, cell->first_reader};

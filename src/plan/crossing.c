@@ -39,18 +39,16 @@ static void see_record(struct search *search, const struct op *op)
 static enum status add_crossing(struct search *search, uint32_t record, uint32_t to)
 {
     struct crossings *found = search->found;
-    struct crossing *all = items_grow(found->all, found->count, &found->capacity, sizeof *all);
-    if (all == NULL)
+    struct crossing *crossing = ITEMS_ADD(found->all, found->count, found->capacity);
+    if (crossing == NULL)
         return error_set(search->error, STATUS_NO_MEMORY,
                          "no memory for what devices hand one another");
-    found->all = all;
-    const uint32_t number = ++found->count;
     if (found->flags[record] == 0)
-        found->flags[record] = number;
-    all[number - 1] = (struct crossing){.from = device_of(search, &search->plan->ops[record]),
-                                        .to = to,
-                                        .record = record,
-                                        .flag = found->flags[record]};
+        found->flags[record] = found->count;
+    *crossing = (struct crossing){.from = device_of(search, &search->plan->ops[record]),
+                                  .to = to,
+                                  .record = record,
+                                  .flag = found->flags[record]};
     return STATUS_OK;
 }
 
@@ -122,13 +120,12 @@ static enum status see_read(struct search *search, const struct op *op,
                          op->id, plan_op_label(plan, op, label));
     if (has_parcel(found, heard - 1, range))
         return STATUS_OK;
-    struct parcel *parcels = items_grow(found->parcels, found->parcel_count,
-                                        &found->parcel_capacity, sizeof *parcels);
-    if (parcels == NULL)
+    struct parcel *parcel =
+        ITEMS_ADD(found->parcels, found->parcel_count, found->parcel_capacity);
+    if (parcel == NULL)
         return error_set(search->error, STATUS_NO_MEMORY,
                          "no memory for what devices hand one another");
-    found->parcels = parcels;
-    parcels[found->parcel_count++] = (struct parcel){heard - 1, *range};
+    *parcel = (struct parcel){heard - 1, *range};
     return STATUS_OK;
 }
 

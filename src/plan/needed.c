@@ -58,13 +58,11 @@ static void find(struct finder *finder, uint32_t before)
     if (before == NOBODY || before == finder->op || finder->no_memory ||
         finder->stamps[before] == finder->op + 1)
         return;
-    uint32_t *found =
-        items_grow(finder->found, finder->found_count, &finder->found_capacity, sizeof *found);
+    uint32_t *found = ITEMS_ADD(finder->found, finder->found_count, finder->found_capacity);
     finder->no_memory = found == NULL;
     if (found == NULL)
         return;
-    finder->found = found;
-    finder->found[finder->found_count++] = before;
+    *found = before;
     finder->stamps[before] = finder->op + 1;
 }
 
@@ -99,12 +97,10 @@ static bool keep_found(struct finder *finder)
     for (size_t i = 0; i < finder->found_count; i++) {
         if (finder->stamps[finder->found[i]] != finder->op + 1)
             continue;
-        uint32_t *before =
-            items_grow(needed->before, needed->count, &finder->capacity, sizeof *before);
+        uint32_t *before = ITEMS_ADD(needed->before, needed->count, finder->capacity);
         if (before == NULL)
             return false;
-        needed->before = before;
-        needed->before[needed->count++] = finder->found[i];
+        *before = finder->found[i];
     }
     finder->found_count = 0;
     needed->first[finder->op + 1] = needed->count;
@@ -123,12 +119,10 @@ static void reader_add(struct finder *finder, struct node *node, uint32_t op)
     } else {
         if (finder->pool_count == 0)
             finder->pool_count = 1;
-        struct reader *pool =
-            items_grow(finder->pool, finder->pool_count, &finder->pool_capacity, sizeof *pool);
-        finder->no_memory |= pool == NULL;
-        if (pool == NULL)
+        const bool room = ITEMS_ROOM(finder->pool, finder->pool_count, finder->pool_capacity);
+        finder->no_memory |= !room;
+        if (!room)
             return;
-        finder->pool = pool;
         reader = (uint32_t)finder->pool_count++;
     }
     finder->pool[reader] = (struct reader){.op = op, .next = node->readers};

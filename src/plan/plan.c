@@ -61,11 +61,9 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
     if (plan->op_count >= UINT32_MAX / 4)
         return error_set(error, STATUS_FAILED, "the plan has too many ops (over %" PRIu32 ")",
                          plan->op_count);
-    struct op *ops = items_grow(plan->ops, plan->op_count, &plan->op_capacity, sizeof *ops);
-    if (ops == NULL)
+    if (!ITEMS_ROOM(plan->ops, plan->op_count, plan->op_capacity))
         return error_set(error, STATUS_NO_MEMORY,
                          "no memory for a plan of over %" PRIu32 " ops", plan->op_count);
-    plan->ops = ops;
     plan->ops[plan->op_count] = *op;
     plan->ops[plan->op_count].id = plan->op_count;
     plan->op_count++;

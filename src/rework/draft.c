@@ -12,27 +12,18 @@ static enum status no_memory(struct error *error)
 
 bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item)
 {
-    struct rework_item *items =
-        items_grow(draft->items, draft->count, &draft->capacity, sizeof *items);
-    if (items == NULL)
+    struct rework_item *added = ITEMS_ADD(draft->items, draft->count, draft->capacity);
+    if (added == NULL)
         return false;
-    draft->items = items;
-    draft->items[draft->count++] = *item;
+    *added = *item;
     return true;
 }
 
 bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
                         const struct access *access, uint32_t set)
 {
-    struct access *accesses = items_grow(draft->accesses, draft->access_count,
-                                         &draft->access_capacity, sizeof *accesses);
-    if (accesses != NULL)
-        draft->accesses = accesses;
-    uint32_t *sets =
-        items_grow(draft->sets, draft->access_count, &draft->set_capacity, sizeof *sets);
-    if (sets != NULL)
-        draft->sets = sets;
-    if (accesses == NULL || sets == NULL)
+    if (!ITEMS_ROOM(draft->accesses, draft->access_count, draft->access_capacity) ||
+        !ITEMS_ROOM(draft->sets, draft->access_count, draft->set_capacity))
         return false;
     if (item->seen.access_count == 0)
         item->seen.first_access = draft->access_count;

@@ -69,12 +69,10 @@ static const uint32_t *clock_after(const struct mender *mender, uint32_t item)
 /* Has an item wait for another one, of which it then knows all that had ended by its end. */
 static bool add_wait(struct mender *mender, uint32_t item, uint32_t before, uint32_t *clock)
 {
-    struct wait *waits =
-        items_grow(mender->waits, mender->wait_count, &mender->wait_capacity, sizeof *waits);
-    if (waits == NULL)
+    struct wait *wait = ITEMS_ADD(mender->waits, mender->wait_count, mender->wait_capacity);
+    if (wait == NULL)
         return false;
-    mender->waits = waits;
-    mender->waits[mender->wait_count++] = (struct wait){item, before};
+    *wait = (struct wait){item, before};
     if (mender->events[before] == REWORK_NONE)
         mender->events[before] = mender->draft->events++;
     clocks_join(&mender->walk, clock, clock_after(mender, before));

@@ -64,15 +64,14 @@ static uint32_t begin_version(struct grouper *grouper, bool fresh, bool copied_i
         return grouper->begun;
     if (grouper->version_count == 0)
         grouper->version_count = 1;
-    struct version *versions = items_grow(grouper->versions, grouper->version_count,
-                                          &grouper->version_capacity, sizeof *versions);
-    grouper->no_memory |= versions == NULL;
-    if (versions == NULL)
+    struct version *version =
+        ITEMS_ADD(grouper->versions, grouper->version_count, grouper->version_capacity);
+    grouper->no_memory |= version == NULL;
+    if (version == NULL)
         return 0;
-    grouper->versions = versions;
-    versions[grouper->version_count] = (struct version){
+    *version = (struct version){
         .begin = grouper->item, .last = grouper->item, .fresh = fresh, .copied_in = copied_in};
-    return grouper->begun = (uint32_t)grouper->version_count++;
+    return grouper->begun = (uint32_t)grouper->version_count - 1;
 }
 
 /* A copy or a memset touches a cell. */

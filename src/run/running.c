@@ -29,12 +29,10 @@ void running_free(struct running *running)
 
 bool running_start(struct running *running, const struct op *op, int64_t start_ns)
 {
-    struct running_op *ops =
-        items_grow(running->ops, running->count, &running->capacity, sizeof *ops);
-    if (ops == NULL)
+    struct running_op *running_op = ITEMS_ADD(running->ops, running->count, running->capacity);
+    if (running_op == NULL)
         return false;
-    running->ops = ops;
-    running->ops[running->count++] = (struct running_op){op, start_ns, false};
+    *running_op = (struct running_op){op, start_ns, false};
     return true;
 }
 

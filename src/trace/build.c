@@ -116,11 +116,8 @@ static const struct seen_stream *stream_of(struct trace_part *part, const struct
     struct seen_stream **found = tfind(&key, &part->stream_tree, compare_streams);
     if (found != NULL)
         return part->last_stream = *found;
-    struct trace_stream *streams =
-        items_grow(part->streams, part->stream_count, &part->stream_capacity, sizeof *streams);
-    if (streams == NULL)
+    if (!ITEMS_ROOM(part->streams, part->stream_count, part->stream_capacity))
         return NULL;
-    part->streams = streams;
     struct seen_stream *seen = malloc(sizeof *seen);
     if (seen == NULL)
         return NULL;
@@ -163,11 +160,8 @@ static int compare_names(const void *a, const void *b)
 
 static const struct seen_name *name_add(struct trace_part *part, struct seen_name *seen)
 {
-    const struct seen_name **names =
-        items_grow(part->names, part->name_count, &part->name_capacity, sizeof *names);
-    if (names != NULL)
-        part->names = names;
-    if (names == NULL || tsearch(seen, &part->name_tree, compare_names) == NULL) {
+    if (!ITEMS_ROOM(part->names, part->name_count, part->name_capacity) ||
+        tsearch(seen, &part->name_tree, compare_names) == NULL) {
         free(seen);
         return NULL;
     }
@@ -221,10 +215,8 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
     const struct seen_name *name = kind == OP_KERNEL ? name_of(part, row->name) : NULL;
     if (part->count >= TRACE_SPANS_MAX)
         return error_set(error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
-    struct span *spans = items_grow(part->spans, part->count, &part->capacity, sizeof *spans);
-    if (spans != NULL)
-        part->spans = spans;
-    if (stream == NULL || (kind == OP_KERNEL && name == NULL) || spans == NULL)
+    if (stream == NULL || (kind == OP_KERNEL && name == NULL) ||
+        !ITEMS_ROOM(part->spans, part->count, part->capacity))
         return no_memory(error);
     part->spans[part->count] = (struct span){
         .op = (uint32_t)part->count,

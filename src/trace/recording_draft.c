@@ -20,11 +20,9 @@ enum status draft_no_memory(const struct draft *draft)
 
 void *pile_add(struct pile *pile, size_t size)
 {
-    char *items = items_grow(pile->items, pile->count, &pile->room, size);
-    if (items == NULL)
+    if (pile->count == pile->room && !items_grow(&pile->items, &pile->room, size))
         return NULL;
-    pile->items = items;
-    return memset(items + size * pile->count++, 0, size);
+    return memset((char *)pile->items + size * pile->count++, 0, size);
 }
 
 int draft_word_of(const char *word, const char *const *words)

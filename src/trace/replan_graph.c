@@ -50,15 +50,12 @@ static uint32_t lane_stream(struct replan *replan, uint32_t stream, uint32_t bra
         if (replan->lanes[at].stream == stream && replan->lanes[at].branch == branch)
             return replan->lanes[at].number;
     }
-    struct graph_lane *lanes =
-        items_grow(replan->lanes, replan->lane_count, &replan->lane_room, sizeof *lanes);
-    if (lanes == NULL)
+    if (!ITEMS_ROOM(replan->lanes, replan->lane_count, replan->lane_room))
         return RECORDING_NONE;
-    replan->lanes = lanes;
     const uint32_t number =
         replan_add_stream(replan, STREAM_NONBLOCKING, replan->plan->priorities[stream]);
     if (number != RECORDING_NONE)
-        lanes[replan->lane_count++] = (struct graph_lane){stream, branch, number};
+        replan->lanes[replan->lane_count++] = (struct graph_lane){stream, branch, number};
     return number;
 }
 

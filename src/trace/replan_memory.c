@@ -21,12 +21,11 @@ static bool add_access(struct replan *replan, uint32_t buffer, uint64_t address,
                        bool writes)
 {
     struct plan_recorded *recorded = replan->recorded;
-    struct access *accesses = items_grow(recorded->accesses, recorded->access_count,
-                                         &replan->access_capacity, sizeof *accesses);
-    if (accesses == NULL)
+    struct access *access =
+        ITEMS_ADD(recorded->accesses, recorded->access_count, replan->access_capacity);
+    if (access == NULL)
         return false;
-    recorded->accesses = accesses;
-    accesses[recorded->access_count++] = (struct access){
+    *access = (struct access){
         .range = {.buffer = (enum buffer)buffer, .offset = address, .bytes = bytes},
         .writes = writes};
     latest_op(replan)->access_count++;
@@ -163,14 +162,12 @@ static uint32_t add_buffer(struct resolver *resolver, uint64_t address, uint64_t
                            bool host)
 {
     struct plan_recorded *recorded = resolver->replan->recorded;
-    struct recorded_buffer *buffers = items_grow(recorded->buffers, recorded->buffer_count,
-                                                 &resolver->buffer_capacity, sizeof *buffers);
-    if (buffers == NULL)
+    struct recorded_buffer *buffer =
+        ITEMS_ADD(recorded->buffers, recorded->buffer_count, resolver->buffer_capacity);
+    if (buffer == NULL)
         return RECORDING_NONE;
-    recorded->buffers = buffers;
-    buffers[recorded->buffer_count] =
-        (struct recorded_buffer){.address = address, .bytes = bytes, .host = host};
-    return recorded->buffer_count++;
+    *buffer = (struct recorded_buffer){.address = address, .bytes = bytes, .host = host};
+    return recorded->buffer_count - 1;
 }
 
 /* Makes buffers of memory that the program did not take by a call to CUDA: a buffer is what is

@@ -107,11 +107,8 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
                           struct op_recorded seen)
 {
     struct plan_recorded *recorded = replan->recorded;
-    struct op_recorded *ops =
-        items_grow(recorded->ops, replan->plan->op_count, &replan->seen_capacity, sizeof *ops);
-    if (ops == NULL)
+    if (!ITEMS_ROOM(recorded->ops, replan->plan->op_count, replan->seen_capacity))
         return replan_no_memory(replan);
-    recorded->ops = ops;
     op.tile = -1;
     enum status status = plan_append(replan->plan, &op, replan->error);
     if (status != STATUS_OK)

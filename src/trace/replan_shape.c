@@ -254,14 +254,13 @@ const struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec)
         if (replan->shapes[i - 1].exec == exec)
             return &replan->shapes[i - 1];
     }
-    struct graph_shape *shapes =
-        items_grow(replan->shapes, replan->shape_count, &replan->shape_room, sizeof *shapes);
-    if (shapes == NULL)
+    if (!ITEMS_ROOM(replan->shapes, replan->shape_count, replan->shape_room))
         return NULL;
-    replan->shapes = shapes;
-    if (!shape_make(&shapes[replan->shape_count], replan->recording, exec))
+    struct graph_shape *shape = &replan->shapes[replan->shape_count];
+    if (!shape_make(shape, replan->recording, exec))
         return NULL;
-    return &shapes[replan->shape_count++];
+    replan->shape_count++;
+    return shape;
 }
 
 uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node)

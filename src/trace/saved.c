@@ -41,12 +41,10 @@ static bool texts_add(struct saved_texts *texts, const char *text, uint32_t *id)
         return found != NULL;
     }
     kept->id = (uint32_t)texts->count;
-    struct saved_text **items =
-        items_grow(texts->items, texts->count, &texts->capacity, sizeof(void *));
-    if (items == NULL)
+    struct saved_text **item = ITEMS_ADD(texts->items, texts->count, texts->capacity);
+    if (item == NULL)
         return false; /* the tree frees it */
-    texts->items = items;
-    items[texts->count++] = kept;
+    *item = kept;
     *id = kept->id;
     return true;
 }
@@ -63,13 +61,11 @@ enum sharing saved_sharing(const char *name)
 
 struct saved_facts *saved_add_run(struct saved_builder *builder)
 {
-    struct saved_run *runs =
-        items_grow(builder->runs, builder->count, &builder->capacity, sizeof *runs);
-    if (runs == NULL)
+    struct saved_run *run = ITEMS_ADD(builder->runs, builder->count, builder->capacity);
+    if (run == NULL)
         return NULL;
-    builder->runs = runs;
-    runs[builder->count] = (struct saved_run){.facts.resolution_ns = 1};
-    return &runs[builder->count++].facts;
+    *run = (struct saved_run){.facts.resolution_ns = 1};
+    return &run->facts;
 }
 
 struct saved_facts *saved_facts(const struct saved_builder *builder, size_t index)
@@ -84,12 +80,10 @@ enum status saved_set_stream_kind(struct saved_builder *builder, size_t index, u
     for (int i = 0; i < STREAM_KIND_COUNT; i++) {
         if (strcmp(stream_kind_name((enum stream_kind)i), kind) != 0)
             continue;
-        struct saved_kind *kinds =
-            items_grow(run->kinds, run->kind_count, &run->kind_capacity, sizeof *kinds);
-        if (kinds == NULL)
+        struct saved_kind *added = ITEMS_ADD(run->kinds, run->kind_count, run->kind_capacity);
+        if (added == NULL)
             return no_memory(error);
-        run->kinds = kinds;
-        kinds[run->kind_count++] = (struct saved_kind){stream, (uint8_t)i};
+        *added = (struct saved_kind){stream, (uint8_t)i};
         return STATUS_OK;
     }
     return error_set(error, STATUS_USAGE, "a stream's kind is unknown");
@@ -149,14 +143,11 @@ enum status saved_add_row(struct saved_builder *builder, size_t index,
     const uint32_t device = owned ? row->device : 0; /* the host's ops stand under the first */
     if (run->count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
         return error_set(error, STATUS_USAGE, "more ops or kernels than a timeline can have");
-    struct span *spans = items_grow(run->spans, run->count, &run->capacity, sizeof *spans);
-    if (spans != NULL)
-        run->spans = spans;
-    if (spans == NULL ||
+    if (!ITEMS_ROOM(run->spans, run->count, run->capacity) ||
         (row->kind == OP_KERNEL && !texts_add(&run->kernels, row->name, &link)) ||
         (op_rows[row->kind].waits && named && !texts_add(&run->labels, row->name, &label)))
         return no_memory(error);
-    spans[run->count++] = (struct span){
+    run->spans[run->count++] = (struct span){
         .op = row->op,
         .kind = (uint8_t)row->kind,
         .engine = op_rows[row->kind].engine & SPAN_BITS,

@@ -57,14 +57,11 @@ static enum status no_memory(const struct reader *reader)
 static enum status add_run(struct reader *reader, const char *name)
 {
     size_t count = reader->builder.count;
-    uint64_t *lines =
-        items_grow(reader->run_lines, count, &reader->run_line_room, sizeof *lines);
-    if (lines != NULL)
-        reader->run_lines = lines;
-    struct saved_facts *facts = lines != NULL ? saved_add_run(&reader->builder) : NULL;
+    const bool room = ITEMS_ROOM(reader->run_lines, count, reader->run_line_room);
+    struct saved_facts *facts = room ? saved_add_run(&reader->builder) : NULL;
     if (facts == NULL)
         return no_memory(reader);
-    lines[count] = reader->csv.text.line_number;
+    reader->run_lines[count] = reader->csv.text.line_number;
     snprintf(facts->name, sizeof facts->name, "%s", name);
     return STATUS_OK;
 }

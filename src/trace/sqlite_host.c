@@ -53,13 +53,10 @@ static int take_name(struct sqlite_host *host, sqlite3_stmt *row)
     uint16_t call = name != NULL ? host_call_row(name) : 0;
     if (call == 0)
         return SQLITE_OK;
-    struct sqlite_call_name *names =
-        items_grow(host->names, host->name_count, &host->name_room, sizeof *names);
-    if (names == NULL)
+    struct sqlite_call_name *kept = ITEMS_ADD(host->names, host->name_count, host->name_room);
+    if (kept == NULL)
         return SQLITE_NOMEM;
-    host->names = names;
-    names[host->name_count++] =
-        (struct sqlite_call_name){.id = sqlite3_column_int64(row, 0), .row = call};
+    *kept = (struct sqlite_call_name){.id = sqlite3_column_int64(row, 0), .row = call};
     return SQLITE_OK;
 }
 
@@ -83,26 +80,21 @@ static int take_call(struct sqlite_host *host, sqlite3_stmt *row)
 {
     int64_t start_ns = sqlite3_column_int64(row, 0), end_ns = sqlite3_column_int64(row, 1);
     int64_t thread = sqlite3_column_int64(row, 3);
-    struct host_call *calls =
-        items_grow(host->calls, host->call_count, &host->call_room, sizeof *calls);
-    if (calls == NULL)
+    struct host_call *call = ITEMS_ADD(host->calls, host->call_count, host->call_room);
+    if (call == NULL)
         return SQLITE_NOMEM;
-    host->calls = calls;
-    calls[host->call_count++] =
-        (struct host_call){.start_ns = start_ns,
-                           .end_ns = end_ns > start_ns ? end_ns : start_ns,
-                           .thread = (uint64_t)thread,
-                           .row = row_of(host, sqlite3_column_int64(row, 4))};
+    *call = (struct host_call){.start_ns = start_ns,
+                               .end_ns = end_ns > start_ns ? end_ns : start_ns,
+                               .thread = (uint64_t)thread,
+                               .row = row_of(host, sqlite3_column_int64(row, 4))};
     if (sqlite3_column_type(row, 2) != SQLITE_INTEGER)
         return SQLITE_OK;
-    struct sqlite_call *ids =
-        items_grow(host->ids, host->id_count, &host->id_room, sizeof *ids);
-    if (ids == NULL)
+    struct sqlite_call *id = ITEMS_ADD(host->ids, host->id_count, host->id_room);
+    if (id == NULL)
         return SQLITE_NOMEM;
-    host->ids = ids;
-    ids[host->id_count++] = (struct sqlite_call){.process = thread & SQLITE_PROCESS_BITS,
-                                                 .correlation = sqlite3_column_int64(row, 2),
-                                                 .start_ns = start_ns};
+    *id = (struct sqlite_call){.process = thread & SQLITE_PROCESS_BITS,
+                               .correlation = sqlite3_column_int64(row, 2),
+                               .start_ns = start_ns};
     return SQLITE_OK;
 }
 
@@ -160,18 +152,15 @@ static int add_event(struct sqlite_host *host, sqlite3_stmt *row, bool waits)
     int64_t issue_ns = sqlite_host_issue_ns(host, process, sqlite3_column_int64(row, 1));
     if (issue_ns < 0)
         return SQLITE_OK;
-    struct trace_event *events =
-        items_grow(host->events, host->event_count, &host->event_room, sizeof *events);
-    if (events == NULL)
+    struct trace_event *event = ITEMS_ADD(host->events, host->event_count, host->event_room);
+    if (event == NULL)
         return SQLITE_NOMEM;
-    host->events = events;
-    events[host->event_count++] =
-        (struct trace_event){.process = process,
-                             .event = sqlite3_column_int64(row, 2),
-                             .issue_ns = issue_ns,
-                             .context = (uint32_t)sqlite3_column_int64(row, 3),
-                             .stream = (uint32_t)sqlite3_column_int64(row, 4),
-                             .waits = waits};
+    *event = (struct trace_event){.process = process,
+                                  .event = sqlite3_column_int64(row, 2),
+                                  .issue_ns = issue_ns,
+                                  .context = (uint32_t)sqlite3_column_int64(row, 3),
+                                  .stream = (uint32_t)sqlite3_column_int64(row, 4),
+                                  .waits = waits};
     return SQLITE_OK;
 }
 
@@ -219,12 +208,10 @@ static int read_events(struct sqlite_host *host, sqlite3 *database)
 static int add_stream(struct sqlite_host *host, int64_t context, int64_t stream,
                       enum stream_kind kind)
 {
-    struct trace_stream *streams =
-        items_grow(host->streams, host->stream_count, &host->stream_room, sizeof *streams);
-    if (streams == NULL)
+    struct trace_stream *kept = ITEMS_ADD(host->streams, host->stream_count, host->stream_room);
+    if (kept == NULL)
         return SQLITE_NOMEM;
-    host->streams = streams;
-    streams[host->stream_count++] = (struct trace_stream){
+    *kept = (struct trace_stream){
         .context = (uint32_t)context, .stream = (uint32_t)stream, .kind = (uint8_t)kind};
     return SQLITE_OK;
 }

@@ -61,11 +61,8 @@ static bool grow(struct view *view, int more)
 /* Takes up a plan that a run refers to. NULL: no memory. */
 static struct plan *keep_plan(struct view *view)
 {
-    struct plan **plans =
-        items_grow(view->plans, view->plan_count, &view->plan_room, sizeof(struct plan *));
-    struct plan *plan = plans != NULL ? malloc(sizeof *plan) : NULL;
-    if (plans != NULL)
-        view->plans = plans;
+    const bool room = ITEMS_ROOM(view->plans, view->plan_count, view->plan_room);
+    struct plan *plan = room ? malloc(sizeof *plan) : NULL;
     if (plan == NULL)
         return NULL;
     plan_init(plan);
@@ -277,13 +274,11 @@ static bool keep_recording(struct view *view, struct traces *traces)
 {
     if (traces->recording == NULL)
         return true;
-    struct recording **recordings =
-        items_grow(view->recordings, view->recording_count, &view->recording_room,
-                   sizeof(struct recording *));
-    if (recordings == NULL)
+    struct recording **kept =
+        ITEMS_ADD(view->recordings, view->recording_count, view->recording_room);
+    if (kept == NULL)
         return false;
-    view->recordings = recordings;
-    recordings[view->recording_count++] = traces->recording;
+    *kept = traces->recording;
     traces->recording = NULL;
     return true;
 }
