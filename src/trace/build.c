@@ -4,34 +4,19 @@
 #include "core/items.h"
 #include "trace/recording.h"
 
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A stream or a name that was seen before. */
-struct seen_stream {
-    uint32_t context, stream, number;
-};
-struct seen_name {
-    uint16_t link;
-    char text[];
-};
 
 /* Everything that one device did. */
 struct trace_part {
     char *device;
     struct span *spans;
     size_t count, capacity;
-    void *name_tree, *stream_tree; /* roots of trees of tsearch() */
-    const struct seen_name **names;
-    size_t name_capacity;
-    uint32_t name_count;
-    const struct seen_name *last_name;
-    struct trace_stream *streams;
+    struct names names, stream_numbers;
+    struct trace_stream *streams; /* by number */
     size_t stream_capacity;
     uint32_t stream_count;
-    const struct seen_stream *last_stream;
     bool issue_unknown;
     uint32_t early; /* rows that start before their call */
     struct trace_copies in, out;
@@ -99,36 +84,19 @@ static enum status part_of(struct trace_builder *builder, const char *device,
     return STATUS_OK;
 }
 
-static int compare_streams(const void *a, const void *b)
-{
-    const struct seen_stream *x = a, *y = b;
-    if (x->context != y->context)
-        return x->context < y->context ? -1 : 1;
-    return (x->stream > y->stream) - (x->stream < y->stream);
-}
-
 /* Streams are numbered as they are met; two contexts may each have a stream 7. */
-static const struct seen_stream *stream_of(struct trace_part *part, const struct trace_row *row)
+static bool stream_of(struct trace_part *part, const struct trace_row *row, uint32_t *number)
 {
-    struct seen_stream key = {row->context, row->stream, part->stream_count};
-    if (part->last_stream != NULL && compare_streams(&key, part->last_stream) == 0)
-        return part->last_stream;
-    struct seen_stream **found = tfind(&key, &part->stream_tree, compare_streams);
-    if (found != NULL)
-        return part->last_stream = *found;
-    if (!ITEMS_ROOM(part->streams, part->stream_count, part->stream_capacity))
-        return NULL;
-    struct seen_stream *seen = malloc(sizeof *seen);
-    if (seen == NULL)
-        return NULL;
-    *seen = key;
-    if (tsearch(seen, &part->stream_tree, compare_streams) == NULL) {
-        free(seen);
-        return NULL;
-    }
-    part->streams[part->stream_count++] =
-        (struct trace_stream){.context = row->context, .stream = row->stream};
-    return part->last_stream = seen;
+    const uint32_t key[] = {row->context, row->stream};
+    if (!names_number(&part->stream_numbers, key, sizeof key, number))
+        return false;
+    if (*number < part->stream_count)
+        return true;
+    struct trace_stream *stream =
+        ITEMS_ADD(part->streams, part->stream_count, part->stream_capacity);
+    if (stream != NULL)
+        *stream = (struct trace_stream){.context = row->context, .stream = row->stream};
+    return stream != NULL;
 }
 
 const char *trace_short_name(const char *name, size_t *length)
@@ -152,44 +120,11 @@ const char *trace_short_name(const char *name, size_t *length)
     return name;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct seen_name *x = a, *y = b;
-    return strcmp(x->text, y->text);
-}
-
-static const struct seen_name *name_add(struct trace_part *part, struct seen_name *seen)
-{
-    if (!ITEMS_ROOM(part->names, part->name_count, part->name_capacity) ||
-        tsearch(seen, &part->name_tree, compare_names) == NULL) {
-        free(seen);
-        return NULL;
-    }
-    seen->link = (uint16_t)part->name_count;
-    part->names[part->name_count++] = seen;
-    return seen;
-}
-
-static const struct seen_name *name_of(struct trace_part *part, const char *name)
+static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 {
     size_t length;
-    name = trace_short_name(part->name_count < UINT16_MAX ? name : other_names, &length);
-    const struct seen_name *last = part->last_name;
-    if (last != NULL && strncmp(last->text, name, length) == 0 && last->text[length] == '\0')
-        return last;
-    struct seen_name *key = malloc(sizeof *key + length + 1);
-    if (key == NULL)
-        return NULL;
-    memcpy(key->text, name, length);
-    key->text[length] = '\0';
-    struct seen_name **found = tfind(key, &part->name_tree, compare_names);
-    if (found != NULL) {
-        free(key);
-        part->last_name = *found;
-    } else {
-        part->last_name = name_add(part, key);
-    }
-    return part->last_name;
+    name = trace_short_name(part->names.count < UINT16_MAX ? name : other_names, &length);
+    return names_number(&part->names, name, length, number);
 }
 
 /* --- rows --- */
@@ -211,19 +146,19 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
     if (status != STATUS_OK)
         return status;
     enum op_kind kind = row->kind;
-    const struct seen_stream *stream = stream_of(part, row);
-    const struct seen_name *name = kind == OP_KERNEL ? name_of(part, row->name) : NULL;
+    uint32_t stream, link = 0;
+    const bool numbered =
+        stream_of(part, row, &stream) && (kind != OP_KERNEL || name_of(part, row->name, &link));
     if (part->count >= TRACE_SPANS_MAX)
         return error_set(error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
-    if (stream == NULL || (kind == OP_KERNEL && name == NULL) ||
-        !ITEMS_ROOM(part->spans, part->count, part->capacity))
+    if (!numbered || !ITEMS_ROOM(part->spans, part->count, part->capacity))
         return no_memory(error);
     part->spans[part->count] = (struct span){
         .op = (uint32_t)part->count,
         .kind = (uint8_t)kind,
         .engine = op_rows[kind].engine & SPAN_BITS,
-        .link = kind == OP_KERNEL ? name->link : 0,
-        .stream = stream->number,
+        .link = (uint16_t)link,
+        .stream = stream,
         .tile = -1,
         .bytes = op_is_copy(kind) ? row->bytes : 0,
         .issue_ns = row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
@@ -271,23 +206,22 @@ static int64_t set_order(struct trace_part *part)
     return first;
 }
 
-/* Copies all names into one piece of memory, which the timeline owns. */
-static enum status set_names(const struct trace_part *part, struct timeline *timeline,
+enum status trace_names_take(const struct names *names, struct timeline *timeline,
                              struct error *error)
 {
     size_t bytes = 1;
-    for (uint32_t i = 0; i < part->name_count; i++)
-        bytes += strlen(part->names[i]->text) + 1;
+    for (size_t i = 0; i < names->count; i++)
+        bytes += names->items[i]->length + 1;
     char *text = malloc(bytes);
     timeline->texts = text;
-    timeline->names = calloc(part->name_count + (size_t)1, sizeof *timeline->names);
+    timeline->names = calloc(names->count + 1, sizeof *timeline->names);
     if (text == NULL || timeline->names == NULL)
         return no_memory(error);
-    for (uint32_t i = 0; i < part->name_count; i++) {
+    for (size_t i = 0; i < names->count; i++) {
         timeline->names[i] = text;
-        text = stpcpy(text, part->names[i]->text) + 1;
+        text = stpcpy(text, names->items[i]->text) + 1;
     }
-    timeline->name_count = part->name_count;
+    timeline->name_count = (uint32_t)names->count;
     return STATUS_OK;
 }
 
@@ -351,7 +285,7 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     trace->bytes_unit = facts->bytes_unit;
     trace->in = part->in;
     trace->out = part->out;
-    enum status status = set_names(part, timeline, error);
+    enum status status = trace_names_take(&part->names, timeline, error);
     if (status == STATUS_OK)
         status = set_evidence(part, facts, first_ns, timeline, error);
     return status == STATUS_OK ? timeline_finish(timeline, &no_plan, error) : status;
@@ -410,11 +344,10 @@ void trace_build_free(struct trace_builder *builder)
 {
     for (int i = 0; i < builder->count; i++) {
         struct trace_part *part = &builder->parts[i];
-        tdestroy(part->name_tree, free);
-        tdestroy(part->stream_tree, free);
+        names_free(&part->names);
+        names_free(&part->stream_numbers);
         free(part->device);
         free(part->spans);
-        free(part->names);
         free(part->streams);
     }
     free(builder->parts);

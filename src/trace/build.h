@@ -5,6 +5,7 @@
 #ifndef PIPELINE_TRACE_BUILD_H
 #define PIPELINE_TRACE_BUILD_H
 
+#include "core/names.h"
 #include "trace/evidence.h"
 #include "trace/trace.h"
 
@@ -57,6 +58,10 @@ struct trace_facts {
 enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
                                struct traces *traces, struct error *error);
 void trace_build_free(struct trace_builder *builder);
+
+/* Gives a timeline the names of its kernels, copied into one piece of memory. */
+enum status trace_names_take(const struct names *names, struct timeline *timeline,
+                             struct error *error);
 
 /* Returns the kind of a row named `name`: OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, or OP_KERNEL for
  * all else. Copies are called "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy

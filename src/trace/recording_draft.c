@@ -7,7 +7,6 @@
 #include "trace/input.h"
 
 #include <inttypes.h>
-#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,41 +39,14 @@ enum status draft_refuse_word(const struct draft *draft, const char *what, const
     return trace_refuse(&draft->text, "%s '%s' is not known", what, trace_shown(word, shown));
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct draft_number *x = a, *y = b;
-    return (x->key > y->key) - (x->key < y->key);
-}
-
-bool draft_number_of(struct draft_numbers *numbers, uint64_t key, uint32_t *number)
-{
-    const struct draft_number wanted = {.key = key, .number = 0};
-    if (numbers->last == NULL || numbers->last->key != key) {
-        struct draft_number **found = tfind(&wanted, &numbers->tree, compare_keys);
-        struct draft_number *kept = found != NULL ? *found : malloc(sizeof *kept);
-        if (kept == NULL)
-            return false;
-        if (found == NULL) {
-            *kept = (struct draft_number){.key = key, .number = numbers->count};
-            if (tsearch(kept, &numbers->tree, compare_keys) == NULL) {
-                free(kept);
-                return false;
-            }
-            numbers->count++;
-        }
-        numbers->last = kept;
-    }
-    *number = numbers->last->number;
-    return true;
-}
-
 enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
                             uint32_t *index)
 {
     *index = RECORDING_NONE;
     if (number == RECORDING_NONE)
         return STATUS_OK;
-    if (!draft_number_of(&draft->stream_numbers, context << 32 | number, index))
+    const uint64_t key[] = {context, number};
+    if (!names_number(&draft->stream_numbers, key, sizeof key, index))
         return draft_no_memory(draft);
     if (*index < draft->streams.count)
         return STATUS_OK;
@@ -168,6 +140,6 @@ void draft_free(struct draft *draft)
     free(lines);
     for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
         free(piles[i]->items);
-    tdestroy(draft->stream_numbers.tree, free);
-    tdestroy(draft->thread_numbers.tree, free);
+    names_free(&draft->stream_numbers);
+    names_free(&draft->threads);
 }

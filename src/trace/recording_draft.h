@@ -13,6 +13,7 @@
 #ifndef PIPELINE_TRACE_RECORDING_DRAFT_H
 #define PIPELINE_TRACE_RECORDING_DRAFT_H
 
+#include "core/names.h"
 #include "trace/input.h"
 #include "trace/recording.h"
 #include "trace/recording_line.h"
@@ -58,17 +59,6 @@ struct draft_op {
     struct recorded_op op;
 };
 
-/* Numbers what was met, as it was met: threads, streams. */
-struct draft_numbers {
-    void *tree;
-    const struct draft_number *last;
-    uint32_t count;
-};
-struct draft_number {
-    uint64_t key;
-    uint32_t number;
-};
-
 enum { DRAFT_CALL_NAMES = 64, DRAFT_CALL_NAME = 64 };
 
 struct draft {
@@ -77,8 +67,8 @@ struct draft {
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
         nodes, edges, ranges, notes, lines;
     struct pile device_lines, call_lines; /* by item: its line */
-    struct draft_numbers stream_numbers, thread_numbers;
-    bool ended; /* its end was read */
+    struct names stream_numbers, threads; /* as they were met */
+    bool ended;                           /* its end was read */
     struct {
         char name[DRAFT_CALL_NAME];
         uint16_t row;
@@ -88,9 +78,6 @@ struct draft {
 
 /* Returns a new item of `size` bytes, all 0; NULL: no memory. */
 void *pile_add(struct pile *pile, size_t size);
-
-/* Sets *number to that of `key`, a new one if need be. False: no memory. */
-bool draft_number_of(struct draft_numbers *numbers, uint64_t key, uint32_t *number);
 
 enum status draft_no_memory(const struct draft *draft);
 

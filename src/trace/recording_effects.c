@@ -30,7 +30,7 @@ enum status take_call(struct draft *draft, values v)
         return trace_refuse(&draft->text, "no call can have that id");
     if (v[5].number < v[4].number)
         return trace_refuse(&draft->text, "the call ends before it starts");
-    if (!draft_number_of(&draft->thread_numbers, v[3].number, &thread))
+    if (!names_number(&draft->threads, &v[3].number, sizeof v[3].number, &thread))
         return draft_no_memory(draft);
     ADD(call, draft->calls);
     call->id = v[1].number;

@@ -193,7 +193,8 @@ static enum status take_range(struct draft *draft, values v)
     range->start_ns = (int64_t)v[2].number;
     range->end_ns = (int64_t)v[3].number;
     return text_copy(v[4].text, &range->name) &&
-                   draft_number_of(&draft->thread_numbers, v[1].number, &range->thread)
+                   names_number(&draft->threads, &v[1].number, sizeof v[1].number,
+                                &range->thread)
                ? STATUS_OK
                : draft_no_memory(draft);
 }

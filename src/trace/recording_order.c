@@ -177,11 +177,11 @@ static enum status order_threads(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
     struct recorded_range *ranges = draft->ranges.items;
-    uint32_t *numbers = malloc((draft->thread_numbers.count + (size_t)1) * sizeof *numbers);
+    uint32_t *numbers = malloc((draft->threads.count + 1) * sizeof *numbers);
     uint32_t count = 0;
     if (numbers == NULL)
         return draft_no_memory(draft);
-    for (uint32_t i = 0; i < draft->thread_numbers.count; i++)
+    for (size_t i = 0; i < draft->threads.count; i++)
         numbers[i] = RECORDING_NONE;
     for (size_t i = 0; i < draft->calls.count; i++) {
         uint32_t *number = &numbers[calls[i].thread];
