@@ -34,12 +34,20 @@ static const struct names_item *add(struct names *names, const struct names_item
     return names->items[names->count++] = name;
 }
 
+const struct names_item *names_find(const struct names *names, const void *key, size_t length)
+{
+    const struct names_item wanted = {.text = key, .length = length};
+    const struct names_item **found = tfind(&wanted, &names->tree, compare);
+    return found != NULL ? *found : NULL;
+}
+
 bool names_number(struct names *names, const void *key, size_t length, uint32_t *number)
 {
     const struct names_item wanted = {.text = key, .length = length};
     if (names->last == NULL || compare(names->last, &wanted) != 0) {
-        const struct names_item **found = tfind(&wanted, &names->tree, compare);
-        const struct names_item *name = found != NULL ? *found : add(names, &wanted);
+        const struct names_item *name = names_find(names, key, length);
+        if (name == NULL)
+            name = add(names, &wanted);
         if (name == NULL)
             return false;
         names->last = name;

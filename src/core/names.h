@@ -28,6 +28,9 @@ struct names {
  * no memory. O(log n). */
 bool names_number(struct names *names, const void *key, size_t length, uint32_t *number);
 
+/* Returns what has that key; NULL: nothing has. O(log n). */
+const struct names_item *names_find(const struct names *names, const void *key, size_t length);
+
 void names_free(struct names *names);
 
 #endif

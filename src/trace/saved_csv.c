@@ -3,6 +3,7 @@
  * stand behind those known here. */
 #include "core/items.h"
 #include "core/units.h"
+#include "plan/settings.h"
 #include "trace/csv_line.h"
 #include "trace/input.h"
 #include "trace/saved.h"
@@ -39,9 +40,8 @@ static const char *const columns[COLUMNS] = {
 struct reader {
     struct csv_text csv;
     int at[COLUMNS]; /* field of each column */
-    struct saved_builder builder;
-    uint64_t *run_lines; /* where each run begins */
-    size_t run_line_room;
+    struct saved_run *runs;
+    size_t run_count, run_capacity;
     size_t run;     /* that the rows are of */
     int64_t latest; /* its latest op; -1: none yet */
     bool headed;
@@ -56,13 +56,12 @@ static enum status no_memory(const struct reader *reader)
 
 static enum status add_run(struct reader *reader, const char *name)
 {
-    size_t count = reader->builder.count;
-    const bool room = ITEMS_ROOM(reader->run_lines, count, reader->run_line_room);
-    struct saved_facts *facts = room ? saved_add_run(&reader->builder) : NULL;
-    if (facts == NULL)
+    struct saved_run *run = ITEMS_ADD(reader->runs, reader->run_count, reader->run_capacity);
+    if (run == NULL)
         return no_memory(reader);
-    reader->run_lines[count] = reader->csv.text.line_number;
-    snprintf(facts->name, sizeof facts->name, "%s", name);
+    *run = (struct saved_run){.line = reader->csv.text.line_number,
+                              .trace.timeline.resolution_ns = 1};
+    snprintf(run->trace.name, sizeof run->trace.name, "%s", name);
     return STATUS_OK;
 }
 
@@ -79,7 +78,7 @@ static enum status read_ns(const struct reader *reader, const char *key, const c
 }
 
 /* h2d=62692 compute=4011 ... */
-static enum status read_busy(const struct reader *reader, struct saved_facts *facts, char *text)
+static enum status read_busy(const struct reader *reader, struct saved_run *run, char *text)
 {
     enum status status = STATUS_OK;
     for (char *rest = NULL, *word = strtok_r(text, " ", &rest);
@@ -88,97 +87,115 @@ static enum status read_busy(const struct reader *reader, struct saved_facts *fa
         for (int i = 0; i < ENGINE_WORKING && word[length] == '='; i++) {
             const char *name = engine_name((enum engine)i);
             if (strlen(name) == length && strncmp(name, word, length) == 0)
-                status = read_ns(reader, "busy_ns", word + length + 1, &facts->busy_ns[i]);
+                status = read_ns(reader, "busy_ns", word + length + 1, &run->busy_ns[i]);
         }
     }
-    facts->busy_known = true;
+    run->busy_known = true;
     return status;
 }
 
 /* 4=legacy 5=blocking */
-static enum status read_kinds(struct reader *reader, char *text)
+static enum status read_kinds(const struct reader *reader, struct saved_run *run, char *text)
 {
     for (char *rest = NULL, *word = strtok_r(text, " ", &rest); word != NULL;
          word = strtok_r(NULL, " ", &rest)) {
         uint64_t stream;
-        char *kind = strchr(word, '='), shown[TRACE_SHOWN];
-        enum status status = STATUS_USAGE;
-        struct error why = {0};
-        if (kind != NULL)
-            *kind++ = '\0';
-        if (kind != NULL && trace_read_whole(word, SAVED_NONE - 1, &stream))
-            status = saved_set_stream_kind(&reader->builder, reader->builder.count - 1,
-                                           (uint32_t)stream, kind, &why);
-        if (status == STATUS_USAGE)
+        char *name = strchr(word, '='), shown[TRACE_SHOWN];
+        int kind = name != NULL ? 0 : STREAM_KIND_COUNT;
+        if (name != NULL)
+            *name++ = '\0';
+        while (kind < STREAM_KIND_COUNT &&
+               strcmp(stream_kind_name((enum stream_kind)kind), name) != 0)
+            kind++;
+        if (kind == STREAM_KIND_COUNT || !trace_read_whole(word, SAVED_NONE - 1, &stream))
             return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind",
                                 trace_shown(word, shown));
-        if (status != STATUS_OK)
-            return error_pass(reader->csv.text.error, &why);
+        struct saved_kind *kept = ITEMS_ADD(run->kinds, run->kind_count, run->kind_capacity);
+        if (kept == NULL)
+            return no_memory(reader);
+        *kept = (struct saved_kind){(uint32_t)stream, (uint8_t)kind};
     }
     return STATUS_OK;
 }
 
-static enum status read_timing(const struct reader *reader, struct saved_facts *facts,
+static enum status read_timing(const struct reader *reader, struct saved_run *run,
                                const char *text)
 {
+    struct timeline *timeline = &run->trace.timeline;
     char shown[TRACE_SHOWN];
-    facts->timing_known = saved_timing(text, &facts->timing);
-    return facts->timing_known
+    run->timing_known = false;
+    for (int i = 0; i < TIMING_COUNT && !run->timing_known; i++) {
+        timeline->timing = (enum timing)i;
+        run->timing_known = strcmp(timeline_timing(timeline), text) == 0;
+    }
+    return run->timing_known
                ? STATUS_OK
                : trace_refuse(&reader->csv.text, "timing '%s' is none that is known",
                               trace_shown(text, shown));
 }
 
-static enum status read_devices(const struct reader *reader, struct saved_facts *facts,
+static enum status read_devices(const struct reader *reader, uint32_t *devices,
                                 const char *text)
 {
-    uint64_t devices;
+    uint64_t value;
     char shown[TRACE_SHOWN];
-    if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &devices))
+    if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &value))
         return trace_refuse(&reader->csv.text, "devices '%s' is no number that it can be",
                             trace_shown(text, shown));
-    facts->devices = (uint32_t)devices;
+    *devices = (uint32_t)value;
     return STATUS_OK;
 }
 
-static void read_settings(struct saved_facts *facts, const char *text)
+/* Returns the value of --share that `name` begins with; none where that is no such value. */
+static enum sharing sharing_of(const char *name)
+{
+    for (int i = SHARING_SLICES; sharing_names[i] != NULL; i++)
+        if (strncmp(name, sharing_names[i], strlen(sharing_names[i])) == 0)
+            return (enum sharing)i;
+    return SHARING_NONE;
+}
+
+static void read_settings(struct saved_run *run, const char *text)
 {
     const char *memory = strstr(text, "memory="), *share = strstr(text, " share=");
-    facts->settled = true;
-    facts->memory_known = memory != NULL;
-    facts->sharing = share != NULL ? saved_sharing(share + strlen(" share=")) : SHARING_NONE;
-    facts->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
+    run->settled = true;
+    run->trace.memory_known = memory != NULL;
+    run->trace.timeline.sharing =
+        share != NULL ? sharing_of(share + strlen(" share=")) : SHARING_NONE;
+    run->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
 }
 
 /* Reads "#   key: value", which is about the latest run; a key that is not known is passed
  * over, since later versions may have more. */
 static enum status read_fact(struct reader *reader, char *key, char *value)
 {
-    struct saved_facts *facts = saved_facts(&reader->builder, reader->builder.count - 1);
+    struct saved_run *run = &reader->runs[reader->run_count - 1];
+    struct trace *trace = &run->trace;
+    struct timeline *timeline = &trace->timeline;
     if (strcmp(key, "timing") == 0)
-        return read_timing(reader, facts, value);
+        return read_timing(reader, run, value);
     if (strcmp(key, "resolution_ns") == 0)
-        return read_ns(reader, key, value, &facts->resolution_ns);
+        return read_ns(reader, key, value, &timeline->resolution_ns);
     if (strcmp(key, "limit_ns") == 0)
-        return read_ns(reader, key, value, &facts->limit_ns);
+        return read_ns(reader, key, value, &trace->limit_ns);
     if (strcmp(key, "launched_ns") == 0)
-        return read_ns(reader, key, value, &facts->launched_ns);
+        return read_ns(reader, key, value, &timeline->launched_ns);
     if (strcmp(key, "busy_ns") == 0)
-        return read_busy(reader, facts, value);
+        return read_busy(reader, run, value);
     if (strcmp(key, "stream_kinds") == 0)
-        return read_kinds(reader, value);
+        return read_kinds(reader, run, value);
     if (strcmp(key, "devices") == 0)
-        return read_devices(reader, facts, value);
-    if (strcmp(key, "speedup") == 0 && units_read_real(value, &facts->speedup) != UNITS_OK)
-        facts->speedup = 0;
+        return read_devices(reader, &timeline->devices, value);
+    if (strcmp(key, "speedup") == 0 && units_read_real(value, &trace->speedup) != UNITS_OK)
+        trace->speedup = 0;
     if (strcmp(key, "device") == 0)
-        snprintf(facts->device, sizeof facts->device, "%s", csv_unmark(value));
+        snprintf(timeline->device, sizeof timeline->device, "%s", csv_unmark(value));
     else if (strcmp(key, "driver") == 0)
-        snprintf(facts->driver, sizeof facts->driver, "%s", csv_unmark(value));
+        snprintf(timeline->driver, sizeof timeline->driver, "%s", csv_unmark(value));
     else if (strcmp(key, "issue_times") == 0)
-        facts->issue_unknown = strcmp(value, "unknown") == 0;
+        timeline->issue_unknown = strcmp(value, "unknown") == 0;
     else if (strcmp(key, "settings") == 0)
-        read_settings(facts, value);
+        read_settings(run, value);
     return STATUS_OK;
 }
 
@@ -187,7 +204,7 @@ static enum status read_comment(struct reader *reader)
     char *line = reader->csv.text.line, *colon = strchr(line, ':');
     if (strncmp(line, "# run: ", 7) == 0)
         return add_run(reader, csv_unmark(line + 7));
-    if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->builder.count == 0)
+    if (strncmp(line, "#   ", 4) != 0 || colon == NULL || reader->run_count == 0)
         return STATUS_OK;
     *colon = '\0';
     return read_fact(reader, line + 4, colon + 1 + strspn(colon + 1, " "));
@@ -225,26 +242,21 @@ static enum status find_run(struct reader *reader, uint32_t op)
 {
     char shown[TRACE_SHOWN];
     const char *name = field(reader, RUN);
-    size_t run = reader->run;
-    if (reader->latest >= 0 && op > reader->latest &&
-        strcmp(saved_facts(&reader->builder, run)->name, name) == 0) {
-        reader->latest = op;
-        return STATUS_OK;
-    }
-    for (run += reader->latest >= 0; run < reader->builder.count; run++) {
-        if (strcmp(saved_facts(&reader->builder, run)->name, name) != 0)
-            continue;
-        if (!saved_facts(&reader->builder, run)->timing_known)
-            return trace_refuse(&reader->csv.text,
-                                "no line '#   timing:' says where run '%s' comes from",
-                                trace_shown(name, shown));
-        reader->run = run;
-        reader->latest = op;
-        return STATUS_OK;
-    }
-    return trace_refuse(&reader->csv.text,
-                        "op %" PRIu32 " of run '%s': no line '# run:' announces it here", op,
-                        trace_shown(name, shown));
+    const bool begun = reader->latest >= 0;
+    size_t run = reader->run + (begun && op <= reader->latest);
+    while (run < reader->run_count && strcmp(reader->runs[run].trace.name, name) != 0)
+        run++;
+    if (run == reader->run_count)
+        return trace_refuse(&reader->csv.text,
+                            "op %" PRIu32 " of run '%s': no line '# run:' announces it here",
+                            op, trace_shown(name, shown));
+    if (!reader->runs[run].timing_known)
+        return trace_refuse(&reader->csv.text,
+                            "no line '#   timing:' says where run '%s' comes from",
+                            trace_shown(name, shown));
+    reader->run = run;
+    reader->latest = op;
+    return STATUS_OK;
 }
 
 static enum status read_field(const struct reader *reader, enum column column, uint64_t most,
@@ -257,74 +269,72 @@ static enum status read_field(const struct reader *reader, enum column column, u
                         columns[column], trace_shown(field(reader, column), shown));
 }
 
-/* Reads a number that need not be there: -1 then. */
+/* Reads a number that need not be there: `none` then. */
 static enum status read_optional(const struct reader *reader, enum column column, uint64_t most,
-                                 int64_t *value)
+                                 uint64_t none, uint64_t *value)
 {
-    uint64_t whole;
-    *value = -1;
-    if (*field(reader, column) == '\0')
-        return STATUS_OK;
-    enum status status = read_field(reader, column, most, &whole);
-    if (status == STATUS_OK)
-        *value = (int64_t)whole;
-    return status;
+    *value = none;
+    return *field(reader, column) != '\0' ? read_field(reader, column, most, value) : STATUS_OK;
 }
 
-static enum status read_kind(const struct reader *reader, enum op_kind *kind)
+static enum status read_kind(const struct reader *reader, uint8_t *kind)
 {
     char shown[TRACE_SHOWN];
-    *kind = saved_kind(field(reader, KIND));
-    if (*kind == OP_KIND_COUNT)
+    const char *name = field(reader, KIND);
+    int at = 0;
+    while (at < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)at), name) != 0)
+        at++;
+    if (at == OP_KIND_COUNT)
         return trace_refuse(&reader->csv.text, "kind '%s' is unknown",
-                            trace_shown(field(reader, KIND), shown));
-    if (strcmp(engine_name(op_rows[*kind].engine), field(reader, ENGINE)) != 0)
+                            trace_shown(name, shown));
+    if (strcmp(engine_name(op_rows[at].engine), field(reader, ENGINE)) != 0)
         return trace_refuse(&reader->csv.text, "engine '%s' does no %s",
-                            trace_shown(field(reader, ENGINE), shown), op_kind_name(*kind));
+                            trace_shown(field(reader, ENGINE), shown), name);
+    *kind = (uint8_t)at;
     return STATUS_OK;
 }
 
-static enum status read_numbers(const struct reader *reader, struct saved_row *row)
+static enum status read_numbers(const struct reader *reader, struct span *span)
 {
     static const enum column times[] = {ISSUE, START, END};
-    int64_t *const into[] = {&row->issue_ns, &row->start_ns, &row->end_ns}, tile;
-    uint64_t value;
-    enum status status = read_field(reader, BYTES, UINT64_MAX, &row->bytes);
+    int64_t *const into[] = {&span->issue_ns, &span->start_ns, &span->end_ns};
+    uint64_t value = 0;
+    enum status status = read_field(reader, BYTES, UINT64_MAX, &span->bytes);
     for (int i = 0; i < 3 && status == STATUS_OK; i++) {
         status = read_field(reader, times[i], INT64_MAX / 2, &value);
         *into[i] = (int64_t)value;
     }
     if (status == STATUS_OK)
-        status = read_optional(reader, STREAM, SAVED_NONE - 1, &row->stream);
+        status = read_optional(reader, STREAM, SAVED_NONE - 1, SAVED_NONE, &value);
+    span->stream = (uint32_t)value;
     if (status == STATUS_OK)
-        status = read_optional(reader, TILE, INT32_MAX, &tile);
-    if (status == STATUS_OK)
-        row->tile = (int32_t)tile;
-    if (status == STATUS_OK && reader->at[DEVICE] < reader->csv.field_count)
-        status = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1, &value);
-    else
-        value = 0;
-    row->device = (uint32_t)value;
+        status = read_optional(reader, TILE, INT32_MAX, UINT32_MAX, &value);
+    span->tile = (int32_t)value;
+    if (status != STATUS_OK || reader->at[DEVICE] == reader->csv.field_count)
+        return status;
+    status = read_field(reader, DEVICE, MACHINE_DEVICES_MAX - 1, &value);
+    span->device = value & SPAN_BITS;
     return status;
 }
 
 static enum status read_row(struct reader *reader)
 {
     csv_unmark(reader->csv.fields[reader->at[RUN]]);
-    struct saved_row row = {.name = csv_unmark(reader->csv.fields[reader->at[NAME]])};
+    const char *name = csv_unmark(reader->csv.fields[reader->at[NAME]]);
+    struct span span = {0};
     struct error why = {0};
     uint64_t op;
     enum status status = read_field(reader, OP, UINT32_MAX - 1, &op);
+    span.op = (uint32_t)op;
     if (status == STATUS_OK)
-        status = find_run(reader, (uint32_t)op);
+        status = find_run(reader, span.op);
     if (status == STATUS_OK)
-        status = read_kind(reader, &row.kind);
+        status = read_kind(reader, &span.kind);
     if (status == STATUS_OK)
-        status = read_numbers(reader, &row);
+        status = read_numbers(reader, &span);
     if (status != STATUS_OK)
         return status;
-    row.op = (uint32_t)op;
-    saved_add_row(&reader->builder, reader->run, &row, &why);
+    saved_add_row(&reader->runs[reader->run], span, name, &why);
     return trace_pass(&reader->csv.text, &why);
 }
 
@@ -367,11 +377,17 @@ static enum status read_all(struct reader *reader)
 
 static enum status finish(struct reader *reader, struct traces *traces)
 {
-    size_t run = 0;
+    struct traces result;
     struct error why = {0};
-    enum status status = saved_finish(&reader->builder, traces, &run, &why);
-    if (status == STATUS_USAGE)
-        reader->csv.text.line_number = reader->run_lines[run];
+    enum status status = traces_create(&result, reader->run_count, &why);
+    for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++) {
+        reader->csv.text.line_number = reader->runs[i].line;
+        status = saved_finish(&reader->runs[i], &result.items[i], &why);
+    }
+    if (status == STATUS_OK)
+        *traces = result;
+    else
+        traces_free(&result);
     return trace_pass(&reader->csv.text, &why);
 }
 
@@ -386,7 +402,8 @@ enum status saved_csv_read(struct trace_input *input, const char *path, struct t
         status = finish(&reader, traces);
     if (status != STATUS_OK)
         error_pass(error, &why);
-    saved_free(&reader.builder);
-    free(reader.run_lines);
+    for (size_t i = 0; i < reader.run_count; i++)
+        saved_run_free(&reader.runs[i]);
+    free(reader.runs);
     return status;
 }

@@ -1,8 +1,9 @@
-/* saved_links.c - the names in a file of ours, which stream an op was in, and what waits waited
- * for. */
+/* saved_links.c - which stream an op in a file of ours was in, and what waits waited for. */
 #include "trace/saved.h"
 
 #include "core/search.h"
+#include "plan/settings.h"
+#include "trace/input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +11,6 @@
 static enum status no_memory(struct error *error)
 {
     return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
-}
-
-enum op_kind saved_kind(const char *name)
-{
-    int kind = 0;
-    while (kind < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)kind), name) != 0)
-        kind++;
-    return (enum op_kind)kind;
-}
-
-bool saved_timing(const char *name, enum timing *timing)
-{
-    for (int i = 0; i < TIMING_COUNT; i++) {
-        const struct timeline timeline = {.timing = (enum timing)i};
-        if (strcmp(timeline_timing(&timeline), name) != 0)
-            continue;
-        *timing = (enum timing)i;
-        return true;
-    }
-    return false;
 }
 
 /* --- streams --- */
@@ -42,12 +23,12 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Fills `ids` with the numbers of all streams that ops are in, in order, and returns how many
  * there are. */
-static size_t find_streams(const struct saved_run *run, uint32_t *ids)
+static size_t find_streams(const struct timeline *timeline, uint32_t *ids)
 {
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < run->count; i++) {
-        if (op_in_stream(run->spans[i].kind))
-            ids[count++] = run->spans[i].stream;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (op_in_stream(timeline->spans[i].kind))
+            ids[count++] = timeline->spans[i].stream;
     }
     qsort(ids, count, sizeof *ids, compare_numbers);
     for (size_t i = 0; i < count; i++) {
@@ -60,13 +41,13 @@ static size_t find_streams(const struct saved_run *run, uint32_t *ids)
 /* Adds the streams that no op is in, since a run of ours numbers its streams from 0. What is in
  * no stream has the number behind them all. Returns how many there are; 0: the numbers are too
  * large for that. */
-static size_t count_streams(const struct saved_run *run, const uint32_t *ids, size_t found)
+static size_t count_streams(const struct timeline *timeline, const uint32_t *ids, size_t found)
 {
     uint32_t count = found > 0 ? ids[found - 1] + 1 : 0;
     if (count > STREAMS_MAX + 8) /* a mistake may add some */
         return 0;
-    for (size_t i = 0; i < run->count; i++) {
-        const struct span *span = &run->spans[i];
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
         if (!op_in_stream(span->kind) && span->stream > count && span->stream <= STREAMS_MAX)
             count = span->stream;
     }
@@ -80,9 +61,9 @@ static uint32_t stream_place(const uint32_t *ids, size_t count, uint32_t number)
     return found != NULL ? (uint32_t)(found - ids) : (uint32_t)count;
 }
 
-static enum status set_kinds(const struct saved_run *run, const uint32_t *ids,
-                             struct timeline *timeline, struct error *error)
+static enum status set_kinds(struct saved_run *run, const uint32_t *ids, struct error *error)
 {
+    struct timeline *timeline = &run->trace.timeline;
     if (run->kind_count == 0)
         return STATUS_OK;
     timeline->stream_kinds = calloc(timeline->streams + (size_t)1, 1);
@@ -95,16 +76,16 @@ static enum status set_kinds(const struct saved_run *run, const uint32_t *ids,
     return STATUS_OK;
 }
 
-enum status saved_set_streams(struct saved_run *run, struct timeline *timeline,
-                              struct error *error)
+enum status saved_set_streams(struct saved_run *run, struct error *error)
 {
-    const uint32_t devices = run->facts.devices;
-    size_t room = run->count + STREAMS_MAX + 16;
+    struct timeline *timeline = &run->trace.timeline;
+    const uint32_t devices = timeline->devices;
+    size_t room = (size_t)timeline->span_count + STREAMS_MAX + 16;
     uint32_t *ids = calloc(room, sizeof *ids);
     if (ids == NULL)
         return no_memory(error);
-    size_t count = find_streams(run, ids);
-    size_t all = run->facts.settled ? count_streams(run, ids, count) : 0;
+    size_t count = find_streams(timeline, ids);
+    size_t all = run->settled ? count_streams(timeline, ids, count) : 0;
     for (size_t i = 0; i < all; i++)
         ids[i] = (uint32_t)i;
     count = all > 0 ? all : count;
@@ -112,10 +93,10 @@ enum status saved_set_streams(struct saved_run *run, struct timeline *timeline,
         for (; count % devices != 0; count++)
             ids[count] = count > 0 ? ids[count - 1] + 1 : 0;
     }
-    for (size_t i = 0; i < run->count; i++)
-        run->spans[i].stream = stream_place(ids, count, run->spans[i].stream);
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        timeline->spans[i].stream = stream_place(ids, count, timeline->spans[i].stream);
     timeline->streams = (uint32_t)count;
-    enum status status = set_kinds(run, ids, timeline, error);
+    enum status status = set_kinds(run, ids, error);
     bool plain = count == 0 || ids[count - 1] == count - 1;
     if (!plain)
         timeline->stream_ids = ids;
@@ -128,7 +109,8 @@ enum status saved_set_streams(struct saved_run *run, struct timeline *timeline,
 
 /* An op as labels call it: "scale 3". */
 struct saved_op {
-    uint32_t name; /* its kind or, of kernels, OP_KIND_COUNT and its link */
+    uint32_t
+        name; /* its kind or, of kernels, OP_KIND_COUNT and its link; SAVED_NONE: unknown */
     int32_t tile;
     uint32_t op;
 };
@@ -143,35 +125,30 @@ static int compare_ops(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* Returns the number of a text; UINT32_MAX where it is none of them. */
-static uint32_t texts_find(const struct saved_texts *texts, const char *text)
+static uint32_t name_of(const struct saved_run *run, const char *name, size_t length)
 {
-    for (size_t i = 0; i < texts->count; i++) {
-        if (strcmp(texts->items[i]->text, text) == 0)
-            return (uint32_t)i;
+    const struct names_item *kernel = names_find(&run->kernels, name, length);
+    if (kernel != NULL)
+        return OP_KIND_COUNT + kernel->number;
+    for (uint32_t kind = 0; kind < OP_KIND_COUNT; kind++) {
+        const char *known = op_kind_name((enum op_kind)kind);
+        if (strlen(known) == length && memcmp(known, name, length) == 0)
+            return kind;
     }
-    return UINT32_MAX;
-}
-
-static uint32_t name_of(const struct saved_run *run, const char *name)
-{
-    enum op_kind kind = saved_kind(name);
-    uint32_t link = texts_find(&run->kernels, name);
-    return link != UINT32_MAX ? OP_KIND_COUNT + link : (uint32_t)kind;
+    return SAVED_NONE;
 }
 
 /* Takes a label apart; a kernel's own name may end in a number. */
-static struct saved_op label_read(const struct saved_run *run, const char *label)
+static struct saved_op label_read(const struct saved_run *run, const struct names_item *label)
 {
-    struct saved_op op = {.name = name_of(run, label), .tile = -1};
-    const char *blank = strrchr(label, ' ');
-    if (op.name != OP_KIND_COUNT || blank == NULL)
-        return op;
-    char *end, *name = strndup(label, (size_t)(blank - label));
-    long tile = strtol(blank + 1, &end, 10);
-    if (name != NULL && end > blank + 1 && *end == '\0' && tile >= 0 && tile <= INT32_MAX)
-        op = (struct saved_op){.name = name_of(run, name), .tile = (int32_t)tile};
-    free(name);
+    struct saved_op op = {.name = name_of(run, label->text, label->length), .tile = -1};
+    const char *blank = strrchr(label->text, ' ');
+    uint64_t tile;
+    if (op.name == SAVED_NONE && blank != NULL &&
+        trace_read_whole(blank + 1, INT32_MAX, &tile)) {
+        op.name = name_of(run, label->text, (size_t)(blank - label->text));
+        op.tile = (int32_t)tile;
+    }
     return op;
 }
 
@@ -190,14 +167,15 @@ static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved
 
 enum status saved_set_targets(struct saved_run *run, struct error *error)
 {
+    struct timeline *timeline = &run->trace.timeline;
     struct saved_op *labels = calloc(run->labels.count + 1, sizeof *labels);
-    struct saved_op *ops = calloc(run->count + 1, sizeof *ops);
+    struct saved_op *ops = calloc(timeline->span_count + (size_t)1, sizeof *ops);
     size_t count = 0;
     enum status status = labels != NULL && ops != NULL ? STATUS_OK : no_memory(error);
     for (size_t i = 0; i < run->labels.count && status == STATUS_OK; i++)
-        labels[i] = label_read(run, run->labels.items[i]->text);
-    for (size_t i = 0; i < run->count && status == STATUS_OK; i++) {
-        const struct span *span = &run->spans[i];
+        labels[i] = label_read(run, run->labels.items[i]);
+    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++) {
+        const struct span *span = &timeline->spans[i];
         uint32_t name =
             span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
         if (!op_rows[span->kind].waits)
@@ -205,8 +183,8 @@ enum status saved_set_targets(struct saved_run *run, struct error *error)
     }
     if (status == STATUS_OK)
         qsort(ops, count, sizeof *ops, compare_ops);
-    for (size_t i = 0; i < run->count && status == STATUS_OK; i++) {
-        struct span *span = &run->spans[i];
+    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++) {
+        struct span *span = &timeline->spans[i];
         if (op_rows[span->kind].waits && span->target != SAVED_NONE)
             span->target = latest_op(ops, count, labels[span->target], span->op);
         else
