@@ -2,7 +2,7 @@
  * ops by their ends, and what all launches and all memsets have in common. */
 #include "analysis/traced.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 #include "plan/needed.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* barriers.c - barriers by bisection; they end in the order of issue. */
 #include "plan/barriers.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 #include "plan/legacy.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* cuts.c - a sorted table of offsets. */
 #include "plan/cuts.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* timeline.c - spans: made from a plan, looked up, and named. */
 #include "plan/timeline.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* ops.c - CUPTI's activity records: when each copy, memset and kernel really ran. */
 #include "record/record.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

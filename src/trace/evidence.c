@@ -1,7 +1,7 @@
 /* evidence.c - the host's calls, and the kinds of streams. */
 #include "trace/evidence.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* recording_draft.c - what the files of a recording's reader share. */
 #include "trace/recording_draft.h"
 
+#include "core/bisect.h"
 #include "core/items.h"
-#include "core/search.h"
 #include "options/input_file.h"
 #include "trace/input.h"
 

@@ -2,7 +2,7 @@
  * some. */
 #include "trace/recording_draft.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include "trace/replan_parts.h"
 

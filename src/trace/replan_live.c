@@ -4,7 +4,7 @@
  * equal to tsearch(), and an address finds the range that it lies in. */
 #include "trace/replan_parts.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* replan_memory.c - what ops touch: addresses turned into buffers and ranges. */
 #include "trace/replan_parts.h"
 
+#include "core/bisect.h"
 #include "core/items.h"
-#include "core/search.h"
 
 #include <stdlib.h>
 #include <string.h>

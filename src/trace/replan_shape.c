@@ -1,8 +1,8 @@
 /* replan_shape.c - puts the nodes of a graph in order, and deals them to branches. */
 #include "trace/replan_shape.h"
 
+#include "core/bisect.h"
 #include "core/items.h"
-#include "core/search.h"
 
 #include <stdlib.h>
 #include <string.h>

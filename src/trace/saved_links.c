@@ -1,7 +1,7 @@
 /* saved_links.c - which stream an op in a file of ours was in, and what waits waited for. */
 #include "trace/saved.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 #include "plan/settings.h"
 #include "trace/input.h"
 

@@ -1,7 +1,7 @@
 /* cause.c - finds what is marked in every picture of a run. */
 #include "writers/cause.h"
 
-#include "core/search.h"
+#include "core/bisect.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* search.h - binary search, where the caller knows how items compare.
+/* bisect.h - binary search, where the caller knows how items compare.
  *
  * Items are sorted so that all that lie before a place come first: those below a key, say. The
  * search asks of one item after another whether it lies before the place, about log2(n) times,
@@ -11,8 +11,8 @@
  * items[search.at] is then the first whose key is not below `key`; where search.at is `count`
  * there is none. With `<=` in the place of `<`, search.at is how many items have a key up to
  * `key`. bsearch() finds only what is equal, and any of several. */
-#ifndef PIPELINE_CORE_SEARCH_H
-#define PIPELINE_CORE_SEARCH_H
+#ifndef PIPELINE_CORE_BISECT_H
+#define PIPELINE_CORE_BISECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
