@@ -3,7 +3,7 @@
  * They check it for the op behind the kernel in its stream. Kernels issued back to back, a run,
  * give their signal together; the check waits for all kernels issued earlier to have started;
  * and it keeps kernels issued later from starting. plan/rules.h has the sources. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 /* The CPU's ops are not issued to the device, so they end no run of kernels. */
 void checks_link(struct simulation *sim)

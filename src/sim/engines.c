@@ -1,6 +1,6 @@
 /* engines.c - the engines that do one op at a time: copy engines, the driver's thread for
  * callbacks, and the CPU. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
  * thread has yet to issue one before it there, and waits for that; a sync waits for all that
  * comes before it in the plan. So an op depends only on those before it, and every plan ends.
  */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * Blocks that are resident together share memory and arithmetic, so each group's rate changes
  * whenever blocks are placed or end; its end is then posted anew. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include "plan/managed.h"
 

@@ -2,7 +2,7 @@
  * stream, which are those of the legacy default stream (rule 7) and those that synchronise
  * implicitly (rule 10); and what the host's own calls wait for (rule 6). plan/barriers.h has
  * the method by which streams wait for others. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include <stdlib.h>
 

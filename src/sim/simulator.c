@@ -8,7 +8,7 @@
 #include "sim/simulator.h"
 
 #include "plan/validate.h"
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
  * its streams is a kernel that was launched, and for a slice of time at most where others have
  * some; then the next one in turn gets it. Kernels in flight stop where they are, and go on
  * when their process has its next turn. Copies go on meanwhile. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 static bool has_work(const struct simulation *sim, uint32_t process)
 {

@@ -1,5 +1,5 @@
 /* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
-#include "sim/state.h"
+#include "sim/parts.h"
 
 #include "plan/managed.h"
 
