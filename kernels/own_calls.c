@@ -1,0 +1,361 @@
+/* own_calls.c - calls the code of libraries with kernels of users' own, and says so where that
+ * crashes.
+ *
+ * The hooks of a kernel don't say whose they are, so each library has hooks of its own: they
+ * are written once and made for every place that there is. What a result must be is asked of
+ * the CPU twin: it has no bounds, so these come from the tolerance and, where the elements
+ * before have bounds, from what the twin makes of their ends. */
+#include "kernels/host_util.h"
+#include "kernels/own.h"
+#include "kernels/own_parts.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Elements that a twin is asked about at once: of the tile's, but for the first. */
+enum { PART = 509 };
+
+struct own_place own_places[OWN_PLACES];
+
+/* --- crashes --- */
+
+/* What the thread is in: a library's path, and which part of it. NULL: no library's code. */
+static _Thread_local struct {
+    const char *path, *part;
+} inside;
+
+void own_enter(const char *path, const char *part)
+{
+    inside.part = part;
+    inside.path = path;
+}
+
+void own_leave(void)
+{
+    inside.path = NULL;
+}
+
+/* Adds a text to one of `size` bytes, as signal handlers may. */
+static void add(char *text, size_t size, const char *more)
+{
+    const size_t length = strlen(text), room = size - length - 1;
+    const size_t added = strlen(more) < room ? strlen(more) : room;
+    memcpy(text + length, more, added);
+    text[length + added] = '\0';
+}
+
+/* Says whose code it was that crashed, and lets the signal do what it does. Other threads,
+ * which may crash at once, wait for that. */
+static void crashed(int number)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    char text[PATH_MAX + 256] = "pipeline: ";
+    const char *what = sigdescr_np(number);
+    while (atomic_flag_test_and_set(&told))
+        pause();
+    if (inside.path != NULL) {
+        add(text, sizeof text, inside.path);
+        add(text, sizeof text, ": ");
+        add(text, sizeof text, inside.part);
+        add(text, sizeof text, " crashed: ");
+        add(text, sizeof text, what != NULL ? what : "a signal");
+        add(text, sizeof text, ". That is the library's own code\n");
+        if (write(STDERR_FILENO, text, strlen(text)) < 0)
+            inside.path = NULL; /* nobody is left to tell */
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static bool opened, done;
+
+void kernel_own_end(void)
+{
+    done = true;
+}
+
+/* A library that ends the program must not look like a run that went well. */
+static void ended(void)
+{
+    static const char text[] = "pipeline: the library of your kernel ended the program\n";
+    if (!opened || done)
+        return;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        inside.path = NULL; /* nobody is left to tell */
+    _exit(1);
+}
+
+void own_watch_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static bool watched;
+    const struct sigaction action = {.sa_handler = crashed};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
+        sigaction(signals[i], &action, NULL);
+    if (!watched && atexit(ended) == 0 && at_quick_exit(ended) == 0)
+        watched = true;
+}
+
+void *own_open(const char *path)
+{
+    own_enter(path, "code that runs when it is opened");
+    opened = true;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    own_leave();
+    return library;
+}
+
+/* --- the hooks --- */
+
+static void call_twin(const struct own_place *place, const struct pipeline_work *work)
+{
+    own_enter(place->path, "the CPU twin of your kernel");
+    place->own.host(work);
+    own_leave();
+}
+
+static int call_launcher(const struct own_place *place, const struct pipeline_work *work,
+                         void *stream)
+{
+    own_enter(place->path, "the launcher of your kernel");
+    const int code = place->own.launch(work, stream);
+    own_leave();
+    return code;
+}
+
+static struct pipeline_work work_of(const struct kernel_args *args)
+{
+    return (struct pipeline_work){
+        .in = {args->in[0], args->in[1]},
+        .out = args->out,
+        .count = args->count,
+        .blocks = args->blocks,
+    };
+}
+
+static double load(enum dtype dtype, const void *from, size_t i)
+{
+    return dtype == DTYPE_F32   ? ((const float *)from)[i]
+           : dtype == DTYPE_I32 ? ((const int32_t *)from)[i]
+                                : ((const double *)from)[i];
+}
+
+static void store(enum dtype dtype, void *to, size_t i, double value)
+{
+    if (dtype == DTYPE_F32)
+        ((float *)to)[i] = (float)value;
+    else if (dtype == DTYPE_I32)
+        ((int32_t *)to)[i] = (int32_t)value;
+    else
+        ((double *)to)[i] = value;
+}
+
+/* Has the twin work on part `part` of SUM_PARTS of a tile, and leave the result at `out`. */
+static void call_part(const struct own_place *place, const struct kernel_args *args, int part,
+                      void *out)
+{
+    const uint64_t first = part_first(args->count, part, SUM_PARTS);
+    const size_t size = dtype_bytes(place->kernel.in);
+    struct pipeline_work work = work_of(args);
+    for (int i = 0; i < place->kernel.inputs; i++)
+        work.in[i] = (const char *)work.in[i] + first * size;
+    work.out = out;
+    work.count = part_first(args->count, part + 1, SUM_PARTS) - first;
+    if (work.count > 0)
+        call_twin(place, &work);
+}
+
+/* Works on a tile as the twins of pipeline's own kernels do: large ones in parts, which threads
+ * share. The sum of the parts' values is that of the whole. */
+static void host(const struct own_place *place, const struct kernel_args *args)
+{
+    const struct pipeline_work whole = work_of(args);
+    const enum dtype type = place->kernel.out;
+    union {
+        float f;
+        int32_t i;
+        double d;
+    } values[SUM_PARTS] = {{0}};
+    if (!host_is_parallel(args)) {
+        call_twin(place, &whole);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int part = 0; part < SUM_PARTS; part++)
+        call_part(place, args, part,
+                  place->own.reduces
+                      ? (void *)&values[part]
+                      : (char *)args->out +
+                            part_first(args->count, part, SUM_PARTS) * dtype_bytes(type));
+    if (!place->own.reduces)
+        return;
+    double sum = 0;
+    uint32_t bits = 0; /* of whole numbers, which wrap around */
+    for (int part = 0; part < SUM_PARTS; part++) {
+        if (type == DTYPE_I32)
+            bits += (uint32_t)values[part].i;
+        else
+            sum += type == DTYPE_F32 ? values[part].f : values[part].d;
+    }
+    if (type == DTYPE_I32)
+        memcpy(args->out, &bits, sizeof bits);
+    else
+        store(type, args->out, 0, sum);
+}
+
+/* Has the twin work on elements that are values plus `sign` times their bounds, rounded to the
+ * type. `out` has room for as many. */
+static void ask(const struct own_place *place, const struct oracle *oracle, size_t first,
+                size_t count, int sign, const void *second, double *out)
+{
+    double in[PART], result[PART];
+    for (size_t i = 0; i < count; i++)
+        store(place->kernel.in, in, i,
+              oracle->value[first + i] + sign * oracle->bound[first + i]);
+    const size_t size = dtype_bytes(place->kernel.in);
+    const struct pipeline_work work = {
+        .in = {in, second != NULL ? (const char *)second + first * size : NULL},
+        .out = result,
+        .count = count,
+        .blocks = 1,
+    };
+    call_twin(place, &work);
+    const size_t results = place->own.reduces ? 1 : count;
+    for (size_t i = 0; i < results; i++)
+        out[i] = load(place->kernel.out, result, i);
+}
+
+static bool has_bounds(const struct oracle *oracle, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (oracle->bound[first + i] > 0)
+            return true;
+    return false;
+}
+
+/* Returns how many of `all` elements are the part that begins at `first`. The first part is one
+ * element, and no other is of a size that tiles may have: what depends on a place in the tile
+ * has another place there. */
+static size_t part_at(size_t first, size_t all)
+{
+    const size_t most = first == 0 ? 1 : PART;
+    return all - first < most ? all - first : most;
+}
+
+/* The twin is asked at the value and at both ends of its bound. It may jump in between and
+ * slope back, so that an end shows as little as half of how far it goes: the bound is twice
+ * what the ends show. */
+enum { JUMP_ROOM = 2 };
+
+static double farther(double bound, double value, double end)
+{
+    const double distance = fabs(end - value);
+    return distance > bound ? distance : bound;
+}
+
+static void map(const struct own_place *place, struct oracle *oracle, const void *second)
+{
+    double value[PART], low[PART], high[PART];
+    for (size_t first = 0, count; first < oracle->count; first += count) {
+        count = part_at(first, oracle->count);
+        const bool bounds = has_bounds(oracle, first, count);
+        ask(place, oracle, first, count, 0, second, value);
+        if (bounds) {
+            ask(place, oracle, first, count, -1, second, low);
+            ask(place, oracle, first, count, 1, second, high);
+        }
+        for (size_t i = 0; i < count; i++) {
+            double bound = fabs(value[i]) * place->own.tolerance;
+            if (bounds)
+                bound += JUMP_ROOM * farther(farther(0, value[i], low[i]), value[i], high[i]);
+            oracle->value[first + i] = value[i];
+            oracle->bound[first + i] = isfinite(bound) ? bound : 0;
+        }
+    }
+}
+
+static void fold(const struct own_place *place, struct oracle_sum *sum,
+                 const struct oracle *oracle)
+{
+    for (size_t first = 0, count; first < oracle->count; first += count) {
+        double value;
+        count = part_at(first, oracle->count);
+        ask(place, oracle, first, count, 0, NULL, &value);
+        sum->value += value;
+        sum->integer += (uint64_t)(int64_t)(place->kernel.out == DTYPE_I32 ? value : 0);
+        for (size_t i = 0; i < count; i++) {
+            sum->magnitude += fabs(oracle->value[first + i]);
+            sum->bound += oracle->bound[first + i];
+        }
+        sum->count += count;
+    }
+}
+
+static double result(const struct own_place *place, const struct oracle_sum *sum, double *bound)
+{
+    const uint32_t bits = (uint32_t)sum->integer;
+    *bound = 0;
+    if (place->kernel.out == DTYPE_I32)
+        return bits <= INT32_MAX ? (double)bits : (double)bits - 4294967296.0;
+    *bound = sum->bound + place->own.tolerance * (sum->magnitude + fabs(sum->value));
+    if (!isfinite(*bound)) /* then the sum is none that could be a little off */
+        *bound = 0;
+    return sum->value;
+}
+
+static void cost(const struct own_place *place, uint64_t count, double *bytes, double *flops)
+{
+    *bytes = place->own.bytes * (double)count;
+    *flops = place->own.flops * (double)count;
+}
+
+#define HOOKS(n)                                                                               \
+    static int launch_##n(const struct kernel_args *args, void *stream)                        \
+    {                                                                                          \
+        const struct pipeline_work work = work_of(args);                                       \
+        return call_launcher(&own_places[n], &work, stream);                                   \
+    }                                                                                          \
+    static void host_##n(const struct kernel_args *args)                                       \
+    {                                                                                          \
+        host(&own_places[n], args);                                                            \
+    }                                                                                          \
+    static void map_##n(struct oracle *oracle, const void *second,                             \
+                        const struct kernel_params *params)                                    \
+    {                                                                                          \
+        (void)params;                                                                          \
+        map(&own_places[n], oracle, second);                                                   \
+    }                                                                                          \
+    static void fold_##n(struct oracle_sum *sum, const struct oracle *oracle)                  \
+    {                                                                                          \
+        fold(&own_places[n], sum, oracle);                                                     \
+    }                                                                                          \
+    static double result_##n(const struct oracle_sum *sum, double *bound)                      \
+    {                                                                                          \
+        return result(&own_places[n], sum, bound);                                             \
+    }                                                                                          \
+    static void work_##n(uint64_t count, const struct kernel_params *params, double *bytes,    \
+                         double *flops)                                                        \
+    {                                                                                          \
+        (void)params;                                                                          \
+        cost(&own_places[n], count, bytes, flops);                                             \
+    }                                                                                          \
+    static const struct own_hooks hooks_##n = {launch_##n, host_##n,   map_##n,                \
+                                               fold_##n,   result_##n, work_##n}
+HOOKS(0);
+HOOKS(1);
+HOOKS(2);
+HOOKS(3);
+HOOKS(4);
+HOOKS(5);
+HOOKS(6);
+HOOKS(7);
+
+const struct own_hooks *const own_hooks[OWN_PLACES] = {
+    &hooks_0, &hooks_1, &hooks_2, &hooks_3, &hooks_4, &hooks_5, &hooks_6, &hooks_7,
+};

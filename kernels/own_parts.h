@@ -1,0 +1,44 @@
+/* own_parts.h - a library that is open: private to own.c, which opens it, and own_calls.c,
+ * which calls its code. */
+#ifndef PIPELINE_OWN_PARTS_H
+#define PIPELINE_OWN_PARTS_H
+
+#include "kernels/kernel_code.h"
+#include "kernels/own_kernel.h"
+
+enum { OWN_PLACES = 8 };
+
+struct own_place {
+    char *path; /* NULL: nothing is here yet */
+    struct pipeline_kernel own;
+    struct kernel kernel;
+    struct kernel_code code;
+    struct kernel_launcher launcher;
+};
+extern struct own_place own_places[OWN_PLACES];
+
+/* The hooks of one place: those of struct kernel_code, struct kernel_launcher and struct kernel
+ * that a library has a part in. */
+struct own_hooks {
+    int (*launch)(const struct kernel_args *args, void *stream);
+    void (*host)(const struct kernel_args *args);
+    void (*map)(struct oracle *oracle, const void *second, const struct kernel_params *params);
+    void (*fold)(struct oracle_sum *sum, const struct oracle *oracle);
+    double (*result)(const struct oracle_sum *sum, double *bound);
+    void (*work)(uint64_t count, const struct kernel_params *params, double *bytes,
+                 double *flops);
+};
+extern const struct own_hooks *const own_hooks[OWN_PLACES];
+
+/* Tells of crashes of such code from here on, and of a library that ends the program. */
+void own_watch_crashes(void);
+
+/* Opens a library, as dlopen() does: code of it may run. */
+void *own_open(const char *path);
+
+/* Say that the thread runs `part` of a library's code from here on, and that it is back: a
+ * crash in between is the library's. */
+void own_enter(const char *path, const char *part);
+void own_leave(void);
+
+#endif
