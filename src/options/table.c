@@ -37,7 +37,7 @@ const struct command_row command_rows[] = {
      "draw and explain what `pipeline record`, a profiler or --timeline wrote",
      "shows what has run, and runs nothing"},
     {"record", COMMAND_RECORD, "record [options] [--] PROGRAM [ARG ...]",
-     "run a CUDA program, as it is, and take down what it does: a recording for `pipeline "
+     "run a CUDA program, as it is, and record what it does: a recording for `pipeline "
      "view`",
      "runs another program"},
     {"lab", COMMAND_LAB, "lab [-o FILE]",
