@@ -3,6 +3,7 @@
 #include "fixtures.h"
 #include "options/table.h"
 #include "options_cases.h"
+#include "plan/mistake.h"
 #include "plan/together.h"
 
 #include <string.h>
@@ -240,8 +241,28 @@ START_TEST(remedies_lead_to_what_goes_together)
 }
 END_TEST
 
-/* Of settings whose origin nobody knows: the check refuses those that break a row, and in that
- * row's words. */
+/* Processes that share a run are told the option as it is given, and what would do instead. */
+START_TEST(ranks_are_told_options_as_they_are_given)
+{
+    struct settings runs[3] = {test_settings("scale"), test_settings("scale"),
+                               test_settings("scale")};
+    static const char *const said[] = {
+        "--ways=4 has each process take all of the CPU: use --ways=1, 2 or 3",
+        "--pack has each process take all of the CPU: use --pack=no",
+        "--mistake=sync-in-loop is made by one process: use --mistake=none",
+    };
+    ck_assert_int_eq(settings_check_ranks(&runs[0], &(struct error){0}), STATUS_OK);
+    runs[0].ways = 4;
+    runs[1].pack = true;
+    ck_assert(mistake_find("sync-in-loop", &runs[2].mistake));
+    for (int i = 0; i < 3; i++) {
+        struct error error = {0};
+        ck_assert_int_eq(settings_check_ranks(&runs[i], &error), STATUS_USAGE);
+        ck_assert_str_eq(error.text, said[i]);
+    }
+}
+END_TEST
+
 START_TEST(check_says_what_rows_say)
 {
     uint64_t random = 7;
@@ -286,6 +307,7 @@ TCase *options_together_tcase(void)
     tcase_add_test(tcase, rows_are_whole);
     tcase_add_test(tcase, remedies_go_together);
     tcase_add_test(tcase, remedies_lead_to_what_goes_together);
+    tcase_add_test(tcase, ranks_are_told_options_as_they_are_given);
     tcase_add_test(tcase, check_says_what_rows_say);
     return tcase;
 }

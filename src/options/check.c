@@ -55,7 +55,7 @@ static void add_option(const struct judged *judged, const struct option_row *opt
                        char text[LABEL_MAX])
 {
     const bool swept = judged->draft.origins[option - option_rows].source == SOURCE_SWEEP;
-    const char *dashes = !judged->asked ? "" : swept ? "--sweep=" : "--";
+    const char *dashes = !judged->named ? "" : swept ? "--sweep=" : "--";
     const bool open = option->type == TYPE_CHAIN || option->type == TYPE_DEVICE;
     list_add(text, ", or ", open ? "a %s%s such as " : "%s%s=", dashes, option->name);
 }
@@ -116,7 +116,7 @@ static const char *remedy_of(const struct judged *judged, const struct together_
 /* Writes what was given for the option called `name`, as messages name it. */
 static const char *label(const struct judged *judged, const char *name, char text[LABEL_MAX])
 {
-    const struct origin *origins = judged->asked ? judged->draft.origins : NULL;
+    const struct origin *origins = judged->named ? judged->draft.origins : NULL;
     return setting_label(&judged->settings, origins,
                          (enum option_id)(option_find(name) - option_rows), text);
 }
@@ -146,13 +146,15 @@ enum status settings_check(const struct settings *settings, struct error *error)
 
 enum status settings_check_ranks(const struct settings *settings, struct error *error)
 {
-    const struct judged judged = {.draft.settings = *settings, .settings = *settings};
-    char remedy[LABEL_MAX];
+    struct judged judged = {.draft.settings = *settings, .settings = *settings, .named = true};
+    char other[LABEL_MAX], remedy[LABEL_MAX];
+    for (int i = 0; i < OPTION_COUNT; i++) /* where the settings come from is forgotten */
+        judged.draft.origins[i].source = SOURCE_COMMAND_LINE;
     for (const struct together_row *row = together_rows; row->option != NULL; row++) {
         if (row->of_ranks ? row->other_trait->has(settings)
                           : strcmp(row->option, "share") == 0 && together_clash(row, settings))
-            return error_set(error, STATUS_USAGE, "--%s%s%s", row->other, row->rest,
-                             remedy_of(&judged, row, remedy));
+            return error_set(error, STATUS_USAGE, "%s%s%s", label(&judged, row->other, other),
+                             row->rest, remedy_of(&judged, row, remedy));
     }
     return STATUS_OK;
 }
@@ -163,7 +165,7 @@ enum status draft_finish(struct draft *draft, struct error *error)
     draft->settings.layout_given = draft->origins[OPTION_LAYOUT].source != SOURCE_DEFAULT &&
                                    draft->settings.layout != LAYOUT_AUTO;
     draft->settings.memory_given = draft->origins[OPTION_MEMORY].source != SOURCE_DEFAULT;
-    struct judged judged = {.draft = *draft, .asked = true};
+    struct judged judged = {.draft = *draft, .asked = true, .named = true};
     const struct together_row *row = judged_misfit(&judged);
     draft->settings = judged.settings;
     return row == NULL ? STATUS_OK : refuse(&judged, row, error);

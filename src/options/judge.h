@@ -11,6 +11,7 @@ struct judged {
     struct draft draft;       /* as it was asked for */
     bool asked;               /* false: where its settings come from is forgotten, and they are
                                  settled already */
+    bool named;               /* they are options of a command line or a file: with dashes */
     struct settings settings; /* settled */
 };
 

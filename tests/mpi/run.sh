@@ -151,12 +151,12 @@ done <<'END'
 2|--exchange copies into memory|-d sim:h200 -k scale,scale --spread=chain --exchange=peer
 2|--exchange copies into memory|-d sim:h200 -k stencil --exchange=peer
 2|has fewer than there are devices|-d sim:h200 -k scale --spread=chain
-2|--ways has|-d sim:h200 -w 4
+2|--ways=4 has|-d sim:h200 -w 4
 2|--pack has|-d sim:h200 --pack
-2|--issue chooses|-d sim:h200 --issue=auto
+2|--issue=auto chooses|-d sim:h200 --issue=auto
 2|issue=graph|-d sim:h200 --issue=graph
 2|memory=mapped|-d sim:h200 --memory=mapped
-2|--mistake is|-d sim:h200 --mistake=sync-in-loop
+2|--mistake=sync-in-loop is|-d sim:h200 --mistake=sync-in-loop
 2|--fix|-d sim:h200 --fix
 2|--model|-d sim:h200 --model=sim
 2|--emit|-d sim:h200 --emit=-
