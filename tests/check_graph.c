@@ -279,7 +279,7 @@ START_TEST(test_what_no_graph_can_hold)
     must_refuse(&machine, &plan, "stream 1 is the legacy default stream");
     plan = small_plan();
     plan.memory = MEMORY_PAGEABLE;
-    must_refuse(&machine, &plan, "--memory=pageable");
+    must_refuse(&machine, &plan, "pageable memory");
     plan = small_plan();
     machine.graph_launch_ns = 0;
     must_refuse(&machine, &plan, "knows no graphs");

@@ -161,11 +161,20 @@ START_TEST(test_refusals)
     static const struct {
         const char *line, *words;
     } cases[] = {
-        {"--mistake=legacy-stream -w 1", "with one stream nothing overlaps anyway: use ways 2"},
-        {"--mistake=blocking-stream -s 1", "--mistake=blocking-stream: with one stream "},
-        {"--mistake=sync-in-loop -t 1", "--mistake=sync-in-loop: with one stream "},
-        {"--mistake=memset-in-loop -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2"},
-        {"--mistake=pin-in-run -w 4 --cpu-share=1", "the GPU has no tiles: use ways 1, 2 or 3"},
+        {"--mistake=legacy-stream -w 1", "nothing overlaps anyway: use --ways=2 or 3\n"},
+        {"--mistake=legacy-stream -w 1 -t 1", "use --tiles=2 or more and --ways=2 or 3\n"},
+        {"--mistake=legacy-stream -w 1 --layout=stage", "anyway: use --ways=2 or 3\n"},
+        {"--mistake=blocking-stream -s 1", "use --streams=2 or more, or --layout=stage\n"},
+        {"--mistake=blocking-stream --memory=mapped -s 1", "anyway: use --streams=2 or more\n"},
+        {"--mistake=blocking-stream --memory=mapped --layout=stage", "anyway: use --layout=tile\n"},
+        {"--mistake=sync-in-loop -t 1", "use --tiles=2 or more, or --layout=stage\n"},
+        {"--mistake=sync-in-loop -w 4 --cpu-share=0.9",
+         "use a smaller --cpu-share, or --layout=stage\n"},
+        {"--mistake=memset-in-loop -w 4 --cpu-share=1", "no tiles: use --ways=2 or 3, or a "},
+        {"--mistake=missing-wait -w 4 --cpu-share=1", "no tiles: use --ways=2 or 3, or a "},
+        {"--mistake=pin-in-run -w 4 --cpu-share=1", "no tiles: use --ways=2 or 3, or a "},
+        {"--mistake=lazy-loading --issue=graph", "--mistake=lazy-loading need --issue=streams"},
+        {"--mistake=pageable-memory --issue=graph", "one call: use --issue=streams\n"},
         {"--mistake=lazy-loading --runs=3", "but --runs=3 was given: use --runs=1"},
         {"--mistake=lazy-loading --warmup=2", "but --warmup=2 was given: use --warmup=0"},
     };

@@ -5,6 +5,7 @@
 #include "plan/loops.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,6 @@ static enum status append(struct plan_mistake *mistake, const struct op *op)
     if (op->kind == OP_MEMSET && op->set.range.buffer == BUFFER_DEVICE_OTHER)
         item.buffer = BUFFER_DEVICE_OTHER;
     loops_note(mistake->plan->loops, item);
-    mistake->made++;
     return plan_append(mistake->plan, op, mistake->error);
 }
 
@@ -31,6 +31,71 @@ static enum status refuse(const struct plan_mistake *mistake, const char *remedy
 {
     return error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name,
                      remedy);
+}
+
+/* What has to be given where a setting stands in the way. */
+struct remedy {
+    bool wanted;
+    const char *words;
+};
+
+/* Refuses, and says what has to be given beside what was: all that is wanted, or `otherwise`,
+ * which alone would do, too. */
+static enum status refuse_wanting(const struct plan_mistake *mistake, const char *why,
+                                  const struct remedy remedies[], int count,
+                                  struct remedy otherwise)
+{
+    char text[320];
+    size_t length = (size_t)snprintf(text, sizeof text, "%s: use ", why);
+    const char *between = "";
+    for (int i = 0; i < count; i++) {
+        if (!remedies[i].wanted)
+            continue;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", between,
+                                   remedies[i].words);
+        between = " and ";
+    }
+    if (otherwise.wanted)
+        snprintf(text + length, sizeof text - length, ", or %s", otherwise.words);
+    return refuse(mistake, text);
+}
+
+static const char SOME_WAYS[] = "--ways=2 or 3"; /* a scan has no more */
+
+/* With a stream for each stage, of which copies have some, kernels wait for copies. */
+static enum status refuse_no_wait(const struct plan_mistake *mistake)
+{
+    const struct settings *settings = mistake->settings;
+    const struct remedy remedies[] = {
+        {settings->memory == MEMORY_MAPPED, "--memory=pinned"},
+        {settings->layout != LAYOUT_STAGE, "--layout=stage"},
+        {settings->ways == 1, SOME_WAYS},
+    };
+    return refuse_wanting(
+        mistake,
+        "with these settings no kernel waits for a copy in another stream, so "
+        "there is no wait to leave out",
+        remedies, sizeof remedies / sizeof remedies[0], (struct remedy){false, NULL});
+}
+
+/* A stream for each stage is several, unless there are no copies; else it takes several tiles,
+ * and streams for them. Serial has one stream, whatever was given. */
+static enum status refuse_one_stream(const struct plan_mistake *mistake)
+{
+    const struct settings *settings = mistake->settings;
+    const struct plan *plan = mistake->plan;
+    const bool serial = settings->ways == 1, mapped = settings->memory == MEMORY_MAPPED;
+    const bool staged = settings->layout == LAYOUT_STAGE, by_stage = staged && !mapped;
+    const struct remedy remedies[] = {
+        {staged && mapped, "--layout=tile"},
+        {!by_stage && plan->tiles == 1, "--tiles=2 or more"},
+        {!by_stage && plan->tiles > 1 && plan_batches(plan) == 1, "a smaller --cpu-share"},
+        {!by_stage && !serial && settings->streams == 1, "--streams=2 or more"},
+        {serial, SOME_WAYS},
+    };
+    return refuse_wanting(mistake, "with one stream nothing overlaps anyway", remedies,
+                          sizeof remedies / sizeof remedies[0],
+                          (struct remedy){!serial && !staged && !mapped, "--layout=stage"});
 }
 
 /* --- memory and callbacks --- */
@@ -142,8 +207,6 @@ static enum status allocate_pinned(struct plan_mistake *mistake, uint32_t stream
 
 static enum status allocate_host_arrays(struct plan_mistake *mistake)
 {
-    if (mistake->plan->tiles == mistake->plan->cpu_tiles)
-        return STATUS_OK;
     return allocate(mistake, true, NO_TILE);
 }
 
@@ -185,9 +248,6 @@ const struct mistake_row mistake_rows[] = {
         .needs = "--layout=stage with --ways=2, 3 or 4, or --ways=2 with several streams",
         .races = true,
         .drops_waits = true,
-        .remedy = "with these settings no kernel waits for a copy in another stream, so "
-                  "there is no wait to leave out: use --layout=stage with ways 2, 3 or 4, "
-                  "or --ways=2 with several streams and no scan",
     },
     {
         .name = "pageable-memory",
@@ -319,30 +379,26 @@ enum status mistake_begin(struct plan_mistake *mistake, const struct settings *s
                                      .kernel_stream = MISTAKE_NO_STREAM,
                                      .other_stream = MISTAKE_NO_STREAM,
                                      .error = error};
+    if (row != &mistake_rows[MISTAKE_NONE] && plan->tiles == plan->cpu_tiles)
+        return refuse(mistake,
+                      "with these settings the GPU has no tiles: use --ways=2 or 3, or "
+                      "a smaller --cpu-share");
     if (row->needs_streams && plan->streams < 2)
-        return refuse(mistake, "with one stream nothing overlaps anyway: use ways 2, 3 or 4 "
-                               "with several tiles and streams, or --layout=stage");
+        return refuse_one_stream(mistake);
     plan->launches_block = row->launches_block;
     plan->loads_lazily = row->loads_lazily;
-    /* A mistake that is in no op of its own is made in every tile. */
-    if (!row->drops_waits && !row->at_start && !row->before_tile && !row->after_tile)
-        mistake->made = plan->tiles - plan->cpu_tiles;
     return row->shape != NULL ? row->shape(mistake) : STATUS_OK;
 }
 
 bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in)
 {
     bool drops = mistake->row->drops_waits && for_copy_in;
-    mistake->made += drops;
+    mistake->dropped += drops;
     return drops;
 }
 
 enum status mistake_check(const struct plan_mistake *mistake)
 {
-    if (mistake->row == &mistake_rows[MISTAKE_NONE] || mistake->made > 0)
-        return STATUS_OK;
-    return refuse(mistake, mistake->row->remedy != NULL
-                               ? mistake->row->remedy
-                               : "with these settings the GPU has no tiles: use ways 1, 2 or "
-                                 "3, or a smaller --cpu-share");
+    const bool missing = mistake->row->drops_waits && mistake->dropped == 0;
+    return missing ? refuse_no_wait(mistake) : STATUS_OK;
 }

@@ -28,7 +28,6 @@ struct mistake_row {
     bool loads_lazily;   /* its plans' loads_lazily; a process shows it once */
     bool drops_waits;    /* kernels' waits for copies in are left out */
     bool needs_streams;  /* with one stream there is nothing that it could spoil */
-    const char *remedy;  /* advice where no place for it was found; NULL: there are no tiles */
     /* Changes the plan where no op does it. Each hook may be NULL. */
     enum status (*shape)(struct plan_mistake *mistake);
     /* Appends ops before the GPU's first one. */
@@ -65,7 +64,7 @@ struct plan_mistake {
     int32_t kernel_stream; /* all kernels' stream, whatever their tile; or MISTAKE_NO_STREAM */
     int32_t other_stream;  /* stream of code beside the pipeline; or MISTAKE_NO_STREAM */
     int64_t sleep_ns;      /* sleep of each tile's callback; 0: it has none by this mistake */
-    uint32_t made;         /* places in which it has been made so far */
+    uint32_t dropped;      /* waits that were left out so far */
     struct error *error;
 };
 

@@ -293,15 +293,14 @@ enum status plan_check_graph(const struct plan *plan, struct error *error)
     char label[OP_LABEL];
     if (plan->memory == MEMORY_PAGEABLE)
         return error_set(error, STATUS_USAGE,
-                         "--issue=graph: with --memory=pageable the host has a part in every "
-                         "copy, and a graph is launched by one call: allowed are pinned, "
-                         "registered and mapped");
+                         "--issue=graph: with pageable memory the host has a part in every "
+                         "copy, and a graph is launched by one call: use --issue=streams");
     if (plan->launches_block || plan->loads_lazily)
         return error_set(
             error, STATUS_USAGE,
             "--issue=graph: a graph's kernels are loaded before it is launched, by "
-            "one call that waits for none of them: launch-blocking and lazy-loading "
-            "need --issue=streams");
+            "one call that waits for none of them: --mistake=launch-blocking and "
+            "--mistake=lazy-loading need --issue=streams");
     for (uint32_t i = 0; i < plan->streams; i++) {
         if (plan_stream_kind(plan, i) == STREAM_LEGACY)
             return error_set(error, STATUS_USAGE,
