@@ -2,7 +2,7 @@
 # to WebAssembly.
 
 LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c src/rework/*.c src/causes/*.c) \
-           $(addprefix src/options/,table.c value.c chain.c part.c text.c draft.c judge.c check.c) \
+           $(addprefix src/options/,table.c value.c chain.c part.c text.c draft.c check.c) \
            $(wildcard kernels/kernel.c kernels/kernel_table.c)
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(OBJ)/%.o) $(OBJ)/generated/machine_texts.o
 
