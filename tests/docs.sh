@@ -7,7 +7,7 @@
 # or `build/pipeline`, unless its comment begins with "on a GPU". It has to exit with 0, or with what its
 # comment says ("exits with 1"). The commands of a page run in turn in a folder of their own, which has
 # the folders that they name and a profiler's trace called trace.csv. Measurements, comparisons and sweeps
-# do as little as they can: with --quick, and without data.
+# do as little as they can: with --quick, and without data; a run whose size is not said has 4M elements.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -58,7 +58,10 @@ for page; do
     while IFS= read -r command; do
         wanted=$(expr "$command" : '.*# .*exits with \([0-9]*\)' || true)
         run=$(echo "$command" | sed 's/pipeline bench/& --quick/; s/pipeline compare/& --no-data/
-                                     /compare\|--no-data/!s/--sweep/--no-data &/')
+                                     /compare\|--no-data/!s/--sweep/--no-data &/
+                                     / -n\| -i\|--elements\|--rows\|--input\|--sweep\|--help/!{
+                                         s/\(pipeline\) *\( -[-a-z].*\| configs.*\| #.*\|\)$/\1 -n 4M\2/
+                                     }')
         code=0
         (cd "$place" && PATH="$place/bin:$PATH" timeout 300 sh -c "$run") >"$work/output" 2>&1 </dev/null ||
             code=$?

@@ -85,11 +85,10 @@ quick_runs() {
 
 # Valgrind is for the suites that read files of others or parse words; the rest draw, compute or run the
 # program, which the sanitizers look at in less time.
-memcheck="units options npy machine trace recording view fuzz_seeds calibrate_file recorded"
+memcheck="units options npy machine trace recording view fuzz_seeds recorded"
 
 deep_steps() {
     step build run_make all check-programs
-    step ranks left_out tests/mpi/run.sh "$build"
     step clang run_make check-clang
     # -O1 compiles in two thirds of the time, and leaves more for the sanitizers to see. What gcc warns of
     # then is guessed: the other build has warnings as errors.
@@ -107,10 +106,9 @@ deep_steps() {
     step valgrind env JOBS="$(nproc)" CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
         --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" $memcheck
-    step memory tests/hostile/no_memory.sh "$build" --runs=2500
+    step memory tests/hostile/no_memory.sh "$build" --runs=1500
     step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=80
     beside deep_pages deep_programs
-    step make tests/make.sh
     step fuzz run_make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
     step gpu-build run_make gpu-binaries
 }
@@ -126,6 +124,8 @@ deep_programs() {
     step install run_make check-install
     step record tests/record/run.sh "$build" deep
     step docs tests/docs.sh "$build/pipeline"
+    step ranks left_out tests/mpi/run.sh "$build"
+    step make tests/make.sh
 }
 
 # A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
