@@ -31,8 +31,8 @@ static uint32_t noted_stage(const struct builder *builder, struct step step)
 
 /* Makes `stream` wait for the step before it goes on with the tiles, unless its own order, that
  * of the legacy default stream or an earlier wait sees to it. */
-static enum status join(struct builder *builder, uint32_t stream, struct tiles tiles,
-                        struct follow follow)
+static void join(struct builder *builder, uint32_t stream, struct tiles tiles,
+                 struct follow follow)
 {
     const struct step step = follow.step;
     size_t index = steps_index(&builder->steps, step);
@@ -41,46 +41,46 @@ static enum status join(struct builder *builder, uint32_t stream, struct tiles t
     bool turns = rule_legacy_orders(plan_stream_kind(builder->plan, stream),
                                     plan_stream_kind(builder->plan, other));
     if (other == stream || turns || *known >= builder->places[index])
-        return STATUS_OK;
+        return;
     *known = builder->places[index];
     if (builder->marking) {
         builder->events[index] = MARKED;
-        return STATUS_OK;
+        return;
     }
     /* Only kernels follow copies in, which are stage 0. */
     if (mistake_drops_wait(&builder->mistake, step.stage == 0))
-        return STATUS_OK;
+        return;
     struct op wait = build_op(OP_WAIT, stream, tiles);
     wait.event.event = builder->events[index] - 1;
-    return build_append_event(builder, &wait, follow.relation, noted_stage(builder, step));
+    build_append_event(builder, &wait, follow.relation, noted_stage(builder, step));
 }
 
 /* Records an event, by `op`, behind a step if others wait for it. */
-static enum status record_step(struct builder *builder, struct op op, struct step step)
+static void record_step(struct builder *builder, struct op op, struct step step)
 {
     uint32_t *event = &builder->events[steps_index(&builder->steps, step)];
     if (*event != MARKED)
-        return STATUS_OK;
+        return;
     op.event.event = builder->plan->events;
     *event = ++builder->plan->events;
-    return build_append_event(builder, &op, steps_event(&builder->steps, step),
-                              noted_stage(builder, step));
+    build_append_event(builder, &op, steps_event(&builder->steps, step),
+                       noted_stage(builder, step));
 }
 
 /* Makes the host wait until a batch is back, and unpack it. */
-static enum status take_back(struct builder *builder, uint32_t batch)
+static void take_back(struct builder *builder, uint32_t batch)
 {
     const struct step out = {steps_out(&builder->steps), batch};
     const size_t index = steps_index(&builder->steps, out);
     if (builder->marking) {
         builder->events[index] = MARKED;
-        return STATUS_OK;
+        return;
     }
     struct op op =
         build_op(OP_SYNC_EVENT, builder->plan->streams, plan_batch(builder->plan, batch));
     op.event.event = builder->events[index] - 1;
-    enum status status = build_append(builder, &op);
-    return status == STATUS_OK ? build_unpacks(builder, batch) : status;
+    build_append(builder, &op);
+    build_unpacks(builder, batch);
 }
 
 /* Notes something that the step does, once its ops are written. */
@@ -91,146 +91,132 @@ static void note(struct builder *builder, struct loop_item item)
 }
 
 /* Packs a batch, once its slot is free: the host's slots are used in turn, as the device's. */
-static enum status pack(struct builder *builder, uint32_t batch)
+static void pack(struct builder *builder, uint32_t batch)
 {
     const struct loop_item taken_back = {.kind = OP_SYNC_EVENT,
                                          .relation = RELATION_BEFORE,
                                          .event_stage = steps_out(&builder->steps)};
     const uint32_t slots = builder->plan->slots;
-    enum status status = STATUS_OK;
     if (batch >= slots) {
         note(builder, taken_back);
-        status = take_back(builder, batch - slots);
+        take_back(builder, batch - slots);
     }
     note(builder, (struct loop_item){.kind = OP_PACK});
-    return status == STATUS_OK && !builder->marking ? build_packs(builder, batch) : status;
+    if (!builder->marking)
+        build_packs(builder, batch);
 }
 
 /* Takes back the batches that are still under way when all are issued. */
-static enum status take_back_rest(struct builder *builder)
+static void take_back_rest(struct builder *builder)
 {
     const uint32_t batches = builder->steps.batches, slots = builder->plan->slots;
-    enum status status = STATUS_OK;
     for (uint32_t batch = batches > slots ? batches - slots : 0;
-         batch < batches && status == STATUS_OK; batch++)
-        status = take_back(builder, batch);
-    return status;
+         batch < batches && !build_failed(builder); batch++)
+        take_back(builder, batch);
 }
 
 /* Issues the copy of the resident input into a device. */
-static enum status issue_upload(struct builder *builder, uint32_t device)
+static void issue_upload(struct builder *builder, uint32_t device)
 {
     enum { NO_TILE = -1 };
     const struct step upload = steps_upload(&builder->steps, device);
     const uint32_t stream = steps_stream(&builder->steps, upload);
     builder->places[steps_index(&builder->steps, upload)] = ++builder->lengths[stream];
     if (builder->marking)
-        return STATUS_OK;
+        return;
     loops_step(builder->plan->loops, (struct step){builder->steps.stages, device});
     loops_note(builder->plan->loops, (struct loop_item){.kind = OP_H2D});
     struct op op = {.kind = OP_H2D, .stream = stream, .tile = NO_TILE};
     op.copy.host = plan_whole(builder->plan, BUFFER_HOST_RESIDENT);
     op.copy.device = plan_device_part(builder->plan, BUFFER_DEVICE_RESIDENT, device);
-    enum status status = build_append(builder, &op);
+    build_append(builder, &op);
     op = (struct op){.kind = OP_RECORD, .stream = stream, .tile = NO_TILE};
-    if (status == STATUS_OK)
-        status = record_step(builder, op, upload);
-    return status;
+    record_step(builder, op, upload);
 }
 
 /* Issues those copies, before all tiles. */
-static enum status issue_uploads(struct builder *builder)
+static void issue_uploads(struct builder *builder)
 {
     const uint32_t devices = steps_have_upload(&builder->steps) ? builder->steps.devices : 0;
-    enum status status = STATUS_OK;
-    for (uint32_t device = 0; device < devices && status == STATUS_OK; device++)
-        status = issue_upload(builder, device);
-    return status;
+    for (uint32_t device = 0; device < devices; device++)
+        issue_upload(builder, device);
 }
 
-static enum status issue_step(struct builder *builder, struct step step)
+static void issue_step(struct builder *builder, struct step step)
 {
     const struct steps *steps = &builder->steps;
     const uint32_t stage = step.stage;
     const struct tiles tiles = plan_batch(builder->plan, step.batch);
     if (!steps_have_stage(steps, stage))
-        return STATUS_OK;
+        return;
     bool first = stage == 0 || !steps_have_stage(steps, stage - 1);
     bool last = stage == steps_out(steps) || !steps_have_stage(steps, stage + 1);
     uint32_t stream = steps_stream(steps, step);
     struct follow follows[STEP_FOLLOWS_MAX];
     int count = steps_follow(steps, step, follows);
-    enum status status = STATUS_OK;
     loops_step(builder->plan->loops, step);
     if (stage == 0 && builder->plan->packs)
-        status = pack(builder, step.batch);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        status = join(builder, stream, tiles, follows[i]);
+        pack(builder, step.batch);
+    for (int i = 0; i < count; i++)
+        join(builder, stream, tiles, follows[i]);
     builder->places[steps_index(steps, step)] = ++builder->lengths[stream];
-    if (builder->marking || status != STATUS_OK)
-        return status;
+    if (builder->marking)
+        return;
     const struct mistake_row *mistake = builder->mistake.row;
-    status = build_memory(builder, ALLOC_TAKE, step, stream);
-    if (status == STATUS_OK && first && mistake->before_tile != NULL)
-        status = mistake->before_tile(&builder->mistake, stream, tiles.first);
-    if (status == STATUS_OK)
-        status = build_stage(builder, &steps->stage[stage], tiles, stream);
-    if (status == STATUS_OK)
-        status = build_memory(builder, ALLOC_GIVE, step, stream);
-    if (status == STATUS_OK)
-        status = record_step(builder, build_op(OP_RECORD, stream, tiles), step);
-    if (status == STATUS_OK && last && mistake->after_tile != NULL)
-        status = mistake->after_tile(&builder->mistake, stream, tiles.first);
-    return status;
+    build_memory(builder, ALLOC_TAKE, step, stream);
+    if (first && mistake->before_tile != NULL)
+        mistake->before_tile(&builder->mistake, stream, tiles.first);
+    build_stage(builder, &steps->stage[stage], tiles, stream);
+    build_memory(builder, ALLOC_GIVE, step, stream);
+    record_step(builder, build_op(OP_RECORD, stream, tiles), step);
+    if (last && mistake->after_tile != NULL)
+        mistake->after_tile(&builder->mistake, stream, tiles.first);
 }
 
 /* Issues stages [first, stages) of batches [begin, end), a stage of every batch before the next
  * stage. */
-static enum status schedule_by_stage(struct builder *builder, uint32_t first, uint32_t begin,
-                                     uint32_t end)
+static void schedule_by_stage(struct builder *builder, uint32_t first, uint32_t begin,
+                              uint32_t end)
 {
-    enum status status = STATUS_OK;
     for (uint32_t stage = first; stage < builder->steps.stages; stage++) {
-        for (uint32_t batch = begin; batch < end && status == STATUS_OK; batch++)
-            status = issue_step(builder, (struct step){stage, batch});
+        for (uint32_t batch = begin; batch < end && !build_failed(builder); batch++)
+            issue_step(builder, (struct step){stage, batch});
     }
-    return status;
 }
 
 /* Issues stages [first, stages) of every batch in the order asked for: breadth-first is by
  * stage in waves of as many batches as may be in flight, depth-first the same in waves of one.
  */
-static enum status schedule_in_waves(struct builder *builder, uint32_t first)
+static void schedule_in_waves(struct builder *builder, uint32_t first)
 {
     const uint32_t batches = builder->steps.batches, wave = steps_wave(&builder->steps);
-    enum status status = STATUS_OK;
-    for (uint32_t begin = 0; begin < batches && status == STATUS_OK; begin += wave) {
+    for (uint32_t begin = 0; begin < batches && !build_failed(builder); begin += wave) {
         uint32_t end = begin + wave < batches ? begin + wave : batches;
-        status = schedule_by_stage(builder, first, begin, end);
+        schedule_by_stage(builder, first, begin, end);
     }
-    return status;
 }
 
-static enum status schedule(struct builder *builder)
+static void schedule(struct builder *builder)
 {
     const size_t streams = builder->plan->streams;
     memset(builder->known, 0, streams * streams * sizeof *builder->known);
     memset(builder->lengths, 0, streams * sizeof *builder->lengths);
-    enum status status = issue_uploads(builder);
-    if (status != STATUS_OK)
-        return status;
-    if (builder->steps.ways == 1)
-        return schedule_by_stage(builder, 0, 0, builder->steps.batches);
-    if (builder->steps.ways > 2) {
-        status = schedule_in_waves(builder, 0);
-        return status == STATUS_OK && builder->plan->packs ? take_back_rest(builder) : status;
+    issue_uploads(builder);
+    if (builder->steps.ways == 1) {
+        schedule_by_stage(builder, 0, 0, builder->steps.batches);
+        return;
     }
-    for (uint32_t batch = 0; batch < builder->steps.batches && status == STATUS_OK; batch++)
-        status = issue_step(builder, (struct step){0, batch});
-    return status == STATUS_OK ? schedule_in_waves(builder, 1) : status;
+    if (builder->steps.ways == 2) { /* all copies in come first */
+        for (uint32_t batch = 0; batch < builder->steps.batches && !build_failed(builder);
+             batch++)
+            issue_step(builder, (struct step){0, batch});
+    }
+    schedule_in_waves(builder, builder->steps.ways == 2 ? 1 : 0);
+    if (builder->steps.ways > 2 && builder->plan->packs)
+        take_back_rest(builder);
 }
 
-static enum status take_tables(struct builder *builder)
+static void take_tables(struct builder *builder)
 {
     size_t steps = steps_number(&builder->steps);
     size_t streams = builder->plan->streams;
@@ -238,10 +224,8 @@ static enum status take_tables(struct builder *builder)
     builder->places = calloc(steps, sizeof *builder->places);
     builder->known = calloc(streams * streams, sizeof *builder->known);
     builder->lengths = calloc(streams, sizeof *builder->lengths);
-    if (builder->events && builder->places && builder->known && builder->lengths)
-        return STATUS_OK;
-    return error_set(builder->error, STATUS_NO_MEMORY, "no memory for a plan of %zu steps",
-                     steps);
+    if (!builder->events || !builder->places || !builder->known || !builder->lengths)
+        error_set(builder->error, STATUS_NO_MEMORY, "no memory for a plan of %zu steps", steps);
 }
 
 static void free_tables(struct builder *builder)
@@ -252,28 +236,28 @@ static void free_tables(struct builder *builder)
     free(builder->lengths);
 }
 
-static enum status write_ops(struct builder *builder)
+/* Runs the schedule twice, and what comes before it. */
+static void schedule_twice(struct builder *builder)
 {
-    enum status status = take_tables(builder);
-    if (status == STATUS_OK) {
-        builder->marking = true;
-        status = schedule(builder);
-        builder->marked = build_steps_so_far(builder);
-    }
+    builder->marking = true;
+    schedule(builder);
+    builder->marked = build_steps_so_far(builder);
     loops_begin(builder->plan->loops, &builder->steps);
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
-    if (status == STATUS_OK)
-        status = build_cpu_tiles(builder);
-    if (status == STATUS_OK && builder->mistake.row->at_start != NULL)
-        status = builder->mistake.row->at_start(&builder->mistake);
-    if (status == STATUS_OK) {
-        builder->marking = false;
-        status = schedule(builder);
-    }
-    if (status == STATUS_OK)
-        status = mistake_check(&builder->mistake);
+    build_cpu_tiles(builder);
+    if (builder->mistake.row->at_start != NULL)
+        builder->mistake.row->at_start(&builder->mistake);
+    builder->marking = false;
+    schedule(builder);
+}
+
+static void write_ops(struct builder *builder)
+{
+    take_tables(builder);
+    if (!build_failed(builder))
+        schedule_twice(builder);
     free_tables(builder);
-    return status;
+    mistake_check(&builder->mistake);
 }
 
 /* Refuses what could not even be laid out. All else is settings_check()'s. */
@@ -329,43 +313,45 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
 }
 
 /* Writes a plan whose tiles come and go, of which the facts are set. */
-static enum status build_tiles(struct builder *builder)
+static void build_tiles(struct builder *builder)
 {
     const struct settings *settings = builder->settings;
     struct plan *plan = builder->plan;
     steps_begin(&builder->steps, settings, plan, &builder->placement);
     placement_begin(&builder->placement, plan, settings->carry != CARRY_DEVICE);
-    enum status status = mistake_begin(&builder->mistake, settings, builder->machine, plan,
-                                       &builder->placement, builder->error);
+    mistake_begin(&builder->mistake, settings, builder->machine, plan, &builder->placement,
+                  builder->error);
     builder->steps.kernel_stream = builder->mistake.kernel_stream;
-    if (status == STATUS_OK)
-        status = plan_set_priorities(plan, settings, builder->machine, builder->error);
-    return status == STATUS_OK ? write_ops(builder) : status;
+    if (!build_failed(builder))
+        plan_set_priorities(plan, settings, builder->machine, builder->error);
+    if (!build_failed(builder))
+        write_ops(builder);
 }
 
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error)
 {
+    struct error first = {0};
     plan_init(plan);
-    enum status status = check_settings(settings, error);
-    if (status != STATUS_OK)
-        return status;
+    if (check_settings(settings, &first) != STATUS_OK)
+        return error_pass(error, &first);
     struct builder builder = {
-        .settings = settings, .machine = machine, .plan = plan, .error = error};
+        .settings = settings, .machine = machine, .plan = plan, .error = &first};
     builder.ops_most = settings_ops_most(settings);
     *plan = plan_outline(settings, machine);
     plan->loops = calloc(1, sizeof *plan->loops);
     if (plan->loops == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for a plan's loops");
-    if (status == STATUS_OK && settings->scatter)
-        status = host_layout_draw(plan, settings->seed, error);
-    if (status == STATUS_OK)
-        status = plan->has_halo ? build_halo(&builder) : build_tiles(&builder);
-    if (status == STATUS_OK)
-        status = plan_validate(plan, error);
-    if (status == STATUS_OK)
-        status = managed_check(plan, machine, error);
-    if (status != STATUS_OK)
-        plan_free(plan);
-    return status;
+        error_set(&first, STATUS_NO_MEMORY, "no memory for a plan's loops");
+    if (!build_failed(&builder) && settings->scatter)
+        host_layout_draw(plan, settings->seed, &first);
+    if (!build_failed(&builder))
+        (plan->has_halo ? build_halo : build_tiles)(&builder);
+    if (!build_failed(&builder))
+        plan_validate(plan, &first);
+    if (!build_failed(&builder))
+        managed_check(plan, machine, &first);
+    if (!build_failed(&builder))
+        return STATUS_OK;
+    plan_free(plan);
+    return error_pass(error, &first);
 }

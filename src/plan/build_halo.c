@@ -113,17 +113,17 @@ static struct op op_in(enum op_kind kind, uint32_t stream)
     return (struct op){.kind = kind, .stream = stream, .tile = -1};
 }
 
-static enum status event_op(const struct halo *halo, enum op_kind kind, uint32_t stream,
-                            uint32_t device, uint32_t event)
+static void event_op(const struct halo *halo, enum op_kind kind, uint32_t stream,
+                     uint32_t device, uint32_t event)
 {
     struct op op = op_in(kind, stream);
     op.event.event = device * (halo->hides ? EVENT_KINDS : 1) + event;
-    return build_append(halo->builder, &op);
+    build_append(halo->builder, &op);
 }
 
 /* Launches a step on rows of a device. It reads those around them, too. */
-static enum status launch(const struct halo *halo, uint32_t stream, uint32_t device,
-                          uint32_t step, struct rows rows)
+static void launch(const struct halo *halo, uint32_t stream, uint32_t device, uint32_t step,
+                   struct rows rows)
 {
     struct builder *builder = halo->builder;
     struct op op = op_in(OP_KERNEL, stream);
@@ -134,7 +134,7 @@ static enum status launch(const struct halo *halo, uint32_t stream, uint32_t dev
     op.kernel.count = rows.end - rows.first;
     op.kernel.blocks = build_blocks(builder, 0, op.kernel.count);
     op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
-    return op.kernel.ranges != NULL ? build_append(builder, &op) : STATUS_NO_MEMORY;
+    build_append(builder, &op);
 }
 
 /* Returns where in the host's memory a device leaves its edge for a neighbour, above or below.
@@ -150,131 +150,119 @@ static struct range exchange(const struct halo *halo, uint32_t device, uint32_t 
 }
 
 /* Sends rows that a step has left to another device's halo, or to the host's memory. */
-static enum status send(const struct halo *halo, uint32_t device, uint32_t to, uint32_t step,
-                        struct rows rows)
+static void send(const struct halo *halo, uint32_t device, uint32_t to, uint32_t step,
+                 struct rows rows)
 {
     const bool by_host = halo->builder->plan->by_host;
     struct op op = op_in(by_host ? OP_D2H : OP_PEER, edge_stream(halo, device));
+    const struct range left = range_of(halo, source(step + 1), device, rows);
     if (by_host) {
         op.copy.host = exchange(halo, device, to, step);
-        op.copy.device = range_of(halo, source(step + 1), device, rows);
-        return build_append(halo->builder, &op);
+        op.copy.device = left;
+    } else {
+        op.peer.from = left;
+        op.peer.to = range_of(halo, source(step + 1), to, rows);
     }
-    op.peer.from = range_of(halo, source(step + 1), device, rows);
-    op.peer.to = range_of(halo, source(step + 1), to, rows);
-    return build_append(halo->builder, &op);
+    build_append(halo->builder, &op);
 }
 
 /* Takes what the step before left in the host's memory for this device's halo. */
-static enum status take(const struct halo *halo, uint32_t device, uint32_t from, uint32_t step)
+static void take(const struct halo *halo, uint32_t device, uint32_t from, uint32_t step)
 {
     struct op op = op_in(OP_H2D, edge_stream(halo, device));
     op.copy.host = exchange(halo, from, device, step - 1);
     op.copy.device = range_of(halo, source(step), device,
                               from < device ? edge_below(halo, from) : edge_above(halo, from));
-    return build_append(halo->builder, &op);
+    build_append(halo->builder, &op);
 }
 
 /* --- the parts of a step, for one device each --- */
 
-typedef enum status part(const struct halo *halo, uint32_t device, uint32_t step);
+typedef void part(const struct halo *halo, uint32_t device, uint32_t step);
 
 /* Waits for what a neighbour sent in the step before, and takes it where it is the host's. */
-static enum status receive(const struct halo *halo, uint32_t device, uint32_t from,
-                           uint32_t step)
+static void receive(const struct halo *halo, uint32_t device, uint32_t from, uint32_t step)
 {
-    enum status status = event_op(halo, OP_WAIT, edge_stream(halo, device), from, SENT);
-    return status == STATUS_OK && halo->builder->plan->by_host ? take(halo, device, from, step)
-                                                               : status;
+    event_op(halo, OP_WAIT, edge_stream(halo, device), from, SENT);
+    if (halo->builder->plan->by_host)
+        take(halo, device, from, step);
 }
 
 /* The edges need the neighbours' edges and the inside as the step before left them, and the
  * inside needs the edges. */
-static enum status write_waits(const struct halo *halo, uint32_t device, uint32_t step)
+static void write_waits(const struct halo *halo, uint32_t device, uint32_t step)
 {
-    const uint32_t edges = edge_stream(halo, device);
-    enum status status = STATUS_OK;
     if (step > 0 && has_above(device))
-        status = receive(halo, device, device - 1, step);
-    if (status == STATUS_OK && step > 0 && has_below(halo, device))
-        status = receive(halo, device, device + 1, step);
-    if (status == STATUS_OK && halo->hides)
-        status = event_op(halo, OP_WAIT, edges, device, INSIDE);
-    if (status == STATUS_OK && halo->hides && step > 0)
-        status = event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
-    return status;
+        receive(halo, device, device - 1, step);
+    if (step > 0 && has_below(halo, device))
+        receive(halo, device, device + 1, step);
+    if (halo->hides)
+        event_op(halo, OP_WAIT, edge_stream(halo, device), device, INSIDE);
+    if (halo->hides && step > 0)
+        event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
 }
 
-static enum status write_edges(const struct halo *halo, uint32_t device, uint32_t step)
+static void write_edges(const struct halo *halo, uint32_t device, uint32_t step)
 {
     const uint32_t stream = edge_stream(halo, device);
-    enum status status = STATUS_OK;
     if (has_above(device))
-        status = launch(halo, stream, device, step, edge_above(halo, device));
-    if (status == STATUS_OK && has_below(halo, device))
-        status = launch(halo, stream, device, step, edge_below(halo, device));
-    return status == STATUS_OK ? event_op(halo, OP_RECORD, stream, device, EDGES) : status;
+        launch(halo, stream, device, step, edge_above(halo, device));
+    if (has_below(halo, device))
+        launch(halo, stream, device, step, edge_below(halo, device));
+    event_op(halo, OP_RECORD, stream, device, EDGES);
 }
 
 /* No neighbour needs what the last step leaves. A halo is free when it is sent to: whoever
  * reads it sent an edge of its own after that, for which the sender has waited. */
-static enum status write_sends(const struct halo *halo, uint32_t device, uint32_t step)
+static void write_sends(const struct halo *halo, uint32_t device, uint32_t step)
 {
-    enum status status = STATUS_OK;
     if (halo->devices == 1 || step + 1 == halo->steps)
-        return STATUS_OK;
+        return;
     if (has_above(device))
-        status = send(halo, device, device - 1, step, edge_above(halo, device));
-    if (status == STATUS_OK && has_below(halo, device))
-        status = send(halo, device, device + 1, step, edge_below(halo, device));
-    return status == STATUS_OK
-               ? event_op(halo, OP_RECORD, edge_stream(halo, device), device, SENT)
-               : status;
+        send(halo, device, device - 1, step, edge_above(halo, device));
+    if (has_below(halo, device))
+        send(halo, device, device + 1, step, edge_below(halo, device));
+    event_op(halo, OP_RECORD, edge_stream(halo, device), device, SENT);
 }
 
-static enum status write_inside(const struct halo *halo, uint32_t device, uint32_t step)
+static void write_inside(const struct halo *halo, uint32_t device, uint32_t step)
 {
     const uint32_t stream = inside_stream(halo, device);
-    enum status status = launch(halo, stream, device, step, inside(halo, device));
-    return status == STATUS_OK && halo->hides
-               ? event_op(halo, OP_RECORD, stream, device, INSIDE)
-               : status;
+    launch(halo, stream, device, step, inside(halo, device));
+    if (halo->hides)
+        event_op(halo, OP_RECORD, stream, device, INSIDE);
 }
 
-static enum status write_steps(const struct halo *halo)
+static void write_steps(const struct halo *halo)
 {
     static part *const hidden[] = {write_waits, write_edges, write_sends, write_inside, NULL};
     static part *const bare[] = {write_waits, write_inside, write_sends, NULL};
     part *const *parts = halo->hides ? hidden : bare;
-    enum status status = STATUS_OK;
-    for (uint32_t step = 0; step < halo->steps; step++)
+    for (uint32_t step = 0; step < halo->steps && !build_failed(halo->builder); step++)
         for (int i = 0; parts[i] != NULL; i++)
-            for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++)
-                status = parts[i](halo, device, step);
-    return status;
+            for (uint32_t device = 0; device < halo->devices; device++)
+                parts[i](halo, device, step);
 }
 
 /* --- before the steps, and behind them --- */
 
 /* Sets what lies outside the array to zero: `step` says in which buffer. */
-static enum status clear(const struct halo *halo, uint32_t device, uint32_t step)
+static void clear(const struct halo *halo, uint32_t device, uint32_t step)
 {
     const struct rows own = rows_of(halo, device);
     const struct rows outside[] = {{own.first - halo->border, own.first},
                                    {own.end, own.end + halo->border}};
     const bool is_outside[] = {!has_above(device), !has_below(halo, device)};
-    enum status status = STATUS_OK;
-    for (int side = 0; side < 2 && status == STATUS_OK; side++) {
+    for (int side = 0; side < 2; side++) {
         struct op op = op_in(OP_MEMSET, inside_stream(halo, device));
         op.set.range = range_of(halo, source(step), device, outside[side]);
         if (is_outside[side] && halo->border > 0)
-            status = build_append(halo->builder, &op);
+            build_append(halo->builder, &op);
     }
-    return status;
 }
 
 /* Copies a tile of a device in, the first and the last one with the rows of the halo. */
-static enum status copy_in(const struct halo *halo, uint32_t device, uint32_t tile)
+static void copy_in(const struct halo *halo, uint32_t device, uint32_t tile)
 {
     const struct plan *plan = halo->builder->plan;
     const struct rows own = rows_of(halo, device);
@@ -288,10 +276,10 @@ static enum status copy_in(const struct halo *halo, uint32_t device, uint32_t ti
     op.copy.host =
         (struct range){BUFFER_HOST_IN0, rows.first * size, (rows.end - rows.first) * size};
     op.copy.device = range_of(halo, source(0), device, rows);
-    return build_append(halo->builder, &op);
+    build_append(halo->builder, &op);
 }
 
-static enum status copy_out(const struct halo *halo, uint32_t device, uint32_t tile)
+static void copy_out(const struct halo *halo, uint32_t device, uint32_t tile)
 {
     const struct plan *plan = halo->builder->plan;
     const uint64_t size = dtype_bytes(plan->chain[0]->out);
@@ -301,62 +289,53 @@ static enum status copy_out(const struct halo *halo, uint32_t device, uint32_t t
     op.copy.host = (struct range){BUFFER_HOST_OUT, first * size, count * size};
     op.copy.device =
         range_of(halo, source(halo->steps), device, (struct rows){first, first + count});
-    return build_append(halo->builder, &op);
+    build_append(halo->builder, &op);
 }
 
 /* Copies tiles, of each device in turn. */
-static enum status copy_tiles(const struct halo *halo,
-                              enum status (*copy)(const struct halo *, uint32_t, uint32_t))
+static void copy_tiles(const struct halo *halo,
+                       void (*copy)(const struct halo *, uint32_t, uint32_t))
 {
     const struct plan *plan = halo->builder->plan;
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i <= plan->tiles / halo->devices; i++)
-        for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++) {
+    for (uint32_t i = 0; i <= plan->tiles / halo->devices && !build_failed(halo->builder); i++)
+        for (uint32_t device = 0; device < halo->devices; device++) {
             const struct tiles tiles = plan_device_tiles(plan, device);
             if (i < tiles.count)
-                status = copy(halo, device, tiles.first + i);
+                copy(halo, device, tiles.first + i);
         }
-    return status;
 }
 
-static enum status bring_in(const struct halo *halo)
+static void bring_in(const struct halo *halo)
 {
-    enum status status = STATUS_OK;
-    for (uint32_t device = 0; device < halo->devices && status == STATUS_OK; device++) {
-        status = clear(halo, device, 0);
-        if (status == STATUS_OK && halo->steps > 1)
-            status = clear(halo, device, 1);
+    for (uint32_t device = 0; device < halo->devices; device++) {
+        clear(halo, device, 0);
+        if (halo->steps > 1)
+            clear(halo, device, 1);
     }
-    if (status == STATUS_OK)
-        status = copy_tiles(halo, copy_in);
-    for (uint32_t device = 0; device < halo->devices && halo->hides && status == STATUS_OK;
-         device++)
-        status = event_op(halo, OP_RECORD, inside_stream(halo, device), device, INSIDE);
-    return status;
+    copy_tiles(halo, copy_in);
+    for (uint32_t device = 0; device < halo->devices && halo->hides; device++)
+        event_op(halo, OP_RECORD, inside_stream(halo, device), device, INSIDE);
 }
 
-static enum status bring_out(const struct halo *halo)
+static void bring_out(const struct halo *halo)
 {
-    enum status status = STATUS_OK;
-    for (uint32_t device = 0; device < halo->devices && halo->hides && status == STATUS_OK;
-         device++)
-        status = event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
-    return status == STATUS_OK ? copy_tiles(halo, copy_out) : status;
+    for (uint32_t device = 0; device < halo->devices && halo->hides; device++)
+        event_op(halo, OP_WAIT, inside_stream(halo, device), device, EDGES);
+    copy_tiles(halo, copy_out);
 }
 
 /* --- the plan --- */
 
-static enum status set_priorities(const struct halo *halo, int greatest)
+static void set_priorities(const struct halo *halo, int greatest)
 {
     struct plan *plan = halo->builder->plan;
     if (!halo->hides || greatest == 0)
-        return STATUS_OK;
+        return;
     plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
     if (plan->priorities == NULL)
-        return error_set(halo->builder->error, STATUS_NO_MEMORY, "no memory for a plan");
-    for (uint32_t device = 0; device < halo->devices; device++)
+        error_set(halo->builder->error, STATUS_NO_MEMORY, "no memory for a plan");
+    for (uint32_t device = 0; device < halo->devices && plan->priorities != NULL; device++)
         plan->priorities[edge_stream(halo, device)] = greatest;
-    return STATUS_OK;
 }
 
 /* Sizes the host's arrays, and a device's buffers by what the device with most rows needs. */
@@ -377,7 +356,7 @@ static void size_buffers(const struct halo *halo)
         plan->buffer_bytes[BUFFER_HOST_EXCHANGE] = halo->devices * 4 * halo->border * size;
 }
 
-enum status build_halo(struct builder *builder)
+void build_halo(struct builder *builder)
 {
     struct plan *plan = builder->plan;
     struct halo halo = {.builder = builder,
@@ -391,10 +370,8 @@ enum status build_halo(struct builder *builder)
                    : halo.devices > 1 ? halo.devices
                                       : 0;
     size_buffers(&halo);
-    enum status status = set_priorities(&halo, builder->machine->priority_greatest);
-    if (status == STATUS_OK)
-        status = bring_in(&halo);
-    if (status == STATUS_OK)
-        status = write_steps(&halo);
-    return status == STATUS_OK ? bring_out(&halo) : status;
+    set_priorities(&halo, builder->machine->priority_greatest);
+    bring_in(&halo);
+    write_steps(&halo);
+    bring_out(&halo);
 }

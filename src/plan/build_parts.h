@@ -23,19 +23,26 @@ struct builder {
     uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
     uint32_t *lengths; /* per stream: steps so far */
     uint64_t marked;   /* steps of the schedule's first run */
+    /* The first error, which says how the whole ends: whoever appends ops goes on as if nothing
+     * were wrong, and nothing more is appended. Whatever may be long looks at it. */
     struct error *error;
 };
+
+static inline bool build_failed(const struct builder *builder)
+{
+    return builder->error->status != STATUS_OK;
+}
 
 /* Counts the steps of the schedule's present run. */
 uint64_t build_steps_so_far(const struct builder *builder);
 
-/* Appends an op. STATUS_USAGE where there are too many of them. */
-enum status build_append(struct builder *builder, const struct op *op);
+/* Appends an op. An error, STATUS_USAGE, where there are too many of them. */
+void build_append(struct builder *builder, const struct op *op);
 
 /* Appends a record of the event of a step of `stage`, or a wait for it, and notes that in the
  * plan's loops; `relation`: what that step is to those who wait. */
-enum status build_append_event(struct builder *builder, const struct op *op,
-                               enum relation relation, uint32_t stage);
+void build_append_event(struct builder *builder, const struct op *op, enum relation relation,
+                        uint32_t stage);
 
 /* Returns how many blocks a launch of the chain's link on so many elements has, and notes the
  * most that one has. */
@@ -51,24 +58,24 @@ static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tile
 }
 
 /* Appends the ops that a stage of those tiles is made of, in `stream`. */
-enum status build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
-                        uint32_t stream);
+void build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
+                 uint32_t stream);
 
 /* Appends that memory on the device is taken right before a step, or given back behind it: in
  * the order of `stream` as soon as it is needed, or no longer; by the host all of a batch's at
  * once. Nothing where slots were taken before. */
-enum status build_memory(struct builder *builder, enum alloc_action action, struct step step,
-                         uint32_t stream);
+void build_memory(struct builder *builder, enum alloc_action action, struct step step,
+                  uint32_t stream);
 
 /* Append that the host packs a batch's inputs, and unpacks its result, if it does so. */
-enum status build_packs(struct builder *builder, uint32_t batch);
-enum status build_unpacks(struct builder *builder, uint32_t batch);
+void build_packs(struct builder *builder, uint32_t batch);
+void build_unpacks(struct builder *builder, uint32_t batch);
 
 /* Appends the ops of the tiles that the CPU works on. */
-enum status build_cpu_tiles(struct builder *builder);
+void build_cpu_tiles(struct builder *builder);
 
 /* Writes a plan with a halo, of which the facts are set: its streams, buffers and ops. The
  * builder's steps, placement and mistake have no part in it. */
-enum status build_halo(struct builder *builder);
+void build_halo(struct builder *builder);
 
 #endif

@@ -18,19 +18,19 @@ enum {
 };
 
 /* Appends an op of the step that is under way, and notes it in the plan's loops. */
-static enum status append(struct plan_mistake *mistake, const struct op *op)
+static void append(struct plan_mistake *mistake, const struct op *op)
 {
     struct loop_item item = {.kind = op->kind};
     if (op->kind == OP_MEMSET && op->set.range.buffer == BUFFER_DEVICE_OTHER)
         item.buffer = BUFFER_DEVICE_OTHER;
     loops_note(mistake->plan->loops, item);
-    return plan_append(mistake->plan, op, mistake->error);
+    if (mistake->error->status == STATUS_OK)
+        plan_append(mistake->plan, op, mistake->error);
 }
 
-static enum status refuse(const struct plan_mistake *mistake, const char *remedy)
+static void refuse(const struct plan_mistake *mistake, const char *remedy)
 {
-    return error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name,
-                     remedy);
+    error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name, remedy);
 }
 
 /* What has to be given where a setting stands in the way. */
@@ -41,9 +41,8 @@ struct remedy {
 
 /* Refuses, and says what has to be given beside what was: all that is wanted, or `otherwise`,
  * which alone would do, too. */
-static enum status refuse_wanting(const struct plan_mistake *mistake, const char *why,
-                                  const struct remedy remedies[], int count,
-                                  struct remedy otherwise)
+static void refuse_wanting(const struct plan_mistake *mistake, const char *why,
+                           const struct remedy remedies[], int count, struct remedy otherwise)
 {
     char text[320];
     size_t length = (size_t)snprintf(text, sizeof text, "%s: use ", why);
@@ -57,13 +56,13 @@ static enum status refuse_wanting(const struct plan_mistake *mistake, const char
     }
     if (otherwise.wanted)
         snprintf(text + length, sizeof text - length, ", or %s", otherwise.words);
-    return refuse(mistake, text);
+    refuse(mistake, text);
 }
 
 static const char SOME_WAYS[] = "--ways=2 or 3"; /* a scan has no more */
 
 /* With a stream for each stage, of which copies have some, kernels wait for copies. */
-static enum status refuse_no_wait(const struct plan_mistake *mistake)
+static void refuse_no_wait(const struct plan_mistake *mistake)
 {
     const struct settings *settings = mistake->settings;
     const struct remedy remedies[] = {
@@ -71,16 +70,16 @@ static enum status refuse_no_wait(const struct plan_mistake *mistake)
         {settings->layout != LAYOUT_STAGE, "--layout=stage"},
         {settings->ways == 1, SOME_WAYS},
     };
-    return refuse_wanting(
-        mistake,
-        "with these settings no kernel waits for a copy in another stream, so "
-        "there is no wait to leave out",
-        remedies, sizeof remedies / sizeof remedies[0], (struct remedy){false, NULL});
+    refuse_wanting(mistake,
+                   "with these settings no kernel waits for a copy in another stream, so "
+                   "there is no wait to leave out",
+                   remedies, sizeof remedies / sizeof remedies[0],
+                   (struct remedy){false, NULL});
 }
 
 /* A stream for each stage is several, unless there are no copies; else it takes several tiles,
  * and streams for them. Serial has one stream, whatever was given. */
-static enum status refuse_one_stream(const struct plan_mistake *mistake)
+static void refuse_one_stream(const struct plan_mistake *mistake)
 {
     const struct settings *settings = mistake->settings;
     const struct plan *plan = mistake->plan;
@@ -93,23 +92,22 @@ static enum status refuse_one_stream(const struct plan_mistake *mistake)
         {!by_stage && !serial && settings->streams == 1, "--streams=2 or more"},
         {serial, SOME_WAYS},
     };
-    return refuse_wanting(mistake, "with one stream nothing overlaps anyway", remedies,
-                          sizeof remedies / sizeof remedies[0],
-                          (struct remedy){!serial && !staged && !mapped, "--layout=stage"});
+    refuse_wanting(mistake, "with one stream nothing overlaps anyway", remedies,
+                   sizeof remedies / sizeof remedies[0],
+                   (struct remedy){!serial && !staged && !mapped, "--layout=stage"});
 }
 
 /* --- memory and callbacks --- */
 
-static enum status shape_pageable(struct plan_mistake *mistake)
+static void shape_pageable(struct plan_mistake *mistake)
 {
     if (mistake->plan->memory == MEMORY_MAPPED)
-        return refuse(mistake, "mapped memory is page-locked by nature: use --memory=pinned or "
-                               "--memory=registered");
+        refuse(mistake, "mapped memory is page-locked by nature: use --memory=pinned or "
+                        "--memory=registered");
     mistake->plan->memory = MEMORY_PAGEABLE;
-    return STATUS_OK;
 }
 
-static enum status shape_slow_callback(struct plan_mistake *mistake)
+static void shape_slow_callback(struct plan_mistake *mistake)
 {
     const struct machine *machine = mistake->machine;
     const struct placement *placement = mistake->placement;
@@ -121,66 +119,66 @@ static enum status shape_slow_callback(struct plan_mistake *mistake)
     mistake->sleep_ns = machine_round_ns(SLEEP_COPIES * copies_ns);
     if (mistake->sleep_ns < SLEEP_LEAST_NS)
         mistake->sleep_ns = SLEEP_LEAST_NS;
-    return STATUS_OK;
 }
 
 /* --- streams --- */
 
 /* Makes the legacy default stream one more, or `legacy` where that is one, and all others
  * blocking. */
-static enum status take_legacy_stream(struct plan_mistake *mistake, int32_t *legacy)
+static void take_legacy_stream(struct plan_mistake *mistake, int32_t *legacy)
 {
     struct plan *plan = mistake->plan;
     if (*legacy == MISTAKE_NO_STREAM)
         *legacy = (int32_t)plan->streams++;
     plan->stream_kinds = malloc(plan->streams);
-    if (plan->stream_kinds == NULL)
-        return error_set(mistake->error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
-                         plan->streams);
+    if (plan->stream_kinds == NULL) {
+        error_set(mistake->error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
+                  plan->streams);
+        return;
+    }
     memset(plan->stream_kinds, STREAM_BLOCKING, plan->streams);
     plan->stream_kinds[*legacy] = STREAM_LEGACY;
-    return STATUS_OK;
 }
 
 /* With a stream per stage the kernels have one to themselves already. */
-static enum status shape_legacy_stream(struct plan_mistake *mistake)
+static void shape_legacy_stream(struct plan_mistake *mistake)
 {
     enum { ONLY_STREAM, KERNEL_STAGE_STREAM };
     if (mistake->settings->layout == LAYOUT_STAGE)
         mistake->kernel_stream =
             mistake->plan->memory == MEMORY_MAPPED ? ONLY_STREAM : KERNEL_STAGE_STREAM;
-    return take_legacy_stream(mistake, &mistake->kernel_stream);
+    take_legacy_stream(mistake, &mistake->kernel_stream);
 }
 
-static enum status shape_blocking_stream(struct plan_mistake *mistake)
+static void shape_blocking_stream(struct plan_mistake *mistake)
 {
     mistake->plan->buffer_bytes[BUFFER_DEVICE_OTHER] = OTHER_BYTES;
-    return take_legacy_stream(mistake, &mistake->other_stream);
+    take_legacy_stream(mistake, &mistake->other_stream);
 }
 
 /* Appends something small that is no part of the pipeline, as of a library that knows no
  * streams. */
-static enum status call_other_code(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void call_other_code(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     struct op op = {
         .kind = OP_MEMSET, .stream = (uint32_t)mistake->other_stream, .tile = NO_TILE};
     (void)stream;
     (void)tile;
     op.set.range = (struct range){BUFFER_DEVICE_OTHER, 0, OTHER_BYTES};
-    return append(mistake, &op);
+    append(mistake, &op);
 }
 
 /* --- calls in the loop --- */
 
-static enum status synchronise(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void synchronise(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     const struct op op = {.kind = OP_SYNC, .stream = stream, .tile = (int32_t)tile};
-    return append(mistake, &op);
+    append(mistake, &op);
 }
 
 /* Appends that memory is taken and given back: for the inputs of `tile`, or where that is none
  * for all host arrays. */
-static enum status allocate(struct plan_mistake *mistake, bool pinned, int32_t tile)
+static void allocate(struct plan_mistake *mistake, bool pinned, int32_t tile)
 {
     const uint64_t bytes =
         tile == NO_TILE
@@ -190,45 +188,41 @@ static enum status allocate(struct plan_mistake *mistake, bool pinned, int32_t t
                           .stream = mistake->plan->streams,
                           .tile = tile,
                           .alloc = {.bytes = bytes, .pinned = pinned}};
-    return append(mistake, &op);
+    append(mistake, &op);
 }
 
-static enum status allocate_device(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void allocate_device(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     (void)stream;
-    return allocate(mistake, false, (int32_t)tile);
+    allocate(mistake, false, (int32_t)tile);
 }
 
-static enum status allocate_pinned(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void allocate_pinned(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     (void)stream;
-    return allocate(mistake, true, (int32_t)tile);
+    allocate(mistake, true, (int32_t)tile);
 }
 
-static enum status allocate_host_arrays(struct plan_mistake *mistake)
+static void allocate_host_arrays(struct plan_mistake *mistake)
 {
-    return allocate(mistake, true, NO_TILE);
+    allocate(mistake, true, NO_TILE);
 }
 
-static enum status shape_memsets(struct plan_mistake *mistake)
+static void shape_memsets(struct plan_mistake *mistake)
 {
     if (mistake->plan->memory == MEMORY_MAPPED)
-        return refuse(mistake,
-                      "with mapped memory no tile is copied to the device, so there is "
-                      "nothing to set: use --memory=pinned");
-    return STATUS_OK;
+        refuse(mistake, "with mapped memory no tile is copied to the device, so there is "
+                        "nothing to set: use --memory=pinned");
 }
 
 /* Sets the device's memory that the tile's copies in are about to overwrite. */
-static enum status set_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void set_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
-    enum status status = STATUS_OK;
-    for (int input = 0; input < mistake->placement->inputs && status == STATUS_OK; input++) {
+    for (int input = 0; input < mistake->placement->inputs; input++) {
         struct op op = {.kind = OP_MEMSET, .stream = stream, .tile = (int32_t)tile};
         op.set.range = placement_input_slot(mistake->placement, input, (struct tiles){tile, 1});
-        status = append(mistake, &op);
+        append(mistake, &op);
     }
-    return status;
 }
 
 /* --- the table --- */
@@ -366,9 +360,9 @@ const char *mistake_name(int mistake)
 
 /* --- while a plan is built --- */
 
-enum status mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
-                          const struct machine *machine, struct plan *plan,
-                          const struct placement *placement, struct error *error)
+void mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
+                   const struct machine *machine, struct plan *plan,
+                   const struct placement *placement, struct error *error)
 {
     const struct mistake_row *row = &mistake_rows[settings->mistake];
     *mistake = (struct plan_mistake){.row = row,
@@ -379,15 +373,15 @@ enum status mistake_begin(struct plan_mistake *mistake, const struct settings *s
                                      .kernel_stream = MISTAKE_NO_STREAM,
                                      .other_stream = MISTAKE_NO_STREAM,
                                      .error = error};
-    if (row != &mistake_rows[MISTAKE_NONE] && plan->tiles == plan->cpu_tiles)
-        return refuse(mistake,
-                      "with these settings the GPU has no tiles: use --ways=2 or 3, or "
-                      "a smaller --cpu-share");
-    if (row->needs_streams && plan->streams < 2)
-        return refuse_one_stream(mistake);
     plan->launches_block = row->launches_block;
     plan->loads_lazily = row->loads_lazily;
-    return row->shape != NULL ? row->shape(mistake) : STATUS_OK;
+    if (row != &mistake_rows[MISTAKE_NONE] && plan->tiles == plan->cpu_tiles)
+        refuse(mistake, "with these settings the GPU has no tiles: use --ways=2 or 3, or a "
+                        "smaller --cpu-share");
+    else if (row->needs_streams && plan->streams < 2)
+        refuse_one_stream(mistake);
+    else if (row->shape != NULL)
+        row->shape(mistake);
 }
 
 bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in)
@@ -397,8 +391,8 @@ bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in)
     return drops;
 }
 
-enum status mistake_check(const struct plan_mistake *mistake)
+void mistake_check(const struct plan_mistake *mistake)
 {
-    const bool missing = mistake->row->drops_waits && mistake->dropped == 0;
-    return missing ? refuse_no_wait(mistake) : STATUS_OK;
+    if (mistake->row->drops_waits && mistake->dropped == 0)
+        refuse_no_wait(mistake);
 }

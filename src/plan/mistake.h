@@ -28,14 +28,15 @@ struct mistake_row {
     bool loads_lazily;   /* its plans' loads_lazily; a process shows it once */
     bool drops_waits;    /* kernels' waits for copies in are left out */
     bool needs_streams;  /* with one stream there is nothing that it could spoil */
-    /* Changes the plan where no op does it. Each hook may be NULL. */
-    enum status (*shape)(struct plan_mistake *mistake);
+    /* Changes the plan where no op does it. Each hook may be NULL; what goes
+     * wrong is in the error of the mistake. */
+    void (*shape)(struct plan_mistake *mistake);
     /* Appends ops before the GPU's first one. */
-    enum status (*at_start)(struct plan_mistake *mistake);
+    void (*at_start)(struct plan_mistake *mistake);
     /* Appends ops before a tile's copies in, which are in `stream`, and behind their waits. */
-    enum status (*before_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+    void (*before_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
     /* Appends ops behind all those of a tile, the last of which is in `stream`. */
-    enum status (*after_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
+    void (*after_tile)(struct plan_mistake *mistake, uint32_t stream, uint32_t tile);
 };
 
 /* Ended by a row with no name. settings.mistake is an index; row 0 breaks nothing. */
@@ -65,22 +66,22 @@ struct plan_mistake {
     int32_t other_stream;  /* stream of code beside the pipeline; or MISTAKE_NO_STREAM */
     int64_t sleep_ns;      /* sleep of each tile's callback; 0: it has none by this mistake */
     uint32_t dropped;      /* waits that were left out so far */
-    struct error *error;
+    struct error *error;   /* the first one counts: nothing is appended behind it */
 };
 
 /* Begins the mistake of the settings, and makes what is no op: kinds of streams and one more of
  * them, where the arrays live, what calls wait for. The plan has its facts, streams, slots and
- * buffers, but no ops nor priorities yet. STATUS_USAGE where the settings leave no place for
- * it; STATUS_FAILED when there is no memory. */
-enum status mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
-                          const struct machine *machine, struct plan *plan,
-                          const struct placement *placement, struct error *error);
+ * buffers, but no ops nor priorities yet. *error is STATUS_USAGE where the settings leave no
+ * place for it; STATUS_NO_MEMORY when there is none. */
+void mistake_begin(struct plan_mistake *mistake, const struct settings *settings,
+                   const struct machine *machine, struct plan *plan,
+                   const struct placement *placement, struct error *error);
 
 /* Returns true if a wait is left out; `for_copy_in`: it is one for a tile's copy in. */
 bool mistake_drops_wait(struct plan_mistake *mistake, bool for_copy_in);
 
 /* Checks that a plan that has all its ops has the mistake, too: one that could not be made
- * would teach the wrong thing. STATUS_USAGE says what to use instead. */
-enum status mistake_check(const struct plan_mistake *mistake);
+ * would teach the wrong thing. *error, STATUS_USAGE, says what to use instead. */
+void mistake_check(const struct plan_mistake *mistake);
 
 #endif
