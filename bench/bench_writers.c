@@ -232,7 +232,7 @@ static enum status measure_growth(const struct report *report, report_writer *wr
 
 static enum status measure_memory(struct bench *bench, const struct report *few,
                                   const struct report *many, const char *name,
-                                  report_writer *write, struct error *error)
+                                  report_writer *write, size_t span_bytes, struct error *error)
 {
     const struct report *reports[] = {few, many};
     struct series series[2] = {0};
@@ -247,7 +247,8 @@ static enum status measure_memory(struct bench *bench, const struct report *few,
         snprintf(label, sizeof label, "%s: memory taken by %u spans", name,
                  reports[i]->runs[0].timeline.span_count);
         bench_result(bench, label, &series[i], "KiB", i == 0 ? GOAL_NONE : GOAL_AT_MOST,
-                     series_median(&series[0]) + 64);
+                     series_median(&series[0]) + 64 +
+                         (double)(span_bytes * reports[i]->runs[0].timeline.span_count) / 1024);
     }
     return status;
 }
@@ -257,7 +258,9 @@ enum status bench_writers(struct bench *bench, struct error *error)
     static const struct {
         const char *name;
         report_writer *write;
-    } writers[] = {{"csv", write_csv_timeline}, {"chrome trace", write_trace}};
+        size_t span_bytes; /* of memory that it takes for each span */
+    } writers[] = {{"csv", write_csv_timeline, 0},
+                   {"chrome trace", write_trace, sizeof(struct span *)}};
     const uint32_t few = 99999, many = bench->quick ? 300000 : 1000002;
     struct subject *subjects = calloc(2, sizeof *subjects);
     enum status status = STATUS_OK;
@@ -273,8 +276,9 @@ enum status bench_writers(struct bench *bench, struct error *error)
         status = measure_speed(bench, &subjects[1].report, writers[i].name, writers[i].write,
                                GOAL_AT_LEAST, error);
         if (status == STATUS_OK)
-            status = measure_memory(bench, &subjects[0].report, &subjects[1].report,
-                                    writers[i].name, writers[i].write, error);
+            status =
+                measure_memory(bench, &subjects[0].report, &subjects[1].report, writers[i].name,
+                               writers[i].write, writers[i].span_bytes, error);
     }
     /* Up to 100,000 spans a trace also says in words why each began when it did. */
     if (status == STATUS_OK)

@@ -64,7 +64,7 @@ void track_put_name(struct put *put, const struct tracks *tracks, uint32_t pid, 
 void track_put_span_name(struct put *put, const struct timeline *timeline,
                          const struct span *span);
 
-/* Puts how many engines are busy whenever that changes. Its memory does not grow with spans. */
+/* Puts how many engines are busy whenever that changes. Takes a pointer a span. */
 void tracks_put_busy(struct put *put, const struct tracks *tracks);
 
 /* --- shared by them: each function returns the end of the text that it wrote --- */
