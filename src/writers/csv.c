@@ -9,97 +9,72 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* Prints ns as a field in ms without rounding; an empty one where the time is not known. */
-static void put_known_ms(FILE *out, bool known, int64_t ns)
+/* A line of the report: of titles, or of a run's values. One function puts both, so that each
+ * value has its title. */
+struct csv {
+    FILE *out;
+    bool titles;
+    const char *prefix; /* of the titles, "h2d_": some options are called like a figure */
+};
+
+/* Begins a field. Returns true if a value is to follow. */
+static bool begin(const struct csv *csv, const char *title)
+{
+    putc(',', csv->out);
+    if (csv->titles)
+        fprintf(csv->out, "%s%s", csv->prefix, title);
+    return !csv->titles;
+}
+
+/* Puts ns in ms without rounding; an empty field where the time is not known. */
+static void put_ms(const struct csv *csv, const char *title, bool known, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    putc(',', out);
-    if (known)
-        fprintf(out, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", size / 1000000,
+    if (begin(csv, title) && known)
+        fprintf(csv->out, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", size / 1000000,
                 size % 1000000);
 }
 
-static void put_ms(FILE *out, int64_t ns)
+static void put_count(const struct csv *csv, const char *title, bool known, uint64_t count)
 {
-    put_known_ms(out, true, ns);
+    if (begin(csv, title) && known)
+        fprintf(csv->out, "%" PRIu64, count);
 }
 
-/* A field of its own; empty where there is no number to give. */
-static void put_real(FILE *out, double value, int digits)
+/* Puts an empty field where there is no number to give. */
+static void put_digits(const struct csv *csv, const char *title, double value, int digits)
 {
-    putc(',', out);
-    if (isfinite(value))
-        fprintf(out, "%.*g", digits, value);
+    if (begin(csv, title) && isfinite(value))
+        fprintf(csv->out, "%.*g", digits, value);
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_real(const struct csv *csv, const char *title, double value)
 {
-    putc(',', out);
-    write_csv_field(out, text);
+    put_digits(csv, title, value, 9);
 }
 
-/* Setting columns carry a prefix: some options are called like a column of the report. */
-static void put_setting_name(void *context, const char *name, const char *value,
-                             enum value_kind kind)
+static void put_text(const struct csv *csv, const char *title, const char *text)
+{
+    if (begin(csv, title))
+        write_csv_field(csv->out, text);
+}
+
+static void put_setting(void *csv, const char *name, const char *value, enum value_kind kind)
+{
+    put_text(csv, name, kind == VALUE_NULL ? "" : value);
+}
+
+/* Another program's run has no settings. */
+static void put_no_setting(void *csv, const char *name, const char *value, enum value_kind kind)
 {
     (void)value, (void)kind;
-    fprintf(context, ",settings.%s", name);
-}
-
-static void put_setting_value(void *context, const char *name, const char *value,
-                              enum value_kind kind)
-{
-    (void)name;
-    put_text(context, kind == VALUE_NULL ? "" : value);
-}
-
-static void put_setting_nothing(void *context, const char *name, const char *value,
-                                enum value_kind kind)
-{
-    (void)name, (void)value, (void)kind;
-    putc(',', context);
-}
-
-static void put_deviation(FILE *out, const struct deviation *deviation)
-{
-    put_ms(out, deviation->median_ns);
-    put_ms(out, deviation->p95_ns);
-    put_ms(out, deviation->largest_ns);
-}
-
-static void put_compared(FILE *out, const struct compared *compared)
-{
-    const struct comparison *comparison = &compared->comparison;
-    put_text(out, compared->device);
-    put_ms(out, comparison->simulated_ns);
-    put_real(out, comparison->error, 9);
-    put_real(out, comparison->noise, 9);
-    put_real(out, comparison->traced_error, 9);
-    fprintf(out, ",%" PRIu32, comparison->spans);
-    put_deviation(out, &comparison->start);
-    put_deviation(out, &comparison->end);
-    put_real(out, comparison->same_order, 9);
-    if (comparison->calibrated) {
-        put_ms(out, comparison->file_ns);
-        put_real(out, comparison->file_error, 9);
-    }
-}
-
-/* Returns true if a run of the report has a kernel whose arithmetic is rated, in Gflop/s. */
-static bool is_rated(const struct report *report)
-{
-    int i = 0;
-    while (i < report->run_count && isnan(report_gflops(&report->runs[i])))
-        i++;
-    return i < report->run_count;
+    put_text(csv, name, "");
 }
 
 /* What only reports of some runs have columns for. */
 struct columns {
-    bool rated; /* a kernel's arithmetic */
+    bool rated; /* a kernel's arithmetic, in Gflop/s */
     bool peers; /* copies from device to device */
     bool halo;  /* the copies of a stencil's rows */
     struct settings_shown shown;
@@ -107,8 +82,9 @@ struct columns {
 
 static struct columns columns_of(const struct report *report)
 {
-    struct columns columns = {.rated = is_rated(report)};
+    struct columns columns = {0};
     for (int i = 0; i < report->run_count; i++) {
+        columns.rated |= !isnan(report_gflops(&report->runs[i]));
         columns.peers |= analysis_shows(&report->runs[i].analysis, ENGINE_PEER);
         columns.halo |= report_exchanges(&report->runs[i]);
         columns.shown.several |= settings_devices(report->runs[i].settings) > 1;
@@ -117,116 +93,116 @@ static struct columns columns_of(const struct report *report)
     return columns;
 }
 
-static void put_engine_names(FILE *out, enum engine engine)
+static struct csv with_prefix(const struct csv *csv, const char *prefix)
 {
-    fprintf(out, ",%1$s_busy_ms,%1$s_utilisation,%1$s_bytes", engine_name(engine));
+    return (struct csv){.out = csv->out, .titles = csv->titles, .prefix = prefix};
 }
 
-static void put_report_header(FILE *out, const struct run_report *first, struct columns columns)
-{
-    const struct compared *compared = first != NULL ? first->compared : NULL;
-    fprintf(out, "run,source,timing,device,driver,verified,time_ms,time_min_ms,time_max_ms,"
-                 "limit_ms,limit_ratio,speedup");
-    for (int i = 0; i < ENGINE_WORKING; i++)
-        if (!engine_rows[i].rare)
-            put_engine_names(out, (enum engine)i);
-    fprintf(
-        out,
-        ",concurrency,repeats,timeline_ms,issue_ms,limit_cause,result,hazards,streams,slots,"
-        "cpu_tiles,host_bytes,device_bytes,predicted_sim_ms%s",
-        columns.rated ? ",gflops" : "");
-    if (columns.peers)
-        put_engine_names(out, ENGINE_PEER);
-    if (columns.halo)
-        fputs(",exchange_hidden", out);
-    if (compared != NULL)
-        fprintf(
-            out,
-            ",machine,simulated_ms,error,noise,traced_error,spans,start_median_ms,start_p95_ms,"
-            "start_largest_ms,end_median_ms,end_p95_ms,end_largest_ms,same_order%s",
-            compared->comparison.calibrated ? ",file_simulated_ms,file_error" : "");
-    if (first != NULL)
-        settings_each_of(first->settings, columns.shown, put_setting_name, out);
-    putc('\n', out);
-}
-
-static void put_plan_fields(FILE *out, const struct run_report *run)
-{
-    if (run->foreign) {
-        fprintf(out, ",,%" PRIu32 ",,,,", run->streams);
-        return;
-    }
-    fprintf(out, ",%zu,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64,
-            run->hazard_count, run->streams, run->slots, run->cpu_tiles, run->host_bytes,
-            run->device_bytes);
-}
-
-/* Fields of an engine; empty where --profile left the timeline to a profiler. */
-static void put_engine(FILE *out, const struct run_report *run, enum engine engine)
+/* Puts an engine's figures; empty where --profile left the timeline to a profiler. */
+static void put_engine(const struct csv *csv, const struct run_report *run, enum engine engine)
 {
     const struct engine_use *use = &run->analysis.engines[engine];
-    if (run->profiled) {
-        fputs(",,,", out);
-        return;
-    }
-    put_ms(out, use->busy_ns);
-    put_real(out, use->utilisation, 9);
-    fprintf(out, ",%" PRIu64, use->bytes);
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "%s_", engine_name(engine));
+    const struct csv own = with_prefix(csv, prefix);
+    put_ms(&own, "busy_ms", !run->profiled, use->busy_ns);
+    put_real(&own, "utilisation", run->profiled ? NAN : use->utilisation);
+    put_count(&own, "bytes", !run->profiled, use->bytes);
 }
 
-static void put_analysis(FILE *out, const struct run_report *run)
-{
-    for (int i = 0; i < ENGINE_WORKING; i++)
-        if (!engine_rows[i].rare)
-            put_engine(out, run, (enum engine)i);
-    put_real(out, run->profiled ? NAN : run->analysis.concurrency, 9);
-}
-
-static void put_report_row(FILE *out, const struct run_report *run, struct columns columns)
+static void put_run(const struct csv *csv, const struct run_report *run)
 {
     const bool right = run->verified == VERIFIED_YES, wrong = run->verified == VERIFIED_NO;
-    write_csv_field(out, run->settings->name);
-    put_text(out, timeline_source(&run->timeline));
-    put_text(out, run->profiled ? "" : timeline_timing(&run->timeline));
-    put_text(out, writer_device(run));
-    put_text(out, run->timeline.driver);
-    put_text(out, right ? "true" : wrong ? "false" : "");
-    put_ms(out, run->median_ns);
-    put_ms(out, run->min_ns);
-    put_ms(out, run->max_ns);
-    bool limited = !run->foreign || run->verdicts.limit_known;
-    put_known_ms(out, limited, run->limit.ns);
-    put_real(out, !limited ? NAN : (double)run->limit.ns / (double)run->median_ns, 9);
-    put_real(out, run->speedup, 9);
-    put_analysis(out, run);
-    putc(',', out);
-    if (!run->foreign)
-        fprintf(out, "%" PRIu32, run->repeats);
-    put_known_ms(out, !run->profiled, run->analysis.time_ns);
-    put_known_ms(out, !run->foreign, run->issue_ns);
-    put_text(out, !limited ? "" : limit_cause_name(run->limit.cause));
-    put_real(out, run->has_result ? run->result : NAN, 17);
-    put_plan_fields(out, run);
-    put_known_ms(out, run->predicted_ns > 0, run->predicted_ns);
-    if (columns.rated)
-        put_real(out, report_gflops(run), 9);
-    if (columns.peers)
-        put_engine(out, run, ENGINE_PEER);
-    if (columns.halo)
-        put_real(out, report_exchanges(run) ? run->analysis.peers_hidden : NAN, 9);
+    const bool limited = !run->foreign || run->verdicts.limit_known;
+    if (csv->titles)
+        fputs("run", csv->out);
+    else
+        write_csv_field(csv->out, run->settings->name);
+    put_text(csv, "source", timeline_source(&run->timeline));
+    put_text(csv, "timing", run->profiled ? "" : timeline_timing(&run->timeline));
+    put_text(csv, "device", writer_device(run));
+    put_text(csv, "driver", run->timeline.driver);
+    put_text(csv, "verified", right ? "true" : wrong ? "false" : "");
+    put_ms(csv, "time_ms", true, run->median_ns);
+    put_ms(csv, "time_min_ms", true, run->min_ns);
+    put_ms(csv, "time_max_ms", true, run->max_ns);
+    put_ms(csv, "limit_ms", limited, run->limit.ns);
+    put_real(csv, "limit_ratio",
+             limited ? (double)run->limit.ns / (double)run->median_ns : NAN);
+    put_real(csv, "speedup", run->speedup);
+    for (int i = 0; i < ENGINE_WORKING; i++)
+        if (!engine_rows[i].rare)
+            put_engine(csv, run, (enum engine)i);
+    put_real(csv, "concurrency", run->profiled ? NAN : run->analysis.concurrency);
+    put_count(csv, "repeats", !run->foreign, run->repeats);
+    put_ms(csv, "timeline_ms", !run->profiled, run->analysis.time_ns);
+    put_ms(csv, "issue_ms", !run->foreign, run->issue_ns);
+    put_text(csv, "limit_cause", limited ? limit_cause_name(run->limit.cause) : "");
+    put_digits(csv, "result", run->has_result ? run->result : NAN, 17);
+    put_count(csv, "hazards", !run->foreign, run->hazard_count);
+    put_count(csv, "streams", true, run->streams);
+    put_count(csv, "slots", !run->foreign, run->slots);
+    put_count(csv, "cpu_tiles", !run->foreign, run->cpu_tiles);
+    put_count(csv, "host_bytes", !run->foreign, run->host_bytes);
+    put_count(csv, "device_bytes", !run->foreign, run->device_bytes);
+    put_ms(csv, "predicted_sim_ms", run->predicted_ns > 0, run->predicted_ns);
+}
+
+static void put_deviation(const struct csv *csv, const char *prefix,
+                          const struct deviation *deviation)
+{
+    const struct csv own = with_prefix(csv, prefix);
+    put_ms(&own, "median_ms", true, deviation->median_ns);
+    put_ms(&own, "p95_ms", true, deviation->p95_ns);
+    put_ms(&own, "largest_ms", true, deviation->largest_ns);
+}
+
+static void put_compared(const struct csv *csv, const struct compared *compared)
+{
+    const struct comparison *comparison = &compared->comparison;
+    put_text(csv, "machine", compared->device);
+    put_ms(csv, "simulated_ms", true, comparison->simulated_ns);
+    put_real(csv, "error", comparison->error);
+    put_real(csv, "noise", comparison->noise);
+    put_real(csv, "traced_error", comparison->traced_error);
+    put_count(csv, "spans", true, comparison->spans);
+    put_deviation(csv, "start_", &comparison->start);
+    put_deviation(csv, "end_", &comparison->end);
+    put_real(csv, "same_order", comparison->same_order);
+    if (comparison->calibrated) {
+        put_ms(csv, "file_simulated_ms", true, comparison->file_ns);
+        put_real(csv, "file_error", comparison->file_error);
+    }
+}
+
+static void put_line(const struct csv *csv, const struct run_report *run,
+                     const struct columns *columns)
+{
+    struct csv own = with_prefix(csv, "settings.");
+    put_run(csv, run);
+    if (columns->rated)
+        put_real(csv, "gflops", report_gflops(run));
+    if (columns->peers)
+        put_engine(csv, run, ENGINE_PEER);
+    if (columns->halo)
+        put_real(csv, "exchange_hidden",
+                 report_exchanges(run) ? run->analysis.peers_hidden : NAN);
     if (run->compared != NULL)
-        put_compared(out, run->compared);
-    settings_each_of(run->settings, columns.shown,
-                     run->foreign ? put_setting_nothing : put_setting_value, out);
-    putc('\n', out);
+        put_compared(csv, run->compared);
+    if (run->settings != NULL)
+        settings_each_of(run->settings, columns->shown,
+                         run->foreign ? put_no_setting : put_setting, &own);
+    putc('\n', csv->out);
 }
 
 enum status write_csv_report(FILE *out, const struct report *report)
 {
-    const struct run_report *first = report->run_count > 0 ? &report->runs[0] : NULL;
     const struct columns columns = columns_of(report);
-    put_report_header(out, first, columns);
+    const struct run_report none = {.settings = NULL}; /* a report of no runs has titles, too */
+    struct csv csv = {.out = out, .titles = true, .prefix = ""};
+    put_line(&csv, report->run_count > 0 ? &report->runs[0] : &none, &columns);
+    csv.titles = false;
     for (int i = 0; i < report->run_count; i++)
-        put_report_row(out, &report->runs[i], columns);
+        put_line(&csv, &report->runs[i], &columns);
     return STATUS_OK;
 }
