@@ -248,7 +248,8 @@ static bool put_take_back(FILE *out, const struct emit_program *program)
 bool emit_issue(FILE *out, const struct emit_program *program)
 {
     if (emit_is_stencil(program)) {
-        emit_stencil_issue(out, program);
+        emit_fill(out, 0, program, "stencil_issue", NULL, NULL);
+        fputc('\n', out);
         return true;
     }
     bool whole = put_take_back(out, program);

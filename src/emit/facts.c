@@ -88,7 +88,12 @@ static int of_issue(const struct emit_program *program, const char *name)
         {"handed_by_host", emit_is_handed(program) && plan->by_host},
         {"reaches", (emit_is_handed(program) || emit_exchanges(program)) && !plan->by_host},
         {"begins_elsewhere", emit_named_numbers(program, numbers) && numbers[0] != 0},
+        {"by_host", plan->by_host},
         {"hides", emit_hides(program)},
+        {"exchanges", emit_exchanges(program)},
+        {"repeats_steps", emit_repeats_steps(program)},
+        {"dealt_evenly", plan->tiles % program->devices == 0},
+        {"inner_devices", program->devices > 2},
         {"graph", plan->issue == ISSUE_GRAPH},
         {"batches", emit_in_batches(program)},
         {"full_batches", (plan->tiles - plan->cpu_tiles) % plan->batch == 0},
@@ -155,11 +160,24 @@ static int holds(const struct emit_program *program, const char *name)
 
 /* --- values --- */
 
+/* Returns what a neighbour's weight is 1 of, as kernels/stencil.cu has it: a power of two of
+ * which 4 * halo are a half at most. */
+static uint64_t weight_of(uint32_t halo)
+{
+    uint64_t of = 8;
+    for (uint32_t room = 1; room < halo; room *= 2)
+        of *= 2;
+    return of;
+}
+
 /* Returns the value that is a number, or NULL. */
 static const char *number_of(const struct emit_program *program, const char *name,
                              char text[EMIT_LINE])
 {
-    enum { PRODUCT_PIECE = 1 << 27 /* elements of a bare copy, at most: a GiB */ };
+    enum {
+        PRODUCT_PIECE = 1 << 27,           /* elements of a bare copy, at most: a GiB */
+        STENCIL_BLOCK = 4 * KERNEL_THREADS /* elements, as in kernels/stencil.cu */
+    };
     const struct plan *plan = program->plan;
     const struct kernel_params *params = &plan->params;
     const uint64_t share = (plan->elements + program->devices - 1) / program->devices;
@@ -183,6 +201,11 @@ static const char *number_of(const struct emit_program *program, const char *nam
         {"rows", params->rows},
         {"inner", params->inner},
         {"columns", params->columns},
+        {"halo", params->halo},
+        {"steps", params->steps},
+        {"weight_of", weight_of(params->halo)},
+        {"neighbours", UINT64_C(4) * params->halo},
+        {"stencil_items", STENCIL_BLOCK / KERNEL_THREADS},
         {"product_piece", share < PRODUCT_PIECE ? share : PRODUCT_PIECE},
         {"runs", program->settings->runs + 1},
         {"threads", KERNEL_THREADS},
@@ -248,6 +271,7 @@ static const char *word_of(const struct emit_program *program, const char *name)
         {"host_count", emit_host_count(program)},
         {"host_extent", emit_host_extent(program)},
         {"host_row", emit_host_row(program)},
+        {"edge_stream", emit_hides(program) ? "edge_stream[device]" : "stream[device]"},
         {"old_result", whole ? "0xA5A5A5A5u" : "NAN"},
         {"stream_flag",
          program->legacy == EMIT_NO_LEGACY ? "cudaStreamNonBlocking" : "cudaStreamDefault"},
@@ -272,6 +296,19 @@ static const char *first_number(const struct emit_program *program, char text[EM
 static const char *kernel_stream(const struct emit_program *program, char text[EMIT_LINE])
 {
     return emit_stream_name(program, 1, text);
+}
+
+/* Return the priorities of the two streams that a device has for a stencil. */
+static const char *inner_priority(const struct emit_program *program, char text[EMIT_LINE])
+{
+    snprintf(text, EMIT_LINE, "%d", program->plan->priorities[0]);
+    return text;
+}
+
+static const char *edge_priority(const struct emit_program *program, char text[EMIT_LINE])
+{
+    snprintf(text, EMIT_LINE, "%d", program->plan->priorities[1]);
+    return text;
 }
 
 /* Returns the value of a buffer that a name asks for: "bytes d_in", for example; or NULL. */
@@ -304,6 +341,8 @@ static const char *value_of(const struct emit_program *program, const char *name
     } rows[] = {{"first_stream", emit_first_stream},
                 {"other_stream", emit_other_stream},
                 {"kernel_stream", kernel_stream},
+                {"inner_priority", inner_priority},
+                {"edge_priority", edge_priority},
                 {"first_number", first_number},
                 {"times_slots", emit_times_slots},
                 {"packed_bytes", emit_packed_bytes},
@@ -339,20 +378,14 @@ static bool put_part(FILE *out, int indent, const struct emit_program *program,
         const char *name;
         void (*write)(FILE *out, const struct emit_program *program);
         void (*write_indented)(FILE *out, int indent, const struct emit_program *program);
-        void (*write_always)(FILE *out); /* the same for all programs */
     } rows[] = {{"device_numbers", .write = emit_device_numbers},
                 {"bare_constants", .write = emit_bare_constants},
                 {"places_constants", .write = emit_places_constants},
-                {"stencil_constants", .write = emit_stencil_constants},
-                {"stencil_arrays", .write = emit_stencil_arrays},
                 {"scratch", .write = emit_scratch},
                 {"own_variables", .write = emit_own_variables},
-                {"rows_streams", .write_always = emit_rows_streams},
-                {"rows_events", .write = emit_rows_events},
                 {"event_declarations", .write = emit_event_declarations},
                 {"places", .write = emit_places},
                 {"kernels", .write = emit_kernels},
-                {"stencil_functions", .write_always = emit_stencil_functions},
                 {"bounds", .write = emit_bounds},
                 {"gather", .write = emit_gather},
                 {"cpu_kernels", .write = emit_cpu_kernels},
@@ -360,26 +393,18 @@ static bool put_part(FILE *out, int indent, const struct emit_program *program,
                 {"own_opening", .write = emit_own_opening},
                 {"own_links", .write_indented = emit_own_links},
                 {"places_drawn", .write = emit_places_drawn},
-                {"rows_host", .write = emit_rows_host},
                 {"bare_memory", .write = emit_bare_memory},
                 {"bare_copies", .write = emit_bare_copies},
                 {"stage_priorities", .write = emit_stage_priorities},
-                {"rows_stream_creation", .write = emit_rows_stream_creation},
-                {"rows_event_creation", .write = emit_rows_event_creation},
                 {"event_creation", .write = emit_event_creation},
-                {"stencil_memory", .write = emit_stencil_memory},
-                {"stencil_poison", .write = emit_stencil_poison},
-                {"stencil_check", .write_always = emit_stencil_check},
                 {"right_steps", .write_indented = emit_right_steps}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) != 0)
             continue;
         if (rows[i].write != NULL)
             rows[i].write(out, program);
-        else if (rows[i].write_indented != NULL)
-            rows[i].write_indented(out, indent, program);
         else
-            rows[i].write_always(out);
+            rows[i].write_indented(out, indent, program);
         return true;
     }
     return false;

@@ -241,7 +241,7 @@ bool emit_head(FILE *out, const struct emit_program *program, const char *body)
         snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
     if (emit_is_stencil(program))
-        emit_stencil_head(out, program);
+        emit_fill(out, 0, program, "stencil_head", NULL, NULL);
     else
         fprintf(out, "%s%s%s\n", chain,
                 (size_t)length + strlen(how) < EMIT_COLUMNS ? " " : "\n// ", how);

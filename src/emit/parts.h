@@ -7,10 +7,6 @@
  *   scan.c     what scans carry from tile to tile
  *   (scan.h)   declares that
  *   dgemm.c    the calls of the matrix product, and what is resident
- *   stencil.c  the stencil, whose rows stay on the device for all steps
- *   (stencil.h)  declares it, and the next two
- *   exchange.c those of several, in which devices exchange their outer rows
- *   rows.c     and what each device has for that
  *   cpu.c      the tiles that the CPU works on: the fourth way
  *   memory.c   memory that is taken for each tile or within a run, and prefetches
  *   own.c      kernels of users' own: their libraries and CPU twins
@@ -36,7 +32,6 @@
 #include "emit/emit.h"
 #include "emit/names.h"
 #include "emit/scan.h"
-#include "emit/stencil.h"
 #include "plan/steps.h"
 
 enum { EMIT_NO_LEGACY = -1 /* the legacy default stream has no part */ };
