@@ -60,6 +60,30 @@ static void assert_adds_up(const struct verdicts *verdicts, int64_t time_ns, int
     ck_assert_int_eq(verdicts->items[verdicts->count - 1].code, VERDICT_REST);
 }
 
+/* What pictures mark is in the run; in it an op was at work, or waited while its engine had
+ * nothing to do. */
+static void assert_places(const struct judged *judged)
+{
+    const struct timeline *timeline = &judged->timeline;
+    for (int i = 0; i < judged->verdicts.count; i++) {
+        const struct loss *lost = &judged->verdicts.items[i].lost;
+        if (lost->start_ns == lost->end_ns)
+            continue;
+        ck_assert_uint_lt(lost->span, timeline->span_count);
+        ck_assert(0 <= lost->start_ns && lost->start_ns < lost->end_ns);
+        ck_assert_int_le(lost->end_ns, timeline_time_ns(timeline));
+        const struct span *waited = &timeline->spans[lost->span];
+        const struct resource engine = span_resource(waited);
+        for (uint32_t s = 0; s < timeline->span_count; s++) {
+            const struct span *span = &timeline->spans[s];
+            const struct resource other = span_resource(span);
+            ck_assert(span->end_ns <= lost->start_ns || span->start_ns >= waited->start_ns ||
+                      lost->start_ns >= waited->start_ns || other.kind != engine.kind ||
+                      other.device != engine.device);
+        }
+    }
+}
+
 /* Returns what nothing explains of a run's time. What a scan hands from tile to tile is no part
  * of the limit, nor of any cause. */
 static double unknown_share(const struct judged *judged)
@@ -94,6 +118,7 @@ START_TEST(test_charges_add_up)
         tried++;
         assert_covered(&judged);
         assert_adds_up(&judged.verdicts, timeline_time_ns(&judged.timeline), judged.limit.ns);
+        assert_places(&judged);
         bool apart = settings.scatter || settings.pack || settings.issue == ISSUE_BATCH;
         unknown[apart] += unknown_share(&judged);
         count[apart]++;
@@ -380,7 +405,7 @@ START_TEST(test_words_of_rows)
     ck_assert(judged_make(&settings, &judged));
     struct verdict_case facts = judged_facts(&judged);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        struct verdict verdict = {.code = (enum verdict_code)code, .span = SPAN_NONE};
+        struct verdict verdict = {.code = (enum verdict_code)code};
         evidence_own(&facts, &verdict, 1);
         ck_assert_msg(strpbrk(verdict.seen, "?{}") == NULL, "%s: %s", verdict_rows[code].name,
                       verdict.seen);

@@ -10,14 +10,6 @@
 
 /* --- speed-ups --- */
 
-/* Returns how many gaps are found. */
-static int gaps_of(const struct run_report *run, struct gap gaps[GAPS_MAX])
-{
-    int count = -1;
-    ck_assert_int_eq(writer_find_gaps(run, gaps, &count), STATUS_OK);
-    return count;
-}
-
 START_TEST(speedups_are_of_the_same_work_on_the_same_device)
 {
     struct test_report *test = test_report_new(8);
@@ -69,20 +61,12 @@ END_TEST
 
 /* --- gaps, races, urgent streams --- */
 
-/* A run of two tiles in which the host waited for the first before it issued the second, whose
- * verdicts are `codes`, each with the span that it names. */
-struct marked {
-    struct test_report *test;
-    struct hold holds[TEST_SPANS_MAX];
-};
+/* A run of two tiles in which the host waited for the first before it issued the second. */
+enum { SECOND_H2D = 4, SECOND_KERNEL = 5 };
 
-enum { SYNC = 3, SECOND_H2D = 4, SECOND_KERNEL = 5 };
-
-static struct marked *marked_new(void)
+static struct test_report *marked_new(void)
 {
-    struct marked *marked = calloc(1, sizeof *marked);
-    ck_assert_ptr_nonnull(marked);
-    struct test_report *test = marked->test = test_report_new(1);
+    struct test_report *test = test_report_new(1);
     test->runs[0].timeline.span_count = 0;
     test_report_span(test, 0, OP_H2D, 0, 0, 0, 100);
     test_report_span(test, 0, OP_KERNEL, 0, 0, 100, 150);
@@ -91,165 +75,78 @@ static struct marked *marked_new(void)
     test_report_span(test, 0, OP_H2D, 1, 1, 270, 370);
     test_report_span(test, 0, OP_KERNEL, 1, 1, 380, 430);
     test_report_span(test, 0, OP_D2H, 1, 1, 430, 530);
-    for (int i = 0; i < TEST_SPANS_MAX; i++)
-        marked->holds[i] = (struct hold){.by = HELD_BY_STREAM, .span = SPAN_NONE};
-    marked->holds[SECOND_H2D].by = HELD_BY_CALL;
-    marked->holds[SECOND_KERNEL].free_ns = 370;
-    test->runs[0].critical.holds = marked->holds;
-    return marked;
+    return test;
 }
 
-static void marked_free(struct marked *marked)
+static void add_verdict(struct test_report *test, enum verdict_code code, struct loss lost)
 {
-    free(marked->test);
-    free(marked);
-}
-
-static void add_verdict(struct marked *marked, enum verdict_code code, uint32_t span)
-{
-    struct verdicts *verdicts = &marked->test->runs[0].verdicts;
+    struct verdicts *verdicts = &test->runs[0].verdicts;
     verdicts->items[verdicts->count++] =
-        (struct verdict){.code = code, .cost_ns = 160, .span = span};
+        (struct verdict){.code = code, .cost_ns = 160, .lost = lost};
     verdicts->named = verdicts->count;
     verdicts->time_ns = 530;
 }
 
-static void assert_gap(const struct gap *gap, enum verdict_code code, int64_t start_ns,
-                       int64_t end_ns, uint32_t span)
-{
-    ck_assert_int_eq(gap->code, code);
-    ck_assert_int_eq(gap->start_ns, start_ns);
-    ck_assert_int_eq(gap->end_ns, end_ns);
-    ck_assert_uint_eq(gap->span, span);
-}
-
-/* The host's call is no span of the path: the copy engine's idle stretch that ended as the call
- * returned is the gap. */
-START_TEST(the_gap_of_a_call_is_what_it_held_up)
-{
-    struct gap gaps[GAPS_MAX];
-    struct marked *marked = marked_new();
-    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 1);
-    assert_gap(gaps, VERDICT_SYNC_IN_LOOP, 100, 270, SECOND_H2D);
-    marked_free(marked);
-}
-END_TEST
-
-/* Nothing that a call could have held up was held up: no gap is claimed but the call itself. */
-START_TEST(a_call_without_a_gap_is_marked_itself)
-{
-    struct gap gaps[GAPS_MAX];
-    struct marked *marked = marked_new();
-    marked->holds[SECOND_H2D].by = HELD_BY_STREAM;
-    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 1);
-    assert_gap(gaps, VERDICT_SYNC_IN_LOOP, 10, 260, SYNC);
-    marked->test->runs[0].verdicts.items[0].code = VERDICT_LAUNCH_BLOCKING;
-    ck_assert_int_eq(gaps_of(&marked->test->runs[0], gaps), 0);
-    marked_free(marked);
-}
-END_TEST
-
-START_TEST(the_gap_of_an_op_is_the_idle_stretch_beside_it)
-{
-    struct gap gaps[GAPS_MAX];
-    struct marked *marked = marked_new();
-    struct run_report *run = &marked->test->runs[0];
-    add_verdict(marked, VERDICT_LEGACY_STREAM, SECOND_KERNEL);
-    ck_assert_int_eq(gaps_of(run, gaps), 1); /* D2H was idle until the kernel's end */
-    assert_gap(gaps, VERDICT_LEGACY_STREAM, 250, 430, 6);
-    run->verdicts.bound = LIMIT_COMPUTE;
-    ck_assert_int_eq(gaps_of(run, gaps), 1);
-    assert_gap(gaps, VERDICT_LEGACY_STREAM, 150, 380, SECOND_KERNEL);
-    run->verdicts.items[0].code = VERDICT_SLOW_KERNELS;
-    ck_assert_int_eq(gaps_of(run, gaps), 1);
-    assert_gap(gaps, VERDICT_SLOW_KERNELS, 380, 430, SECOND_KERNEL);
-    marked_free(marked);
-}
-END_TEST
-
 START_TEST(two_causes_are_marked_and_none_twice)
 {
-    struct gap gaps[GAPS_MAX];
-    struct marked *marked = marked_new();
-    struct run_report *run = &marked->test->runs[0];
-    add_verdict(marked, VERDICT_SHORT_RUN, SPAN_NONE); /* it is everywhere */
-    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    add_verdict(marked, VERDICT_LEGACY_STREAM, SECOND_H2D); /* the same gap */
-    add_verdict(marked, VERDICT_FEW_BLOCKS, SECOND_KERNEL);
-    add_verdict(marked, VERDICT_SLOW_COPIES, 6);
-    ck_assert_int_eq(gaps_of(run, gaps), 2);
-    assert_gap(&gaps[0], VERDICT_SYNC_IN_LOOP, 100, 270, SECOND_H2D);
-    assert_gap(&gaps[1], VERDICT_FEW_BLOCKS, 380, 430, SECOND_KERNEL);
-    run->critical.holds = NULL; /* as in a sweep, which keeps no timelines */
-    ck_assert_int_eq(gaps_of(run, gaps), 0);
-    marked_free(marked);
+    const struct verdict *gaps[GAPS_MAX];
+    struct test_report *test = marked_new();
+    struct run_report *run = &test->runs[0];
+    add_verdict(test, VERDICT_SHORT_RUN, (struct loss){0}); /* it is everywhere */
+    add_verdict(test, VERDICT_SYNC_IN_LOOP, (struct loss){100, 270, SECOND_H2D});
+    add_verdict(test, VERDICT_LEGACY_STREAM, (struct loss){260, 270, SECOND_H2D});
+    add_verdict(test, VERDICT_FEW_BLOCKS, (struct loss){380, 430, SECOND_KERNEL});
+    add_verdict(test, VERDICT_SLOW_COPIES, (struct loss){430, 530, 6});
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 2);
+    ck_assert_int_eq(gaps[0]->code, VERDICT_SYNC_IN_LOOP);
+    ck_assert_int_eq(gaps[1]->code, VERDICT_FEW_BLOCKS);
+    run->timeline.spans[6].end_ns = 1000000; /* beside which neither can be seen */
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 0);
+    run->timeline.span_count = 0; /* as in a sweep, which keeps no timelines */
+    ck_assert_int_eq(writer_find_gaps(run, gaps), 0);
+    free(test);
 }
 END_TEST
 
 START_TEST(marks_stand_above_the_spans)
 {
-    struct marked *marked = marked_new();
-    struct run_report *run = &marked->test->runs[0];
+    struct test_report *test = marked_new();
+    struct run_report *run = &test->runs[0];
     struct hazard hazards[] = {{.first = 0, .second = 5}, {.first = 1, .second = 5}};
-    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
+    add_verdict(test, VERDICT_SYNC_IN_LOOP, (struct loss){100, 270, SECOND_H2D});
     run->hazards = hazards;
     run->hazard_count = 2;
     run->verified = VERIFIED_NO;
-    marked->test->settings[0].priorities[1] = -5;
-    marked->test->settings[0].priority_count = 2;
+    test->settings[0].priorities[1] = -5;
+    test->settings[0].priority_count = 2;
     run->streams = 4;
-    char *text = test_written(&marked->test->report, write_csv_timeline);
+    char *text = test_written(&test->report, write_csv_timeline);
     ck_assert_ptr_nonnull(strstr(text, "\n# message: serial: WRONG RESULT: the host waits"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   verified: no\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   gaps: sync-in-loop 4 100 270\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   raced: 0 1 5\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   urgent: 1 3\n"));
     free(text);
-    marked->test->settings[0].priority_count = 1; /* all are alike */
-    text = test_written(&marked->test->report, write_csv_timeline);
+    test->settings[0].priority_count = 1; /* all are alike */
+    text = test_written(&test->report, write_csv_timeline);
     ck_assert_ptr_null(strstr(text, "urgent"));
     free(text);
-    marked_free(marked);
-}
-END_TEST
-
-/* A cause that a simulation told names no op: its gap is one that ends as such a cause ends
- * one. */
-START_TEST(a_cause_without_an_op_has_its_kind_of_gap)
-{
-    struct gap gaps[GAPS_MAX];
-    struct marked *marked = marked_new();
-    struct run_report *run = &marked->test->runs[0];
-    add_verdict(marked, VERDICT_FEW_TILES, SPAN_NONE);
-    ck_assert_int_eq(gaps_of(run, gaps), 1); /* until the first copy out */
-    assert_gap(gaps, VERDICT_FEW_TILES, 0, 150, 2);
-    run->verdicts.items[0].code = VERDICT_ONE_STREAM;
-    ck_assert_int_eq(gaps_of(run, gaps), 1); /* an op waited for its stream */
-    assert_gap(gaps, VERDICT_ONE_STREAM, 250, 430, 6);
-    run->verdicts.items[0].code = VERDICT_ONE_QUEUE; /* none waited in a queue */
-    ck_assert_int_eq(gaps_of(run, gaps), 0);
-    run->verdicts.items[0].span = 6;
-    marked->holds[6] = (struct hold){.by = HELD_BY_QUEUE, .ready_ns = 300, .free_ns = 430};
-    ck_assert_int_eq(gaps_of(run, gaps), 1); /* from when it was ready */
-    assert_gap(gaps, VERDICT_ONE_QUEUE, 300, 430, 6);
-    marked_free(marked);
+    free(test);
 }
 END_TEST
 
 /* Each mark stands under its row: 53 columns of 10 ns behind the labels. */
 START_TEST(the_gantt_has_the_marks)
 {
-    struct marked *marked = marked_new();
-    struct run_report *run = &marked->test->runs[0];
+    struct test_report *test = marked_new();
+    struct run_report *run = &test->runs[0];
     struct hazard hazard = {.first = 1, .second = 6};
     struct writer_style style = {.width = 12 + 53 + 1, .gantt = GANTT_ENGINES};
-    add_verdict(marked, VERDICT_SYNC_IN_LOOP, SPAN_NONE);
-    add_verdict(marked, VERDICT_FEW_BLOCKS, SECOND_KERNEL);
+    add_verdict(test, VERDICT_SYNC_IN_LOOP, (struct loss){100, 270, SECOND_H2D});
+    add_verdict(test, VERDICT_FEW_BLOCKS, (struct loss){380, 430, SECOND_KERNEL});
     run->hazards = &hazard;
     run->hazard_count = 1;
-    char *text = test_gantt(&marked->test->report, &style);
+    char *text = test_gantt(&test->report, &style);
     ck_assert_ptr_nonnull(strstr(text,
                                  "\n                      ^^^^^^^^^^^^^^^^^ sync-in-loop\n"
                                  "  kernel "));
@@ -261,11 +158,11 @@ START_TEST(the_gantt_has_the_marks)
     test_lines(text, style.width);
     free(text);
     style.gantt = GANTT_STREAMS;
-    text = test_gantt(&marked->test->report, &style);
+    text = test_gantt(&test->report, &style);
     ck_assert_ptr_nonnull(strstr(text, "^^^ sync-in-loop   !!!!!!!!!!\n"));
     ck_assert_ptr_nonnull(strstr(text, " few-blocks ^^^^^\n"));
     free(text);
-    marked_free(marked);
+    free(test);
 }
 END_TEST
 
@@ -299,12 +196,8 @@ END_TEST
 TCase *writer_marks_case(void)
 {
     TCase *marks = tcase_create("marks");
-    tcase_add_test(marks, the_gap_of_a_call_is_what_it_held_up);
-    tcase_add_test(marks, a_call_without_a_gap_is_marked_itself);
-    tcase_add_test(marks, the_gap_of_an_op_is_the_idle_stretch_beside_it);
     tcase_add_test(marks, two_causes_are_marked_and_none_twice);
     tcase_add_test(marks, marks_stand_above_the_spans);
-    tcase_add_test(marks, a_cause_without_an_op_has_its_kind_of_gap);
     tcase_add_test(marks, the_gantt_has_the_marks);
     tcase_add_test(marks, a_comparison_says_which_is_how_much_faster);
     tcase_add_test(marks, speedups_are_of_the_same_work_on_the_same_device);

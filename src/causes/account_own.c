@@ -13,24 +13,49 @@
 
 enum { HAND_OVERS = 8 }; /* a hand-over is long if that many fill the work */
 
-/* --- charging --- */
+/* What a piece that is work is charged to, and the op of an engine that waited for that; and
+ * the next op of an engine on the path, which waited for the piece, or is it. */
+struct near {
+    enum verdict_code code;
+    uint32_t waited, next; /* SPAN_NONE: none */
+};
+
+struct charging {
+    const struct verdict_case *facts;
+    const struct path_pieces *pieces;
+    struct near *near; /* by piece */
+    int64_t *idle_ns;  /* by span: since when its engine had nothing to do before it */
+    uint32_t last;     /* the op of an engine that ended last, and its end */
+    int64_t end_ns;
+    struct span **spans; /* room for those of one engine */
+    struct account *account;
+};
+
+/* --- what is near --- */
 
 /* Finds for each piece that is work what it is charged to: the nearest cause on the path that
  * something waited for, the next one or else the last before. */
-static void find_near(const struct verdict_case *facts, const struct path_pieces *pieces,
-                      enum verdict_code *near)
+static void find_near(const struct charging *charging)
 {
-    enum verdict_code cause = VERDICT_REST;
+    const struct path_pieces *pieces = charging->pieces;
+    const struct verdict_case *facts = charging->facts;
+    struct near cause = {VERDICT_REST, SPAN_NONE, SPAN_NONE};
     for (uint32_t i = pieces->count; i-- > 0;) {
-        near[i] = cause;
-        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
-        cause = own != VERDICT_REST ? own : cause;
+        const struct path_piece *piece = &pieces->items[i];
+        const enum verdict_code link = verdict_link_cause(facts, piece);
+        if (piece->span != SPAN_NONE &&
+            facts->timeline->spans[piece->span].engine < ENGINE_WORKING)
+            cause.next = piece->span;
+        charging->near[i] = cause;
+        if (link != VERDICT_REST)
+            cause = (struct near){link, cause.next, cause.next};
     }
-    cause = VERDICT_REST;
+    enum verdict_code before = VERDICT_REST;
     for (uint32_t i = 0; i < pieces->count; i++) {
-        enum verdict_code own = verdict_link_cause(facts, &pieces->items[i]);
-        cause = own != VERDICT_REST ? own : cause;
-        near[i] = near[i] != VERDICT_REST ? near[i] : cause;
+        const enum verdict_code link = verdict_link_cause(facts, &pieces->items[i]);
+        struct near *near = &charging->near[i];
+        before = link != VERDICT_REST ? link : before;
+        near->code = near->code != VERDICT_REST ? near->code : before;
     }
 }
 
@@ -41,59 +66,139 @@ static int64_t length_of(const struct path_piece *piece)
 
 /* Charges work that no cause is near to a hand-over right behind it: this kept the engines from
  * working side by side if it took long against the work. */
-static void find_hand_overs(const struct verdict_case *facts, const struct path_pieces *pieces,
-                            enum verdict_code *near)
+static void find_hand_overs(const struct charging *charging)
 {
-    for (uint32_t i = 0; i + 1 < pieces->count; i++) {
-        const struct path_piece *next = &pieces->items[i + 1];
-        if (near[i] == VERDICT_REST && next->kind != PIECE_WORK &&
-            length_of(next) >= length_of(&pieces->items[i]) / HAND_OVERS)
-            near[i] = verdict_piece_cause(facts, next);
+    const struct path_piece *items = charging->pieces->items;
+    for (uint32_t i = 0; i + 1 < charging->pieces->count; i++) {
+        struct near *near = &charging->near[i];
+        if (near->code != VERDICT_REST || items[i + 1].kind == PIECE_WORK ||
+            length_of(&items[i + 1]) < length_of(&items[i]) / HAND_OVERS)
+            continue;
+        near->code = verdict_piece_cause(charging->facts, &items[i + 1]);
+        near->waited = near[1].next;
     }
 }
 
-static void charge_piece(const struct verdict_case *facts, const struct path_piece *piece,
-                         int64_t lost_ns, enum verdict_code near, struct account *account)
+/* --- where it was lost --- */
+
+/* Finds since when the engine of each span had nothing to do before it, and the last end. */
+static void find_idle(struct charging *charging)
 {
+    const struct timeline *timeline = charging->facts->timeline;
+    const uint32_t devices = timeline_devices(timeline);
+    for (uint32_t engine = 0; engine < resource_count(devices); engine++) {
+        const size_t count =
+            timeline_engine_spans(timeline, resource_at(engine, devices), charging->spans);
+        int64_t idle_ns = 0;
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t index = (uint32_t)(charging->spans[i] - timeline->spans);
+            charging->idle_ns[index] = idle_ns;
+            idle_ns = later(idle_ns, charging->spans[i]->end_ns);
+            if (resource_at(engine, devices).kind < ENGINE_WORKING &&
+                idle_ns > charging->end_ns) {
+                charging->end_ns = idle_ns;
+                charging->last = index;
+            }
+        }
+    }
+}
+
+/* Returns what of a piece an op waited in while its engine had nothing to do; of its own work
+ * all. Where no op waits, that is what is behind the last one. */
+static struct loss loss_of(const struct charging *charging, const struct path_piece *piece,
+                           uint32_t span)
+{
+    struct loss lost = {piece->start_ns, piece->end_ns, span};
+    if (span == SPAN_NONE) {
+        lost.span = charging->last;
+        lost.start_ns = later(lost.start_ns, charging->end_ns);
+    } else if (piece->kind != PIECE_WORK || piece->span != span) {
+        lost.start_ns = later(lost.start_ns, charging->idle_ns[span]);
+    }
+    return lost;
+}
+
+/* Nothing waits for few tiles: what they cost is lost before the first copy out. */
+static struct loss filling_of(const struct timeline *timeline)
+{
+    struct loss lost = {0};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_D2H && (lost.end_ns == 0 || span->start_ns < lost.end_ns))
+            lost = (struct loss){0, span->start_ns, i};
+    }
+    return lost;
+}
+
+/* --- charging --- */
+
+static void charge_piece(const struct charging *charging, uint32_t index, int64_t lost_ns)
+{
+    const struct verdict_case *facts = charging->facts;
+    const struct path_piece *piece = &charging->pieces->items[index];
+    const struct near *near = &charging->near[index];
+    const struct loss here = loss_of(charging, piece, near->next);
+    const struct loss before = loss_of(charging, piece, near->waited);
     enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
     /* The host would have handed the op over long before, had it not waited. */
-    if (cause == VERDICT_SMALL_TILES && (verdict_rows[near].traits & KEEPS_ISSUE) != 0)
-        cause = near;
+    if (cause == VERDICT_SMALL_TILES && (verdict_rows[near->code].traits & KEEPS_ISSUE) != 0) {
+        account_charge(charging->account, near->code, lost_ns, before);
+        return;
+    }
     if (cause != VERDICT_REST) {
-        account_charge(account, cause, lost_ns, piece->span);
+        account_charge(charging->account, cause, lost_ns, here);
         return;
     }
     int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
     /* Kernels that leave room on the GPU lose only what others are kept from using. */
-    if (slow == VERDICT_FEW_BLOCKS && near != VERDICT_REST)
+    if (slow == VERDICT_FEW_BLOCKS && near->code != VERDICT_REST)
         slow_ns = 0;
     slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
     if (slow_ns > 0)
-        account_charge(account, slow, slow_ns, piece->span);
-    account_charge(account, near, lost_ns - (slow_ns > 0 ? slow_ns : 0), piece->span);
+        account_charge(charging->account, slow, slow_ns, here);
+    account_charge(charging->account, near->code, lost_ns - (slow_ns > 0 ? slow_ns : 0),
+                   before);
+}
+
+static void charge_pieces(const struct charging *charging, const struct headway *headway)
+{
+    struct verdict *causes = charging->account->causes;
+    uint32_t at = 0;
+    int64_t lost_ns = 0;
+    for (uint32_t i = 0; i < charging->pieces->count; i++) {
+        int64_t until_ns = headway_lost_ns(headway, charging->pieces->items[i].end_ns, &at);
+        charge_piece(charging, i, until_ns - lost_ns);
+        lost_ns = until_ns;
+    }
+    /* Where there is no path, all that is lost is left over. */
+    causes[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
+    causes[VERDICT_FEW_TILES].lost = filling_of(charging->facts->timeline);
 }
 
 static enum status charge_all(const struct verdict_case *facts,
                               const struct path_pieces *pieces, const struct headway *headway,
                               struct account *account, struct error *error)
 {
-    enum verdict_code *near = malloc((pieces->count + (size_t)1) * sizeof *near);
-    if (near == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
-                         pieces->count);
-    find_near(facts, pieces, near);
-    find_hand_overs(facts, pieces, near);
-    uint32_t at = 0;
-    int64_t lost_ns = 0;
-    for (uint32_t i = 0; i < pieces->count; i++) {
-        int64_t until_ns = headway_lost_ns(headway, pieces->items[i].end_ns, &at);
-        charge_piece(facts, &pieces->items[i], until_ns - lost_ns, near[i], account);
-        lost_ns = until_ns;
+    const size_t spans = facts->timeline->span_count + (size_t)1;
+    struct charging charging = {
+        .facts = facts, .pieces = pieces, .last = SPAN_NONE, .account = account};
+    charging.near = malloc((pieces->count + (size_t)1) * sizeof *charging.near);
+    charging.idle_ns = malloc(spans * sizeof *charging.idle_ns);
+    charging.spans = malloc(spans * sizeof *charging.spans);
+    const bool room =
+        charging.near != NULL && charging.idle_ns != NULL && charging.spans != NULL;
+    if (room) {
+        find_near(&charging);
+        find_hand_overs(&charging);
+        find_idle(&charging);
+        charge_pieces(&charging, headway);
     }
-    /* Where there is no path, all that is lost is left over. */
-    account->causes[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
-    free(near);
-    return STATUS_OK;
+    free(charging.near);
+    free(charging.idle_ns);
+    free(charging.spans);
+    return room ? STATUS_OK
+                : error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
+                            pieces->count);
 }
 
 enum status verdict_account_find(const struct verdict_case *facts, struct account *account,

@@ -373,7 +373,7 @@ static enum evidence far_memory(const struct sight *sight, struct verdict *verdi
 
 static enum evidence (*const functions[VERDICT_COUNT])(const struct sight *sight,
                                                        struct verdict *verdict) = {
-#define ROW(code, name, kind, own, ...) [VERDICT_##code] = own,
+#define ROW(code, name, own, ...) [VERDICT_##code] = own,
 #include "causes/verdicts.def"
 #undef ROW
 };

@@ -76,26 +76,34 @@ static void find_near(struct foreign_pieces *pieces, enum verdict_code none)
     }
 }
 
-/* Charges the time from `from_ns` to `until_ns` to its pieces, and what they don't reach and
- * what has no cause to `none`. */
-static void charge_idle(struct foreign *foreign, struct foreign_pieces *pieces, int64_t from_ns,
-                        int64_t until_ns, enum verdict_code none)
+/* Charges an idle time to what kept op `index` from starting or, with `whole`, from ending any
+ * sooner, and what this does not reach and what has no cause to `none`. Returns false when
+ * memory runs out. */
+static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t index, bool whole,
+                        enum verdict_code none, struct foreign_pieces *pieces)
 {
-    int64_t now_ns = until_ns;
+    struct account *charges = &foreign->judge.charges;
+    int64_t now_ns = idle.end_ns;
+    if (idle.start_ns >= idle.end_ns)
+        return true;
+    if (!foreign_walk(foreign, index, whole, idle.start_ns, pieces))
+        return false;
     settle_links(foreign, pieces, none);
     if (none == VERDICT_FEW_TILES)
         none = foreign->timeline->partial ? VERDICT_UNKNOWN : way_of(foreign, pieces);
     find_near(pieces, none);
-    for (uint32_t i = 0; i < pieces->count && now_ns > from_ns; i++) {
+    for (uint32_t i = 0; i < pieces->count && now_ns > idle.start_ns; i++) {
         const struct foreign_piece *piece = &pieces->items[i];
-        int64_t start_ns = later(piece->start_ns, from_ns);
+        int64_t start_ns = later(piece->start_ns, idle.start_ns);
         if (start_ns >= now_ns)
             continue;
-        account_charge(&foreign->judge.charges, piece->near, now_ns - start_ns, piece->span);
+        account_charge(charges, piece->near, now_ns - start_ns,
+                       (struct loss){start_ns, now_ns, idle.span});
         now_ns = start_ns;
     }
-    if (now_ns > from_ns)
-        account_charge(&foreign->judge.charges, none, now_ns - from_ns, SPAN_NONE);
+    account_charge(charges, none, now_ns - idle.start_ns,
+                   (struct loss){idle.start_ns, now_ns, idle.span});
+    return true;
 }
 
 /* Charges all times in which the busiest engine has nothing to do. Before its first op and
@@ -109,29 +117,23 @@ static bool charge_all(struct foreign *foreign)
     bool done = spans != NULL;
     int64_t reached_ns = 0;
     size_t count = done ? timeline_engine_spans(timeline, engine, spans) : 0;
+    uint32_t index = SPAN_NONE;
     for (size_t i = 0; i < count && done; i++) {
-        int64_t start_ns = spans[i]->start_ns;
-        if (start_ns > reached_ns) {
-            done = foreign_walk(foreign, (uint32_t)(spans[i] - timeline->spans), false,
-                                reached_ns, &pieces);
-            if (done)
-                charge_idle(foreign, &pieces, reached_ns, start_ns,
-                            i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN);
-        }
+        index = (uint32_t)(spans[i] - timeline->spans);
+        done = charge_idle(foreign, (struct loss){reached_ns, spans[i]->start_ns, index}, index,
+                           false, i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
         reached_ns = later(reached_ns, spans[i]->end_ns);
     }
-    uint32_t last = done ? traced_ended_by(&foreign->trace, INT64_MAX) : SPAN_NONE;
-    if (last != SPAN_NONE && timeline->spans[last].end_ns > reached_ns) {
-        done = foreign_walk(foreign, last, true, reached_ns, &pieces);
-        if (done)
-            charge_idle(foreign, &pieces, reached_ns, timeline->spans[last].end_ns,
-                        VERDICT_FEW_TILES);
-        reached_ns = timeline->spans[last].end_ns;
+    const uint32_t last = done ? traced_ended_by(&foreign->trace, INT64_MAX) : SPAN_NONE;
+    if (last != SPAN_NONE) {
+        const int64_t end_ns = timeline->spans[last].end_ns;
+        done = charge_idle(foreign, (struct loss){reached_ns, end_ns, index}, last, true,
+                           VERDICT_FEW_TILES, &pieces);
+        reached_ns = later(reached_ns, end_ns);
     }
-    if (done &&
-        foreign->trace.analysis.time_ns > reached_ns) /* behind all ops: callbacks, waits */
-        account_charge(&foreign->judge.charges, VERDICT_REST,
-                       foreign->trace.analysis.time_ns - reached_ns, SPAN_NONE);
+    /* Behind all ops: callbacks, waits. */
+    foreign->judge.charges.causes[VERDICT_REST].cost_ns +=
+        later(0, foreign->trace.analysis.time_ns - reached_ns);
     free(pieces.items);
     free(spans);
     return done;

@@ -14,13 +14,8 @@ static const double ALIKE = 0.03;         /* predicted times that differ by less
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
-#define ROW(code, label, what, own, foreign, says, does, calls, ...)                           \
-    [VERDICT_##code] = {.name = label,                                                         \
-                        .kind = CAUSE_##what,                                                  \
-                        .text = says,                                                          \
-                        .fix = does,                                                           \
-                        .cuda = calls,                                                         \
-                        __VA_ARGS__},
+#define ROW(code, label, own, foreign, says, does, calls, ...)                                 \
+    [VERDICT_##code] = {.name = label, .text = says, .fix = does, .cuda = calls, __VA_ARGS__},
 #include "causes/verdicts.def"
 #undef ROW
 #undef SEEN
@@ -46,18 +41,36 @@ void account_begin(struct account *account)
 {
     *account = (struct account){0};
     for (int code = 0; code < VERDICT_COUNT; code++)
-        account->causes[code] =
-            (struct verdict){.code = (enum verdict_code)code, .span = SPAN_NONE};
+        account->causes[code] = (struct verdict){.code = (enum verdict_code)code};
+}
+
+/* Returns a charge and the one before it as one piece, where the same op waited in both and
+ * what lies between, such as a hand-over, is less than they are. */
+static struct charge joined(const struct charge *before, struct charge charge)
+{
+    const struct loss lost = {earlier(charge.lost.start_ns, before->lost.start_ns),
+                              later(charge.lost.end_ns, before->lost.end_ns), charge.lost.span};
+    const int64_t sum_ns =
+        charge.lost.end_ns - charge.lost.start_ns + before->lost.end_ns - before->lost.start_ns;
+    if (before->lost.span != lost.span || lost.end_ns - lost.start_ns > 2 * sum_ns)
+        return charge;
+    return (struct charge){charge.cost_ns + before->cost_ns, lost};
 }
 
 void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
-                    uint32_t span)
+                    struct loss lost)
 {
     account->causes[code].cost_ns += cost_ns;
-    if (cost_ns <= account->most_ns[code])
+    if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
         return;
-    account->most_ns[code] = cost_ns;
-    account->causes[code].span = span;
+    struct charge *last = &account->last[code];
+    cost_ns =
+        earlier(cost_ns, lost.end_ns - lost.start_ns); /* as much as can have been there */
+    *last = joined(last, (struct charge){cost_ns, lost});
+    if (last->cost_ns <= account->most_ns[code])
+        return;
+    account->most_ns[code] = last->cost_ns;
+    account->causes[code].lost = last->lost;
 }
 
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to)
@@ -69,7 +82,7 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
     if (account->most_ns[from] <= account->most_ns[to])
         return;
     account->most_ns[to] = account->most_ns[from];
-    account->causes[to].span = account->causes[from].span;
+    account->causes[to].lost = account->causes[from].lost;
 }
 
 /* --- fixes --- */
@@ -221,9 +234,7 @@ void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts)
 static void put_race_first(const struct verdict_case *facts, struct verdicts *verdicts)
 {
     const struct verdict_row *row = &verdict_rows[VERDICT_MISSING_WAIT];
-    struct verdict race = {.code = VERDICT_MISSING_WAIT,
-                           .evidence = row->evidence,
-                           .span = facts->race != NULL ? facts->race_op : SPAN_NONE};
+    struct verdict race = {.code = VERDICT_MISSING_WAIT, .evidence = row->evidence};
     snprintf(race.seen, sizeof race.seen, "%s", facts->race != NULL ? facts->race : row->seen);
     for (int i = verdicts->count++; i > 0; i--)
         verdicts->items[i] = verdicts->items[i - 1];
@@ -235,7 +246,7 @@ void judge_complete(const struct judge *judge, struct verdicts *verdicts)
     if (judge->facts->races)
         put_race_first(judge->facts, verdicts);
     verdicts->named = verdicts->count;
-    verdicts->items[verdicts->count++] = (struct verdict){
-        .code = verdict_marked(MARKED_LIMIT, verdicts->bound), .span = SPAN_NONE};
+    verdicts->items[verdicts->count++] =
+        (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
     verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];
 }

@@ -17,15 +17,24 @@
 #include "analysis/pieces.h"
 #include "causes/search.h"
 
-/* The charges say what each cause cost, with the span that lost most. */
+/* A piece of what a cause is charged. */
+struct charge {
+    int64_t cost_ns;
+    struct loss lost;
+};
+
+/* The charges say what each cause cost, with the largest piece of it. By code: */
 struct account {
-    struct verdict causes[VERDICT_COUNT]; /* by code */
-    int64_t most_ns[VERDICT_COUNT];       /* of one piece */
+    struct verdict causes[VERDICT_COUNT];
+    struct charge last[VERDICT_COUNT]; /* with this, what the same op waits in is one piece */
+    int64_t most_ns[VERDICT_COUNT];    /* the largest piece's cost */
 };
 
 void account_begin(struct account *account);
+
+/* Charges a cause. Without length or span, `lost` is nowhere. */
 void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
-                    uint32_t span);
+                    struct loss lost);
 
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);

@@ -27,19 +27,6 @@ enum verdict_code {
     VERDICT_COUNT
 };
 
-/* A cause is of the kind that says what holds ops up where it is at work. */
-enum cause_kind {
-    CAUSE_OTHER,
-    CAUSE_HOST,    /* the host, which is late with issuing them */
-    CAUSE_ORDER,   /* their stream's order, or an event */
-    CAUSE_BARRIER, /* the default stream, or an op beside which none runs */
-    CAUSE_QUEUE,   /* a hardware queue */
-    CAUSE_SIGNAL,  /* the end of kernels that is told late */
-    CAUSE_WORK,    /* nothing: the op itself takes long */
-    CAUSE_ENDS,    /* nothing: an engine has nothing to do yet, or no more */
-    CAUSE_LIMIT,   /* no cause: what sets the limit */
-};
-
 enum cause_trait {
     KEEPS_HOST = 1,  /* a call of the host is the cause, and keeps it from its next one */
     KEEPS_ISSUE = 2, /* so long that all it hands over then comes late for that */
@@ -49,7 +36,6 @@ enum cause_trait {
                         what ops work on */
     MAY_EXCEED = 16, /* a timeline shows it for certain, so what a measured run took beyond its
                         simulation may be charged to it, even if that has nothing of it */
-    NO_PLACE = 32,   /* no picture marks it */
 };
 
 enum verdict_mark {
@@ -58,8 +44,6 @@ enum verdict_mark {
     MARKED_HOLD,
     MARKED_HOST,
     MARKED_LIMIT,
-    MARKED_SLOW,
-    MARKED_BATCH,
     MARKED_COUNT
 };
 
@@ -70,11 +54,10 @@ enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_CO
 
 /* What is fixed of a cause: see causes/verdicts.def. */
 struct verdict_row {
-    const char *name; /* "sync-in-loop", as in the JSON report */
-    const char *text; /* what happened, in one line */
-    const char *fix;  /* what to do, in words; "" where nothing can be done */
-    const char *cuda; /* how, in CUDA's calls, and what to watch then; or "" */
-    enum cause_kind kind;
+    const char *name;       /* "sync-in-loop", as in the JSON report */
+    const char *text;       /* what happened, in one line */
+    const char *fix;        /* what to do, in words; "" where nothing can be done */
+    const char *cuda;       /* how, in CUDA's calls, and what to watch then; or "" */
     unsigned traits;        /* of enum cause_trait */
     const char *seen;       /* what was seen of it in a run of our own; NULL: a function says */
     enum evidence evidence; /* what that is worth */
@@ -93,12 +76,19 @@ enum {
 /* A cause of a smaller share of the run's time is not named. */
 #define VERDICT_NAMED_SHARE 0.04
 
+/* A stretch of the timeline in which something was lost: a span, or a part of it, that was at
+ * work for too long, or the time before it in which its engine had nothing to do. */
+struct loss {
+    int64_t start_ns, end_ns; /* no length: none is known */
+    uint32_t span;            /* in whose row it lies */
+};
+
 /* One cause, with what it cost. */
 struct verdict {
     enum verdict_code code;
     enum evidence evidence;
-    int64_t cost_ns; /* never negative */
-    uint32_t span;   /* the span of the piece that lost most; SPAN_NONE: the host's, or none */
+    int64_t cost_ns;         /* never negative */
+    struct loss lost;        /* the largest piece of that, which pictures mark */
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */
     char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
@@ -147,8 +137,7 @@ struct verdict_case {
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
     bool races;                      /* the plan has hazards */
-    const char *race; /* of a recording, the first of them in words, and its later op: */
-    uint32_t race_op;
+    const char *race;                /* of a recording, the first of them in words */
     int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
 };
 

@@ -60,7 +60,6 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .model = model,
         .races = run->hazard_count > 0,
         .race = races ? run->hazard_texts[0] : NULL,
-        .race_op = races ? run->hazards[0].second : 0,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };

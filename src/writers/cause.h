@@ -5,33 +5,20 @@
 
 #include "writers/writer.h"
 
-/* A stretch of time that a cause made: an engine stood idle, the host was in a call, or an op
- * took too long. */
-struct gap {
-    enum verdict_code code;
-    int64_t start_ns, end_ns; /* start_ns < end_ns */
-    uint32_t span; /* in whose row it lies: what ended the gap, or went before it, or is it */
-};
-
 enum { GAPS_MAX = 2 };
 
-/* Finds the largest gap that each of a run's first named causes made, of two causes at most.
- * Causes that have no place in the timeline are passed over. O(n log n). Sets how many gaps
- * there are; STATUS_NO_MEMORY: none was looked for. */
-enum status writer_find_gaps(const struct run_report *run, struct gap gaps[GAPS_MAX],
-                             int *count);
+/* Finds the first of a run's named causes whose largest gap (verdict->lost) can be seen, two at
+ * most, whose gaps are no part of each other. Returns how many they are. */
+int writer_find_gaps(const struct run_report *run, const struct verdict *gaps[GAPS_MAX]);
 
-/* Sets for each op up to the last that races, by its id, whether it does, and their number:
- * NULL and 0 where none does, or on STATUS_NO_MEMORY. To be freed. */
-enum status writer_find_races(const struct run_report *run, bool **races, uint32_t *count);
-
-/* Both of them; free(marks->races) on STATUS_OK. */
 struct marks {
-    struct gap gaps[GAPS_MAX];
+    const struct verdict *gaps[GAPS_MAX];
     int gap_count;
-    bool *races;
-    uint32_t ops;
+    bool *races;  /* by the id of each op up to the last that races: whether it does; or NULL */
+    uint32_t ops; /* how many these are */
 };
+
+/* Finds the gaps, and the ops that raced. free(marks->races) on STATUS_OK; STATUS_NO_MEMORY. */
 enum status writer_find_marks(const struct run_report *run, struct marks *marks);
 
 /* Returns true if the streams of a run differ in priority and `stream` has the highest. */

@@ -40,10 +40,12 @@ static void put_comment(FILE *out, const char *name, const char *text)
 /* Writes what pictures mark: gaps with their causes, ops that raced, urgent streams. */
 static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
-    for (const struct gap *gap = marks->gaps; gap < marks->gaps + marks->gap_count; gap++)
+    for (int i = 0; i < marks->gap_count; i++) {
+        const struct loss *lost = &marks->gaps[i]->lost;
         fprintf(out, "%s%s %" PRIu32 " %" PRId64 " %" PRId64,
-                gap > marks->gaps ? "; " : "#   gaps: ", verdict_rows[gap->code].name,
-                run->timeline.spans[gap->span].op, gap->start_ns, gap->end_ns);
+                i > 0 ? "; " : "#   gaps: ", verdict_rows[marks->gaps[i]->code].name,
+                run->timeline.spans[lost->span].op, lost->start_ns, lost->end_ns);
+    }
     fputs(marks->gap_count > 0 ? "\n" : "", out);
     fputs(marks->ops > 0 ? "#   raced:" : "", out);
     for (uint32_t op = 0; op < marks->ops; op++) {

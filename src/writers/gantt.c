@@ -206,13 +206,14 @@ static enum status mark_spans(struct picture *picture, struct grid *grid,
     }
     free(marks.races);
     for (int i = 0; i < marks.gap_count; i++) {
-        at[i] = mark_stretch(picture, grid, &spans[marks.gaps[i].span], marks.gaps[i].start_ns,
-                             marks.gaps[i].end_ns, i, '^');
+        const struct loss *lost = &marks.gaps[i]->lost;
+        at[i] = mark_stretch(picture, grid, &spans[lost->span], lost->start_ns, lost->end_ns, i,
+                             '^');
         picture->seen_gap |= at[i] != NULL;
     }
     for (int i = 0; i < marks.gap_count; i++) {
         if (at[i] != NULL)
-            name_gap(picture, grid, at[i], verdict_rows[marks.gaps[i].code].name);
+            name_gap(picture, grid, at[i], verdict_rows[marks.gaps[i]->code].name);
     }
     return STATUS_OK;
 }

@@ -119,7 +119,7 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         const struct verdict *verdict = &verdicts->items[i];
         const struct verdict_row *row = &verdict_rows[verdict->code];
         if ((verdict->code == VERDICT_REST && verdict->cost_ns == 0) ||
-            (row->kind == CAUSE_LIMIT && !verdicts->limit_known))
+            (row->marks[MARKED_LIMIT] != 0 && !verdicts->limit_known))
             continue; /* nothing is left, or nobody knows the limit */
         json_open(json, '{');
         json_put_text(json_key(json, "code"), row->name);
@@ -166,13 +166,14 @@ static void put_marks(struct json *json, const struct run_report *run)
     }
     json_open(json_key(json, "gaps"), '[');
     for (int i = 0; i < marks.gap_count; i++) {
+        const struct loss *lost = &marks.gaps[i]->lost;
         json_open(json, '{');
-        json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i].code].name);
-        html_put_exact(json_key(json, "from"), marks.gaps[i].start_ns);
-        html_put_exact(json_key(json, "to"), marks.gaps[i].end_ns);
-        json_put_count(json_key(json, "span"), marks.gaps[i].span);
+        json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i]->code].name);
+        html_put_exact(json_key(json, "from"), lost->start_ns);
+        html_put_exact(json_key(json, "to"), lost->end_ns);
+        json_put_count(json_key(json, "span"), lost->span);
         json_put_count(json_key(json, "engine"),
-                       span_engine(run, &run->timeline.spans[marks.gaps[i].span]));
+                       span_engine(run, &run->timeline.spans[lost->span]));
         json_close(json, '}');
     }
     json_close(json, ']');
