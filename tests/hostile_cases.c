@@ -51,7 +51,7 @@ static struct run_report *add_foreign(struct hostile *hostile, const char *name)
     run->elements = 0;
     run->timeline.timing = TIMING_CUPTI;
     strcpy(run->timeline.driver, "traced by Nsight Systems");
-    hostile->traces[index] = (struct trace){.issue_known = true, .bytes_unit = 1};
+    hostile->traces[index] = (struct trace){.bytes_unit = 1};
     run->trace = &hostile->traces[index];
     return run;
 }
@@ -331,7 +331,6 @@ static void build_long_names_foreign(struct hostile *hostile)
         snprintf(run->timeline.driver, sizeof run->timeline.driver, "%s",
                  hostile_texts[5 * i + 4]);
         add_long_names(run);
-        hostile->traces[i].issue_known = i % 2 == 0;
         run->timeline.issue_unknown = i % 2 != 0;
     }
 }

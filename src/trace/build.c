@@ -280,7 +280,6 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     part->spans = NULL;
     trace->early = part->early;
     trace->origin_ns = first_ns;
-    trace->issue_known = !part->issue_unknown;
     trace->memory_known = facts->memory_known;
     trace->bytes_unit = facts->bytes_unit;
     trace->in = part->in;

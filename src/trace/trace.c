@@ -3,13 +3,16 @@
 
 #include "options/input_file.h"
 #include "trace/input.h"
+#include "trace/recording_line.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    HEADER_MAX = 1 << 14
-}; /* bytes that say what a file is; a recording's header is shorter */
+    HEADER_MAX = 1 << 14, /* bytes that say what a file is; a recording's header is shorter */
+    JSON_MAX = 1 << 23,   /* bytes in which damage is looked for */
+};
 
 static bool ends_in(const char *path, const char *ending)
 {
@@ -34,17 +37,28 @@ static bool is_recording(const char *text, size_t count)
     return at < end && *at == ':';
 }
 
+/* Refuses a file of JSON that is no recording; of a large one no more is looked at than its
+ * beginning. */
 static enum status refuse_json(struct trace_input *input, const char *path,
                                struct traces *traces, struct error *error)
 {
     char shown[TRACE_SHOWN];
-    (void)input;
+    uint64_t line;
     (void)traces;
+    if (!trace_input_fill(input, JSON_MAX))
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    if (input->failed)
+        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
+                         strerror(input->why));
+    input->text[input->end] = '\0';
+    input->at += strspn(input->text + input->at, "\xef\xbb\xbf");
+    if (!line_is_json(input->text + input->at, &line) && input->over)
+        return error_set(error, STATUS_USAGE, "%s:%" PRIu64 ": damaged JSON: cut short?",
+                         trace_shown(path, shown), line);
     return error_set(
         error, STATUS_USAGE,
-        "%s:1: JSON, but not a recording, or one whose header is cut short; Chrome "
-        "traces are for other viewers: view the timeline that --timeline=FILE.csv "
-        "writes of the same run",
+        "%s:1: JSON, but not a recording; Chrome traces are for other viewers: view the "
+        "timeline that --timeline=FILE.csv writes of the same run",
         trace_shown(path, shown));
 }
 

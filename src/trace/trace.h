@@ -41,7 +41,6 @@ struct trace {
     char part[160];      /* of the file, in words: "2 ms to 5 ms of 12.1 ms"; "": the whole */
     int64_t from_ns;     /* where that begins: its times count from there */
     int64_t origin_ns;   /* the time in the file that the timeline's count from */
-    bool issue_known;    /* issue_ns is the host's, not a stand-in */
     bool memory_known;   /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     struct trace_copies in, out;       /* from the host, to the host */
