@@ -33,4 +33,15 @@ static inline void cuda_warn(cudaError_t result, const char *call)
             cudaGetErrorName(result), cudaGetErrorString(result));
 }
 
+/* For clean-up that can fail. The first call that fails is the error, and behind an error it is
+ * a warning. */
+static inline void cuda_check_first(cudaError_t result, const char *call, enum status *status,
+                                    struct error *error)
+{
+    if (*status == STATUS_OK)
+        *status = cuda_check(result, call, error);
+    else
+        cuda_warn(result, call);
+}
+
 #endif

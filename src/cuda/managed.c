@@ -92,26 +92,26 @@ static enum status bring_home(const struct cuda_run *run, struct error *error)
     return status == STATUS_OK ? cuda_devices_settle(run->devices, error) : status;
 }
 
-enum status cuda_managed_begin(const struct cuda_run *run, struct error *error)
+/* Brings managed memory home, and copies what the result's array has. */
+static enum status move_result(const struct cuda_run *run, const void *from, void *to,
+                               struct error *error)
 {
-    const struct arrays *arrays = run->workload.arrays;
     if (run->workload.plan->memory != MEMORY_MANAGED)
         return STATUS_OK;
     const enum status status = bring_home(run, error);
     if (status == STATUS_OK)
-        memcpy(run->host[BUFFER_HOST_OUT], arrays->host[BUFFER_HOST_OUT],
-               arrays->bytes[BUFFER_HOST_OUT]);
+        memcpy(to, from, run->workload.arrays->bytes[BUFFER_HOST_OUT]);
     return status;
+}
+
+enum status cuda_managed_begin(const struct cuda_run *run, struct error *error)
+{
+    return move_result(run, run->workload.arrays->host[BUFFER_HOST_OUT],
+                       run->host[BUFFER_HOST_OUT], error);
 }
 
 enum status cuda_managed_end(const struct cuda_run *run, struct error *error)
 {
-    const struct arrays *arrays = run->workload.arrays;
-    if (run->workload.plan->memory != MEMORY_MANAGED)
-        return STATUS_OK;
-    const enum status status = bring_home(run, error);
-    if (status == STATUS_OK)
-        memcpy(arrays->host[BUFFER_HOST_OUT], run->host[BUFFER_HOST_OUT],
-               arrays->bytes[BUFFER_HOST_OUT]);
-    return status;
+    return move_result(run, run->host[BUFFER_HOST_OUT],
+                       run->workload.arrays->host[BUFFER_HOST_OUT], error);
 }

@@ -48,37 +48,28 @@ enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error 
     return STATUS_OK;
 }
 
-/* The first call that fails is the error, and behind an error it is a warning. */
-static void close_check(cudaError_t result, const char *call, enum status *status,
-                        struct error *error)
-{
-    if (*status == STATUS_OK)
-        *status = cuda_check(result, call, error);
-    else
-        cuda_warn(result, call);
-}
-
 enum status probe_close(struct probe *probe, enum status status, struct error *error)
 {
     /* A measurement that failed may have left work. */
-    close_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", &status, error);
+    cuda_check_first(cudaDeviceSynchronize(), "cudaDeviceSynchronize", &status, error);
     for (int i = 0; i < 2; i++) {
         cudaError_t result = cudaSuccess;
         if (probe->ends[i] != NULL)
-            close_check(cudaEventDestroy(probe->ends[i]), "cudaEventDestroy", &status, error);
+            cuda_check_first(cudaEventDestroy(probe->ends[i]), "cudaEventDestroy", &status,
+                             error);
         if (probe->streams[i] != NULL)
-            close_check(cudaStreamDestroy(probe->streams[i]), "cudaStreamDestroy", &status,
-                        error);
+            cuda_check_first(cudaStreamDestroy(probe->streams[i]), "cudaStreamDestroy", &status,
+                             error);
         if (probe->registered[i])
             result = cudaHostUnregister(probe->host[i]);
-        close_check(result, "cudaHostUnregister", &status, error);
+        cuda_check_first(result, "cudaHostUnregister", &status, error);
         if (probe->host[i] != NULL && result == cudaSuccess)
             host_unmap(probe->host[i], probe->mapped[i]);
     }
     if (probe->begin != NULL)
-        close_check(cudaEventDestroy(probe->begin), "cudaEventDestroy", &status, error);
+        cuda_check_first(cudaEventDestroy(probe->begin), "cudaEventDestroy", &status, error);
     if (probe->device != NULL)
-        close_check(cudaFree(probe->device), "cudaFree", &status, error);
+        cuda_check_first(cudaFree(probe->device), "cudaFree", &status, error);
     return status;
 }
 

@@ -56,30 +56,20 @@ static enum status open_lane(struct lane *lane, struct error *error)
     return STATUS_OK;
 }
 
-/* The first call that fails is the error, and behind an error it is a warning. */
-static void close_check(cudaError_t result, const char *call, enum status *status,
-                        struct error *error)
-{
-    if (*status == STATUS_OK)
-        *status = cuda_check(result, call, error);
-    else
-        cuda_warn(result, call);
-}
-
 /* Gives back what one device has, which is current. Memory that stays page-locked stays. */
 static void close_lane(struct lane *lane, enum status *status, struct error *error)
 {
-    close_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", status, error);
+    cuda_check_first(cudaDeviceSynchronize(), "cudaDeviceSynchronize", status, error);
     for (int i = 0; i < 2; i++) {
         cudaError_t result = cudaSuccess;
         if (lane->streams[i] != NULL)
-            close_check(cudaStreamDestroy(lane->streams[i]), "cudaStreamDestroy", status,
-                        error);
+            cuda_check_first(cudaStreamDestroy(lane->streams[i]), "cudaStreamDestroy", status,
+                             error);
         if (lane->device[i] != NULL)
-            close_check(cudaFree(lane->device[i]), "cudaFree", status, error);
+            cuda_check_first(cudaFree(lane->device[i]), "cudaFree", status, error);
         if (lane->registered[i])
             result = cudaHostUnregister(lane->host[i]);
-        close_check(result, "cudaHostUnregister", status, error);
+        cuda_check_first(result, "cudaHostUnregister", status, error);
         if (lane->host[i] != NULL && result == cudaSuccess)
             host_unmap(lane->host[i], lane->mapped[i]);
     }
@@ -150,7 +140,7 @@ enum status probe_host(const struct cuda_devices *devices, struct host_rates *ra
     if (status == STATUS_OK)
         status = time_all(&lanes, rates, error);
     for (uint32_t i = devices->count; i > 0; i--) { /* the first is current in the end */
-        close_check(cuda_devices_enter(devices, i - 1), "cudaSetDevice", &status, error);
+        cuda_check_first(cuda_devices_enter(devices, i - 1), "cudaSetDevice", &status, error);
         close_lane(&lanes.items[i - 1], &status, error);
     }
     return status;
