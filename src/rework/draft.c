@@ -33,6 +33,17 @@ bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
     return true;
 }
 
+const struct access *rework_touch_of(const struct rework_draft *draft,
+                                     const struct rework_item *item, const struct range *range)
+{
+    for (uint32_t i = 0; i < item->seen.access_count; i++) {
+        const struct access *access = &draft->accesses[item->seen.first_access + i];
+        if (ranges_overlap(&access->range, range))
+            return access;
+    }
+    return NULL;
+}
+
 static bool take_items(struct rework_draft *draft, const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {

@@ -69,6 +69,10 @@ bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item
 bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
                         const struct access *access, uint32_t set);
 
+/* Returns the first access of an item that touches `range`; NULL: none does. */
+const struct access *rework_touch_of(const struct rework_draft *draft,
+                                     const struct rework_item *item, const struct range *range);
+
 /* Makes a plan of what is there. Free with plan_free(). */
 enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
                               struct error *error);

@@ -58,17 +58,6 @@ enum status rework_streams_unblock(struct rework_draft *draft, struct error *err
 
 /* --- memsets --- */
 
-static const struct access *touch_of(const struct rework_draft *draft,
-                                     const struct rework_item *item, const struct range *range)
-{
-    for (uint32_t i = 0; i < item->seen.access_count; i++) {
-        const struct access *access = &draft->accesses[item->seen.first_access + i];
-        if (ranges_overlap(&access->range, range))
-            return access;
-    }
-    return NULL;
-}
-
 /* Finds the next op that touches what a memset sets, and what it touches; NULL: none is near.
  */
 static const struct rework_item *user_of(const struct rework_draft *draft, size_t memset_at,
@@ -80,7 +69,7 @@ static const struct rework_item *user_of(const struct rework_draft *draft, size_
         return NULL;
     const struct range *range = &draft->accesses[item->seen.first_access].range;
     for (size_t i = memset_at + 1; i < draft->count && i < memset_at + NEAR; i++) {
-        *touch = touch_of(draft, &draft->items[i], range);
+        *touch = rework_touch_of(draft, &draft->items[i], range);
         if (*touch != NULL)
             return &draft->items[i];
     }

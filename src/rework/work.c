@@ -10,17 +10,6 @@ enum {
     PIECE_BYTES = 8 << 20,
 };
 
-static const struct access *touch_of(const struct rework_draft *draft,
-                                     const struct rework_item *item, const struct range *range)
-{
-    for (uint32_t i = 0; i < item->seen.access_count; i++) {
-        const struct access *access = &draft->accesses[item->seen.first_access + i];
-        if (ranges_overlap(&access->range, range))
-            return access;
-    }
-    return NULL;
-}
-
 /* --- copies within the device --- */
 
 /* Returns the next op that touches what a copy within the device writes; NULL: none is near. */
@@ -29,7 +18,7 @@ static const struct rework_item *user_of(const struct rework_draft *draft, size_
     enum { NEAR = 4096 };
     const struct range *to = &draft->items[copy_at].op.d2d.to;
     for (size_t i = copy_at + 1; i < draft->count && i < copy_at + NEAR; i++) {
-        if (!draft->items[i].gone && touch_of(draft, &draft->items[i], to) != NULL)
+        if (!draft->items[i].gone && rework_touch_of(draft, &draft->items[i], to) != NULL)
             return &draft->items[i];
     }
     return NULL;
@@ -43,10 +32,10 @@ void rework_device_copies_drop(struct rework_draft *draft)
         if (op->kind != OP_D2D || op->d2d.from.bytes == 0)
             continue;
         const struct rework_item *user = user_of(draft, i);
-        bool swaps =
-            user != NULL
-                ? user->op.kind == OP_KERNEL && touch_of(draft, user, &op->d2d.from) != NULL
-                : range_equal(&from, &op->d2d.from) && range_equal(&to, &op->d2d.to);
+        bool swaps = user != NULL
+                         ? user->op.kind == OP_KERNEL &&
+                               rework_touch_of(draft, user, &op->d2d.from) != NULL
+                         : range_equal(&from, &op->d2d.from) && range_equal(&to, &op->d2d.to);
         if (!swaps)
             continue;
         from = op->d2d.from;
