@@ -63,21 +63,20 @@ static enum status part_of(struct trace_builder *builder, const char *device,
         *part = &builder->parts[builder->last];
         return STATUS_OK;
     }
-    int i = 0;
+    size_t i = 0;
     while (i < builder->count && strcmp(builder->parts[i].device, device) != 0)
         i++;
     if (i == TRACE_DEVICES_MAX)
         return error_set(error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
     if (i == builder->count) {
-        struct trace_part *parts =
-            reallocarray(builder->parts, (size_t)i + 1, sizeof *builder->parts);
-        if (parts == NULL)
+        char *name = strdup(device);
+        struct trace_part *added =
+            name != NULL ? ITEMS_ADD(builder->parts, builder->count, builder->capacity) : NULL;
+        if (added == NULL) {
+            free(name);
             return no_memory(error);
-        builder->parts = parts;
-        parts[i] = (struct trace_part){.device = strdup(device)};
-        if (parts[i].device == NULL)
-            return no_memory(error);
-        builder->count++;
+        }
+        *added = (struct trace_part){.device = name};
     }
     builder->last = i;
     *part = &builder->parts[i];
@@ -320,7 +319,7 @@ static int compare_parts(const void *a, const void *b)
 enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
                                struct traces *traces, struct error *error)
 {
-    size_t count = (size_t)builder->count;
+    const size_t count = builder->count;
     struct traces result;
     enum status status = traces_create(&result, count, error);
     if (status == STATUS_OK && count > 1)
@@ -341,7 +340,7 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
 
 void trace_build_free(struct trace_builder *builder)
 {
-    for (int i = 0; i < builder->count; i++) {
+    for (size_t i = 0; i < builder->count; i++) {
         struct trace_part *part = &builder->parts[i];
         names_free(&part->names);
         names_free(&part->stream_numbers);

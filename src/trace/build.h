@@ -25,7 +25,8 @@ struct trace_row {
 
 struct trace_builder {
     struct trace_part *parts; /* one per device */
-    int count, last;          /* the part that the last row went to */
+    size_t count, capacity;
+    size_t last; /* the part that the last row went to */
 };
 
 /* Adds a copy of `row` to a builder that began with zeroes. STATUS_FAILED when memory runs out,

@@ -138,6 +138,9 @@ uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_
 /* The values of a line from its kind on, each as its form asks (trace/recording_lines.c). */
 typedef const struct line_value *values;
 
+/* Returns the order of two numbers, for qsort(). */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
 /* Returns an item of a pile, or gives up. */
 #define ADD(item, pile)                                                                        \
     do {                                                                                       \
@@ -152,17 +155,17 @@ static inline int32_t signed_of(const struct line_value *value)
     return (int32_t)(value->negative ? -(int64_t)value->number : (int64_t)value->number);
 }
 
+/* Keeps an effect of call v[1] in the stream that v[2] and v[3] name: the `count` values behind
+ * them are what lies `into` bytes behind the beginning of a struct recorded_call. */
+enum status draft_take_effect(struct draft *draft, enum recorded_effect effect, values v,
+                              const size_t *into, int count);
+
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
 enum status take_call(struct draft *draft, values v);
 enum status take_copy(struct draft *draft, values v);
-enum status take_copy2d(struct draft *draft, values v);
-enum status take_set(struct draft *draft, values v);
 enum status take_launch(struct draft *draft, values v);
-enum status take_record(struct draft *draft, values v);
-enum status take_wait(struct draft *draft, values v);
 enum status take_sync(struct draft *draft, values v);
 enum status take_function(struct draft *draft, values v);
-enum status take_graph(struct draft *draft, values v);
 enum status take_op(struct draft *draft, values v);
 enum status take_kernel(struct draft *draft, values v);
 

@@ -58,6 +58,16 @@ static enum status add_effect(struct draft *draft, enum recorded_effect effect, 
     return draft_stream_of(draft, v[2].number, number, &item->made.stream);
 }
 
+enum status draft_take_effect(struct draft *draft, enum recorded_effect effect, values v,
+                              const size_t *into, int count)
+{
+    struct recorded_call *made;
+    enum status status = add_effect(draft, effect, v, v[3].number, &made);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        memcpy((char *)made + into[i], &v[4 + i].number, sizeof v[0].number);
+    return status;
+}
+
 enum status take_copy(struct draft *draft, values v)
 {
     struct recorded_call *made;
@@ -71,32 +81,6 @@ enum status take_copy(struct draft *draft, values v)
     return status;
 }
 
-enum status take_copy2d(struct draft *draft, values v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
-    if (status == STATUS_OK) {
-        made->copy.to = v[4].number;
-        made->copy.to_pitch = v[5].number;
-        made->copy.from = v[6].number;
-        made->copy.from_pitch = v[7].number;
-        made->copy.width = v[8].number;
-        made->copy.height = v[9].number;
-    }
-    return status;
-}
-
-enum status take_set(struct draft *draft, values v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, EFFECT_SET, v, v[3].number, &made);
-    if (status == STATUS_OK) {
-        made->set.address = v[4].number;
-        made->set.bytes = v[5].number;
-    }
-    return status;
-}
-
 enum status take_launch(struct draft *draft, values v)
 {
     struct recorded_call *made;
@@ -105,25 +89,6 @@ enum status take_launch(struct draft *draft, values v)
         return status;
     return draft_take_words(draft, v[4].text, &made->known, &made->launch.first_word,
                             &made->launch.word_count);
-}
-
-static enum status take_event(struct draft *draft, enum recorded_effect effect, values v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, effect, v, v[3].number, &made);
-    if (status == STATUS_OK)
-        made->event = v[4].number;
-    return status;
-}
-
-enum status take_record(struct draft *draft, values v)
-{
-    return take_event(draft, EFFECT_RECORD, v);
-}
-
-enum status take_wait(struct draft *draft, values v)
-{
-    return take_event(draft, EFFECT_WAIT, v);
 }
 
 enum status take_sync(struct draft *draft, values v)
@@ -159,15 +124,6 @@ enum status take_function(struct draft *draft, values v)
         made->function.start_ns = (int64_t)v[4].number;
         made->function.end_ns = (int64_t)v[5].number;
     }
-    return status;
-}
-
-enum status take_graph(struct draft *draft, values v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, EFFECT_GRAPH, v, v[3].number, &made);
-    if (status == STATUS_OK)
-        made->exec = v[4].number;
     return status;
 }
 

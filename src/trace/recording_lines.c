@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,36 +236,45 @@ static enum status take_end(struct draft *draft, values v)
 
 /* --- all kinds --- */
 
+#define AT(member) offsetof(struct recorded_call, member)
+
 static const struct form {
     const char *kind, *fields;
-    enum status (*take)(struct draft *draft, values v);
+    enum status (*take)(struct draft *draft, values v); /* NULL: draft_take_effect() does */
+    enum recorded_effect effect;
+    size_t into[6];
 } forms[] = {
     /* Those that there are most of come first. */
-    {"call", "nsnttI", take_call},
-    {"kernel", "DUUTTDNZZZN", take_kernel},
-    {"op", "DsUUTTNSSN", take_op},
-    {"launch", "DUUL", take_launch},
-    {"copy", "DUUNNN", take_copy},
-    {"record", "DUUN", take_record},
-    {"wait", "DUUN", take_wait},
-    {"sync", "DsUN", take_sync},
-    {"set", "DUUNN", take_set},
-    {"range", "ntts", take_range},
-    {"memory", "stnnU", take_memory},
-    {"free", "tn", take_free},
-    {"copy2d", "DUUNNNNNN", take_copy2d},
-    {"function", "DUUTT", take_function},
-    {"graph", "DUUN", take_graph},
-    {"node", "nns", take_node},
-    {"edge", "nnn", take_edge},
-    {"name", "ns", take_name},
-    {"stream", "uUNsI", take_stream},
-    {"context", "uu", take_context},
-    {"device", "uSZZZZZZZZ", take_device},
-    {"line", "ns", take_line},
-    {"lost", "nS", take_lost},
-    {"note", "s", take_note},
-    {"end", "Ts", take_end},
+    {"call", "nsnttI", take_call, EFFECT_NONE, {0}},
+    {"kernel", "DUUTTDNZZZN", take_kernel, EFFECT_NONE, {0}},
+    {"op", "DsUUTTNSSN", take_op, EFFECT_NONE, {0}},
+    {"launch", "DUUL", take_launch, EFFECT_NONE, {0}},
+    {"copy", "DUUNNN", take_copy, EFFECT_NONE, {0}},
+    {"record", "DUUN", NULL, EFFECT_RECORD, {AT(event)}},
+    {"wait", "DUUN", NULL, EFFECT_WAIT, {AT(event)}},
+    {"sync", "DsUN", take_sync, EFFECT_NONE, {0}},
+    {"set", "DUUNN", NULL, EFFECT_SET, {AT(set.address), AT(set.bytes)}},
+    {"range", "ntts", take_range, EFFECT_NONE, {0}},
+    {"memory", "stnnU", take_memory, EFFECT_NONE, {0}},
+    {"free", "tn", take_free, EFFECT_NONE, {0}},
+    {"copy2d",
+     "DUUNNNNNN",
+     NULL,
+     EFFECT_COPY,
+     {AT(copy.to), AT(copy.to_pitch), AT(copy.from), AT(copy.from_pitch), AT(copy.width),
+      AT(copy.height)}},
+    {"function", "DUUTT", take_function, EFFECT_NONE, {0}},
+    {"graph", "DUUN", NULL, EFFECT_GRAPH, {AT(exec)}},
+    {"node", "nns", take_node, EFFECT_NONE, {0}},
+    {"edge", "nnn", take_edge, EFFECT_NONE, {0}},
+    {"name", "ns", take_name, EFFECT_NONE, {0}},
+    {"stream", "uUNsI", take_stream, EFFECT_NONE, {0}},
+    {"context", "uu", take_context, EFFECT_NONE, {0}},
+    {"device", "uSZZZZZZZZ", take_device, EFFECT_NONE, {0}},
+    {"line", "ns", take_line, EFFECT_NONE, {0}},
+    {"lost", "nS", take_lost, EFFECT_NONE, {0}},
+    {"note", "s", take_note, EFFECT_NONE, {0}},
+    {"end", "Ts", take_end, EFFECT_NONE, {0}},
 };
 
 /* Returns false if a value is not what it must be. One that is null becomes what that stands
@@ -357,5 +367,7 @@ enum status draft_take(struct draft *draft, const struct line *line)
             return trace_refuse(&draft->text, "value %d of this \"%s\" must be %s", i,
                                 form->kind, field_name(form->fields[i - 1]));
     }
-    return form->take(draft, v);
+    return form->take != NULL
+               ? form->take(draft, v)
+               : draft_take_effect(draft, form->effect, v, form->into, count - 3);
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 /* --- from when until when --- */
 
 static int compare_memory(const void *a, const void *b)

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the order of two numbers, for qsort(). */
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 /* --- devices, streams --- */
 
 static int compare_devices(const void *a, const void *b)

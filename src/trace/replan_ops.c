@@ -22,18 +22,9 @@ enum status replan_no_memory(const struct replan *replan)
 uint32_t replan_add_stream(struct replan *replan, enum stream_kind kind, int32_t priority)
 {
     struct plan *plan = replan->plan;
-    if (plan->streams == replan->stream_room) {
-        size_t room = replan->stream_room > 0 ? 2 * replan->stream_room : 16;
-        uint8_t *kinds = realloc(plan->stream_kinds, room * sizeof *kinds);
-        if (kinds != NULL)
-            plan->stream_kinds = kinds;
-        int *priorities = realloc(plan->priorities, room * sizeof *priorities);
-        if (priorities != NULL)
-            plan->priorities = priorities;
-        if (kinds == NULL || priorities == NULL)
-            return RECORDING_NONE;
-        replan->stream_room = room;
-    }
+    if (!ITEMS_ROOM(plan->stream_kinds, plan->streams, replan->kind_room) ||
+        !ITEMS_ROOM(plan->priorities, plan->streams, replan->priority_room))
+        return RECORDING_NONE;
     plan->stream_kinds[plan->streams] = (uint8_t)kind;
     plan->priorities[plan->streams] = kind == STREAM_LEGACY ? 0 : priority;
     return plan->streams++;

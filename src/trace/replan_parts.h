@@ -48,11 +48,11 @@ struct replan {
     struct replan_thread *threads;
     int64_t begin_ns;
     bool begun;
-    uint32_t *streams;  /* per stream of the recording: the plan's; RECORDING_NONE */
-    size_t stream_room; /* of the plan's kinds and priorities */
-    bool legacy;        /* the plan has its legacy default stream */
-    uint32_t *names;    /* per name of the recording, and two more: the plan's */
-    int64_t *ends_ns;   /* of the device's ops, sorted */
+    uint32_t *streams; /* per stream of the recording: the plan's; RECORDING_NONE */
+    size_t kind_room, priority_room; /* of the plan's streams */
+    bool legacy;                     /* the plan has its legacy default stream */
+    uint32_t *names;                 /* per name of the recording, and two more: the plan's */
+    int64_t *ends_ns;                /* of the device's ops, sorted */
     size_t end_count;
     uint64_t *handles; /* of events, sorted */
     uint32_t *records; /* per handle: the op of its latest record; RECORDING_NONE: none;
