@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -305,12 +306,12 @@ START_TEST(time_left_goes_with_the_work)
 }
 END_TEST
 
-/* Where there is no terminal, all of it does nothing. */
+/* Where there is no terminal, nothing is said of what takes less than five seconds. */
 START_TEST(no_terminal_means_no_line)
 {
     progress_end();
-    int null = open("/dev/null", O_WRONLY), kept = dup(STDERR_FILENO);
-    dup2(null, STDERR_FILENO);
+    int file = memfd_create("errors", 0), kept = dup(STDERR_FILENO);
+    dup2(file, STDERR_FILENO);
     progress_begin(2, 2, false);
     progress_next("one", 1);
     progress_repeat(0, 1);
@@ -320,8 +321,30 @@ START_TEST(no_terminal_means_no_line)
     progress_end();
     progress_end();
     dup2(kept, STDERR_FILENO);
+    ck_assert_int_eq(lseek(file, 0, SEEK_END), 0);
     close(kept);
-    close(null);
+    close(file);
+}
+END_TEST
+
+/* A longer program says how far it is, each time on a line of its own. */
+START_TEST(no_terminal_means_lines)
+{
+    int file = memfd_create("errors", 0), kept = dup(STDERR_FILENO);
+    char text[256] = "";
+    dup2(file, STDERR_FILENO);
+    progress_begin(3, 3, false);
+    progress_next("one", 1);
+    progress_next("two", 1);
+    usleep(5500000);
+    progress_end();
+    dup2(kept, STDERR_FILENO);
+    ck_assert_int_gt(pread(file, text, sizeof text - 1, 0), 0);
+    ck_assert_int_eq(strncmp(text, "pipeline: run 2 of 3 ", 21), 0);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+    ck_assert_ptr_null(strchr(text, '\r'));
+    close(kept);
+    close(file);
 }
 END_TEST
 
@@ -367,6 +390,7 @@ Suite *terminal_suite(void)
     tcase_add_test(line, line_fits_and_never_goes_back);
     tcase_add_test(line, time_left_goes_with_the_work);
     tcase_add_test(line, no_terminal_means_no_line);
+    tcase_add_test(line, no_terminal_means_lines);
     tcase_add_test(line, line_counts_more_runs);
     suite_add_tcase(suite, line);
     return suite;

@@ -271,7 +271,8 @@ enum status runs_all(const struct options *options, struct error *error)
         note_findings(options);
         for (size_t i = 0; i < count; i++)
             work += work_of(&jobs[i].settings);
-        progress_begin((int)count, work, options->quiet || plans_only(options));
+        progress_begin((int)count, work,
+                       options->quiet || plans_only(options) || !ranks_speak());
         struct plan_list plans = {.out = stdout};
         status = run_each(options, &outputs, jobs, &report, &plans, error);
         plan_list_end(&plans);

@@ -20,6 +20,9 @@
 
 enum { NAME_MAX_KEPT = 128, COLUMNS_DEFAULT = 80 };
 static const int64_t second_ns = 1000000000, redraw_ns = 250000000;
+/* Where there is no terminal: the time to the first line and from line to line, and beyond ten
+ * of these a tenth of the time so far, so that a long job's log stays short. */
+static const int64_t report_ns = 5000000000;
 
 /* There is one terminal, and one line. `lock` guards all but the atomics: those are told while
  * a run is timed, or are read by a signal handler. */
@@ -28,6 +31,7 @@ static struct {
     pthread_cond_t ended;
     pthread_t thread;
     bool on, ending;
+    bool plain; /* no terminal: lines of a log */
     struct progress_state state;
     char name[NAME_MAX_KEPT];
     int64_t begin_ns, run_begin_ns, repeats_begin_ns;
@@ -97,8 +101,8 @@ static bool in_foreground(void)
 static bool is_due(int64_t ns)
 {
     int64_t timed_ns = atomic_load(&line.timed_ns);
-    return ns - line.begin_ns >= second_ns && (timed_ns == 0 || ns - timed_ns >= second_ns) &&
-           in_foreground();
+    return ns - line.begin_ns >= (line.plain ? report_ns : second_ns) &&
+           (timed_ns == 0 || ns - timed_ns >= second_ns) && in_foreground();
 }
 
 static void draw(int64_t ns)
@@ -112,13 +116,24 @@ static void draw(int64_t ns)
     state->run_s = seconds_since(line.run_begin_ns, ns);
     state->repeats_s = seconds_since(line.repeats_begin_ns, ns);
     progress_line(state, columns, &line.least, text);
-    if (strcmp(text, line.drawn) != 0 || atomic_load(&line.shown) > columns)
+    if (line.plain)
+        fprintf(stderr, "pipeline: %s\n", text);
+    else if (strcmp(text, line.drawn) != 0 || atomic_load(&line.shown) > columns)
         put_line(text, columns);
+}
+
+/* Returns how long the line that was drawn stays. */
+static int64_t wait_ns(int64_t ns)
+{
+    const int64_t tenth_ns = (ns - line.begin_ns) / 10;
+    if (!line.plain)
+        return redraw_ns;
+    return tenth_ns > report_ns ? tenth_ns : report_ns;
 }
 
 static void *tick(void *unused)
 {
-    int64_t next_ns = line.begin_ns + second_ns;
+    int64_t next_ns = line.begin_ns + (line.plain ? report_ns : second_ns);
     pthread_mutex_lock(&line.lock);
     while (!line.ending) {
         struct timespec until = {next_ns / second_ns, next_ns % second_ns};
@@ -127,7 +142,7 @@ static void *tick(void *unused)
         int64_t ns = now_ns();
         if (is_due(ns))
             draw(ns);
-        next_ns = ns + redraw_ns;
+        next_ns = ns + wait_ns(ns);
     }
     wipe();
     pthread_mutex_unlock(&line.lock);
@@ -161,9 +176,9 @@ static bool start_thread(void)
 void progress_begin(int runs, double work, bool quiet)
 {
     const char *term = getenv("TERM");
-    if (quiet || line.on || !isatty(STDERR_FILENO) ||
-        (term != NULL && strcmp(term, "dumb") == 0))
+    if (quiet || line.on)
         return;
+    line.plain = !isatty(STDERR_FILENO) || (term != NULL && strcmp(term, "dumb") == 0);
     line.state =
         (struct progress_state){.run = -1, .runs = runs, .work_left = work, .name = ""};
     line.begin_ns = line.run_begin_ns = line.repeats_begin_ns = now_ns();

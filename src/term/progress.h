@@ -1,10 +1,11 @@
-/* progress.h - the progress line: on standard error, only on a terminal.
+/* progress.h - how far the program is: a line on standard error.
  *
- * One line of the whole program, drawn over and over with nothing but carriage returns and
- * blanks. It appears once the work has lasted a second and then tells how much is done and
- * left, also in the middle of one long repeat: a thread of its own draws it, four times a
- * second at most. Where standard error is no terminal (or a dumb one), or --quiet was given,
- * there is no such thread and every call here returns at once.
+ * On a terminal it is one line of the whole program, drawn over and over with nothing but
+ * carriage returns and blanks. It appears once the work has lasted a second and then tells how
+ * much is done and left, also in the middle of one long repeat: a thread of its own draws it,
+ * four times a second at most. Where standard error is no terminal (or a dumb one), as in a
+ * batch job's log, a line of its own says so every five seconds, and less often in long jobs.
+ * With --quiet there is no such thread, and every call here returns at once.
  *
  * Measurements are not disturbed: that thread sleeps, never calls CUDA, and while a timed
  * part runs draws nothing until that has lasted over a second by itself; one drawing then takes
