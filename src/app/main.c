@@ -15,7 +15,6 @@
 #include "kernels/own.h"
 #include "mpi/ranks.h"
 #include "options/options.h"
-#include "report/fail_above.h"
 #include "trace/view.h"
 #include "writers/plan_json.h"
 #include "writers/writer.h"

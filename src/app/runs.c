@@ -15,7 +15,6 @@
 #include "options/lesson.h"
 #include "plan/mistake.h"
 #include "report/compare.h"
-#include "report/fail_above.h"
 #include "run/backend.h"
 #include "term/marks.h"
 #include "term/progress.h"

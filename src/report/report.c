@@ -1,4 +1,5 @@
-/* report.c - a run's rate and its verdicts, and freeing what the runs of a report own. */
+/* report.c - what a report says of its runs: their rates and verdicts, which of them may be
+ * compared, what --fail-above refuses; and freeing what they own. */
 #include "report/report.h"
 
 #include "analysis/timeline_check.h"
@@ -6,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int report_batched(const struct report *report)
 {
@@ -65,6 +67,111 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
     };
     return verdicts_find(&facts, &run->verdicts, error);
 }
+
+/* --- speed-ups --- */
+
+static const char *device_of(const struct run_report *run)
+{
+    return run->device[0] != '\0' ? run->device : run->timeline.device;
+}
+
+static bool has_same_chain(const struct settings *a, const struct settings *b)
+{
+    for (int i = 0; i < a->chain_length; i++) {
+        if (i >= b->chain_length || a->chain[i] != b->chain[i])
+            return false;
+    }
+    return a->chain_length == b->chain_length;
+}
+
+bool report_is_comparable(const struct run_report *a, const struct run_report *b)
+{
+    const struct kernel_params x = settings_params(a->settings);
+    const struct kernel_params y = settings_params(b->settings);
+    return a->foreign == b->foreign &&
+           timeline_source(&a->timeline) == timeline_source(&b->timeline) &&
+           strcmp(device_of(a), device_of(b)) == 0 &&
+           has_same_chain(a->settings, b->settings) && x.intensity == y.intensity &&
+           x.columns == y.columns && x.stride == y.stride && x.rows == y.rows &&
+           x.inner == y.inner &&
+           (!settings_has_halo(a->settings) || (x.halo == y.halo && x.steps == y.steps));
+}
+
+static bool has_same_work(const struct run_report *a, const struct run_report *b)
+{
+    return a->elements == b->elements && report_is_comparable(a, b);
+}
+
+void report_find_speedups(struct report *report)
+{
+    for (int i = 0; i < report->run_count; i++) {
+        struct run_report *run = &report->runs[i];
+        run->speedup = report->run_count == 1 && run->verified != VERIFIED_NO ? 1 : (double)NAN;
+        for (int k = 0; k < i; k++) {
+            struct run_report *first = &report->runs[k];
+            if (first->verified == VERIFIED_NO || !has_same_work(first, run))
+                continue;
+            first->speedup = 1;
+            if (run->verified != VERIFIED_NO && run->median_ns > 0)
+                run->speedup = (double)first->median_ns / (double)run->median_ns;
+            break;
+        }
+    }
+}
+
+/* --- --fail-above --- */
+
+/* Returns true for a cause that is above the limit. A race is, whatever it cost. */
+static bool is_above(const struct fail_above *limit, const struct verdicts *verdicts,
+                     const struct verdict *verdict, double *share)
+{
+    *share = verdicts->time_ns > 0 ? (double)verdict->cost_ns / (double)verdicts->time_ns : 0;
+    if (limit->code != FAIL_ABOVE_ANY && limit->code != (int)verdict->code)
+        return false;
+    return verdict->code == VERDICT_MISSING_WAIT || *share > limit->share;
+}
+
+static enum status check_run(const struct run_report *run, const struct fail_above *limit,
+                             struct error *error)
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    const char *name = run->settings->name;
+    double share;
+    if (run->no_verdict[0] != '\0' || verdicts->count == 0)
+        return error_set(
+            error, STATUS_FAILED, "%s: no cause is known to hold against --fail-above: %s",
+            name, run->no_verdict[0] != '\0' ? run->no_verdict : "nothing of it was seen");
+    for (int i = 0; i < verdicts->named; i++) {
+        const struct verdict *verdict = &verdicts->items[i];
+        const char *cause = verdict_rows[verdict->code].name;
+        if (!is_above(limit, verdicts, verdict, &share))
+            continue;
+        if (verdict->code == VERDICT_MISSING_WAIT)
+            return error_set(error, STATUS_FAILED, "%s: %s: %s", name, cause,
+                             verdict_rows[verdict->code].text);
+        return error_set(error, STATUS_FAILED,
+                         "%s: %s costs %.1f%% of the time, above the %.4g%% of --fail-above",
+                         name, cause, 100 * share, 100 * limit->share);
+    }
+    return STATUS_OK;
+}
+
+enum status report_fail_above(const struct report *report, const struct options *options,
+                              struct error *error)
+{
+    for (int i = 0; i < report->run_count; i++) {
+        if (report->paired && i % 2 == 0) /* what was before is not what is checked */
+            continue;
+        for (int k = 0; k < options->fail_above_count; k++) {
+            enum status status = check_run(&report->runs[i], &options->fail_above[k], error);
+            if (status != STATUS_OK)
+                return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- the end --- */
 
 void compared_free(struct compared *compared)
 {

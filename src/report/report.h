@@ -122,4 +122,9 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
 /* Frees what the runs own: timelines, critical paths, latencies, hazards, comparisons. */
 void report_free(struct report *report);
 
+/* STATUS_FAILED names the first run with a cause above what options->fail_above allows, that
+ * cause and its share; or a run of which no cause is known at all. */
+enum status report_fail_above(const struct report *report, const struct options *options,
+                              struct error *error);
+
 #endif
