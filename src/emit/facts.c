@@ -2,6 +2,7 @@
  * parts that they name. */
 #include "emit/parts.h"
 #include "kernels/own.h"
+#include "plan/host_layout.h"
 #include "plan/mistake.h"
 
 #include <inttypes.h>
@@ -134,6 +135,7 @@ static int of_memory(const struct emit_program *program, const char *name)
         {"many_tiles", plan->tiles > 1},
         {"in_columns", emit_in_columns(program)},
         {"in_places", emit_in_places(program)},
+        {"draws_places", emit_draws_places(program)},
         {"apart", emit_is_apart(program)},
         {"long_element", strlen(emit_element(program)) > strlen("[i / TILE][i % TILE]")},
         {"short_sizes", emit_has_short_sizes(program)},
@@ -145,7 +147,7 @@ static int of_memory(const struct emit_program *program, const char *name)
 static int holds(const struct emit_program *program, const char *name)
 {
     int (*const kinds[])(const struct emit_program *, const char *) = {
-        of_chain, of_issue, of_memory, emit_kernel_fact, emit_own_fact};
+        of_chain, of_issue, of_memory, emit_bare_fact, emit_kernel_fact, emit_own_fact};
     enum buffer buffer;
     char text[EMIT_LINE];
     if (behind(name, "has") != NULL && find_buffer(behind(name, "has"), &buffer))
@@ -201,6 +203,9 @@ static const char *number_of(const struct emit_program *program, const char *nam
         {"rows", params->rows},
         {"inner", params->inner},
         {"columns", params->columns},
+        {"alignment", HOST_TILE_ALIGNMENT},
+        {"before_alignment", HOST_TILE_ALIGNMENT - 1},
+        {"gap_bytes", HOST_GAP_BYTES},
         {"halo", params->halo},
         {"steps", params->steps},
         {"weight_of", weight_of(params->halo)},
@@ -341,6 +346,8 @@ static const char *value_of(const struct emit_program *program, const char *name
     } rows[] = {{"first_stream", emit_first_stream},
                 {"other_stream", emit_other_stream},
                 {"kernel_stream", kernel_stream},
+                {"place_table", emit_place_table},
+                {"places_key", emit_places_key},
                 {"inner_priority", inner_priority},
                 {"edge_priority", edge_priority},
                 {"first_number", first_number},
@@ -362,6 +369,8 @@ static const char *value_of(const struct emit_program *program, const char *name
         value = word_of(program, name);
     if (value == NULL)
         value = number_of(program, name, text);
+    if (value == NULL)
+        value = emit_bare_value(program, name, text);
     for (size_t i = 0; value == NULL && i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) == 0)
             value = rows[i].write(program, text);
@@ -379,22 +388,15 @@ static bool put_part(FILE *out, int indent, const struct emit_program *program,
         void (*write)(FILE *out, const struct emit_program *program);
         void (*write_indented)(FILE *out, int indent, const struct emit_program *program);
     } rows[] = {{"device_numbers", .write = emit_device_numbers},
-                {"bare_constants", .write = emit_bare_constants},
-                {"places_constants", .write = emit_places_constants},
                 {"scratch", .write = emit_scratch},
                 {"own_variables", .write = emit_own_variables},
                 {"event_declarations", .write = emit_event_declarations},
-                {"places", .write = emit_places},
                 {"kernels", .write = emit_kernels},
                 {"bounds", .write = emit_bounds},
-                {"gather", .write = emit_gather},
                 {"cpu_kernels", .write = emit_cpu_kernels},
                 {"cpu_links", .write = emit_cpu_links},
                 {"own_opening", .write = emit_own_opening},
                 {"own_links", .write_indented = emit_own_links},
-                {"places_drawn", .write = emit_places_drawn},
-                {"bare_memory", .write = emit_bare_memory},
-                {"bare_copies", .write = emit_bare_copies},
                 {"stage_priorities", .write = emit_stage_priorities},
                 {"event_creation", .write = emit_event_creation},
                 {"right_steps", .write_indented = emit_right_steps}};

@@ -21,7 +21,7 @@
  *   devices.c  going from one device to the next, and handing tiles on along a chain
  *   (devices.h)  declares that
  *   objects.c  arrays: how they are declared, their bytes; and streams' priorities
- *   bare.c     the bare copies beside which main() shows its time
+ *   bare.c     what the bare copies ask, beside which main() shows its time
  *   head.c     the head: what the program shows, how it is made, and what it includes
  *   refused.c  what is refused
  *   emit.c     the program around them */
@@ -225,17 +225,15 @@ const char *emit_host_row(const struct emit_program *program);
 void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
                        char text[EMIT_TEXT]);
 
-/* Write the constants that tell where tiles lie; the places and what finds or draws them; and,
- * in main(), that they are drawn. Nothing where tiles follow one another. */
-void emit_places_constants(FILE *out, const struct emit_program *program);
-void emit_places(FILE *out, const struct emit_program *program);
-void emit_places_drawn(FILE *out, const struct emit_program *program);
+/* Returns true if tiles lie apart in so many places that the program draws them; and return the
+ * places where they are a table, and the key that they are drawn from. */
+bool emit_draws_places(const struct emit_program *program);
+const char *emit_place_table(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_places_key(const struct emit_program *program, char text[EMIT_LINE]);
 
-/* Return an input of a link, from element `first` on, in one piece, as a twin of a user's
- * kernel gets it; and write the function that copies elements of tiles that lie apart into one.
- */
+/* Returns an input of a link, from element `first` on, in one piece, as a twin of a user's
+ * kernel gets it. */
 const char *emit_input_of(const struct emit_program *program, int link, int input);
-void emit_gather(FILE *out, const struct emit_program *program);
 
 /* --- dgemm.c --- */
 
@@ -372,11 +370,11 @@ enum status emit_check_loops(const struct emit_program *program, struct error *e
 
 /* --- bare.c --- */
 
-/* Write the bytes of a piece as a constant, of several devices; and, in main(), the memory that
- * bare copies need, and the copies. */
-void emit_bare_constants(FILE *out, const struct emit_program *program);
-void emit_bare_memory(FILE *out, const struct emit_program *program);
-void emit_bare_copies(FILE *out, const struct emit_program *program);
+/* Return whether a condition of the bare copies' template holds, -1: it is none; and one of its
+ * values, in `text`, or NULL. */
+int emit_bare_fact(const struct emit_program *program, const char *name);
+const char *emit_bare_value(const struct emit_program *program, const char *name,
+                            char text[EMIT_LINE]);
 
 /* --- objects.c --- */
 

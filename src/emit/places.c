@@ -28,17 +28,12 @@ bool emit_is_apart(const struct emit_program *program)
     return emit_in_columns(program) || emit_in_places(program);
 }
 
-static bool draws(const struct emit_program *program)
-{
-    return program->plan->tiles > TABLE_MOST;
-}
-
 /* --- the proof --- */
 
 enum status emit_check_places(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
-    if (!emit_in_places(program) || !draws(program))
+    if (!emit_draws_places(program))
         return STATUS_OK; /* a table has the plan's own numbers */
     struct plan drawn = {.tiles = plan->tiles};
     const enum status status = host_layout_draw(&drawn, program->settings->seed, error);
@@ -119,92 +114,24 @@ void emit_host_address(const struct emit_program *program, const char *array, co
         snprintf(text, EMIT_TEXT, apart ? "%s + placed(begin)" : "%s + begin", array);
 }
 
-/* --- the text --- */
+/* --- what programs/places.cu.in asks --- */
 
-void emit_places_constants(FILE *out, const struct emit_program *program)
+bool emit_draws_places(const struct emit_program *program)
 {
-    const char *type = emit_type(program->plan->chain[0]->in);
-    char bytes[EMIT_NAME] = "BYTES";
-    if (!emit_in_places(program))
-        return;
-    if (!program->even)
-        snprintf(bytes, sizeof bytes, "TILE * sizeof(%s)", type);
-    fprintf(out,
-            "// Tiles lie apart on the host: each begins at a multiple of %d bytes, and has "
-            "a gap behind it.\n",
-            HOST_TILE_ALIGNMENT);
-    emit_put(out, 0, NULL, "const size_t PITCH = ((%s + %d) / %d * %d + %d) / sizeof(%s);",
-             bytes, HOST_TILE_ALIGNMENT - 1, HOST_TILE_ALIGNMENT, HOST_TILE_ALIGNMENT,
-             HOST_GAP_BYTES, type);
+    return emit_in_places(program) && program->plan->tiles > TABLE_MOST;
 }
 
-static void put_table(FILE *out, const struct emit_program *program)
+const char *emit_place_table(const struct emit_program *program, char text[EMIT_LINE])
 {
-    enum { NUMBER = 12 };
-    char text[EMIT_LINE] = "";
-    const struct plan *plan = program->plan;
-    for (uint32_t tile = 0, length = 0; tile < plan->tiles; tile++)
-        length += (uint32_t)snprintf(text + length, NUMBER, "%s%" PRIu32, tile > 0 ? ", " : "",
-                                     plan->places[tile]);
-    emit_put(out, 0, NULL, "static const unsigned place[TILES] = {%s};", text);
-    fprintf(out, "\n");
+    int length = 0;
+    for (uint32_t tile = 0; tile < program->plan->tiles; tile++)
+        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%" PRIu32,
+                           tile > 0 ? ", " : "", program->plan->places[tile]);
+    return text;
 }
 
-/* Fisher and Yates's shuffle with splitmix64's numbers: core/mix.h. */
-#define DRAW                                                                                   \
-    "static unsigned place[TILES];\n\n"                                                        \
-    "// Shuffles them, the same on every machine: a tile takes the place of any before it, "   \
-    "which moves\n"                                                                            \
-    "// to the end, or the end itself. The numbers are splitmix64's.\n"                        \
-    "static void draw_places() {\n"                                                            \
-    "    for (size_t tile = 0; tile < TILES; tile++) {\n"                                      \
-    "        unsigned long long z = 0x%016" PRIX64 " + (tile + 1) * 0x9E3779B97F4A7C15;\n"     \
-    "        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;\n"                                        \
-    "        z = (z ^ z >> 27) * 0x94D049BB133111EB;\n"                                        \
-    "        const size_t other = ((z ^ z >> 31) >> 32) * (tile + 1) >> 32; // 0 to tile\n"    \
-    "        place[tile] = place[other];\n"                                                    \
-    "        place[other] = tile;\n"                                                           \
-    "    }\n"                                                                                  \
-    "}\n\n"
-
-void emit_places(FILE *out, const struct emit_program *program)
+const char *emit_places_key(const struct emit_program *program, char text[EMIT_LINE])
 {
-    if (!emit_in_places(program))
-        return;
-    fprintf(out, "// Which place a tile has: drawn at random, with a gap behind each.\n");
-    if (draws(program))
-        fprintf(out, DRAW, host_layout_key(program->settings->seed));
-    else
-        put_table(out, program);
-    if (!program->even)
-        fprintf(out, "// Where element i is: in its tile's place.\n"
-                     "static size_t placed(size_t i) {\n"
-                     "    const size_t tile = ((i + 1) * TILES - 1) / N;\n"
-                     "    return place[tile] * PITCH + i - tile * N / TILES;\n"
-                     "}\n\n");
-}
-
-void emit_places_drawn(FILE *out, const struct emit_program *program)
-{
-    if (emit_in_places(program) && draws(program))
-        fprintf(out, "    draw_places();\n");
-}
-
-void emit_gather(FILE *out, const struct emit_program *program)
-{
-    const char *type = emit_type(program->plan->chain[0]->in);
-    char array[EMIT_TEXT];
-    snprintf(array, sizeof array, program->even ? "(*array)%s" : "*array%s",
-             emit_host_row(program));
-    fprintf(out,
-            "// Copies elements of tiles that lie apart into one piece, as twins ask for.\n");
-    emit_put(out, 0, NULL,
-             "static const void *gather(%s %s, size_t first, size_t count, %s *piece) {", type,
-             array, type);
-    emit_put(out, 4, NULL,
-             "for (size_t i = first; i < first + count; i++) piece[i - first] = "
-             "array%s;",
-             emit_element(program));
-    fprintf(out, "    return piece;\n"
-                 "}\n\n");
+    snprintf(text, EMIT_LINE, "0x%016" PRIX64, host_layout_key(program->settings->seed));
+    return text;
 }
