@@ -164,6 +164,16 @@ START_TEST(tiles_have_places)
 }
 END_TEST
 
+/* The rows of a matrix of one tile are one piece: nothing is said of rows. */
+START_TEST(columns_of_one_tile_are_a_piece)
+{
+    ck_assert_int_eq(program_run("-d sim:h200 --copy=rows -t 1 --emit=-"), 0);
+    ck_assert_ptr_null(strstr(program_out, "ROW"));
+    ck_assert_int_eq(program_run("-d sim:h200 --copy=rows -t 4 -s 2 --emit=-"), 0);
+    assert_shown(program_out, "ROWS = TILE / WIDTH|ROW = WIDTH * sizeof(float)|row < ROWS");
+}
+END_TEST
+
 #define PRODUCT "-d sim:h200 -k dgemm -n 64k --rows=256 --inner=64 -t 8 -s 4 "
 
 /* A is copied in once, before the loop; a stream's first kernel waits for that. C is in place.
@@ -428,6 +438,7 @@ Suite *emit_suite(void)
     tcase_add_test(all, a_simple_program_fits_on_a_slide);
     tcase_add_test(all, loops_are_as_people_write_them);
     tcase_add_test(all, tiles_have_places);
+    tcase_add_test(all, columns_of_one_tile_are_a_piece);
     if (emit_is_there(PRODUCT)) {
         tcase_add_test(all, the_product_has_panels);
         tcase_add_test(all, the_product_is_refused_by_name);
