@@ -189,6 +189,31 @@ START_TEST(too_many_streams_are_refused)
 }
 END_TEST
 
+/* Events that the host alone waits for say nothing of a function's place: the clocks of so
+ * many, 1.04 GB beside those of the streams, are not kept for it. */
+START_TEST(events_of_the_host_keep_no_clocks)
+{
+    enum { STREAMS = 4000, EVENTS = 65000 };
+    struct plan plan = test_plan(STREAMS, EVENTS, 1, 16);
+    struct op function = {.kind = OP_CALLBACK, .stream = 2, .tile = -1};
+    struct error error = {0};
+    uint32_t before = test_h2d(&plan, 2, 0, 0, 16);
+    for (uint32_t i = 0; i < EVENTS; i++)
+        test_record(&plan, i % STREAMS, i);
+    ck_assert_int_eq(plan_append(&plan, &function, &error), STATUS_OK);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        struct op wait = {.kind = OP_SYNC_EVENT, .stream = STREAMS, .tile = -1};
+        wait.event.event = i;
+        ck_assert_int_eq(plan_append(&plan, &wait, &error), STATUS_OK);
+    }
+    struct needed needed = find_needed(&plan);
+    ck_assert_uint_eq(needed.count, 1);
+    ck_assert(has_edge(&needed, before + EVENTS + 1, before));
+    needed_free(&needed);
+    plan_free(&plan);
+}
+END_TEST
+
 /* Many readers of the whole, and writers of parts, take no longer than their orders are. */
 START_TEST(a_million_accesses_are_quick)
 {
@@ -219,6 +244,7 @@ Suite *needed_suite(void)
     tcase_add_test(all, one_stream_asks_for_more_than_data);
     tcase_add_test(all, functions_keep_their_place);
     tcase_add_test(all, too_many_streams_are_refused);
+    tcase_add_test(all, events_of_the_host_keep_no_clocks);
     tcase_add_test(all, a_million_accesses_are_quick);
     suite_add_tcase(suite, all);
     return suite;

@@ -15,8 +15,8 @@ struct taken_up {
 
 /* --- set-up --- */
 
-/* Finds the last that waits for each record: its clock is kept until then. By events alone the
- * host's own waits are no part of the walk. */
+/* Finds the last that waits for each record: its clock is kept until then. Who walks by events
+ * alone does not enter the host's own waits, and would keep for ever what is kept for them. */
 static bool find_last_uses(struct clocks *clocks)
 {
     const struct plan *plan = clocks->plan;
