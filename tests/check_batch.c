@@ -321,8 +321,8 @@ START_TEST(test_packing_moves_every_byte)
             }
             if (op->kind != OP_PACK)
                 continue;
-            packed[op->pack.from.buffer] += op->pack.from.bytes;
-            packed[op->pack.to.buffer] += op->pack.to.bytes;
+            packed[op->move.from.buffer] += op->move.from.bytes;
+            packed[op->move.to.buffer] += op->move.to.bytes;
         }
         ck_assert_uint_eq(packed[BUFFER_HOST_IN0], plan.buffer_bytes[BUFFER_HOST_IN0]);
         ck_assert_uint_eq(packed[BUFFER_HOST_IN1], plan.buffer_bytes[BUFFER_HOST_IN1]);

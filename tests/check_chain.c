@@ -59,7 +59,7 @@ START_TEST(links_are_dealt_over_devices)
             if (op->kind == OP_KERNEL)
                 ck_assert_uint_eq(device, homes[op->kernel.link]);
             if (op->kind == OP_PEER)
-                ck_assert_uint_eq(plan_range_device(&plan, &op->peer.to), device + 1);
+                ck_assert_uint_eq(plan_range_device(&plan, &op->move.to), device + 1);
             handed[device] += op->kind == OP_PEER || (by_host && op->kind == OP_D2H);
             in += op->kind == OP_H2D && !by_host;
             out += op->kind == OP_D2H && !by_host;
@@ -241,7 +241,7 @@ static void spoil_length(struct plan *plan)
         i--;
     struct op *op = &plan->ops[i];
     if (op->kind == OP_PEER)
-        op->peer.from.bytes = --op->peer.to.bytes;
+        op->move.from.bytes = --op->move.to.bytes;
     else
         op->copy.host.bytes = --op->copy.device.bytes;
 }

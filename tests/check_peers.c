@@ -39,8 +39,8 @@ static uint32_t test_peer(struct plan *plan, uint32_t from, uint32_t to, uint64_
 {
     struct error error = {0};
     struct op op = {.kind = OP_PEER, .stream = from, .tile = 0};
-    op.peer.from = (struct range){BUFFER_DEVICE_OUT, from * (uint64_t)PART, bytes};
-    op.peer.to = (struct range){BUFFER_DEVICE_IN0, to * (uint64_t)PART, bytes};
+    op.move.from = (struct range){BUFFER_DEVICE_OUT, from * (uint64_t)PART, bytes};
+    op.move.to = (struct range){BUFFER_DEVICE_IN0, to * (uint64_t)PART, bytes};
     ck_assert_msg(plan_append(plan, &op, &error) == STATUS_OK, "%s", error.text);
     return plan->op_count - 1;
 }
@@ -183,9 +183,9 @@ START_TEST(validation_knows_the_two_ends)
     struct plan plan = peer_plan(3, 0);
     test_peer(&plan, 0, 1, 100);
     ck_assert_int_eq(plan_validate(&plan, &error), STATUS_OK);
-    plan.ops[0].peer.from =
+    plan.ops[0].move.from =
         (struct range){faults[_i].from, faults[_i].from_at, faults[_i].bytes};
-    plan.ops[0].peer.to = (struct range){faults[_i].to, faults[_i].to_at, faults[_i].to_bytes};
+    plan.ops[0].move.to = (struct range){faults[_i].to, faults[_i].to_at, faults[_i].to_bytes};
     ck_assert_int_eq(plan_validate(&plan, &error), STATUS_FAILED);
     assert_has(error.text, faults[_i].words);
     plan_free(&plan);
@@ -244,8 +244,8 @@ START_TEST(paths_go_by_copies_between_devices)
     test_peer(&plan, 0, 1, 1000);
     struct op op = plan.ops[0];
     op.stream = 1;
-    op.peer.from.offset = op.peer.to.offset = 1000;
-    op.peer.to.offset += PART;
+    op.move.from.offset = op.move.to.offset = 1000;
+    op.move.to.offset += PART;
     ck_assert_int_eq(plan_append(&plan, &op, NULL), STATUS_OK);
     test_record(&plan, 1, 0);
     test_wait(&plan, 2, 0);

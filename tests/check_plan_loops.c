@@ -124,7 +124,7 @@ static void take_unpacks(struct walk *walk)
 {
     const struct plan *plan = walk->plan;
     while (walk->at < plan->op_count && plan->ops[walk->at].kind == OP_PACK &&
-           plan->ops[walk->at].pack.to.buffer == BUFFER_HOST_OUT)
+           plan->ops[walk->at].move.to.buffer == BUFFER_HOST_OUT)
         walk->at++;
 }
 

@@ -94,11 +94,11 @@ static void copy(struct plan *plan, enum op_kind kind, uint32_t stream, int devi
 static void d2d(struct plan *plan, uint32_t stream, int from, int to, uint64_t bytes)
 {
     struct op op = {.kind = OP_D2D, .stream = stream};
-    op.d2d.from = bytes_of(from, 0, bytes);
-    op.d2d.to = bytes_of(to, 0, bytes);
+    op.move.from = bytes_of(from, 0, bytes);
+    op.move.to = bytes_of(to, 0, bytes);
     append(plan, op, WORK_NS / 2, 1);
-    touch(plan, op.d2d.from, false);
-    touch(plan, op.d2d.to, true);
+    touch(plan, op.move.from, false);
+    touch(plan, op.move.to, true);
 }
 
 static void sync_stream(struct plan *plan, uint32_t stream)

@@ -81,7 +81,7 @@ START_TEST(test_rule_costs)
     ck_assert_double_eq_tol(rule_memory_cost(&machine, &op).memory_ns, 8193, 1e-6);
     op.set.range.bytes = 1 << 20;
     ck_assert_uint_eq(rule_memory_blocks(&machine, &op), 8);
-    op = (struct op){.kind = OP_D2D, .d2d = {.to = {BUFFER_DEVICE_OUT, 0, 100}}};
+    op = (struct op){.kind = OP_D2D, .move = {.to = {BUFFER_DEVICE_OUT, 0, 100}}};
     ck_assert_double_eq_tol(rule_memory_cost(&machine, &op).memory_ns, 200, 1e-6);
 }
 END_TEST

@@ -285,8 +285,8 @@ uint32_t test_wait(struct plan *plan, uint32_t stream, uint32_t event)
 uint32_t test_d2d(struct plan *plan, uint32_t stream, uint64_t offset, uint64_t bytes)
 {
     struct op op = {.kind = OP_D2D, .stream = stream, .tile = -1};
-    op.d2d.from = (struct range){BUFFER_DEVICE_IN0, offset, bytes};
-    op.d2d.to = (struct range){BUFFER_DEVICE_OUT, offset, bytes};
+    op.move.from = (struct range){BUFFER_DEVICE_IN0, offset, bytes};
+    op.move.to = (struct range){BUFFER_DEVICE_OUT, offset, bytes};
     return append(plan, &op);
 }
 

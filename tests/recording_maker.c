@@ -292,7 +292,7 @@ static void put_op(struct writer *writer, const struct op *op, int64_t start, in
         put_copy(writer, call, op, &op->copy.host, &op->copy.device);
         break;
     case OP_D2D:
-        put_copy(writer, call, op, &op->d2d.to, &op->d2d.from);
+        put_copy(writer, call, op, &op->move.to, &op->move.from);
         break;
     case OP_MEMSET:
         put_set(writer, call, op);

@@ -193,7 +193,7 @@ static void put_pack(struct row_builder *builder)
     const uint64_t at = next_part(&builder->host_offset[0], bytes, ROW_ARRAY_BYTES);
     put(builder, &(struct op){.kind = OP_PACK,
                               .stream = builder->plan->streams,
-                              .pack = {.from = {BUFFER_HOST_IN0, at, bytes},
+                              .move = {.from = {BUFFER_HOST_IN0, at, bytes},
                                        .to = {BUFFER_HOST_OUT, at, bytes}}});
 }
 
@@ -212,7 +212,7 @@ static void put_peer(struct row_builder *builder, uint32_t stream)
     const uint64_t target = plan_device_part(plan, BUFFER_DEVICE_OUT, to).offset;
     put(builder, &(struct op){.kind = OP_PEER,
                               .stream = stream,
-                              .peer = {.from = {BUFFER_DEVICE_IN0, source + at, row->bytes},
+                              .move = {.from = {BUFFER_DEVICE_IN0, source + at, row->bytes},
                                        .to = {BUFFER_DEVICE_OUT, target + at, row->bytes}}});
 }
 

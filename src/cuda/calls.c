@@ -153,8 +153,8 @@ static uint64_t pieces_of(const struct plan *plan, const struct op *op)
     const uint32_t copies = rule_copies(plan, op);
     if (op->kind != OP_PACK)
         return copies > 1 ? copies : 0;
-    const uint64_t from = host_layout_rows(plan, &op->pack.from).count;
-    const uint64_t to = host_layout_rows(plan, &op->pack.to).count;
+    const uint64_t from = host_layout_rows(plan, &op->move.from).count;
+    const uint64_t to = host_layout_rows(plan, &op->move.to).count;
     const uint64_t rows = from > to ? from : to;
     return rows > copies ? rows : copies;
 }
@@ -250,12 +250,12 @@ static void look_up_peer(const struct cuda_run *run, const struct op *op,
                          struct cuda_issued *issued)
 {
     const struct plan *plan = run->workload.plan;
-    issued->peer.to = cuda_memory_at(run, &op->peer.to);
-    issued->peer.from = cuda_memory_at(run, &op->peer.from);
-    issued->peer.bytes = op->peer.to.bytes;
-    issued->peer.to_device = run->devices->items[plan_range_device(plan, &op->peer.to)].number;
+    issued->peer.to = cuda_memory_at(run, &op->move.to);
+    issued->peer.from = cuda_memory_at(run, &op->move.from);
+    issued->peer.bytes = op->move.to.bytes;
+    issued->peer.to_device = run->devices->items[plan_range_device(plan, &op->move.to)].number;
     issued->peer.from_device =
-        run->devices->items[plan_range_device(plan, &op->peer.from)].number;
+        run->devices->items[plan_range_device(plan, &op->move.from)].number;
 }
 
 /* Turns an op into the arguments of its CUDA call, which are kept in the next free room. */
@@ -286,9 +286,9 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->flag = cuda_flag_at(run, op->event.flag);
         break;
     case OP_D2D:
-        issued->copy.to = cuda_memory_at(run, &op->d2d.to);
-        issued->copy.from = cuda_memory_at(run, &op->d2d.from);
-        issued->copy.bytes = op->d2d.to.bytes;
+        issued->copy.to = cuda_memory_at(run, &op->move.to);
+        issued->copy.from = cuda_memory_at(run, &op->move.from);
+        issued->copy.bytes = op->move.to.bytes;
         break;
     case OP_MEMSET:
         issued->set.at = cuda_memory_at(run, &op->set.range);
@@ -307,7 +307,7 @@ static void look_up_op(struct cuda_run *run, const struct op *op, struct room *r
         issued->alloc.pinned = op->alloc.pinned;
         break;
     case OP_PACK:
-        look_up_pieces(run, op, &op->pack.from, &op->pack.to, room, issued);
+        look_up_pieces(run, op, &op->move.from, &op->move.to, room, issued);
         break;
     case OP_PEER:
         look_up_peer(run, op, issued);

@@ -63,8 +63,8 @@ enum status cuda_peers_enable(const struct plan *plan, const struct cuda_devices
         const struct op *op = &plan->ops[i];
         if (op->kind != OP_PEER)
             continue;
-        const uint32_t from = plan_range_device(plan, &op->peer.from);
-        const uint32_t to = plan_range_device(plan, &op->peer.to);
+        const uint32_t from = plan_range_device(plan, &op->move.from);
+        const uint32_t to = plan_range_device(plan, &op->move.to);
         if (joined[from][to])
             continue;
         joined[from][to] = joined[to][from] = true;

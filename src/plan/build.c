@@ -328,6 +328,14 @@ static void build_tiles(struct builder *builder)
         write_ops(builder);
 }
 
+static void build_ops(struct builder *builder)
+{
+    if (builder->plan->has_halo)
+        build_halo(builder);
+    else
+        build_tiles(builder);
+}
+
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error)
 {
@@ -345,7 +353,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     if (!build_failed(&builder) && settings->scatter)
         host_layout_draw(plan, settings->seed, &first);
     if (!build_failed(&builder))
-        (plan->has_halo ? build_halo : build_tiles)(&builder);
+        build_ops(&builder);
     if (!build_failed(&builder))
         plan_validate(plan, &first);
     if (!build_failed(&builder))

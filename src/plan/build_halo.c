@@ -160,8 +160,8 @@ static void send(const struct halo *halo, uint32_t device, uint32_t to, uint32_t
         op.copy.host = exchange(halo, device, to, step);
         op.copy.device = left;
     } else {
-        op.peer.from = left;
-        op.peer.to = range_of(halo, source(step + 1), to, rows);
+        op.move.from = left;
+        op.move.to = range_of(halo, source(step + 1), to, rows);
     }
     build_append(halo->builder, &op);
 }

@@ -247,8 +247,8 @@ static void write_peer(struct builder *builder, uint32_t stream, struct tiles ti
                        uint32_t link)
 {
     struct op op = build_op(OP_PEER, stream, tiles);
-    op.peer.from = placement_handed(&builder->placement, link, tiles);
-    op.peer.to = placement_taken(&builder->placement, link, tiles);
+    op.move.from = placement_handed(&builder->placement, link, tiles);
+    op.move.to = placement_taken(&builder->placement, link, tiles);
     append_noted(builder, &op);
 }
 
@@ -325,8 +325,8 @@ static void write_pack(struct builder *builder, struct tiles tiles, struct range
                        struct range to)
 {
     struct op op = build_op(OP_PACK, builder->plan->streams, tiles);
-    op.pack.from = from;
-    op.pack.to = to;
+    op.move.from = from;
+    op.move.to = to;
     build_append(builder, &op);
 }
 

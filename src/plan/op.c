@@ -105,16 +105,10 @@ int op_accesses(const struct op *op, struct access access[OP_ACCESS_MAX])
         n = ranges_add(access, n, op->callback.ranges, false);
         break;
     case OP_D2D:
-        n = access_add(access, n, op->d2d.from, 0);
-        n = access_add(access, n, op->d2d.to, 1);
-        break;
     case OP_PACK:
-        n = access_add(access, n, op->pack.from, 0);
-        n = access_add(access, n, op->pack.to, 1);
-        break;
     case OP_PEER:
-        n = access_add(access, n, op->peer.from, 0);
-        n = access_add(access, n, op->peer.to, 1);
+        n = access_add(access, n, op->move.from, 0);
+        n = access_add(access, n, op->move.to, 1);
         break;
     case OP_MEMSET:
         n = access_add(access, n, op->set.range, 1);

@@ -264,14 +264,8 @@ struct op {
             struct op_ranges *ranges;
         } cpu;
         struct {
-            struct range from, to; /* ranges of one size, which don't overlap */
-        } d2d;
-        struct {
-            struct range from, to; /* the sender's and the receiver's, of one size */
-        } peer;
-        struct {
-            struct range from, to; /* of host buffers, of one size */
-        } pack;
+            struct range from, to; /* of one size: within a device, of two, or of the host */
+        } move;
         struct {
             struct range range;
             uint8_t value; /* that every byte is set to */
@@ -335,6 +329,13 @@ static inline bool op_is_copy(enum op_kind kind)
     return kind == OP_H2D || kind == OP_D2H;
 }
 
+/* Returns true if an op copies bytes that stay on their side of the link: within a device, from
+ * one to another, or within the host's memory. */
+static inline bool op_moves(enum op_kind kind)
+{
+    return kind == OP_D2D || kind == OP_PEER || kind == OP_PACK;
+}
+
 /* Returns how many tiles an op is for: those of a batch, or 1. */
 static inline uint32_t op_tiles(const struct op *op)
 {
@@ -372,12 +373,8 @@ static inline uint64_t op_bytes(const struct op *op)
     }
     if (op_is_copy(op->kind))
         return op->copy.host.bytes;
-    if (op->kind == OP_D2D)
-        return op->d2d.to.bytes;
-    if (op->kind == OP_PEER)
-        return op->peer.to.bytes;
-    if (op->kind == OP_PACK)
-        return op->pack.to.bytes;
+    if (op_moves(op->kind))
+        return op->move.to.bytes;
     return op->kind == OP_MEMSET ? op->set.range.bytes : 0;
 }
 

@@ -71,7 +71,7 @@ static enum status move_op(const struct cut *cut, struct op *op, bool *own, stru
         *own = !op_feeds(op) || cut->crossings != NULL;
         return STATUS_OK;
     case OP_D2D:
-        *own = move_range(cut, &op->d2d.from) && move_range(cut, &op->d2d.to);
+        *own = move_range(cut, &op->move.from) && move_range(cut, &op->move.to);
         return STATUS_OK;
     case OP_MEMSET:
         *own = move_range(cut, &op->set.range);

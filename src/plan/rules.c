@@ -304,7 +304,7 @@ int64_t rule_call_ns(const struct machine *machine, const struct op *op)
     if (op_is_sync(op->kind))
         return machine->sync_ns;
     if (op->kind == OP_PACK)
-        return pack_ns(machine, op->pack.to.bytes);
+        return pack_ns(machine, op->move.to.bytes);
     if (op->alloc.ordered)
         return machine->issue_take_ns;
     return op->alloc.action == ALLOC_PAIR ? pair_ns(machine, op) : pair_ns(machine, op) / 2;

@@ -1,11 +1,15 @@
-/* validate.c - checks that each op of a plan refers to what is there, and that a plan can be
- * captured as a graph. */
+/* validate.c - checks that each op of a plan, built or recorded, refers to what is there, and
+ * that a plan can be captured as a graph. */
 #include "plan/validate.h"
 
 #include "plan/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+static const char BEYOND[] = "reaches beyond its buffer";
+static const char NO_BUFFER[] = "names a buffer that the plan does not have";
+static const char SIZES_DIFFER[] = "copies between ranges of different sizes";
 
 static enum status op_fault(const struct plan *plan, const struct op *op, const char *fault,
                             struct error *error)
@@ -18,27 +22,20 @@ static enum status op_fault(const struct plan *plan, const struct op *op, const 
 /* Returns what is wrong with a copy or a memset whose bytes are all there, or NULL. */
 static const char *op_fault_in_copy(const struct plan *plan, const struct op *op)
 {
-    if (op->kind == OP_D2D) {
-        if (op->d2d.from.bytes != op->d2d.to.bytes)
-            return "copies between ranges of different sizes";
-        if (ranges_overlap(&op->d2d.from, &op->d2d.to))
+    if (op_moves(op->kind)) {
+        if (op->move.from.bytes != op->move.to.bytes)
+            return op->kind == OP_PACK ? "packs ranges of different sizes" : SIZES_DIFFER;
+        if (op->kind == OP_D2D && ranges_overlap(&op->move.from, &op->move.to))
             return "copies between ranges that overlap";
-    } else if (op->kind == OP_PEER) {
-        if (op->peer.from.bytes != op->peer.to.bytes)
-            return "copies between ranges of different sizes";
-        if (op->peer.from.buffer < BUFFER_FIRST_DEVICE ||
-            op->peer.to.buffer < BUFFER_FIRST_DEVICE)
+        if (op->kind == OP_PEER && (op->move.from.buffer < BUFFER_FIRST_DEVICE ||
+                                    op->move.to.buffer < BUFFER_FIRST_DEVICE))
             return "copies to or from the host";
-    } else if (op->kind == OP_PACK) {
-        if (op->pack.from.bytes != op->pack.to.bytes)
-            return "packs ranges of different sizes";
     } else if (op_is_copy(op->kind)) {
         if (op->copy.host.buffer >= BUFFER_FIRST_DEVICE ||
             op->copy.device.buffer < BUFFER_FIRST_DEVICE)
             return "copies between buffers of one side";
         if (op->copy.device.bytes != (plan->prefetches ? 0 : op->copy.host.bytes))
-            return plan->prefetches ? "prefetches to a buffer of the device"
-                                    : "copies between ranges of different sizes";
+            return plan->prefetches ? "prefetches to a buffer of the device" : SIZES_DIFFER;
     } else if (op->kind != OP_MEMSET) {
         return NULL;
     }
@@ -80,10 +77,10 @@ static const char *op_fault_in_bytes(const struct plan *plan, const struct op *o
     for (int i = 0; i < count; i++) {
         const struct range *range = &access[i].range;
         if (range->buffer >= BUFFER_COUNT)
-            return "names a buffer that the plan does not have";
+            return NO_BUFFER;
         uint64_t size = plan->buffer_bytes[range->buffer];
         if (range->bytes > size || range->offset > size - range->bytes)
-            return "reaches beyond its buffer";
+            return BEYOND;
         bool on_device = range->buffer >= BUFFER_FIRST_DEVICE;
         bool reaches = op->kind == OP_KERNEL && plan_kernels_reach_host(plan);
         const char *fault = on_device ? device_fault(plan, op, &access[i]) : NULL;
@@ -104,11 +101,17 @@ static bool op_is_in_its_place(const struct plan *plan, const struct op *op)
     return op_in_stream(op->kind) ? op->stream < plan->streams : op->stream == plan->streams;
 }
 
-static const char *op_fault_in_kind(const struct plan *plan, const struct op *op)
+/* Returns what is wrong with where an op is, or with its event, or NULL. */
+static const char *op_fault_in_place(const struct plan *plan, const struct op *op)
 {
     bool event = op->kind == OP_RECORD || op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT;
     if (event && op->event.event >= plan->events)
         return "names an event that the plan does not have";
+    return op_is_in_its_place(plan, op) ? NULL : "is in a stream that the plan does not have";
+}
+
+static const char *op_fault_in_kind(const struct plan *plan, const struct op *op)
+{
     if (op->kind == OP_KERNEL && (op->kernel.link >= (uint32_t)plan->chain_length ||
                                   op->kernel.count == 0 || op->kernel.blocks == 0))
         return "launches no kernel of the chain, or one without work";
@@ -122,12 +125,60 @@ static const char *op_fault_in_kind(const struct plan *plan, const struct op *op
          (op->alloc.action == ALLOC_PAIR) != (op->alloc.range.bytes == 0) ||
          (op->alloc.action != ALLOC_PAIR && !plan_takes_buffer(plan, op->alloc.range.buffer))))
         return "takes no memory, or none that a tile has, or in the order of no stream";
-    if (!op_is_in_its_place(plan, op))
-        return "is in a stream that the plan does not have";
     if (op->tile < -1 || op->tile >= (int64_t)plan->tiles)
         return "belongs to a tile that the plan does not have";
     return NULL;
 }
+
+/* --- recorded plans --- */
+
+/* Returns what is wrong with the ranges that an op touches, or NULL. */
+static const char *fault_in_accesses(const struct plan_recorded *recorded,
+                                     const struct op_recorded *seen)
+{
+    if (seen->access_count > recorded->access_count ||
+        seen->first_access > recorded->access_count - seen->access_count)
+        return "touches ranges that the plan does not have";
+    for (uint32_t i = 0; i < seen->access_count; i++) {
+        const struct range *range = &recorded->accesses[seen->first_access + i].range;
+        if (range->buffer >= recorded->buffer_count)
+            return NO_BUFFER;
+        uint64_t size = recorded->buffers[range->buffer].bytes;
+        if (range->bytes == 0)
+            return "touches a range of no bytes";
+        if (range->bytes > size || range->offset > size - range->bytes)
+            return BEYOND;
+    }
+    return NULL;
+}
+
+static bool is_time(int64_t ns)
+{
+    return ns >= 0 && ns < MACHINE_NEVER_NS;
+}
+
+/* Returns what is wrong with an op of a recorded plan, and with what was seen of it, or NULL.
+ */
+static const char *op_fault_in_recorded(const struct plan *plan, const struct op *op,
+                                        const struct op_recorded *seen)
+{
+    if (op->tile != -1)
+        return "belongs to a tile, which recorded plans do not have";
+    if ((op_is_copy(op->kind) && op->copy.host.bytes != op->copy.device.bytes) ||
+        (op->kind == OP_D2D && op->move.from.bytes != op->move.to.bytes))
+        return SIZES_DIFFER;
+    if (op->kind == OP_KERNEL && seen->name >= plan->recorded->name_count)
+        return "is a kernel without a name";
+    if (seen->thread >= plan->recorded->threads)
+        return "is of a thread that the plan does not have";
+    if (!is_time(seen->host_ns) || !is_time(seen->work_ns))
+        return "takes less than no time, or more than 36 years";
+    if (!(seen->fill >= 0 && seen->fill <= 1))
+        return "takes less than nothing of the GPU, or more than all of it";
+    return fault_in_accesses(plan->recorded, seen);
+}
+
+/* --- plans --- */
 
 /* There is one legacy default stream, and nobody can give it a priority. */
 static enum status validate_streams(const struct plan *plan, struct error *error)
@@ -224,44 +275,73 @@ static enum status validate_taken(const struct plan *plan, struct error *error)
                 : error_set(error, STATUS_NO_MEMORY, "no memory to check the tiles' memory");
 }
 
-enum status plan_validate(const struct plan *plan, struct error *error)
+static enum status validate_facts(const struct plan *plan, struct error *error)
 {
-    if (plan->recorded != NULL) {
-        enum status streams = validate_streams(plan, error);
-        return streams == STATUS_OK ? plan_check_recorded(plan, error) : streams;
-    }
-    if (plan->tiles == 0 || plan->streams == 0 || plan->chain_length < 1 ||
-        plan->chain_length > CHAIN_MAX)
+    const bool built = plan->recorded == NULL;
+    if (!built && plan->streams == 0)
+        return error_set(error, STATUS_FAILED, "the plan has no streams");
+    if (built && (plan->tiles == 0 || plan->streams == 0 || plan->chain_length < 1 ||
+                  plan->chain_length > CHAIN_MAX))
         return error_set(error, STATUS_FAILED, "the plan has no tiles, streams or kernels");
-    if (plan->devices > MACHINE_DEVICES_MAX || plan->streams % plan_devices(plan) != 0)
+    if (built &&
+        (plan->devices > MACHINE_DEVICES_MAX || plan->streams % plan_devices(plan) != 0))
         return error_set(error, STATUS_FAILED,
                          "the plan's devices have not as many streams each");
-    if (validate_streams(plan, error) != STATUS_OK)
-        return STATUS_FAILED;
+    return validate_streams(plan, error);
+}
+
+/* Returns what is wrong with an op of a kind that there is, or NULL. */
+static const char *op_fault_of(const struct plan *plan, const struct op *op)
+{
+    if (plan->recorded != NULL && op->kind == OP_CPU)
+        return "is work of the CPU, which no recording has";
+    const char *fault = op_fault_in_place(plan, op);
+    if (fault != NULL)
+        return fault;
+    if (plan->recorded != NULL)
+        return op_fault_in_recorded(plan, op, plan_seen(plan, op));
+    fault = op_fault_in_kind(plan, op);
+    return fault != NULL ? fault : op_fault_in_bytes(plan, op);
+}
+
+/* Checks ops one by one. Sets *in_order to whether every event is recorded before it is waited
+ * for; `recorded` has room for all events. */
+static enum status validate_ops(const struct plan *plan, bool *recorded, bool *in_order,
+                                struct error *error)
+{
+    *in_order = true;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op->id != i || op->kind >= OP_KIND_COUNT)
+            return error_set(error, STATUS_FAILED,
+                             "op %" PRIu32 " is not numbered by its place, or of no kind", i);
+        const char *fault = op_fault_of(plan, op);
+        if (fault == NULL && op->kind == OP_SYNC_EVENT && plan->recorded == NULL &&
+            !recorded[op->event.event])
+            fault = "waits for an event that is recorded later";
+        if (fault != NULL)
+            return op_fault(plan, op, fault, error);
+        if (op->kind == OP_RECORD)
+            recorded[op->event.event] = true;
+        else if (op->kind == OP_WAIT)
+            *in_order &= recorded[op->event.event];
+    }
+    return STATUS_OK;
+}
+
+enum status plan_validate(const struct plan *plan, struct error *error)
+{
+    bool in_order = true;
+    enum status status = validate_facts(plan, error);
+    if (status != STATUS_OK)
+        return status;
     bool *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
     if (recorded == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " events",
                          plan->events);
-    enum status status = STATUS_OK;
-    bool in_order = true; /* every event recorded before it is waited for */
-    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
-        const struct op *op = &plan->ops[i];
-        const char *fault = op->id == i && op->kind < OP_KIND_COUNT
-                                ? op_fault_in_kind(plan, op)
-                                : "is not numbered by its place, or of no kind";
-        if (fault == NULL)
-            fault = op_fault_in_bytes(plan, op);
-        if (fault != NULL)
-            status = op_fault(plan, op, fault, error);
-        else if (op->kind == OP_RECORD)
-            recorded[op->event.event] = true;
-        else if (op->kind == OP_SYNC_EVENT && !recorded[op->event.event])
-            status = op_fault(plan, op, "waits for an event that is recorded later", error);
-        else if (op->kind == OP_WAIT)
-            in_order &= recorded[op->event.event];
-    }
+    status = validate_ops(plan, recorded, &in_order, error);
     free(recorded);
-    if (status == STATUS_OK && plan->alloc != ALLOC_ONCE)
+    if (status == STATUS_OK && plan->recorded == NULL && plan->alloc != ALLOC_ONCE)
         status = validate_taken(plan, error);
     return status == STATUS_OK && !in_order ? plan_check_waits(plan, error) : status;
 }

@@ -22,10 +22,6 @@ enum status plan_validate(const struct plan *plan, struct error *error);
  * thread or by an event, was issued before it, so it always ends. */
 enum status plan_check_waits(const struct plan *plan, struct error *error);
 
-/* Checks what only a recorded plan has, and what its ops refer to. A part of plan_validate(),
- * in plan/validate_recorded.c. STATUS_FAILED names the op. */
-enum status plan_check_recorded(const struct plan *plan, struct error *error);
-
 /* Checks that the plan can be captured as one CUDA graph: STATUS_USAGE names the call, the
  * stream or the memory that can't be in a graph. */
 enum status plan_check_graph(const struct plan *plan, struct error *error);

@@ -51,8 +51,8 @@ void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces)
         op->copy.host = rework_range_part(op->copy.host, piece, pieces);
         op->copy.device = rework_range_part(op->copy.device, piece, pieces);
     } else if (op->kind == OP_D2D) {
-        op->d2d.from = rework_range_part(op->d2d.from, piece, pieces);
-        op->d2d.to = rework_range_part(op->d2d.to, piece, pieces);
+        op->move.from = rework_range_part(op->move.from, piece, pieces);
+        op->move.to = rework_range_part(op->move.to, piece, pieces);
     } else if (op->kind == OP_MEMSET) {
         op->set.range = rework_range_part(op->set.range, piece, pieces);
     }
@@ -65,8 +65,8 @@ static void op_add(struct op *op, const struct op *other)
         op->copy.host.bytes += other->copy.host.bytes;
         op->copy.device.bytes += other->copy.device.bytes;
     } else if (op->kind == OP_D2D) {
-        op->d2d.from.bytes += other->d2d.from.bytes;
-        op->d2d.to.bytes += other->d2d.to.bytes;
+        op->move.from.bytes += other->move.from.bytes;
+        op->move.to.bytes += other->move.to.bytes;
     } else if (op->kind == OP_MEMSET) {
         op->set.range.bytes += other->set.range.bytes;
     }

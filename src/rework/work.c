@@ -16,7 +16,7 @@ enum {
 static const struct rework_item *user_of(const struct rework_draft *draft, size_t copy_at)
 {
     enum { NEAR = 4096 };
-    const struct range *to = &draft->items[copy_at].op.d2d.to;
+    const struct range *to = &draft->items[copy_at].op.move.to;
     for (size_t i = copy_at + 1; i < draft->count && i < copy_at + NEAR; i++) {
         if (!draft->items[i].gone && rework_touch_of(draft, &draft->items[i], to) != NULL)
             return &draft->items[i];
@@ -29,17 +29,17 @@ void rework_device_copies_drop(struct rework_draft *draft)
     struct range from = {0}, to = {0}; /* of the latest copy that went */
     for (size_t i = 0; i < draft->count; i++) {
         const struct op *op = &draft->items[i].op;
-        if (op->kind != OP_D2D || op->d2d.from.bytes == 0)
+        if (op->kind != OP_D2D || op->move.from.bytes == 0)
             continue;
         const struct rework_item *user = user_of(draft, i);
         bool swaps = user != NULL
                          ? user->op.kind == OP_KERNEL &&
-                               rework_touch_of(draft, user, &op->d2d.from) != NULL
-                         : range_equal(&from, &op->d2d.from) && range_equal(&to, &op->d2d.to);
+                               rework_touch_of(draft, user, &op->move.from) != NULL
+                         : range_equal(&from, &op->move.from) && range_equal(&to, &op->move.to);
         if (!swaps)
             continue;
-        from = op->d2d.from;
-        to = op->d2d.to;
+        from = op->move.from;
+        to = op->move.to;
         rework_draft_drop(draft, i);
     }
     rework_draft_tidy(draft);

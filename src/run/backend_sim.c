@@ -333,11 +333,9 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     else if (op->kind == OP_D2H)
         do_copies(backend, op, &op->copy.host, &op->copy.device);
     else if (op->kind == OP_PACK)
-        do_copies(backend, op, &op->pack.to, &op->pack.from);
-    else if (op->kind == OP_D2D)
-        memcpy(at(backend, &op->d2d.to), at(backend, &op->d2d.from), op->d2d.to.bytes);
-    else if (op->kind == OP_PEER)
-        memcpy(at(backend, &op->peer.to), at(backend, &op->peer.from), op->peer.to.bytes);
+        do_copies(backend, op, &op->move.to, &op->move.from);
+    else if (op_moves(op->kind))
+        memcpy(at(backend, &op->move.to), at(backend, &op->move.from), op->move.to.bytes);
     else if (op->kind == OP_MEMSET)
         memset(at(backend, &op->set.range), op->set.value, op->set.range.bytes);
     else if (op->kind == OP_KERNEL)

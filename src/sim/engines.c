@@ -136,7 +136,7 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     engine->copies = engine->to_copy = one ? 1 : rule_copies(sim->plan, op_at(sim, engine->op));
     if (is_peer(index))
         engine->receiver =
-            (uint8_t)plan_range_device(sim->plan, &op_at(sim, engine->op)->peer.to);
+            (uint8_t)plan_range_device(sim->plan, &op_at(sim, engine->op)->move.to);
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;

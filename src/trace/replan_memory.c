@@ -263,8 +263,8 @@ static void place_op(struct op *op, const struct op_recorded *seen,
         from = op->kind == OP_H2D ? &op->copy.host : &op->copy.device;
         to = op->kind == OP_H2D ? &op->copy.device : &op->copy.host;
     } else if (op->kind == OP_D2D) {
-        from = &op->d2d.from;
-        to = &op->d2d.to;
+        from = &op->move.from;
+        to = &op->move.to;
     } else if (op->kind == OP_MEMSET) {
         to = &op->set.range;
     }

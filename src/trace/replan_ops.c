@@ -184,7 +184,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         seen.pageable = (to_host ? ran->to : ran->from) == HOST_MEMORY_PAGEABLE;
         seen.waits = host_call_kind(call->row) == CALL_COPY_WAIT;
     } else if (op.kind == OP_D2D) {
-        op.d2d.from.bytes = op.d2d.to.bytes = ran->bytes;
+        op.move.from.bytes = op.move.to.bytes = ran->bytes;
     } else {
         op.set.range.bytes = ran->bytes;
     }
