@@ -63,16 +63,9 @@ static int load_nothing(void)
 
 static void fill(struct own_place *place, const struct own_hooks *own)
 {
+    static const struct kernel_code no_twin;
     static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_I32, DTYPE_F64};
     const bool reduces = place->own.reduces == 1;
-    place->code = (struct kernel_code){0};
-    if (place->own.host != NULL)
-        place->code = (struct kernel_code){
-            .host = own->host,
-            .oracle_map = reduces ? NULL : own->map,
-            .oracle_fold = reduces ? own->fold : NULL,
-            .oracle_result = reduces ? own->result : NULL,
-        };
     place->launcher = (struct kernel_launcher){
         .launch = own->launch, .preload = load_nothing, .call = "the launcher of your kernel"};
     place->kernel = (struct kernel){
@@ -88,7 +81,7 @@ static void fill(struct own_place *place, const struct own_hooks *own)
         .per_thread = 1,
         .sweep = 1,
         .work = place->own.bytes > 0 ? own->work : NULL,
-        .code = &place->code,
+        .code = place->own.host != NULL ? &own->code : &no_twin,
         .launcher = place->own.launch != NULL ? &place->launcher : NULL,
     };
     if (place->own.tolerance == 0)

@@ -10,12 +10,12 @@
 #include "kernels/own_parts.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Elements that a twin is asked about at once: of the tile's, but for the first. */
@@ -41,34 +41,27 @@ void own_leave(void)
     inside.path = NULL;
 }
 
-/* Adds a text to one of `size` bytes, as signal handlers may. */
-static void add(char *text, size_t size, const char *more)
-{
-    const size_t length = strlen(text), room = size - length - 1;
-    const size_t added = strlen(more) < room ? strlen(more) : room;
-    memcpy(text + length, more, added);
-    text[length + added] = '\0';
-}
-
 /* Says whose code it was that crashed, and lets the signal do what it does. Other threads,
  * which may crash at once, wait for that. */
 static void crashed(int number)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    char text[PATH_MAX + 256] = "pipeline: ";
     const char *what = sigdescr_np(number);
+    const char *const texts[] = {"pipeline: ",
+                                 inside.path,
+                                 ": ",
+                                 inside.part,
+                                 " crashed: ",
+                                 what != NULL ? what : "a signal",
+                                 ". That is the library's own code\n"};
+    enum { TEXTS = sizeof texts / sizeof texts[0] };
+    struct iovec pieces[TEXTS];
     while (atomic_flag_test_and_set(&told))
         pause();
-    if (inside.path != NULL) {
-        add(text, sizeof text, inside.path);
-        add(text, sizeof text, ": ");
-        add(text, sizeof text, inside.part);
-        add(text, sizeof text, " crashed: ");
-        add(text, sizeof text, what != NULL ? what : "a signal");
-        add(text, sizeof text, ". That is the library's own code\n");
-        if (write(STDERR_FILENO, text, strlen(text)) < 0)
-            inside.path = NULL; /* nobody is left to tell */
-    }
+    for (int i = 0; i < TEXTS && inside.path != NULL; i++)
+        pieces[i] = (struct iovec){(void *)texts[i], strlen(texts[i])};
+    if (inside.path != NULL && writev(STDERR_FILENO, pieces, TEXTS) < 0)
+        inside.path = NULL; /* nobody is left to tell */
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -345,8 +338,12 @@ static void cost(const struct own_place *place, uint64_t count, double *bytes, d
         (void)params;                                                                          \
         cost(&own_places[n], count, bytes, flops);                                             \
     }                                                                                          \
-    static const struct own_hooks hooks_##n = {launch_##n, host_##n,   map_##n,                \
-                                               fold_##n,   result_##n, work_##n}
+    static const struct own_hooks hooks_##n = {launch_##n,                                     \
+                                               work_##n,                                       \
+                                               {.host = host_##n,                              \
+                                                .oracle_map = map_##n,                         \
+                                                .oracle_fold = fold_##n,                       \
+                                                .oracle_result = result_##n}}
 HOOKS(0);
 HOOKS(1);
 HOOKS(2);

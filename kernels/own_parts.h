@@ -12,21 +12,16 @@ struct own_place {
     char *path; /* NULL: nothing is here yet */
     struct pipeline_kernel own;
     struct kernel kernel;
-    struct kernel_code code;
     struct kernel_launcher launcher;
 };
 extern struct own_place own_places[OWN_PLACES];
 
-/* The hooks of one place: those of struct kernel_code, struct kernel_launcher and struct kernel
- * that a library has a part in. */
+/* The hooks of one place. */
 struct own_hooks {
     int (*launch)(const struct kernel_args *args, void *stream);
-    void (*host)(const struct kernel_args *args);
-    void (*map)(struct oracle *oracle, const void *second, const struct kernel_params *params);
-    void (*fold)(struct oracle_sum *sum, const struct oracle *oracle);
-    double (*result)(const struct oracle_sum *sum, double *bound);
     void (*work)(uint64_t count, const struct kernel_params *params, double *bytes,
                  double *flops);
+    struct kernel_code code; /* of a map and of a reduction: who asks knows which it is */
 };
 extern const struct own_hooks *const own_hooks[OWN_PLACES];
 
