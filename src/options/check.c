@@ -210,6 +210,7 @@ static const char *remedy_of(const struct judged *judged, const struct together_
     char computed[TOGETHER_TEXT] = "", found[LABEL_MAX] = "";
     if (row->nearest != NULL)
         row->nearest(&judged->settings, computed);
+    together_add_devices(&judged->settings, row->devices, computed);
     for (int outcome = GOES_TOGETHER; outcome < BREAKS_SAME && found[0] == '\0'; outcome++) {
         add_words(judged, row, computed, (enum outcome)outcome, found);
         if (row->allowed != NULL)

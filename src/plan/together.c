@@ -206,7 +206,7 @@ const struct together_row together_rows[] = {
     PAIR("alloc", taken_often, "takes memory for each tile, but", "pack", packs,
          " copies several as one", "pack=no alloc=once"),
     PAIR("alloc", taken_often, "is about one device, but", "device", several, " has several",
-         "alloc=once", .nearest = together_one_device),
+         "alloc=once", .devices = 1),
     PAIR("alloc", taken_often, "takes memory for each tile, but", "kernel", stencil,
          " leaves them on the device for all steps", "alloc=once"),
     PAIR("alloc", taken_often, "is one way to take memory, and", "mistake", mistake,
@@ -240,10 +240,9 @@ const struct together_row together_rows[] = {
          " was given", "warmup=0", .when = TOGETHER_BOTH_GIVEN),
 
     PAIR("spread", chain, "gives each of several devices a part, but", "device", one_device,
-         " is one", "spread=tiles", .nearest = together_two_devices,
-         .when = TOGETHER_ONE_PROCESS),
+         " is one", "spread=tiles", .devices = 2, .when = TOGETHER_ONE_PROCESS),
     RULE("device", too_many, "has more devices than a host can have", NULL, "",
-         "A host has at most 8 devices.", together_most_devices),
+         "A host has at most 8 devices.", NULL, .devices = MACHINE_DEVICES_MAX),
     RULE("device", few_tiles, "has more devices than there are tiles, for", "tiles",
          " was given", "Each of several devices has a tile at least.",
          together_tiles_and_devices),
@@ -255,7 +254,7 @@ const struct together_row together_rows[] = {
     PAIR("device", several, "has several devices, but", "issue", graph, " is for one",
          "issue=streams|batch"),
     PAIR("device", several, "has several devices, but", "mistake", mistake, " is made on one",
-         "mistake=none", .nearest = together_one_device),
+         "mistake=none", .devices = 1),
     PAIR("spread", linked, "gives each device kernels of its own, but", "kernel", stencil,
          " is one that all work on together", "spread=tiles",
          .nearest = together_a_device_each),
@@ -292,7 +291,7 @@ const struct together_row together_rows[] = {
          " is made by one process", "mistake=none share=none", .of_ranks = true),
 
     PAIR("exchange", exchange, "is about several devices, but", "device", one_device, " is one",
-         "exchange=auto", .nearest = together_two_devices, .when = TOGETHER_ONE_PROCESS),
+         "exchange=auto", .devices = 2, .when = TOGETHER_ONE_PROCESS),
     PAIR("exchange", exchange, "is about tiles that are handed on, but", "spread", dealt,
          " was given", "exchange=auto spread=chain"),
 
@@ -314,7 +313,7 @@ const struct together_row together_rows[] = {
 #undef HALO
     RULE("halo", thin, "needs devices of more rows than two halos, but", "tiles",
          " leaves one without", "Each of several devices has more rows than two halos.",
-         together_smaller_halo),
+         together_smaller_halo, .devices = 1),
 
     PAIR("issue", batch, "hands many copies over at once, but with", "memory", pageable,
          " the host has a part in every copy", "memory=pinned|registered|mapped issue=streams"),

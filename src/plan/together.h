@@ -33,9 +33,10 @@ struct together_row {
     const struct trait *other_trait; /* NULL: `trait` says it of both */
     const char *rest;
     const char *allowed; /* what to give instead: "memory=pinned|pageable issue=streams"; NULL:
-                            `nearest` alone says that */
+                            `nearest` or `devices` alone say that */
     enum together_when when;
     bool of_ranks;    /* holds for processes with a device each, too, whatever `trait` says */
+    uint32_t devices; /* so many would do, too; 0: that is no remedy */
     const char *rule; /* a sentence for the help, where traits have no words */
     /* Either may be NULL. Writes what follows `rest`; writes what is allowed and has to be
      * computed, as `allowed` has it. */
@@ -53,6 +54,12 @@ const struct together_row *settings_misfit(const struct settings *settings);
 
 /* --- together_text.c: the texts that are computed --- */
 
+/* Appends a value of --device that names `count` of its devices, as `allowed` has it: none
+ * where that is 0. The name of a machine file that could not stand in such a list is left out.
+ */
+void together_add_devices(const struct settings *settings, uint32_t count,
+                          char text[TOGETHER_TEXT]);
+
 void together_launches(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_fewer_launches(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_neighbours(const struct settings *settings, char text[TOGETHER_TEXT]);
@@ -64,9 +71,6 @@ void together_tiles(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_tiles_and_elements(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_tiles_and_devices(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_streams_and_devices(const struct settings *settings, char text[TOGETHER_TEXT]);
-void together_one_device(const struct settings *settings, char text[TOGETHER_TEXT]);
-void together_two_devices(const struct settings *settings, char text[TOGETHER_TEXT]);
-void together_most_devices(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_a_device_each(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_smaller_halo(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_halo_streams(const struct settings *settings, char text[TOGETHER_TEXT]);

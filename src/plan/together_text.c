@@ -101,10 +101,8 @@ void together_tiles_and_elements(const struct settings *settings, char text[TOGE
              settings_unit(settings) * settings->tiles);
 }
 
-/* Appends a value of --device that names `count` of its devices. The name of a machine file
- * that could not stand in such a list is left out. */
-static void add_device(const struct settings *settings, uint32_t count,
-                       char text[TOGETHER_TEXT])
+void together_add_devices(const struct settings *settings, uint32_t count,
+                          char text[TOGETHER_TEXT])
 {
     const size_t used = strlen(text), room = TOGETHER_TEXT - used;
     const char *device = settings->device != NULL ? settings->device : "auto";
@@ -131,31 +129,13 @@ void together_tiles_and_devices(const struct settings *settings, char text[TOGET
 {
     snprintf(text, TOGETHER_TEXT, "tiles=%" PRIu32,
              settings_tiles_above(settings, settings_devices(settings)));
-    add_device(settings, settings->tiles, text);
+    together_add_devices(settings, settings->tiles, text);
 }
 
 void together_streams_and_devices(const struct settings *settings, char text[TOGETHER_TEXT])
 {
     snprintf(text, TOGETHER_TEXT, "streams=%" PRIu32, STREAMS_MAX / settings_devices(settings));
-    add_device(settings, STREAMS_MAX / settings->streams, text);
-}
-
-void together_one_device(const struct settings *settings, char text[TOGETHER_TEXT])
-{
-    text[0] = '\0';
-    add_device(settings, 1, text);
-}
-
-void together_two_devices(const struct settings *settings, char text[TOGETHER_TEXT])
-{
-    text[0] = '\0';
-    add_device(settings, 2, text);
-}
-
-void together_most_devices(const struct settings *settings, char text[TOGETHER_TEXT])
-{
-    text[0] = '\0';
-    add_device(settings, MACHINE_DEVICES_MAX, text);
+    together_add_devices(settings, STREAMS_MAX / settings->streams, text);
 }
 
 void together_a_device_each(const struct settings *settings, char text[TOGETHER_TEXT])
@@ -163,7 +143,7 @@ void together_a_device_each(const struct settings *settings, char text[TOGETHER_
     snprintf(text, TOGETHER_TEXT, "kernel=scale");
     for (uint32_t device = 1; device < settings_devices(settings); device++)
         snprintf(text + strlen(text), TOGETHER_TEXT - strlen(text), ",scale");
-    add_device(settings, (uint32_t)settings->chain_length, text);
+    together_add_devices(settings, (uint32_t)settings->chain_length, text);
 }
 
 void together_smaller_halo(const struct settings *settings, char text[TOGETHER_TEXT])
@@ -172,7 +152,6 @@ void together_smaller_halo(const struct settings *settings, char text[TOGETHER_T
     while (smaller.halo > 0 && !settings_halo_fits(&smaller))
         smaller.halo--;
     snprintf(text, TOGETHER_TEXT, "halo=%" PRIu32, smaller.halo);
-    add_device(settings, 1, text);
 }
 
 void together_halo_streams(const struct settings *settings, char text[TOGETHER_TEXT])
