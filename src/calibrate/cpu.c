@@ -54,18 +54,6 @@ enum status calibrate_packing(struct rig *rig)
 
 /* --- tiles --- */
 
-static int draw_tiles(const struct row *row, const struct timeline *timeline, int64_t *times)
-{
-    int count = 0;
-    (void)row;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->kind == OP_CPU)
-            times[count++] = span->end_ns - span->start_ns;
-    }
-    return count;
-}
-
 /* Times `count` tiles of so many bytes on the CPU beside copies: large ones, but for many small
  * tiles, which are done long before so many large copies are. */
 static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
@@ -78,7 +66,7 @@ static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint
                             .elements = rig_elements(kernel, bytes),
                             .intensity = intensity,
                             .apart = true};
-    enum status status = rig_traced(rig, &row, draw_tiles, timing);
+    enum status status = rig_traced(rig, &row, rig_draw_work, timing);
     timing->elements = row.elements;
     return status;
 }

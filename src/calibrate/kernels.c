@@ -54,13 +54,13 @@ uint64_t rig_elements(const struct kernel *kernel, uint64_t bytes)
     return (uint64_t)fmin(fewer, (double)elements) & ~(uint64_t)1; /* some take half of them */
 }
 
-int rig_draw_launches(const struct row *row, const struct timeline *timeline, int64_t *times)
+int rig_draw_work(const struct row *row, const struct timeline *timeline, int64_t *times)
 {
     int count = 0;
     (void)row;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (span->kind == OP_KERNEL)
+        if (span->kind == OP_KERNEL || span->kind == OP_CPU)
             times[count++] = span->end_ns - span->start_ns;
     }
     return count;
@@ -158,7 +158,7 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
 enum status rig_launch(struct rig *rig, const struct row *row, struct measured *launch)
 {
     if (row_kernel(row)->file == NULL)
-        return rig_traced(rig, row, rig_draw_launches, launch);
+        return rig_traced(rig, row, rig_draw_work, launch);
     const enum status status = rig_step(rig, row, launch, NULL);
     launch->ns = fmax(1, launch->ns - (double)rig->calibration->machine.kernel_gap_ns);
     return status;
@@ -360,7 +360,7 @@ static enum status measure_leftover(struct rig *rig)
     struct measured steps[PARTS], spread = {0};
     for (int i = 0; i < PARTS; i++) {
         struct row row = sweep_and_part(rig, kernel_find("scale"), i);
-        enum status status = rig_traced(rig, &row, rig_draw_launches, &steps[i]);
+        enum status status = rig_traced(rig, &row, rig_draw_work, &steps[i]);
         if (status != STATUS_OK)
             return status;
         spread.ns += steps[i].ns / PARTS;

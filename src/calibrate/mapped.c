@@ -74,7 +74,7 @@ static enum status measure_latency(struct rig *rig)
     const struct kernel *scale = kernel_find("scale");
     const struct row small = launches_on(rig, scale, SMALL_ELEMENTS, SMALL_LAUNCHES);
     struct measured little;
-    if (rig_traced(rig, &small, rig_draw_launches, &little) != STATUS_OK)
+    if (rig_traced(rig, &small, rig_draw_work, &little) != STATUS_OK)
         return rig->error->status;
     double in, out, share = machine_mapped_share(machine, scale);
     link_bytes(&small, &in, &out);

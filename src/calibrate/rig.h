@@ -121,8 +121,8 @@ void rig_found(struct rig *rig, const char *key, double value, struct measured t
 void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
                       double value, struct measured timing, const char *how);
 
-/* Takes the kernels' own times from a row's timeline. */
-rig_draw rig_draw_launches;
+/* Takes the own times of a row's kernels, or tiles of the CPU's, from its timeline. */
+rig_draw rig_draw_work;
 
 /* Sets the time of one of the row's launches, which is all that its steps are; of a kernel of
  * the user's own without a trace, and with the gap between two of them known. */
