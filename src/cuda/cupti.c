@@ -112,6 +112,12 @@ static uint64_t stream_key(uint32_t device, uint32_t stream)
     return (uint64_t)device << 32 | stream;
 }
 
+/* Makes a record of CUPTI's, whose types have the same members at places of their own. */
+#define RECORD_OF(activity, kind, bytes)                                                       \
+    ((struct cupti_record){stream_key((activity)->deviceId, (activity)->streamId), (kind),     \
+                           (bytes), (int64_t)(activity)->start, (int64_t)(activity)->end,      \
+                           (activity)->graphNodeId})
+
 /* Keeps one of CUPTI's records if it is of a kind that is wanted. */
 static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activity)
 {
@@ -121,24 +127,16 @@ static void keep_activity(struct cupti_trace *trace, const CUpti_Activity *activ
                             : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH ? OP_D2H
                             : copy->copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD ? OP_D2D
                                                                                 : OP_KIND_COUNT;
-        keep(trace, (struct cupti_record){stream_key(copy->deviceId, copy->streamId), kind,
-                                          copy->bytes, (int64_t)copy->start, (int64_t)copy->end,
-                                          copy->graphNodeId});
+        keep(trace, RECORD_OF(copy, kind, copy->bytes));
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
         const peer_record *copy = (const peer_record *)activity;
-        keep(trace, (struct cupti_record){stream_key(copy->deviceId, copy->streamId), OP_PEER,
-                                          copy->bytes, (int64_t)copy->start, (int64_t)copy->end,
-                                          copy->graphNodeId});
+        keep(trace, RECORD_OF(copy, OP_PEER, copy->bytes));
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
         const memset_record *set = (const memset_record *)activity;
-        keep(trace, (struct cupti_record){stream_key(set->deviceId, set->streamId), OP_MEMSET,
-                                          set->bytes, (int64_t)set->start, (int64_t)set->end,
-                                          set->graphNodeId});
+        keep(trace, RECORD_OF(set, OP_MEMSET, set->bytes));
     } else if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         const kernel_record *kernel = (const kernel_record *)activity;
-        keep(trace, (struct cupti_record){stream_key(kernel->deviceId, kernel->streamId),
-                                          OP_KERNEL, 0, (int64_t)kernel->start,
-                                          (int64_t)kernel->end, kernel->graphNodeId});
+        keep(trace, RECORD_OF(kernel, OP_KERNEL, 0));
     }
 }
 
