@@ -8,8 +8,8 @@
 #include "sim/simulator.h"
 #include "suites.h"
 #include "trace/input.h"
-#include "trace/occupancy.h"
 #include "trace/replan.h"
+#include "trace/replan_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -30,15 +30,6 @@ static enum status read_number(const struct draft *draft, const struct line *hea
                         most);
 }
 
-static enum status read_small(const struct draft *draft, const struct line *header,
-                              const char *key, uint32_t *value)
-{
-    int64_t number;
-    enum status status = read_number(draft, header, key, UINT32_MAX, 0, &number);
-    *value = (uint32_t)number;
-    return status;
-}
-
 static enum status read_bool(const struct draft *draft, const struct line *header,
                              const char *key, bool otherwise, bool *value)
 {
@@ -78,19 +69,23 @@ static enum status check_version(const struct draft *draft, const struct line *h
 static enum status read_members(struct draft *draft, const struct line *header)
 {
     struct recording *recording = draft->recording;
+    const struct {
+        const char *key;
+        uint32_t *value;
+    } numbers[] = {{"pid", &recording->pid},
+                   {"parent", &recording->parent},
+                   {"driver", &recording->driver},
+                   {"connections", &recording->connections}};
     const char *program = read_text(header, "program");
+    int64_t number;
     enum status status = check_version(draft, header);
-    if (status == STATUS_OK)
-        status = read_small(draft, header, "pid", &recording->pid);
-    if (status == STATUS_OK)
-        status = read_small(draft, header, "parent", &recording->parent);
+    for (int i = 0; i < 4 && status == STATUS_OK; i++) {
+        status = read_number(draft, header, numbers[i].key, UINT32_MAX, 0, &number);
+        *numbers[i].value = (uint32_t)number;
+    }
     if (status == STATUS_OK)
         status = read_number(draft, header, "begin_ns", MACHINE_NEVER_NS - 1, 0,
                              &recording->begin_ns);
-    if (status == STATUS_OK)
-        status = read_small(draft, header, "driver", &recording->driver);
-    if (status == STATUS_OK)
-        status = read_small(draft, header, "connections", &recording->connections);
     if (status == STATUS_OK)
         status =
             read_bool(draft, header, "launch_blocking", false, &recording->launch_blocking);

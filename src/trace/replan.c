@@ -4,7 +4,7 @@
  * - replan: calls and ops;
  * - replan_graph: a launch of a graph, and replan_shape: the order of its nodes;
  * - replan_ops: ops, and their streams, names and events;
- * - replan_work: how long launches would have taken alone;
+ * - replan_work: how much of a GPU launches take, and how long they would have taken alone;
  * - replan_memory: what ops touch;
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"

@@ -4,18 +4,10 @@
 #include "analysis/traced.h"
 #include "core/items.h"
 #include "trace/build.h"
-#include "trace/occupancy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum status replan_no_memory(const struct replan *replan)
-{
-    return error_set(replan->error, STATUS_NO_MEMORY,
-                     "no memory for the plan of a recording of %zu calls",
-                     replan->recording->call_count);
-}
 
 /* --- streams and names --- */
 

@@ -68,9 +68,14 @@ struct replan {
 };
 #define EVENT_FOREIGN (RECORDING_NONE - 1)
 
-/* --- replan_ops.c --- */
+static inline enum status replan_no_memory(const struct replan *replan)
+{
+    return error_set(replan->error, STATUS_NO_MEMORY,
+                     "no memory for the plan of a recording of %zu calls",
+                     replan->recording->call_count);
+}
 
-enum status replan_no_memory(const struct replan *replan);
+/* --- replan_ops.c --- */
 
 /* Returns true if a stream, an index of the recording's, is one of the device. */
 bool replan_is_ours(const struct replan *replan, uint32_t stream);
@@ -124,6 +129,16 @@ bool replan_touch_word(struct replan *replan, uint64_t word);
 enum status replan_resolve(struct replan *replan);
 
 /* --- replan_work.c --- */
+
+/* Returns the blocks of a launch that an SM holds at once, by the rules of CUDA's occupancy
+ * calculator: each of threads, blocks, registers and shared memory allows for so many, and the
+ * least counts. What is 0 is not known, and no bound. At least 1. */
+uint32_t occupancy_blocks_per_sm(const struct recorded_device *device,
+                                 const struct recorded_op *launch);
+
+/* Returns the part of the blocks that the whole GPU holds at once which the launch has: above 0
+ * and up to 1. */
+double occupancy_fill(const struct recorded_device *device, const struct recorded_op *launch);
 
 /* Sets the work of launches that ran beside others, or waited for their room. */
 enum status replan_share_time(struct replan *replan);
