@@ -25,18 +25,21 @@ static void put_line(struct json *json)
 }
 
 /* Puts whatever comes before a value or a key: a comma behind the value before it, and a line.
- */
-static void begin_value(struct json *json)
+ * Returns false for a value that is not to be written. */
+static bool begin_value(struct json *json)
 {
-    if (json->keyed) {
+    const bool present = !json->absent;
+    json->absent = false;
+    if (json->keyed || !present) {
         json->keyed = false;
-        return;
+        return present;
     }
     if (json->filled)
         PUT_LITERAL(json->put, ",");
     if (has_lines(json) && json->depth > 0)
         put_line(json);
     json->filled = true;
+    return true;
 }
 
 void json_open(struct json *json, char bracket)
@@ -80,6 +83,15 @@ struct json *json_key(struct json *json, const char *key)
     return json;
 }
 
+struct json *json_key_of(struct json *json, const char *key, bool known)
+{
+    json_key(json, key);
+    if (!known)
+        json_put_null(json);
+    json->absent = !known;
+    return json;
+}
+
 void json_line(struct json *json)
 {
     if (json->filled)
@@ -90,14 +102,14 @@ void json_line(struct json *json)
 
 void json_put_text(struct json *json, const char *text)
 {
-    begin_value(json);
-    put_quoted(json, text);
+    if (begin_value(json))
+        put_quoted(json, text);
 }
 
 void json_put_integer(struct json *json, int64_t value)
 {
-    begin_value(json);
-    put_integer(json->put, value);
+    if (begin_value(json))
+        put_integer(json->put, value);
 }
 
 /* Removes the sign and the zeros that printf() gives a small exponent: "1e-05" becomes "1e-5".
@@ -127,9 +139,7 @@ void json_put_real(struct json *json, double value)
     }
     snprintf(text, sizeof text, "%.*g", REAL_DIGITS, value);
     shorten_exponent(text);
-    json_put_raw(json, text);
-    if (strpbrk(text, ".e") == NULL)
-        PUT_LITERAL(json->put, ".0");
+    json_put_raw(json, strpbrk(text, ".e") == NULL ? strcat(text, ".0") : text);
 }
 
 /* Readers have no larger integers than 2^63 - 1: a larger count goes as a real number. */
@@ -143,20 +153,18 @@ void json_put_count(struct json *json, uint64_t value)
 
 void json_put_bool(struct json *json, bool value)
 {
-    begin_value(json);
-    put_string(json->put, value ? "true" : "false");
+    json_put_raw(json, value ? "true" : "false");
 }
 
 void json_put_null(struct json *json)
 {
-    begin_value(json);
-    PUT_LITERAL(json->put, "null");
+    json_put_raw(json, "null");
 }
 
 void json_put_raw(struct json *json, const char *number)
 {
-    begin_value(json);
-    put_string(json->put, number);
+    if (begin_value(json))
+        put_string(json->put, number);
 }
 
 void json_put_ms(struct json *json, int64_t ns)
@@ -166,9 +174,9 @@ void json_put_ms(struct json *json, int64_t ns)
 
 void json_put_exact_ms(struct json *json, int64_t ns)
 {
-    char *at;
-    begin_value(json);
-    at = put_reserve(json->put, 2 * WRITE_NUMBER_ROOM);
+    if (!begin_value(json))
+        return;
+    char *at = put_reserve(json->put, 2 * WRITE_NUMBER_ROOM);
     uint64_t size = write_sign(&at, ns);
     at = write_count(at, size / 1000000);
     *at++ = '.';

@@ -24,6 +24,7 @@ struct json {
     int flat;    /* the depth of the one that stands on one line; 0: none does */
     bool filled; /* the innermost of them has a value */
     bool keyed;  /* a key was written, and its value is still to come */
+    bool absent; /* null stands in its place already */
 };
 
 /* Opens an object by '{' or an array by '['; closes it by '}' or ']'. */
@@ -35,6 +36,10 @@ void json_open_flat(struct json *json, char bracket);
 
 /* Writes a key; the value comes next. Returns `json`. */
 struct json *json_key(struct json *json, const char *key);
+
+/* Does so, and writes null where the value is not known: the one that comes next, which opens
+ * no object and no array, is then left out. */
+struct json *json_key_of(struct json *json, const char *key, bool known);
 
 /* Begins a new line before the next value, where all would stand on one. */
 void json_line(struct json *json);

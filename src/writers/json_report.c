@@ -93,12 +93,10 @@ static void put_fix(struct json *json, const struct verdict *verdict)
         return;
     json_open(json, '{');
     json_put_text(json_key(json, "text"), row->fix);
-    if (is_known(json_key(json, "command"), verdict->command[0] != '\0'))
-        json_put_text(json, verdict->command);
-    if (is_known(json_key(json, "cuda"), row->cuda[0] != '\0'))
-        json_put_text(json, row->cuda);
-    if (is_known(json_key(json, "predicted_ms"), verdict->predicted_ns > 0))
-        json_put_ms(json, verdict->predicted_ns);
+    json_put_text(json_key_of(json, "command", verdict->command[0] != '\0'), verdict->command);
+    json_put_text(json_key_of(json, "cuda", row->cuda[0] != '\0'), row->cuda);
+    json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
+                verdict->predicted_ns);
     json_close(json, '}');
 }
 
@@ -130,13 +128,12 @@ static void put_best(struct json *json, const struct run_report *run)
 {
     const struct verdicts *verdicts = &run->verdicts;
     bool single = verdicts->best[0] == '\0' && verdicts->named > 0;
-    if (is_known(json_key(json, "modelled_ms"), verdicts->modelled_ns > 0))
-        json_put_ms(json, verdicts->modelled_ns);
+    json_put_ms(json_key_of(json, "modelled_ms", verdicts->modelled_ns > 0),
+                verdicts->modelled_ns);
     if (!is_known(json_key(json, "best"), verdicts->best_ns > 0))
         return;
     json_open(json, '{');
-    if (is_known(json_key(json, "command"), !run->foreign))
-        json_put_text(json, verdicts->best);
+    json_put_text(json_key_of(json, "command", !run->foreign), verdicts->best);
     if (run->foreign)
         json_put_text(json_key(json, "fixes"),
                       single ? verdict_rows[verdicts->items[0].code].name : verdicts->best);
@@ -252,10 +249,8 @@ static void put_ranks(struct json *json, const struct ranks_seen *ranks)
         const struct rank_place *place = &ranks->places[i];
         json_open_flat(json, '{');
         json_put_text(json_key(json, "host"), place->host);
-        if (is_known(json_key(json, "clock_ns"), ranks->clocks))
-            json_put_integer(json, place->offset_ns);
-        if (is_known(json_key(json, "clock_error_ns"), ranks->clocks))
-            json_put_integer(json, place->error_ns);
+        json_put_integer(json_key_of(json, "clock_ns", ranks->clocks), place->offset_ns);
+        json_put_integer(json_key_of(json, "clock_error_ns", ranks->clocks), place->error_ns);
         json_put_bool(json_key(json, "common_memory"), place->common);
         json_close(json, '}');
     }
@@ -268,11 +263,9 @@ static void put_provenance(struct json *json, const struct run_report *run)
     const struct timeline *timeline = &run->timeline;
     json_put_text(json_key(json, "name"), run->settings->name);
     json_put_text(json_key(json, "source"), timeline_source(timeline));
-    if (is_known(json_key(json, "timing"), !run->profiled))
-        json_put_text(json, timeline_timing(timeline));
+    json_put_text(json_key_of(json, "timing", !run->profiled), timeline_timing(timeline));
     json_put_text(json_key(json, "device"), writer_device(run));
-    if (is_known(json_key(json, "driver"), timeline->driver[0] != '\0'))
-        json_put_text(json, timeline->driver);
+    json_put_text(json_key_of(json, "driver", timeline->driver[0] != '\0'), timeline->driver);
     if (is_known(json_key(json, "settings"), !run->foreign)) {
         json_open(json, '{');
         json_put_settings(json, run->settings);
@@ -288,27 +281,22 @@ static void put_times(struct json *json, const struct run_report *run)
 {
     bool own = !run->foreign;
     const bool judged = run->verified == VERIFIED_NO || run->verified == VERIFIED_YES;
-    if (is_known(json_key(json, "verified"), judged))
-        json_put_bool(json, run->verified == VERIFIED_YES);
+    json_put_bool(json_key_of(json, "verified", judged), run->verified == VERIFIED_YES);
     json_put_real(json_key(json, "result"), run->has_result ? run->result : NAN);
-    if (is_known(json_key(json, "repeats"), own))
-        json_put_count(json, run->repeats);
+    json_put_count(json_key_of(json, "repeats", own), run->repeats);
     json_put_ms(json_key(json, "time_ms"), run->median_ns);
     json_put_ms(json_key(json, "time_min_ms"), run->min_ns);
     json_put_ms(json_key(json, "time_max_ms"), run->max_ns);
-    if (is_known(json_key(json, "timeline_ms"), !run->profiled))
-        json_put_ms(json, run->analysis.time_ns);
-    if (is_known(json_key(json, "issue_ms"), own))
-        json_put_ms(json, run->issue_ns);
+    json_put_ms(json_key_of(json, "timeline_ms", !run->profiled), run->analysis.time_ns);
+    json_put_ms(json_key_of(json, "issue_ms", own), run->issue_ns);
     if (run->usual != NULL)
         json_put_ms(json_key(json, "usual_ms"), run->usual_ns);
     bool limited = own || run->verdicts.limit_known;
-    if (is_known(json_key(json, "limit_ms"), limited))
-        json_put_ms(json, run->limit.ns);
-    if (is_known(json_key(json, "limit_ratio"), limited))
-        json_put_real(json, (double)run->limit.ns / (double)run->median_ns);
-    if (is_known(json_key(json, "limit_cause"), limited))
-        json_put_text(json, limit_cause_name(run->limit.cause));
+    json_put_ms(json_key_of(json, "limit_ms", limited), run->limit.ns);
+    json_put_real(json_key_of(json, "limit_ratio", limited),
+                  (double)run->limit.ns / (double)run->median_ns);
+    json_put_text(json_key_of(json, "limit_cause", limited),
+                  limit_cause_name(run->limit.cause));
     json_put_real(json_key(json, "speedup"), run->speedup);
 }
 
@@ -335,12 +323,10 @@ static void put_analysis(struct json *json, const struct run_report *run)
     if (traced)
         put_devices(json, run);
     put_exchange(json, run);
-    if (is_known(json_key(json, "concurrency"), traced))
-        json_put_real(json, run->analysis.concurrency);
+    json_put_real(json_key_of(json, "concurrency", traced), run->analysis.concurrency);
     if (is_known(json_key(json, "latency"), traced && !run->foreign))
         put_latency(json, run);
-    if (is_known(json_key(json, "resolution_ns"), traced))
-        json_put_integer(json, run->timeline.resolution_ns);
+    json_put_integer(json_key_of(json, "resolution_ns", traced), run->timeline.resolution_ns);
 }
 
 /* Writes what only recordings have: races that they may have, and their loop. */

@@ -87,21 +87,9 @@ static void put_op(struct json *json, const struct plan *plan, const struct op *
     json_put_count(json_key(json, "id"), op->id);
     json_put_text(json_key(json, "kind"), op_kind_name(op->kind));
     json_put_text(json_key(json, "name"), plan_op_label(plan, op, label));
-    json_key(json, "stream");
-    if (op->stream < plan->streams)
-        json_put_count(json, op->stream);
-    else
-        json_put_null(json);
-    json_key(json, "tile");
-    if (op->tile >= 0)
-        json_put_integer(json, op->tile);
-    else
-        json_put_null(json);
-    json_key(json, "tiles");
-    if (op->tile >= 0)
-        json_put_count(json, op_tiles(op));
-    else
-        json_put_null(json);
+    json_put_count(json_key_of(json, "stream", op->stream < plan->streams), op->stream);
+    json_put_integer(json_key_of(json, "tile", op->tile >= 0), op->tile);
+    json_put_count(json_key_of(json, "tiles", op->tile >= 0), op_tiles(op));
     put_work(json, op);
     put_accesses(json, "reads", plan, op, false);
     put_accesses(json, "writes", plan, op, true);

@@ -20,11 +20,8 @@ static void put_own_provenance(struct json *json, const struct run_report *run)
     json_put_exact_ms(json_key(json, "limit_ms"), run->limit.ns);
     snprintf(speedup, sizeof speedup, "%.9g", run->speedup);
     json_put_raw(json_key(json, "speedup"), isfinite(run->speedup) ? speedup : "null");
-    json_key(json, "verified");
-    if (run->verified == VERIFIED_NO || run->verified == VERIFIED_YES)
-        json_put_bool(json, run->verified == VERIFIED_YES);
-    else
-        json_put_null(json);
+    const bool judged = run->verified == VERIFIED_NO || run->verified == VERIFIED_YES;
+    json_put_bool(json_key_of(json, "verified", judged), run->verified == VERIFIED_YES);
     json_open(json_key(json, "settings"), '{');
     json_put_settings(json, run->settings);
     json_close(json, '}');
