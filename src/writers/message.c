@@ -9,6 +9,15 @@ enum { NAME_COLUMNS = 40, NAME_TEXT = 4 * NAME_COLUMNS + 4 };
 static const double LITTLE = 0.96; /* a time above that part of another gains little on it */
 static const double ALIKE = 1.02;  /* runs whose times differ by less take about the same */
 
+const struct writer_bound writer_bounds[] = {
+    [LIMIT_COPIES] = {"the copies", "allow"},
+    [LIMIT_COMPUTE] = {"the kernels", "allow"},
+    [LIMIT_CPU] = {"the CPU", "allows"},
+    [LIMIT_HOST] = {"the host's memory", "allows"},
+    [LIMIT_SWITCH] = {"the switch's link", "allows"},
+    [LIMIT_PEER] = {"the links between devices", "allow"},
+};
+
 static const struct verdict *main_verdict(const struct run_report *run)
 {
     return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
@@ -48,14 +57,6 @@ static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
 
 void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
 {
-    static const char *const bounds[] = {
-        [LIMIT_COPIES] = "the copies allow",
-        [LIMIT_COMPUTE] = "the kernels allow",
-        [LIMIT_CPU] = "the CPU allows",
-        [LIMIT_HOST] = "the host's memory allows",
-        [LIMIT_SWITCH] = "the switch's link allows",
-        [LIMIT_PEER] = "the links between devices allow",
-    };
     const struct verdicts *verdicts = &run->verdicts;
     const struct verdict *first = main_verdict(run);
     bool mends = first != NULL && first->code != VERDICT_SHORT_RUN;
@@ -71,11 +72,11 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
     else if (verdicts->best_ns > 0)
         put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
-        snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s%s",
+        snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s %s%s",
                  verdicts->modelled_ns > 0 ? "no better setting was found"
                                            : "no cause is worth a name",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
-                 bounds[verdicts->bound],
+                 writer_bounds[verdicts->bound].name, writer_bounds[verdicts->bound].allows,
                  first != NULL           ? "; a larger array would come nearer"
                  : verdicts->data_ns > 0 ? "; the data asks for more: each result is the next "
                                            "input"

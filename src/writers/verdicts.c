@@ -16,17 +16,6 @@ static double percent_of(int64_t part_ns, int64_t all_ns)
     return all_ns > 0 ? 100 * (double)part_ns / (double)all_ns : 0;
 }
 
-static const char *bound_name(enum limit_cause cause)
-{
-    static const char *const names[] = {[LIMIT_COPIES] = "the copies",
-                                        [LIMIT_COMPUTE] = "the kernels",
-                                        [LIMIT_CPU] = "the CPU",
-                                        [LIMIT_HOST] = "the host's memory",
-                                        [LIMIT_SWITCH] = "the switch's link",
-                                        [LIMIT_PEER] = "the links between devices"};
-    return names[cause];
-}
-
 /* --- the answer --- */
 
 void write_answers(FILE *out, const struct report *report, const struct writer_style *style)
@@ -110,7 +99,7 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
                            units_time(run->limit.compute_ns, steps));
     else
         writer_print_words(out, style->width, INDENT, "%s: %s; limit %s, set by %s", name, time,
-                           limit, bound_name(verdicts->bound));
+                           limit, writer_bounds[verdicts->bound].name);
     if (verdicts->misfit && run->limit.claimed_ns > 0)
         writer_print_words(out, style->width, INDENT,
                            "  The machine file does not fit: by its %s, no run of these ops "

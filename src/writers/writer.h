@@ -172,6 +172,11 @@ void writer_devices(const struct run_report *run, char text[DEVICES_TEXT]);
 /* Returns true if a run has a limit: it is one of ours, now or in a file that tells it. */
 bool writer_limit_known(const struct run_report *run);
 
+/* What sets a limit, by enum limit_cause, and the verb that it takes: "the copies", "allow". */
+extern const struct writer_bound {
+    const char *name, *allows;
+} writer_bounds[];
+
 /* Writes where a run comes from: "measured, NVIDIA H200, driver 13.0". */
 enum { ORIGIN_TEXT = 1024 };
 void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT]);
