@@ -2,7 +2,6 @@
  * settings are refused; and the program with them. */
 #include "app/backends.h"
 #include "app/job.h"
-#include "app/process_check.h"
 #include "check_contract_timeline.h"
 #include "fixtures.h"
 #include "kernels/kernel_code.h"

@@ -3,7 +3,6 @@
 
 #include "app/backends.h"
 #include "app/job.h"
-#include "app/process_check.h"
 #include "causes/try_own.h"
 #include "term/progress.h"
 

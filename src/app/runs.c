@@ -7,7 +7,6 @@
 #include "app/job.h"
 #include "app/measured.h"
 #include "app/outputs.h"
-#include "app/process_check.h"
 #include "app/untiled.h"
 #include "core/version.h"
 #include "kernels/kernel_code.h"
