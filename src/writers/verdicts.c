@@ -142,58 +142,54 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     put_rest(out, verdicts, style);
 }
 
+/* What verdicts of another program's runs rest on; of several the first is said. */
+enum basis { TRACED, RECORDED, PART, MISFIT, TRIED, OWN_FILE, BASES };
+static const char *const basis_texts[BASES] = {
+    [TRACED] = "A trace records when ops ran. It does not record which data and buffers they "
+               "use, nor the machine's hardware queues, so the limit is not known.",
+    [RECORDED] = "A recording says when ops ran and what the program called. No machine file "
+                 "stands for this device, so causes are measured against the busiest engine, "
+                 "not against the limit, and no fix is tried: name one by --machine.",
+    [PART] = "Only a part of the recording is looked at, so its limit is not known, and no fix "
+             "is tried.",
+    [MISFIT] = "A recording says when ops ran and what the program called. The machine file "
+               "does not fit it, so causes are measured against the busiest engine, not "
+               "against the limit, and no fix is offered.",
+    [TRIED] = "Fixes are changes of the program's calls to CUDA, each simulated on the machine "
+              "file of this device. Orders that its data asks for are kept.",
+    [OWN_FILE] = "The file says when ops ran, but not on which data and on which machine, so "
+                 "causes are measured against the busiest engine, not against the limit.",
+};
+
+static void find_bases(const struct run_report *run, bool found[BASES])
+{
+    const enum timing timing = run->timeline.timing;
+    const bool unlimited = run->foreign && timing == TIMING_RECORDED &&
+                           !run->verdicts.limit_known && !run->verdicts.misfit;
+    found[TRACED] |= run->foreign && timing == TIMING_NSYS;
+    found[RECORDED] |= unlimited && run->plan != NULL;
+    found[PART] |= unlimited && run->timeline.partial;
+    found[MISFIT] |= run->verdicts.misfit;
+    found[TRIED] |= run->foreign && run->verdicts.limit_known;
+    found[OWN_FILE] |= run->foreign && timing != TIMING_NSYS && timing != TIMING_RECORDED;
+}
+
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, traced = false, recorded = false, part = false, own = false,
-         tried = false, misfit = false;
+    bool any = false, found[BASES] = {false};
     for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
-        any |= run->verdicts.count > 0 || run->no_verdict[0] != '\0';
-        traced |= run->foreign && run->timeline.timing == TIMING_NSYS;
-        bool unlimited = run->foreign && run->timeline.timing == TIMING_RECORDED &&
-                         !run->verdicts.limit_known && !run->verdicts.misfit;
-        recorded |= unlimited && run->plan != NULL;
-        part |= unlimited && run->timeline.partial;
-        misfit |= run->verdicts.misfit;
-        tried |= run->foreign && run->verdicts.limit_known;
-        own |= run->foreign && run->timeline.timing != TIMING_NSYS &&
-               run->timeline.timing != TIMING_RECORDED;
+        any |= report->runs[i].verdicts.count > 0 || report->runs[i].no_verdict[0] != '\0';
+        find_bases(&report->runs[i], found);
     }
     if (!any)
         return;
     fputs("\nwhy\n", out);
-    if (traced)
-        writer_put_words(
-            out, style->width, 0,
-            "A trace records when ops ran. It does not record which data and buffers "
-            "they use, nor the machine's hardware queues, so the limit is not known.");
-    else if (recorded)
-        writer_put_words(
-            out, style->width, 0,
-            "A recording says when ops ran and what the program called. No machine file stands "
-            "for this device, so causes are measured against the busiest engine, not against "
-            "the limit, and no fix is tried: name one by --machine.");
-    else if (part)
-        writer_put_words(
-            out, style->width, 0,
-            "Only a part of the recording is looked at, so its limit is not known, and no fix "
-            "is tried.");
-    else if (misfit && !tried)
-        writer_put_words(
-            out, style->width, 0,
-            "A recording says when ops ran and what the program called. The machine file does "
-            "not fit it, so causes are measured against the busiest engine, not against the "
-            "limit, and no fix is offered.");
-    else if (tried)
-        writer_put_words(
-            out, style->width, 0,
-            "Fixes are changes of the program's calls to CUDA, each simulated on the machine "
-            "file of this device. Orders that its data asks for are kept.");
-    else if (own)
-        writer_put_words(
-            out, style->width, 0,
-            "The file says when ops ran, but not on which data and on which machine, so causes "
-            "are measured against the busiest engine, not against the limit.");
+    found[MISFIT] &= !found[TRIED];
+    int basis = 0;
+    while (basis < BASES && !found[basis])
+        basis++;
+    if (basis < BASES)
+        writer_put_words(out, style->width, 0, basis_texts[basis]);
     for (int i = 0; i < report->run_count; i++)
         put_run(out, &report->runs[i], style);
 }
