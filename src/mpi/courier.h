@@ -8,7 +8,7 @@
 #define PIPELINE_MPI_COURIER_H
 
 #include "core/status.h"
-#include "plan/crossing.h"
+#include "plan/portion.h"
 #include "run/backend.h"
 
 /* Makes ready for runs of a plan with crossings, which must outlive that, and gives `workload`

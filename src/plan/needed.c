@@ -7,7 +7,7 @@
 #include "plan/needed.h"
 
 #include "core/items.h"
-#include "plan/blind.h"
+#include "plan/clocks.h"
 #include "plan/cuts.h"
 
 #include <inttypes.h>
@@ -32,6 +32,23 @@ struct tree {
     struct cuts cuts;
     struct node *nodes;
     size_t cells; /* a power of two */
+};
+
+/* Ops of a stream that work, in their order. */
+struct blind_stream {
+    uint32_t *ops;    /* lies in the walk's memory */
+    uint32_t *blinds; /* per op: how many ops there are up to the latest blind one; 0: none */
+    uint32_t count;
+};
+
+struct blind_walk {
+    const struct plan *plan;
+    bool any; /* false: the plan has no such op, and nothing else is set */
+    uint32_t *ops, *blinds;
+    struct blind_stream *streams;
+    struct clocks clocks;
+    uint32_t *covered; /* streams x streams: per stream the ops of each that its latest blind op
+                          comes after */
 };
 
 struct finder {
@@ -105,6 +122,112 @@ static bool keep_found(struct finder *finder)
     finder->found_count = 0;
     needed->first[finder->op + 1] = needed->count;
     return true;
+}
+
+/* --- ops of unknown bytes ---
+ *
+ * An op of unknown bytes may use whatever was done before it, and leave what comes later needs:
+ * so it keeps its place between all ops that streams and events put before it or behind it. */
+
+/* Returns true if an op takes part: it works in a stream. */
+static bool works(const struct op *op)
+{
+    return op_in_stream(op->kind) && clocks_counts(op);
+}
+
+/* Returns true if an op works in a stream, on bytes that nobody knows. */
+static bool is_blind(const struct plan *plan, const struct op *op)
+{
+    struct access room[OP_ACCESS_MAX];
+    uint32_t count;
+    if (!works(op) || (plan->recorded == NULL && op->kind != OP_CALLBACK))
+        return false;
+    plan_accesses(plan, op, room, &count);
+    return count == 0;
+}
+
+/* Lists the ops of each stream. */
+static void list_ops(struct blind_walk *walk)
+{
+    const struct plan *plan = walk->plan;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        walk->streams[plan->ops[i].stream].count += works(&plan->ops[i]);
+    for (uint32_t s = 0; s < plan->streams; s++) {
+        walk->streams[s].ops = walk->ops + first;
+        walk->streams[s].blinds = walk->blinds + first;
+        first += walk->streams[s].count;
+        walk->streams[s].count = 0;
+    }
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        struct blind_stream *stream = &walk->streams[plan->ops[i].stream];
+        if (!works(&plan->ops[i]))
+            continue;
+        const uint32_t at = stream->count++;
+        stream->ops[at] = i;
+        stream->blinds[at] = is_blind(plan, &plan->ops[i]) ? at + 1
+                             : at > 0                      ? stream->blinds[at - 1]
+                                                           : 0;
+    }
+}
+
+/* Prepares a walk over all ops of `plan`. STATUS_NO_MEMORY, or STATUS_FAILED where streams are
+ * too many; blind_free() in any case. */
+static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
+                              struct error *error)
+{
+    const size_t streams = plan->streams;
+    *walk = (struct blind_walk){.plan = plan};
+    for (uint32_t i = 0; i < plan->op_count && !walk->any; i++)
+        walk->any = is_blind(plan, &plan->ops[i]);
+    if (!walk->any)
+        return STATUS_OK;
+    enum status status = clocks_begin(&walk->clocks, plan, CLOCKS_EVENTS, error);
+    if (status != STATUS_OK)
+        return status;
+    walk->ops = malloc((plan->op_count + (size_t)1) * sizeof *walk->ops);
+    walk->blinds = malloc((plan->op_count + (size_t)1) * sizeof *walk->blinds);
+    walk->streams = calloc(streams + 1, sizeof *walk->streams);
+    walk->covered = calloc(streams * streams + 1, sizeof *walk->covered);
+    if (!walk->ops || !walk->blinds || !walk->streams || !walk->covered)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to follow %" PRIu32 " ops",
+                         plan->op_count);
+    list_ops(walk);
+    return STATUS_OK;
+}
+
+static void blind_free(struct blind_walk *walk)
+{
+    if (walk->any)
+        clocks_end(&walk->clocks);
+    free(walk->ops);
+    free(walk->blinds);
+    free(walk->streams);
+    free(walk->covered);
+}
+
+/* Takes up the next op of the plan, and finds each earlier op that it comes after because one
+ * of both is blind. STATUS_NO_MEMORY, or STATUS_FAILED where streams, and events to be waited
+ * for, are too many. */
+static enum status blind_take(struct blind_walk *walk, const struct op *op,
+                              struct finder *finder, struct error *error)
+{
+    const size_t streams = walk->plan->streams;
+    if (!walk->any || !op_in_stream(op->kind))
+        return STATUS_OK;
+    const uint32_t *clock = clocks_enter(&walk->clocks, op);
+    const bool blind = is_blind(walk->plan, op);
+    uint32_t *covered = &walk->covered[op->stream * streams];
+    for (size_t s = 0; works(op) && s < streams; s++) {
+        const struct blind_stream *stream = &walk->streams[s];
+        const uint32_t latest = clock[s] > 0 ? stream->blinds[clock[s] - 1] : 0;
+        /* Its own stream's latest blind op has come after the rest. */
+        if (!blind && latest > (s == op->stream ? 0 : covered[s]))
+            find(finder, stream->ops[latest - 1]);
+        for (; blind && covered[s] < clock[s]; covered[s]++)
+            find(finder, stream->ops[covered[s]]);
+    }
+    return clocks_leave(&walk->clocks, op, NULL, error);
 }
 
 /* --- readers --- */
@@ -279,11 +402,6 @@ static void finder_free(struct finder *finder)
     free(finder->found);
 }
 
-static void on_found(void *context, uint32_t before)
-{
-    find(context, before);
-}
-
 static enum status finder_step(struct finder *finder, const struct op *op, struct error *error)
 {
     struct access room[OP_ACCESS_MAX];
@@ -299,7 +417,7 @@ static enum status finder_step(struct finder *finder, const struct op *op, struc
         touch.begin = cuts_find(&tree->cuts, range, &touch.end);
         node_touch(finder, &touch, 1, 0, tree->cells);
     }
-    enum status status = blind_take(&finder->blind, op, on_found, finder, error);
+    enum status status = blind_take(&finder->blind, op, finder, error);
     if (status == STATUS_OK && (!keep_found(finder) || finder->no_memory))
         status = no_memory(finder, error);
     if (status == STATUS_OK && finder->needed.count > NEEDED_MOST)

@@ -24,7 +24,7 @@ struct needed {
  * Events, waits, syncs and allocations have no bytes, and so no edges. An op whose bytes are
  * not known, as every function of the host of a recorded plan and every op of its graphs, may
  * use what was done before it: it comes after all that streams and events put before it, and
- * before all that they put behind it (plan/blind.h). That the default stream or a wait of the
+ * before all that they put behind it. That the default stream or a wait of the
  * host's puts other ops there is no order of data. What the host's own code reads and writes
  * between its calls is not in a plan: who takes a sync away must see to it that the host does
  * not use the bytes of the copies before it, nor fill those of the copies behind it.

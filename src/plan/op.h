@@ -251,7 +251,7 @@ struct op {
         } kernel;
         struct {
             uint32_t event; /* below plan.events */
-            uint32_t flag;  /* of a portion (plan/crossing.h): the crossing's flag, from 1, that
+            uint32_t flag;  /* of a portion (plan/portion.h): the crossing's flag, from 1, that
                                a record raises and a wait awaits; 0: it is its device's alone */
         } event;
         struct {

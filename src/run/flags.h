@@ -1,5 +1,5 @@
 /* flags.h - words of the host's memory by which streams and other processes tell each other how
- * far they are: a portion's record raises one, and its waits await one (plan/crossing.h). */
+ * far they are: a portion's record raises one, and its waits await one (plan/portion.h). */
 #ifndef PIPELINE_RUN_FLAGS_H
 #define PIPELINE_RUN_FLAGS_H
 
