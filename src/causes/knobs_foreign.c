@@ -39,6 +39,8 @@ static const struct knob_field fields[] = {
 static const bool drop_waits[CHANGE_COUNT] = {
     [CHANGE_STREAMS] = true, [CHANGE_ORDER] = true, [CHANGE_SIZES] = true};
 
+_Static_assert((int)CHANGE_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
+
 const struct knob_set knobs_foreign = {
     .count = CHANGE_COUNT,
     .fields = fields,

@@ -35,6 +35,8 @@ static void fit(int knob, union choice *choice)
         choice->settings.streams = 1;
 }
 
+_Static_assert((int)KNOB_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
+
 const struct knob_set knobs_own = {
     .count = KNOB_COUNT,
     .fields = fields,

@@ -2,11 +2,7 @@
 #include "causes/try_foreign.h"
 
 #include "plan/rules.h"
-#include "rework/parts.h"
 #include "sim/simulator.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     PART_OPS = 16000, /* of more, that many in the middle stand for all */
@@ -138,25 +134,6 @@ static void search_rest(struct finder *finder)
         (void)take(finder, &change);
 }
 
-/* --- the plan as it is --- */
-
-/* Makes a plan of the ops in the middle of a plan that has very many. */
-static enum status take_part(const struct plan *plan, struct plan *part, struct error *error)
-{
-    const struct rework_base base = {.plan = plan};
-    struct rework_draft draft;
-    enum status status = rework_draft_begin(&draft, &base, error);
-    if (status == STATUS_OK) {
-        size_t first = (draft.count - PART_OPS) / 2;
-        memmove(draft.items, draft.items + first, PART_OPS * sizeof *draft.items);
-        draft.count = PART_OPS;
-        draft.loads_lazily = false;
-        status = rework_draft_plan(&draft, part, error);
-    }
-    rework_draft_free(&draft);
-    return status;
-}
-
 static void search(struct finder *finder, struct found *found)
 {
     struct search *search = &finder->search;
@@ -200,7 +177,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     enum status status = STATUS_OK;
     plan_init(&part);
     if (plan->op_count > 2 * PART_OPS)
-        status = take_part(plan, &part, error);
+        status = rework_middle(plan, PART_OPS, &part, error);
     const struct plan *tried = part.op_count > 0 ? &part : plan;
     if (status == STATUS_OK)
         status = rework_begin(&finder.base, tried, machine, error);

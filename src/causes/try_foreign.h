@@ -5,7 +5,7 @@
 #define PIPELINE_CAUSES_TRY_FOREIGN_H
 
 #include "causes/search.h"
-#include "rework/parts.h"
+#include "rework/rework.h"
 
 /* Knobs, in the order in which they go back: the one that is blamed last first. */
 enum change_knob {

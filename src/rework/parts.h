@@ -113,20 +113,6 @@ enum status rework_shape_order(struct rework_draft *draft, const struct rework *
 enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
                               bool keeps_blind, struct error *error);
 
-/* --- looks --- */
-
-struct rework_looks {
-    uint32_t streams;    /* that the plan's ops are in */
-    bool legacy_works;   /* much of the work is in the legacy default stream */
-    bool small, chained; /* ops are; tiles have several kernels */
-    bool loops;          /* tiles are copied again and again */
-    bool few_blocks;     /* kernels leave most SMs without a block while they run */
-};
-
-/* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */
-enum status rework_look(const struct rework_base *base, struct rework_looks *looks,
-                        struct error *error);
-
 /* Returns true if all records and waits of the program's go: what data asks for comes back. */
 static inline bool rework_drops_waits(const struct rework *change)
 {

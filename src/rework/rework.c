@@ -4,6 +4,7 @@
 #include "rework/parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum status rework_begin(struct rework_base *base, const struct plan *plan,
                          const struct machine *machine, struct error *error)
@@ -110,6 +111,23 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
         status = order_draft(&draft, change, error);
     if (status == STATUS_OK)
         status = rework_draft_plan(&draft, fixed, error);
+    rework_draft_free(&draft);
+    return status;
+}
+
+enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *middle,
+                          struct error *error)
+{
+    const struct rework_base base = {.plan = plan};
+    struct rework_draft draft;
+    enum status status = rework_draft_begin(&draft, &base, error);
+    if (status == STATUS_OK) {
+        const size_t first = (draft.count - count) / 2;
+        memmove(draft.items, draft.items + first, count * sizeof *draft.items);
+        draft.count = count;
+        draft.loads_lazily = false;
+        status = rework_draft_plan(&draft, middle, error);
+    }
     rework_draft_free(&draft);
     return status;
 }

@@ -90,4 +90,22 @@ void rework_end(struct rework_base *base);
 enum status rework_apply(const struct rework_base *base, const struct rework *change,
                          struct plan *fixed, struct error *error);
 
+/* Makes a plan of `count` ops in the middle of a plan that has more; plan_free() it. */
+enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *middle,
+                          struct error *error);
+
+/* --- what a plan is like --- */
+
+struct rework_looks {
+    uint32_t streams;    /* that the plan's ops are in */
+    bool legacy_works;   /* much of the work is in the legacy default stream */
+    bool small, chained; /* ops are; tiles have several kernels */
+    bool loops;          /* tiles are copied again and again */
+    bool few_blocks;     /* kernels leave most SMs without a block while they run */
+};
+
+/* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */
+enum status rework_look(const struct rework_base *base, struct rework_looks *looks,
+                        struct error *error);
+
 #endif

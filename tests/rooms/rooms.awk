@@ -152,6 +152,8 @@ function look_at_include(file, header,    path) {
     edge(file, path, "includes " header)
     if (room_of(file) && room_of(path) && room_of(path) > room_of(file))
         finding(file " includes \"" header "\": " room_words(path) " is below " room_words(file))
+    else if (path ~ /(\/|_)parts[.]h$/ && room_of(path) != room_of(file))
+        finding(file " includes \"" header "\", which is private to " room_words(path))
 }
 
 function look_at_need(object, name,    from, where) {

@@ -74,6 +74,11 @@ echo '#include "low/low.h"' >>src/low/other.h
 found 'circle: src/low/low.h includes low/other.h; src/low/other.h includes low/low.h'
 
 house
+echo 'int part(void);' >src/top/parts.h
+echo '#include "top/parts.h"' >>src/low/low.c
+found 'src/low/low.c includes "top/parts.h", which is private to '
+
+house
 printf '#include <stdio.h>\nint loud(void);\nint loud(void)\n{\n    return puts("loud");\n}\n' >src/top/loud.c
 found 'src/top/loud.c needs puts, which no pure room'
 
