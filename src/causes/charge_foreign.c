@@ -63,12 +63,6 @@ static void call_knobs(struct foreign *foreign)
         found->knobs[i].fixed_ns = found->better_ns;
 }
 
-static bool gains(const struct foreign *foreign, const struct knob_gain *gain, double part)
-{
-    return gain != NULL &&
-           (double)gain->fixed_ns <= (1 - part) * (double)foreign->judge.found.given_ns;
-}
-
 void foreign_put_fixes(struct foreign *foreign)
 {
     const struct judge *judge = &foreign->judge;
@@ -185,7 +179,8 @@ static void charge_small(struct foreign *foreign)
         const struct knob_gain *gain = knob_of(foreign, (enum verdict_code)code);
         double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
         if ((double)causes[code].cost_ns >= least * (double)foreign->judge.time_ns ||
-            (causes[code].cost_ns > 0 && gains(foreign, gain, least)))
+            (causes[code].cost_ns > 0 && gain != NULL &&
+             search_gains(gain->fixed_ns, foreign->judge.found.given_ns, least)))
             continue;
         causes[VERDICT_REST].cost_ns += causes[code].cost_ns;
         causes[code].cost_ns = 0;
@@ -228,10 +223,10 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
     int64_t best_ns = judge_predicted_ns(&foreign->judge, found->better_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
-    if (!judge_gains(best_ns, foreign->judge.time_ns))
+    if (!search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
-    if (first_ns > 0 && !judge_gains(best_ns, first_ns)) {
+    if (first_ns > 0 && !search_gains(best_ns, first_ns, SEARCH_GAIN)) {
         verdicts->best_ns = first_ns;
         return;
     }
@@ -250,7 +245,7 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 static void set_change(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
-    verdicts->has_change = judge_gains(found->better_ns, found->given_ns);
+    verdicts->has_change = search_gains(found->better_ns, found->given_ns, SEARCH_GAIN);
     if (verdicts->has_change)
         verdicts->change = found->whole;
 }

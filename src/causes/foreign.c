@@ -6,8 +6,6 @@
 /* A cause of less of the run's time is not named; of small tiles and of few it takes more. */
 static const double SMALL_SHARE = 0.08;
 
-enum { FEW_TILES = 16 }; /* with more ops on an engine, tiles are not few */
-
 /* --- one idle time --- */
 
 static bool is_cause(enum verdict_code code)

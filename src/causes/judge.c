@@ -7,7 +7,6 @@
 #include <string.h>
 
 static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
-static const double FIX_GAIN = 0.01;      /* a fix that gains less is not offered */
 static const double ALIKE = 0.03;         /* predicted times that differ by less are alike */
 
 /* --- the table --- */
@@ -87,11 +86,6 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
 
 /* --- fixes --- */
 
-bool judge_gains(int64_t fixed_ns, int64_t than_ns)
-{
-    return (double)fixed_ns <= (1 - FIX_GAIN) * (double)than_ns;
-}
-
 /* A run of our own is predicted the simulated time, and of what the measured run took beyond
  * its simulation the part that no cause explains, the less the more the fix changes. Where the
  * run was faster than its simulation, the fixed one is taken to be so, too. */
@@ -126,7 +120,7 @@ int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause)
 {
     cause->tried = true;
-    if (!judge_gains(fixed_ns, judge->found.given_ns))
+    if (!search_gains(fixed_ns, judge->found.given_ns, SEARCH_GAIN))
         return false;
     cause->predicted_ns = judge_predicted_ns(judge, fixed_ns);
     return true;

@@ -49,9 +49,6 @@ struct judge {
     struct found found;
 };
 
-/* Returns true if a fix gains enough to be offered. */
-bool judge_gains(int64_t fixed_ns, int64_t than_ns);
-
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
 

@@ -87,7 +87,7 @@ static void set_best(const struct judge *judge, struct verdicts *verdicts)
     int count = whatif_best(found, knobs);
     int64_t fixed_ns = count == 1 ? knobs[0]->fixed_ns : found->better_ns;
     int64_t best_ns = judge_predicted_ns(judge, fixed_ns);
-    if (count == 0 || !judge_gains(best_ns, judge->time_ns))
+    if (count == 0 || !search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
     if (count > 1)

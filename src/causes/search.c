@@ -40,7 +40,7 @@ int64_t search_try(struct search *search, const union choice *choice)
 bool search_gains(int64_t time_ns, int64_t than_ns, double part)
 {
     return time_ns != SEARCH_NO_TIME &&
-           (than_ns == SEARCH_NO_TIME || (double)time_ns < (1 - part) * (double)than_ns);
+           (than_ns == SEARCH_NO_TIME || (double)time_ns <= (1 - part) * (double)than_ns);
 }
 
 bool search_take(struct search *search, const union choice *choice, double part)

@@ -16,10 +16,17 @@
 #include "plan/settings.h"
 #include "rework/rework.h"
 
-enum { KNOBS_MOST = 24, KNOB_NONE = -1 };
+enum {
+    KNOBS_MOST = 24,
+    KNOB_NONE = -1,
+    STREAMS_GOOD = 4, /* enough for copies both ways, a kernel, and one to come */
+    QUEUES_GOOD = 32, /* more have never been of use */
+    FEW_TILES = 16,   /* more tiles are not few */
+};
 
-/* A knob that gains less than the first part of the time is not turned; one that costs less
- * than the second goes back; one that gains the third alone is turned again. */
+/* A knob that gains less than the first part of the time is not turned, and no fix that gains
+ * less is offered; one that costs less than the second goes back; one that gains the third
+ * alone is turned again. */
 static const double SEARCH_GAIN = 0.01, SEARCH_KEEP = 0.005, SEARCH_ALONE = 0.02;
 
 static const int64_t SEARCH_NO_TIME = INT64_MAX; /* of a trial that can't be */
@@ -89,7 +96,7 @@ bool knob_is_turned(const struct knob_set *set, int knob, const union choice *a,
 /* Returns the time of a trial; SEARCH_NO_TIME where it can't be, and once memory ran out. */
 int64_t search_try(struct search *search, const union choice *choice);
 
-/* Returns true if `time_ns` is less than `than_ns` by that part of it. */
+/* Returns true if `time_ns` is less than `than_ns` by that part of it, or more. */
 bool search_gains(int64_t time_ns, int64_t than_ns, double part);
 
 /* Takes a choice for the best if it gains `part` of the time; returns whether it did. */

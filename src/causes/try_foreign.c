@@ -6,9 +6,6 @@
 
 enum {
     PART_OPS = 16000, /* of more, that many in the middle stand for all */
-    STREAMS_GOOD = 4, /* enough for copies both ways, a kernel, and one to come */
-    QUEUES_GOOD = 32, /* more have never been of use */
-    FEW_TILES = 16,   /* of more tiles none is cut */
     SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,
     MERGED_MOST = 64,

@@ -10,10 +10,8 @@
 
 enum {
     SEARCH_TILES = 1024, /* of more tiles, a search looks at about so many, in proportion */
-    STREAMS_GOOD = 4,    /* enough for copies both ways, a kernel, and one to come */
     TILES_FINE = 128,    /* small enough to fit any GPU's memory */
     TILES_GOOD = 16,     /* enough to begin a search with */
-    QUEUES_GOOD = 32,    /* more have never been of use */
     TILE_BYTES_LEAST = 4096,
     OPS_MOST = 4000000,       /* of a plan for which fixes are tried, some seconds in all */
     OPS_TRIED_WHOLE = 300000, /* the same where no part can stand for all */
