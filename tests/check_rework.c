@@ -1,6 +1,6 @@
 /* check_rework.c - recorded plans, changed as fixes would: they keep what data asks for, and
  * take the time of the plan that had it right from the start. */
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 
 #include "analysis/analysis.h"
 #include "plan/build.h"

@@ -1,6 +1,6 @@
 /* check_rework_work.c - recorded plans whose work itself is changed: copies within the device
  * that go, kernels that get more blocks, large copies in pieces. */
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 #include "recorded_plan.h"
 #include "rework_cases.h"
 #include "suites.h"

@@ -406,7 +406,7 @@ START_TEST(test_words_of_rows)
     struct verdict_case facts = judged_facts(&judged);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         struct verdict verdict = {.code = (enum verdict_code)code};
-        evidence_own(&facts, &verdict, 1);
+        evidence_run(&facts, &verdict, 1);
         ck_assert_msg(strpbrk(verdict.seen, "?{}") == NULL, "%s: %s", verdict_rows[code].name,
                       verdict.seen);
     }

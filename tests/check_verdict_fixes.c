@@ -1,5 +1,5 @@
 /* check_verdict_fixes.c - what better settings gain, and the fixes that are offered. */
-#include "causes/try_own.h"
+#include "causes/knobs.h"
 #include "fixtures.h"
 #include "options/options.h"
 #include "plan/mistake.h"

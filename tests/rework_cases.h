@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_REWORK_CASES_H
 #define PIPELINE_TESTS_REWORK_CASES_H
 
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 #include "plan/plan.h"
 
 #include <check.h>

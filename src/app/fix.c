@@ -3,7 +3,7 @@
 
 #include "app/backends.h"
 #include "app/job.h"
-#include "causes/try_own.h"
+#include "causes/knobs.h"
 #include "term/progress.h"
 
 #include <stdio.h>

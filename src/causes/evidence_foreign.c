@@ -437,7 +437,7 @@ static enum evidence simulated(const struct foreign *foreign, struct verdict *ve
 
 static enum evidence (*const functions[VERDICT_COUNT])(const struct foreign *foreign,
                                                        struct verdict *verdict) = {
-#define ROW(code, name, own, foreign, ...) [VERDICT_##code] = foreign,
+#define ROW(code, name, run, foreign, ...) [VERDICT_##code] = foreign,
 #include "causes/verdicts.def"
 #undef ROW
 };

@@ -5,7 +5,21 @@
 
 #include "analysis/traced.h"
 #include "causes/judge.h"
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
+
+/* Finds the verdicts of a timeline that has no plan, or a recorded one. It must have passed
+ * timeline_check().
+ *
+ * Without a machine no limit is known, and the time of the busiest engine stands for it. Every
+ * time in which that engine had nothing to do is followed back: what the op that ended it had
+ * waited for, and what that had waited for, through ops and the host's calls, as far as the
+ * engine's idle time reaches. A cause needs evidence: a call of that name that the host was in,
+ * a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN, and says what
+ * recording would tell. The costs add up to the run's time less the limit. O(n log n) where
+ * idle times are followed back through few ops each. STATUS_FAILED only when memory runs out.
+ */
+enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
+                                  struct error *error);
 
 struct foreign {
     struct judge judge; /* its `found` is set for a recorded program whose machine is known */

@@ -13,7 +13,7 @@ static const double ALIKE = 0.03;         /* predicted times that differ by less
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
-#define ROW(code, label, own, foreign, says, does, calls, ...)                                 \
+#define ROW(code, label, run, foreign, says, does, calls, ...)                                 \
     [VERDICT_##code] = {.name = label, .text = says, .fix = does, .cuda = calls, __VA_ARGS__},
 #include "causes/verdicts.def"
 #undef ROW

@@ -1,5 +1,5 @@
 /* judge.h - a run that is being judged: private to the files of causes. Each of these comes as
- * two files, one for runs of our own (_own.c) and one for other programs' (_foreign.c), in the
+ * two files, one for runs of our own (_run.c) and one for other programs' (_foreign.c), in the
  * order of the line:
  *
  *   path      what held ops up, piece by piece, and the cause that this is
@@ -9,7 +9,7 @@
  *   charge    charges by what was tried
  *   evidence  what was seen of a cause, in words
  *
- * verdicts.def is the table of causes, judge.c lists and ranks them, and own.c and foreign.c
+ * verdicts.def is the table of causes, judge.c lists and ranks them, and run.c and foreign.c
  * take a run along the line. */
 #ifndef PIPELINE_CAUSES_JUDGE_H
 #define PIPELINE_CAUSES_JUDGE_H
@@ -100,22 +100,6 @@ enum status verdict_charge_tried(struct judge *judge, const struct account *path
 void verdict_charge_path(struct judge *judge, const struct account *path);
 
 /* Sets what was seen of causes, and what that is worth. */
-void evidence_own(const struct verdict_case *facts, struct verdict causes[], int count);
-
-/* --- other programs' runs --- */
-
-/* Finds the verdicts of a timeline that has no plan, or a recorded one. It must have passed
- * timeline_check().
- *
- * Without a machine no limit is known, and the time of the busiest engine stands for it. Every
- * time in which that engine had nothing to do is followed back: what the op that ended it had
- * waited for, and what that had waited for, through ops and the host's calls, as far as the
- * engine's idle time reaches. A cause needs evidence: a call of that name that the host was in,
- * a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN, and says what
- * recording would tell. The costs add up to the run's time less the limit. O(n log n) where
- * idle times are followed back through few ops each. STATUS_FAILED only when memory runs out.
- */
-enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
-                                  struct error *error);
+void evidence_run(const struct verdict_case *facts, struct verdict causes[], int count);
 
 #endif

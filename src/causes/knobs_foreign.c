@@ -1,6 +1,6 @@
 /* knobs_foreign.c - the knobs of a recorded program: as fields of a change of its calls, and
  * the causes that they stand for. */
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>

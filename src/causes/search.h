@@ -2,7 +2,7 @@
  *
  * A knob is one thing that can be turned: a setting of a run of our own, or what a recorded
  * program's calls to CUDA do. All that is known to be bad is put right at once, the numbers
- * that are free are looked for, and what need not have been turned goes back; causes/try_own.c
+ * that are free are looked for, and what need not have been turned goes back; causes/try_run.c
  * and causes/try_foreign.c do that with the steps here. The knobs that stay turned are the
  * causes. What all of them gain is dealt out among them: each gets the mean of what it gains
  * when they are turned in order of weight, and in the reverse order. With two that is Shapley's

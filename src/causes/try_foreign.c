@@ -1,5 +1,5 @@
 /* try_foreign.c - tries changes of a recorded plan in the simulator. */
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 
 #include "plan/rules.h"
 #include "sim/simulator.h"

@@ -1,9 +1,9 @@
 /* verdict.h - why a run took longer than its limit, in named causes with the time each cost.
  *
  * A run of our own is simulated once more with what could be better put right
- * (causes/try_own.h): a cause costs what its fix brings, which was tried. The
+ * (causes/knobs.h): a cause costs what its fix brings, which was tried. The
  * timeline and the plan say what was seen of it, and where. What a measured run took beyond its
- * simulation is charged by the critical path (causes/account_own.c): to what cost more on
+ * simulation is charged by the critical path (causes/account_run.c): to what cost more on
  * the measured path than on the simulated one. What is left above the limit is the cost of
  * being short, or has a name of its own, or is unknown. Costs are whole nanoseconds, none is
  * negative, and they add up to the time less the limit. The path's method is after Yang and

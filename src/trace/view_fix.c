@@ -1,7 +1,7 @@
 /* view_fix.c - a recorded program with its fixes. */
 #include "trace/view_fix.h"
 
-#include "causes/try_foreign.h"
+#include "causes/knobs.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
 #include "term/progress.h"

@@ -1,6 +1,6 @@
-/* charge_own.c - deals out what a run lost among its causes. */
+/* charge_run.c - deals out what a run lost among its causes. */
 #include "causes/judge.h"
-#include "causes/try_own.h"
+#include "causes/knobs.h"
 #include "plan/build.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"

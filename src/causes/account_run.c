@@ -1,4 +1,4 @@
-/* account_own.c - charges what was lost on the critical path to what it waited for.
+/* account_run.c - charges what was lost on the critical path to what it waited for.
  *
  * The critical path is cut into pieces (analysis/pieces.h). The headway of the work that bounds
  * the run says how much of each piece was lost (analysis/headway.h). What was lost is charged

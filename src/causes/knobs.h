@@ -1,12 +1,16 @@
-/* try_own.h - the same work simulated once more, with what could be better put right.
+/* knobs.h - what can be turned, and which of that is better turned: the settings of a run of
+ * our own, and what the calls of a recorded program do.
  *
- * Better settings are looked for knob by knob, in the simulator alone, until nothing gains any
+ * What is better is looked for knob by knob, in the simulator alone, until nothing gains any
  * more: causes/search.h says how, and how what they gain is dealt out. */
-#ifndef PIPELINE_CAUSES_TRY_OWN_H
-#define PIPELINE_CAUSES_TRY_OWN_H
+#ifndef PIPELINE_CAUSES_KNOBS_H
+#define PIPELINE_CAUSES_KNOBS_H
 
 #include "causes/search.h"
 #include "machine/machine.h"
+#include "rework/rework.h"
+
+/* --- runs of our own --- */
 
 /* Knobs, in the order in which they are turned back: the one that is blamed last comes first.
  */
@@ -34,7 +38,7 @@ enum knob {
     KNOB_COUNT
 };
 
-extern const struct knob_set knobs_own;
+extern const struct knob_set knobs_run;
 
 /* Looks for better settings than `settings`, which are those of a run: tiles, streams and the
  * like are numbers. `machine` has the hardware queues that the run had. Settings that need more
@@ -72,5 +76,48 @@ bool whatif_set_way(int number, struct settings *settings);
  */
 void whatif_option(enum knob knob, const struct settings *given,
                    const struct settings *settings, char *text, size_t room);
+
+/* --- recorded programs --- */
+
+/* Knobs, in the order in which they go back: the one that is blamed last first. */
+enum change_knob {
+    CHANGE_ORDER,
+    CHANGE_GRAPH,
+    CHANGE_PRIORITIES,
+    CHANGE_STREAMS,
+    CHANGE_QUEUES,
+    CHANGE_SIZES,
+    CHANGE_BLOCKS,
+    CHANGE_LARGE,
+    CHANGE_WAITS,
+    CHANGE_LOADS,
+    CHANGE_CALLBACKS,
+    CHANGE_MEMSETS,
+    CHANGE_DEVICE_COPIES,
+    CHANGE_UNBLOCKS,
+    CHANGE_LAUNCHES,
+    CHANGE_ALLOCS,
+    CHANGE_PINNED_ALLOCS,
+    CHANGE_SYNCS,
+    CHANGE_PINS,
+    CHANGE_COUNT
+};
+
+extern const struct knob_set knobs_foreign;
+
+/* Looks for those that are better turned on `machine`, whose queues are those that the program
+ * had. Of a plan with very many ops a part in the middle stands for all. Simulated times are
+ * from the first op's issue to the last one's end. The statuses of rework_begin(), and those of
+ * the simulator for the plan as it is; STATUS_NO_MEMORY. */
+enum status rework_find(const struct plan *plan, const struct machine *machine,
+                        struct found *found, struct error *error);
+
+/* Returns the cause that a knob stands for, in a program that `looks` so, where `better` is the
+ * best change. */
+enum verdict_code change_cause(enum change_knob knob, const struct machine *machine,
+                               const struct rework_looks *looks, const struct rework *better);
+
+/* Writes what was tried for a knob, where its row does not say it ("4 streams"), or "". */
+void change_detail(const struct rework *change, enum change_knob knob, char *text, size_t room);
 
 #endif

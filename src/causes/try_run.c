@@ -1,5 +1,5 @@
-/* try_own.c - turns knobs in the simulator. */
-#include "causes/try_own.h"
+/* try_run.c - turns knobs in the simulator. */
+#include "causes/knobs.h"
 
 #include "plan/build.h"
 #include "plan/rules.h"
@@ -88,7 +88,7 @@ static bool take(struct tuner *tuner, const struct settings *settings, double pa
 static bool differ(enum knob knob, const struct settings *a, const struct settings *b)
 {
     const union choice x = {.settings = *a}, y = {.settings = *b};
-    return knob_is_turned(&knobs_own, knob, &x, &y);
+    return knob_is_turned(&knobs_run, knob, &x, &y);
 }
 
 /* --- the search --- */
@@ -324,7 +324,7 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
                         struct found *found, struct error *error)
 {
     struct tuner tuner = {
-        .search = {.knobs = &knobs_own, .time = time_of, .context = &tuner},
+        .search = {.knobs = &knobs_run, .time = time_of, .context = &tuner},
         .given = &tuner.search.given.settings,
         .best = &tuner.search.best.settings,
         .machine = machine,

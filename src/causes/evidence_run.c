@@ -1,4 +1,4 @@
-/* evidence_own.c - what was seen of a cause in a run of our own, in words: those of its row,
+/* evidence_run.c - what was seen of a cause in a run of our own, in words: those of its row,
  * with figures of the run, or of the function that its row names. */
 #include "causes/judge.h"
 #include "core/units.h"
@@ -373,12 +373,12 @@ static enum evidence far_memory(const struct sight *sight, struct verdict *verdi
 
 static enum evidence (*const functions[VERDICT_COUNT])(const struct sight *sight,
                                                        struct verdict *verdict) = {
-#define ROW(code, name, own, ...) [VERDICT_##code] = own,
+#define ROW(code, name, run, ...) [VERDICT_##code] = run,
 #include "causes/verdicts.def"
 #undef ROW
 };
 
-void evidence_own(const struct verdict_case *facts, struct verdict items[], int count)
+void evidence_run(const struct verdict_case *facts, struct verdict items[], int count)
 {
     const struct sight sight = sight_of(facts);
     for (int i = 0; i < count; i++)

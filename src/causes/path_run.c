@@ -1,4 +1,4 @@
-/* path_own.c - names the cause of a piece of the critical path. */
+/* path_run.c - names the cause of a piece of the critical path. */
 #include "analysis/traced.h"
 #include "causes/judge.h"
 

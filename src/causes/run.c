@@ -1,10 +1,11 @@
-/* own.c - a run of our own, from its facts to its verdicts: what each cause cost, and the
+/* run.c - a run of our own, from its facts to its verdicts: what each cause cost, and the
  * fixes that were tried. */
 #include "causes/verdict.h"
 
 #include "analysis/timeline_check.h"
+#include "causes/foreign.h"
 #include "causes/judge.h"
-#include "causes/try_own.h"
+#include "causes/knobs.h"
 #include "core/units.h"
 
 #include <stdio.h>
@@ -176,7 +177,7 @@ static enum status charge_all(struct judge *judge, struct error *error)
 static void name_causes(struct judge *judge, struct verdicts *verdicts)
 {
     judge_list(judge, verdicts);
-    evidence_own(judge->facts, verdicts->items, verdicts->count);
+    evidence_run(judge->facts, verdicts->items, verdicts->count);
     for (int i = 0; i < verdicts->count; i++) {
         if (verdicts->items[i].code == VERDICT_UNKNOWN)
             see_unknown(judge, &verdicts->items[i]);
@@ -189,7 +190,7 @@ static void name_causes(struct judge *judge, struct verdicts *verdicts)
     judge_complete(judge, verdicts);
 }
 
-static enum status judge_own(const struct verdict_case *facts, struct verdicts *verdicts,
+static enum status judge_run(const struct verdict_case *facts, struct verdicts *verdicts,
                              struct error *error)
 {
     struct judge judge = {.facts = facts};
@@ -214,10 +215,10 @@ static enum status judge_own(const struct verdict_case *facts, struct verdicts *
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                           struct error *error)
 {
-    bool own = facts->plan != NULL && facts->plan->recorded == NULL;
-    enum status status = timeline_check(facts->timeline, own ? facts->plan : NULL, error);
+    bool ours = facts->plan != NULL && facts->plan->recorded == NULL;
+    enum status status = timeline_check(facts->timeline, ours ? facts->plan : NULL, error);
     if (status != STATUS_OK)
         return status;
-    return own ? judge_own(facts, verdicts, error)
-               : foreign_verdicts_find(facts, verdicts, error);
+    return ours ? judge_run(facts, verdicts, error)
+                : foreign_verdicts_find(facts, verdicts, error);
 }

@@ -1,5 +1,5 @@
-/* knobs_own.c - the knobs of a run of our own: as fields of its settings, and as options. */
-#include "causes/try_own.h"
+/* knobs_run.c - the knobs of a run of our own: as fields of its settings, and as options. */
+#include "causes/knobs.h"
 
 #include "plan/rules.h"
 
@@ -37,7 +37,7 @@ static void fit(int knob, union choice *choice)
 
 _Static_assert((int)KNOB_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
 
-const struct knob_set knobs_own = {
+const struct knob_set knobs_run = {
     .count = KNOB_COUNT,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
@@ -49,7 +49,7 @@ void whatif_turn(enum knob knob, const struct settings *from, struct settings *t
 {
     const union choice given = {.settings = *from};
     union choice turned = {.settings = *to};
-    knob_turn(&knobs_own, (int)knob, &given, &turned);
+    knob_turn(&knobs_run, (int)knob, &given, &turned);
     *to = turned.settings;
 }
 
