@@ -26,7 +26,8 @@ void plan_init(struct plan *plan)
     *plan = (struct plan){0};
 }
 
-void plan_recorded_free(struct plan_recorded *recorded)
+/* Frees all of it, and itself. NULL is nothing to free. */
+static void recorded_free(struct plan_recorded *recorded)
 {
     if (recorded == NULL)
         return;
@@ -52,7 +53,7 @@ void plan_free(struct plan *plan)
     free(plan->stream_kinds);
     free(plan->places);
     free(plan->loops);
-    plan_recorded_free(plan->recorded);
+    recorded_free(plan->recorded);
     plan_init(plan);
 }
 
@@ -225,7 +226,8 @@ const char *stream_kind_name(enum stream_kind kind)
     return names[kind];
 }
 
-const char *plan_kernel_name(const struct plan *plan, const struct op *op)
+/* Returns what the kernel of a launch is called; "kernel" where nobody knows. */
+static const char *kernel_name(const struct plan *plan, const struct op *op)
 {
     const struct op_recorded *seen = plan_seen(plan, op);
     if (seen != NULL && seen->name < plan->recorded->name_count)
@@ -239,7 +241,7 @@ const char *plan_op_label(const struct plan *plan, const struct op *op, char tex
 {
     const char *name = op->kind < OP_KIND_COUNT ? op_kind_name(op->kind) : "op";
     if (op->kind == OP_KERNEL)
-        name = plan_kernel_name(plan, op);
+        name = kernel_name(plan, op);
     if (op->kind == OP_RECORD || op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT)
         snprintf(text, OP_LABEL, "%s event %" PRIu32, name, op->event.event);
     else if (op->kind == OP_SYNC && op->stream < plan->streams)

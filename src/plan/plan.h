@@ -283,9 +283,6 @@ static inline enum stream_kind plan_stream_kind(const struct plan *plan, uint32_
 /* Returns "non-blocking", "blocking" or "legacy". */
 const char *stream_kind_name(enum stream_kind kind);
 
-/* Returns what the kernel of a launch is called; "kernel" where nobody knows. */
-const char *plan_kernel_name(const struct plan *plan, const struct op *op);
-
 /* Writes "h2d 3", "scale 3", "wait", "cpu 30" and the like into `text` and returns it. */
 enum { OP_LABEL = 64 };
 const char *plan_op_label(const struct plan *plan, const struct op *op, char text[OP_LABEL]);

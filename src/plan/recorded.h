@@ -46,7 +46,4 @@ struct plan_recorded {
     uint32_t threads;
 };
 
-/* Frees all of it, and itself. NULL is nothing to free. */
-void plan_recorded_free(struct plan_recorded *recorded);
-
 #endif

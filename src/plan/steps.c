@@ -17,7 +17,9 @@ static void add_stage(struct steps *steps, enum stage_kind kind, uint32_t link, 
     steps->stage[steps->stages++] = (struct stage){kind, link, device};
 }
 
-void steps_list(struct steps *steps)
+/* Lists the stages of a batch. Each device hands on what its last kernel leaves, in streams of
+ * its own; what comes by the host the next one copies in. */
+static void list_stages(struct steps *steps)
 {
     const struct plan *plan = steps->plan;
     const uint32_t links = (uint32_t)plan->chain_length;
@@ -48,7 +50,7 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
                             .devices = devices,
                             .kernel_stream = -1,
                             .ways = alone && settings->ways < 3 ? 3 : settings->ways};
-    steps_list(steps);
+    list_stages(steps);
     uint32_t in_flight = settings->streams;
     if (in_flight > most) /* of a device; 0: all is the CPU's */
         in_flight = most > 0 ? most : 1;

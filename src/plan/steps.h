@@ -52,10 +52,6 @@ struct steps {
 void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan,
                  const struct placement *placement);
 
-/* Lists the stages of a batch of steps.plan in `steps`. Each device hands on what its last
- * kernel leaves, in streams of its own; what comes by the host the next one copies in. */
-void steps_list(struct steps *steps);
-
 /* Returns the last stage, which copies out. */
 static inline uint32_t steps_out(const struct steps *steps)
 {

@@ -179,9 +179,6 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error);
 
-/* Checks the sums and sets the lanes, as timeline_finish() does in the end. */
-enum status timeline_lay_out(struct timeline *timeline, struct error *error);
-
 /* Returns true if a span began before another (ties: its op comes first). */
 static inline bool span_precedes(const struct span *a, const struct span *b)
 {

@@ -294,17 +294,14 @@ static enum status check_sums(const struct look *look, struct error *error)
     return STATUS_OK;
 }
 
-enum status timeline_lay_out(struct timeline *timeline, struct error *error)
-{
-    struct look look = look_over(timeline);
-    enum status status = check_sums(&look, error);
-    return status == STATUS_OK ? set_lanes(timeline, &look, error) : status;
-}
-
 enum status timeline_finish(struct timeline *timeline, const struct plan *plan,
                             struct error *error)
 {
     enum status status =
         timeline->has_waits ? pass_ops(timeline, plan, false, error) : STATUS_OK;
-    return status == STATUS_OK ? timeline_lay_out(timeline, error) : status;
+    if (status != STATUS_OK)
+        return status;
+    struct look look = look_over(timeline);
+    status = check_sums(&look, error);
+    return status == STATUS_OK ? set_lanes(timeline, &look, error) : status;
 }
