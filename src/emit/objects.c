@@ -1,9 +1,77 @@
-/* objects.c - values of a program's variables and of what it makes on a device: how its arrays
- * are declared, their bytes, what poisons them, and the priorities of its streams. */
+/* objects.c - which buffers a program has and how many slots, and the values of its variables
+ * and of what it makes on a device: how arrays are declared, their bytes, what poisons them,
+ * and the priorities of its streams. */
 #include "emit/parts.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* --- buffers --- */
+
+bool emit_uses(const struct emit_program *program, enum buffer buffer)
+{
+    const struct plan *plan = program->plan;
+    bool used = buffer == BUFFER_HOST_IN0 || buffer == BUFFER_HOST_OUT ||
+                (buffer == BUFFER_HOST_IN1 && emit_inputs(program) == 2);
+    if (!emit_on_host(program))
+        used |= buffer == emit_copied_out(program) || buffer == BUFFER_DEVICE_IN0 ||
+                (buffer == BUFFER_DEVICE_IN1 && emit_inputs(program) == 2);
+    for (int i = 0; i < plan->chain_length; i++)
+        used |= emit_kernel_input(program, (uint32_t)i) == buffer ||
+                emit_kernel_output(program, (uint32_t)i) == buffer;
+    return used;
+}
+
+enum buffer emit_kernel_input(const struct emit_program *program, uint32_t link)
+{
+    const bool mapped = emit_on_host(program);
+    if (plan_link_is_first(program->plan, link))
+        return mapped ? BUFFER_HOST_IN0 : BUFFER_DEVICE_IN0;
+    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_kernel_output(const struct emit_program *program, uint32_t link)
+{
+    const bool last = link + 1 == (uint32_t)program->plan->chain_length;
+    if (last)
+        return emit_on_host(program) ? BUFFER_HOST_OUT : emit_copied_out(program);
+    return emit_reduction(program) != NULL ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_copied_out(const struct emit_program *program)
+{
+    return program->plan->chain[0]->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
+}
+
+enum buffer emit_sent_input(const struct emit_program *program, int input)
+{
+    return (enum buffer)((program->plan->packs ? BUFFER_HOST_PACK_IN0 : BUFFER_HOST_IN0) +
+                         input);
+}
+
+enum buffer emit_sent_output(const struct emit_program *program)
+{
+    return program->plan->packs && emit_reduction(program) == NULL ? BUFFER_HOST_PACK_OUT
+                                                                   : BUFFER_HOST_OUT;
+}
+
+int emit_inputs(const struct emit_program *program)
+{
+    int most = 1;
+    for (int i = 0; i < program->plan->chain_length; i++)
+        most = program->plan->chain[i]->inputs > most ? program->plan->chain[i]->inputs : most;
+    return most;
+}
+
+uint32_t emit_all_slots(const struct emit_program *program)
+{
+    return program->devices * program->slots;
+}
+
+bool emit_has_other(const struct emit_program *program)
+{
+    return program->plan->buffer_bytes[BUFFER_DEVICE_OTHER] > 0;
+}
 
 /* --- memory --- */
 
@@ -164,6 +232,17 @@ void emit_stage_priorities(FILE *out, const struct emit_program *program)
 
 /* --- variables --- */
 
+/* Writes the declarator of pointers to memory that is taken for each tile: one for each slot.
+ */
+static void put_pointers(const struct emit_program *program, const char *name,
+                         char text[EMIT_TEXT])
+{
+    snprintf(text, EMIT_TEXT, "*%s[%s]", name,
+             program->slots == 1          ? "1"
+             : emit_shares_slots(program) ? emit_slots_name(program)
+                                          : emit_tiles_name(program));
+}
+
 const char *emit_declarator(const struct emit_program *program, enum buffer buffer,
                             char text[EMIT_LINE])
 {
@@ -172,7 +251,7 @@ const char *emit_declarator(const struct emit_program *program, enum buffer buff
     const char *name = emit_buffer_name(program, buffer);
     const char *each = on_host ? "" : emit_each_device(program);
     if (emit_takes(program, buffer))
-        emit_pointers(program, name, text);
+        put_pointers(program, name, text);
     else if (program->even && !values)
         snprintf(text, EMIT_LINE, "(*%s%s)%s", name, each,
                  on_host                              ? emit_host_row(program)

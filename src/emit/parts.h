@@ -1,6 +1,5 @@
 /* parts.h - a plan as loops: private to the files that write it as a program.
  *
- *   buffers.c  which buffers there are, and how many slots they have
  *   fill.c     fills the texts of programs/, which are most of a program
  *   facts.c    the conditions, values and parts that these name
  *   kernels.c  the kernels that can be written, and what their results must be
@@ -14,14 +13,13 @@
  *   names.c    what streams, slots and events are called, and where tiles are
  *   (names.h)  declares these
  *   places.c   where tiles lie on the host
- *   pack.c     tiles that the CPU packs and unpacks
  *   calls.c    the calls as text, and why each is there
  *   when.c     which batches have them, as conditions
  *   body.c     the loops around them
  *   devices.c  going from one device to the next, and handing tiles on along a chain
  *   (devices.h)  declares that
- *   objects.c  arrays: how they are declared, their bytes; and streams' priorities
- *   bare.c     what the bare copies ask, beside which main() shows its time
+ *   objects.c  buffers and their slots; arrays: how they are declared, their bytes; and
+ * streams' priorities bare.c     what the bare copies ask, beside which main() shows its time
  *   head.c     the head: what the program shows, how it is made, and what it includes
  *   refused.c  what is refused
  *   emit.c     the program around them */
@@ -55,7 +53,7 @@ struct emit_program {
     uint32_t here; /* 0, or the device of the chain's part that is being written, and 1 */
 };
 
-/* --- buffers.c --- */
+/* --- objects.c: buffers --- */
 
 /* Returns true if the program needs that buffer. */
 bool emit_uses(const struct emit_program *program, enum buffer buffer);
@@ -311,14 +309,11 @@ void emit_cpu_links(FILE *out, const struct emit_program *program);
 
 /* --- memory.c: for each tile --- */
 
-/* Writes the declarator of a pointer for each slot into `text`. */
-void emit_pointers(const struct emit_program *program, const char *name, char text[EMIT_TEXT]);
-
 /* Writes that a slot's memory is taken or given back. */
 void emit_put_action(FILE *out, int indent, const struct emit_program *program,
                      const struct loop_item *item, const char *stream);
 
-/* --- pack.c --- */
+/* --- memory.c: packing --- */
 
 /* Bytes that a core copies at a time, about. */
 enum { EMIT_CHUNK_BYTES = 65536 };
