@@ -1,7 +1,6 @@
 /* main.c - the commands, and the only owner of exit codes. */
 #include "app/backends.h"
 #include "app/fix.h"
-#include "app/lab.h"
 #include "app/list.h"
 #include "app/measured.h"
 #include "app/outputs.h"

@@ -3,7 +3,9 @@
 
 #include "emit/emit.h"
 #include "report/compare.h"
+#include "term/output_file.h"
 #include "term/progress.h"
+#include "writers/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,4 +215,30 @@ enum status outputs_write(const struct options *options, struct outputs *outputs
     enum status files = write_files(options, outputs, report, error);
     enum status printed = report_write(options, report, files == STATUS_OK ? error : NULL);
     return files != STATUS_OK ? files : printed;
+}
+
+/* --- the lab page, which is part of the program --- */
+
+enum status lab_command(const struct options *options, struct error *error)
+{
+    const char *path = options->output != NULL ? options->output : "lab.html";
+    struct output_file file;
+    if (lab_texts[0].name == NULL)
+        return error_set(
+            error, STATUS_FAILED,
+            "this pipeline was built without the lab page, for which a build needs "
+            "clang, lld, wasi-libc and libclang-rt-14-dev-wasm32: `make lab` "
+            "installs them");
+    enum status status = output_file_open(&file, path, error);
+    if (status != STATUS_OK)
+        return status;
+    status = write_lab(file.stream);
+    if (status == STATUS_OK)
+        status = output_file_commit(&file, error);
+    else
+        error_set(error, status, "no memory to write %s", path);
+    output_file_discard(&file);
+    if (status == STATUS_OK && !options->quiet)
+        printf("%s: open it in a browser; it needs no network\n", path);
+    return status;
 }

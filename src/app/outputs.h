@@ -47,4 +47,9 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
 /* Closes and removes the files that were not completed. */
 void outputs_discard(const struct options *options, struct outputs *outputs);
 
+/* `pipeline lab`: writes the lab page into options->output, or lab.html in the current folder,
+ * and says so on standard output. STATUS_FAILED where the program was built without the page.
+ */
+enum status lab_command(const struct options *options, struct error *error);
+
 #endif
