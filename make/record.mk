@@ -6,9 +6,12 @@ RECORD_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -I. -isystem $(CUDA_HOME)/include \
 $(OBJ)/record/%.o: src/record/%.c
 	$(say) CC $<
 	$(call compile,$(CC) $(RECORD_CFLAGS))
+$(OBJ)/record/%.o: src/core/%.c
+	$(say) CC $<
+	$(call compile,$(CC) $(RECORD_CFLAGS))
 
 # It stays in the program until that ends, for the driver keeps calling into it.
-$(OBJ)/bin/libpipeline-record.so: $(patsubst src/%.c,$(OBJ)/%.o,$(wildcard src/record/*.c))
+$(OBJ)/bin/libpipeline-record.so: $(patsubst src/%.c,$(OBJ)/%.o,$(wildcard src/record/*.c)) $(OBJ)/record/items.o
 	$(say) LINK $(@F)
 	$(call write,$(CC) $(CFLAGS) $(filter-out -pie,$(HARDEN_LINK)) -shared -Wl$(COMMA)-z$(COMMA)nodelete -pthread -o $(NEW) $^ -ldl)
 

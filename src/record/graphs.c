@@ -1,5 +1,6 @@
 /* graphs.c - an executable graph's nodes, by the ids that their ops have, and its edges: read
  * from the graph that it was made from, each node of which CUPTI tells the clone of. */
+#include "core/items.h"
 #include "record/record.h"
 
 #include <stdlib.h>
@@ -29,17 +30,11 @@ void graphs_cloned(const CUpti_GraphData *data)
     if (record_api.node_id(data->originalNode, &clone.original) != CUPTI_SUCCESS ||
         record_api.node_id(data->node, &clone.id) != CUPTI_SUCCESS)
         return;
-    if (clones.count == clones.room) {
-        size_t room = clones.room > 0 ? 2 * clones.room : 64;
-        struct clone *items = reallocarray(clones.items, room, sizeof *items);
-        if (items == NULL) {
-            record_lose(1);
-            return;
-        }
-        clones.items = items;
-        clones.room = room;
-    }
-    clones.items[clones.count++] = clone;
+    struct clone *kept = ITEMS_ADD(clones.items, clones.count, clones.room);
+    if (kept != NULL)
+        *kept = clone;
+    else
+        record_lose(1);
 }
 
 static int compare_clones(const void *a, const void *b)

@@ -2,6 +2,7 @@
 #include "record/record.h"
 
 #include "core/bisect.h"
+#include "core/items.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -56,20 +57,6 @@ static size_t place_of(const char *text, bool *found)
     return search.at;
 }
 
-/* Returns true if there is a place for one more name. */
-static bool has_room(void)
-{
-    if (name_count < name_room)
-        return true;
-    size_t room = name_room > 0 ? 2 * name_room : 256;
-    struct name *more = reallocarray(names, room, sizeof *names);
-    if (more == NULL)
-        return false;
-    names = more;
-    name_room = room;
-    return true;
-}
-
 /* Finds the number of a name, which is written down when it is first met; false: there is no
  * memory. The text is copied: CUPTI's own goes with its module. */
 static bool name_of(const char *text, size_t *id)
@@ -77,7 +64,7 @@ static bool name_of(const char *text, size_t *id)
     bool found;
     record_lock(&name_lock);
     size_t place = place_of(text, &found);
-    char *copy = !found && has_room() ? strdup(text) : NULL;
+    char *copy = !found && ITEMS_ROOM(names, name_count, name_room) ? strdup(text) : NULL;
     if (copy != NULL) {
         memmove(&names[place + 1], &names[place], (name_count - place) * sizeof *names);
         names[place] = (struct name){copy, name_count++};

@@ -1,4 +1,5 @@
 /* tables.c - what is written down once: contexts, devices, streams; and memory. */
+#include "core/items.h"
 #include "record/record.h"
 
 #include <stdlib.h>
@@ -161,20 +162,6 @@ static struct known_stream *find_stream(const struct known_stream *wanted)
     return NULL;
 }
 
-/* Returns true if there is room for one more stream. The lock is held. */
-static bool has_room(void)
-{
-    if (stream_count < stream_room)
-        return true;
-    size_t room = stream_room > 0 ? 2 * stream_room : 64;
-    struct known_stream *more = reallocarray(streams, room, sizeof *streams);
-    if (more == NULL)
-        return false;
-    streams = more;
-    stream_room = room;
-    return true;
-}
-
 /* Finds the number of a stream, which it writes down if nobody has; NO_STREAM where CUPTI does
  * not tell: then the next call asks again. */
 static void look_up(CUcontext context, struct known_stream *wanted)
@@ -190,7 +177,7 @@ static void look_up(CUcontext context, struct known_stream *wanted)
     if (wanted->number == NO_STREAM)
         return;
     record_lock(&stream_lock);
-    bool is_new = find_stream(wanted) == NULL && has_room();
+    bool is_new = find_stream(wanted) == NULL && ITEMS_ROOM(streams, stream_count, stream_room);
     if (is_new)
         streams[stream_count++] = *wanted;
     record_unlock(&stream_lock);
