@@ -134,7 +134,7 @@ static bool step_call(struct way_back *way)
 
 static bool step_host(struct way_back *way)
 {
-    if (way->plan != NULL && way->timeline->issue_ns != NULL && way->call != UINT32_MAX)
+    if (way->timeline->issue_ns != NULL && way->call != UINT32_MAX)
         return step_call(way);
     struct path_piece piece = {.kind = PIECE_CALL,
                                .span = SPAN_NONE,
@@ -170,8 +170,7 @@ static bool step_span(struct way_back *way)
     if (!take(way, free_ns, piece))
         return false;
     way->span = by_span ? hold->span : SPAN_NONE;
-    way->call =
-        way->plan != NULL && span->op < way->timeline->issue_count ? span->op : UINT32_MAX;
+    way->call = span->op < way->timeline->issue_count ? span->op : UINT32_MAX;
     return true;
 }
 
@@ -188,7 +187,7 @@ static bool way_back(struct way_back *way)
 static void index_spans(struct way_back *way)
 {
     const struct timeline *timeline = way->timeline;
-    uint32_t ops = way->plan != NULL ? way->plan->op_count : 0;
+    const uint32_t ops = way->plan->op_count;
     for (uint32_t i = 0; i < ops; i++)
         way->span_of[i] = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
@@ -213,7 +212,7 @@ static void index_spans(struct way_back *way)
 
 static bool way_begin(struct way_back *way)
 {
-    size_t ops = (way->plan != NULL ? way->plan->op_count : 0) + (size_t)1;
+    size_t ops = way->plan->op_count + (size_t)1;
     size_t spans = way->timeline->span_count + (size_t)1;
     way->by_end = calloc(spans, sizeof *way->by_end);
     way->last_ends = calloc(ops, sizeof *way->last_ends);

@@ -44,9 +44,9 @@ struct path_pieces {
     uint32_t count;
 };
 
-/* Cuts the critical path of `timeline`, whose ops are those of `plan`. NULL stands for a trace,
- * whose host's calls are not known one by one. O(n log n). STATUS_FAILED only when memory runs
- * out; free with pieces_free(), which is safe on a zeroed one. */
+/* Cuts the critical path of `timeline`, whose ops are those of `plan`. O(n log n).
+ * STATUS_FAILED only when memory runs out; free with pieces_free(), which is safe on a zeroed
+ * one. */
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
                         const struct plan *plan, struct path_pieces *pieces,
                         struct error *error);

@@ -174,16 +174,15 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
 /* Leaves what is too little to be named to the rest. */
 static void charge_small(struct foreign *foreign)
 {
-    struct verdict *causes = foreign->judge.charges.causes;
-    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        const struct knob_gain *gain = knob_of(foreign, (enum verdict_code)code);
-        double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
-        if ((double)causes[code].cost_ns >= least * (double)foreign->judge.time_ns ||
-            (causes[code].cost_ns > 0 && gain != NULL &&
-             search_gains(gain->fixed_ns, foreign->judge.found.given_ns, least)))
-            continue;
-        causes[VERDICT_REST].cost_ns += causes[code].cost_ns;
-        causes[code].cost_ns = 0;
+    struct judge *judge = &foreign->judge;
+    for (int i = 0; i < VERDICT_COPY_BOUND; i++) {
+        const enum verdict_code code = (enum verdict_code)i;
+        const struct knob_gain *gain = knob_of(foreign, code);
+        const double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
+        const bool gains =
+            gain != NULL && search_gains(gain->fixed_ns, judge->found.given_ns, least);
+        if (!judge_is_dear(judge, code, least, gains))
+            account_move(&judge->charges, code, VERDICT_REST);
     }
 }
 

@@ -188,7 +188,8 @@ static void settle(struct foreign *foreign)
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        if ((double)causes[code].cost_ns < VERDICT_NAMED_SHARE * (double)time_ns)
+        if (!judge_is_dear(&foreign->judge, (enum verdict_code)code, VERDICT_NAMED_SHARE,
+                           false))
             account_move(&foreign->judge.charges, (enum verdict_code)code, VERDICT_REST);
     }
 }

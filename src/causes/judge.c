@@ -1,4 +1,5 @@
-/* judge.c - what every run's causes come to: charges, names, their order, and the list. */
+/* judge.c - the table of causes, what fixes are predicted to gain, and the order of verdicts.
+ */
 #include "causes/judge.h"
 
 #include "plan/host_call.h"
@@ -6,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
-static const double ALIKE = 0.03;         /* predicted times that differ by less are alike */
+static const double ALIKE = 0.03; /* predicted times that differ by less are alike */
 
 /* --- the table --- */
 
@@ -34,62 +34,12 @@ const char *evidence_name(enum evidence evidence)
     return names[evidence];
 }
 
-/* --- charges --- */
-
-void account_begin(struct account *account)
-{
-    *account = (struct account){0};
-    for (int code = 0; code < VERDICT_COUNT; code++)
-        account->causes[code] = (struct verdict){.code = (enum verdict_code)code};
-}
-
-/* Returns a charge and the one before it as one piece, where the same op waited in both and
- * what lies between, such as a hand-over, is less than they are. */
-static struct charge joined(const struct charge *before, struct charge charge)
-{
-    const struct loss lost = {earlier(charge.lost.start_ns, before->lost.start_ns),
-                              later(charge.lost.end_ns, before->lost.end_ns), charge.lost.span};
-    const int64_t sum_ns =
-        charge.lost.end_ns - charge.lost.start_ns + before->lost.end_ns - before->lost.start_ns;
-    if (before->lost.span != lost.span || lost.end_ns - lost.start_ns > 2 * sum_ns)
-        return charge;
-    return (struct charge){charge.cost_ns + before->cost_ns, lost};
-}
-
-void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
-                    struct loss lost)
-{
-    account->causes[code].cost_ns += cost_ns;
-    if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
-        return;
-    struct charge *last = &account->last[code];
-    cost_ns =
-        earlier(cost_ns, lost.end_ns - lost.start_ns); /* as much as can have been there */
-    *last = joined(last, (struct charge){cost_ns, lost});
-    if (last->cost_ns <= account->most_ns[code])
-        return;
-    account->most_ns[code] = last->cost_ns;
-    account->causes[code].lost = last->lost;
-}
-
-void account_move(struct account *account, enum verdict_code from, enum verdict_code to)
-{
-    if (account->causes[from].cost_ns == 0)
-        return;
-    account->causes[to].cost_ns += account->causes[from].cost_ns;
-    account->causes[from].cost_ns = 0;
-    if (account->most_ns[from] <= account->most_ns[to])
-        return;
-    account->most_ns[to] = account->most_ns[from];
-    account->causes[to].lost = account->causes[from].lost;
-}
-
 /* --- fixes --- */
 
 /* A run of our own is predicted the simulated time, and of what the measured run took beyond
  * its simulation the part that no cause explains, the less the more the fix changes. Where the
  * run was faster than its simulation, the fixed one is taken to be so, too. */
-static int64_t own_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+static int64_t run_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
     double beyond_ns = (double)judge->time_ns - given_ns;
@@ -114,7 +64,7 @@ static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     return judge->foreign ? foreign_predicted_ns(judge, fixed_ns)
-                          : own_predicted_ns(judge, fixed_ns);
+                          : run_predicted_ns(judge, fixed_ns);
 }
 
 bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause)
@@ -124,42 +74,6 @@ bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *ca
         return false;
     cause->predicted_ns = judge_predicted_ns(judge, fixed_ns);
     return true;
-}
-
-/* --- the list --- */
-
-/* Returns true if a cause is worth a name: for what it cost, or for what its fix alone would
- * gain. */
-static bool is_named(const struct judge *judge, const struct verdict *cause)
-{
-    double least_ns = VERDICT_NAMED_SHARE * (double)judge->time_ns;
-    int64_t gain_ns = cause->predicted_ns > 0 ? judge->time_ns - cause->predicted_ns : 0;
-    return cause->cost_ns > 0 && (judge->foreign || (double)cause->cost_ns >= least_ns ||
-                                  (double)gain_ns >= least_ns);
-}
-
-/* Adds a cause that is too little to be named to the rest, which lists it if it is anything. */
-static void add_to_rest(const struct judge *judge, const struct verdict *cause,
-                        struct verdict *rest)
-{
-    double percent = 100 * (double)cause->cost_ns / (double)judge->time_ns;
-    size_t used = strlen(rest->seen);
-    rest->cost_ns += cause->cost_ns;
-    if (percent >= LISTED_PERCENT && used < sizeof rest->seen)
-        snprintf(rest->seen + used, sizeof rest->seen - used, "%s%s %.1f%%",
-                 used > 0 ? ", " : "", verdict_rows[cause->code].name, percent);
-}
-
-void judge_list(struct judge *judge, struct verdicts *verdicts)
-{
-    struct verdict *causes = judge->charges.causes;
-    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        /* A race stands first, whatever it costs. */
-        if (code != VERDICT_MISSING_WAIT && is_named(judge, &causes[code]))
-            verdicts->items[verdicts->count++] = causes[code];
-        else
-            add_to_rest(judge, &causes[code], &causes[VERDICT_REST]);
-    }
 }
 
 /* --- their order --- */

@@ -9,8 +9,8 @@
  *   charge    charges by what was tried
  *   evidence  what was seen of a cause, in words
  *
- * verdicts.def is the table of causes, judge.c lists and ranks them, and run.c and foreign.c
- * take a run along the line. */
+ * verdicts.def is the table of causes, account.c has what each is charged and lists them,
+ * judge.c ranks them, and run.c and foreign.c take a run along the line. */
 #ifndef PIPELINE_CAUSES_JUDGE_H
 #define PIPELINE_CAUSES_JUDGE_H
 
@@ -55,6 +55,10 @@ int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
 /* Notes that a cause's fix was tried, and offers it if it gains enough: returns whether it
  * does. */
 bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause);
+
+/* Returns true if a cause is not too little to be named: it cost that share of the run's time
+ * or, where its fix `gains` enough, anything. */
+bool judge_is_dear(const struct judge *judge, enum verdict_code code, double share, bool gains);
 
 /* Lists the causes that are worth a name, by their codes; all others go to the rest. */
 void judge_list(struct judge *judge, struct verdicts *verdicts);
