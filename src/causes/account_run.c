@@ -130,6 +130,29 @@ static struct loss filling_of(const struct timeline *timeline)
     return lost;
 }
 
+/* A cause that the path does not show may be seen beside it: there it has lost nothing, but
+ * held an op up. Where that was longest is its place. */
+static void find_beside_path(const struct charging *charging)
+{
+    const struct verdict_case *facts = charging->facts;
+    struct account *account = charging->account;
+    int64_t longest_ns[VERDICT_COUNT] = {0};
+    for (uint32_t i = 0; i < facts->timeline->span_count; i++) {
+        const struct span *span = &facts->timeline->spans[i];
+        const struct hold *hold = &facts->critical->holds[i];
+        const struct path_piece piece = {.link = LINK_HELD, .span = i, .from = hold->span};
+        if (hold->span == SPAN_NONE || span->engine >= ENGINE_WORKING)
+            continue;
+        const enum verdict_code code = verdict_link_cause(facts, &piece);
+        const int64_t waited_ns = later(charging->idle_ns[i], span->issue_ns);
+        const struct loss lost = {earlier(hold->ready_ns, waited_ns), span->start_ns, i};
+        if (account->most_ns[code] > 0 || lost.end_ns - lost.start_ns <= longest_ns[code])
+            continue;
+        longest_ns[code] = lost.end_ns - lost.start_ns;
+        account->causes[code].lost = lost;
+    }
+}
+
 /* --- charging --- */
 
 static void charge_piece(const struct charging *charging, uint32_t index, int64_t lost_ns)
@@ -192,6 +215,7 @@ static enum status charge_all(const struct verdict_case *facts,
         find_hand_overs(&charging);
         find_idle(&charging);
         charge_pieces(&charging, headway);
+        find_beside_path(&charging);
     }
     free(charging.near);
     free(charging.idle_ns);

@@ -77,7 +77,8 @@ enum {
 #define VERDICT_NAMED_SHARE 0.04
 
 /* A stretch of the timeline in which something was lost: a span, or a part of it, that was at
- * work for too long, or the time before it in which its engine had nothing to do. */
+ * work for too long, or the time before it in which its engine had nothing to do, or in which
+ * it waited in its queue. */
 struct loss {
     int64_t start_ns, end_ns; /* no length: none is known */
     uint32_t span;            /* in whose row it lies */
