@@ -11,8 +11,10 @@ static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part o
 void account_begin(struct account *account)
 {
     *account = (struct account){0};
-    for (int code = 0; code < VERDICT_COUNT; code++)
+    for (int code = 0; code < VERDICT_COUNT; code++) {
         account->causes[code] = (struct verdict){.code = (enum verdict_code)code};
+        account->last[code].lost.span = SPAN_NONE;
+    }
 }
 
 /* Returns a charge and the one before it as one piece, where the same op waited in both and

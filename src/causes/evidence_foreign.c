@@ -1,7 +1,6 @@
 /* evidence_foreign.c - what the verdicts of another program's run rest on, in words: each
  * function says what was seen, with its count, and returns what that is worth. */
 #include "causes/foreign.h"
-
 #include "core/units.h"
 
 #include <inttypes.h>

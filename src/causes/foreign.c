@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A cause of less of the run's time is not named; of small tiles and of few it takes more. */
+/* Small tiles, and few, are no cause where they cost less of the run's time. */
 static const double SMALL_SHARE = 0.08;
 
 /* --- one idle time --- */

@@ -41,10 +41,11 @@ const char *evidence_name(enum evidence evidence)
  * run was faster than its simulation, the fixed one is taken to be so, too. */
 static int64_t run_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
-    double given_ns = (double)judge->found.given_ns, part = (double)fixed_ns / given_ns;
+    const double given_ns = (double)judge->found.given_ns;
     double beyond_ns = (double)judge->time_ns - given_ns;
     if (judge->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
         return fixed_ns;
+    const double part = (double)fixed_ns / given_ns;
     if (beyond_ns > 0)
         beyond_ns =
             (double)earlier(judge->charges.causes[VERDICT_UNKNOWN].cost_ns, (int64_t)beyond_ns);

@@ -13,7 +13,8 @@
 
 /* --- fixes --- */
 
-/* Joins the options of all knobs that are turned for `code`; all for VERDICT_COUNT. */
+/* Joins the options of all knobs that are turned for `code`, of all knobs for VERDICT_COUNT,
+ * and sets *settings to the given ones with these turned. */
 static void join_options(const struct judge *judge, enum verdict_code code,
                          struct settings *settings, char command[VERDICT_COMMAND])
 {
@@ -163,7 +164,7 @@ static enum status charge_all(struct judge *judge, struct error *error)
     enum status status = verdict_account_find(judge->facts, &path, error);
     if (status != STATUS_OK)
         return status;
-    judge->charges = path; /* its spans, that is */
+    judge->charges = path; /* for the places; what each cost is dealt out anew */
     for (int code = 0; code < VERDICT_COUNT; code++)
         judge->charges.causes[code].cost_ns = 0;
     if (judge->tried)

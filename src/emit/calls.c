@@ -102,38 +102,15 @@ static void put_own_launch(FILE *out, int indent, const struct emit_program *pro
              emit_own_name(program, (int)link, name), work, stream == NULL ? "NULL" : stream);
 }
 
-static void put_launch(FILE *out, int indent, const struct emit_program *program,
-                       uint32_t stage, const char *stream)
+/* Puts the launch of a kernel that is built in, on a tile where `each`; no stream is named
+ * where `stream` is NULL. */
+static void put_built_in_launch(FILE *out, int indent, const struct emit_program *program,
+                                uint32_t link, bool each, const char *count, const char *stream)
 {
-    const struct plan *plan = program->plan;
-    const uint32_t link = program->stages[stage].what.link;
-    const struct kernel *kernel = plan->chain[link];
-    const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
+    const struct kernel *kernel = program->plan->chain[link];
     const bool mapped = emit_on_host(program);
-    const bool repeats = kernel->launch_per_repeat;
-    const bool legacy =
-        program->stages[stage].stream == program->legacy && program->legacy != EMIT_NO_LEGACY;
     char name[EMIT_NAME], blocks[EMIT_NAME];
     char in[EMIT_TEXT], in2[EMIT_TEXT] = "", to[EMIT_TEXT], found[EMIT_TEXT] = "";
-    if (each)
-        emit_put(out, indent, "this kernel takes a tile at a time",
-                 "for (size_t i = 0; i < tiles; i++) {");
-    if (repeats)
-        emit_put(out, indent, NULL, "for (int repeat = 0; repeat < INTENSITY; repeat++) {");
-    const int inner = indent + (each || repeats ? 4 : 0);
-    const char *count = !program->even                      ? "count"
-                        : emit_in_batches(program) && !each ? "tiles * TILE"
-                                                            : "TILE";
-    if (emit_is_product(program)) {
-        emit_put_product(out, indent, program, stage);
-        return;
-    }
-    if (kernel->file != NULL) {
-        put_own_launch(out, inner, program, link, count, legacy ? NULL : stream);
-        if (each)
-            emit_put(out, indent, NULL, "}");
-        return;
-    }
     emit_address(program, emit_kernel_input(program, link), each, in);
     emit_address(program, emit_kernel_output(program, link), each, to);
     if (kernel->inputs == 2)
@@ -144,14 +121,43 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
                  program->slots == 1 ? "" : emit_slot_name(program));
     if (kernel->shape == KERNEL_SCAN)
         emit_scan_arguments(program, found);
-    emit_put(out, inner, legacy ? "the mistake: no stream is named" : NULL,
+    emit_put(out, indent, stream == NULL ? "the mistake: no stream is named" : NULL,
              "%s<<<%s, THREADS%s%s>>>(%s%s%s, %s%s, %s%s);", emit_function_name(kernel, name),
-             emit_blocks_name(program, link, blocks), legacy ? "" : ", 0, ",
-             legacy ? "" : stream, in, in2[0] != '\0' ? ", " : "", in2, to, found, count,
-             repeats ? ", repeat == 0" : "");
-    emit_put(out, inner, NULL, "CHECK(cudaGetLastError());");
-    if (each || repeats)
-        emit_put(out, indent, NULL, "}");
+             emit_blocks_name(program, link, blocks), stream == NULL ? "" : ", 0, ",
+             stream == NULL ? "" : stream, in, in2[0] != '\0' ? ", " : "", in2, to, found,
+             count, kernel->launch_per_repeat ? ", repeat == 0" : "");
+    emit_put(out, indent, NULL, "CHECK(cudaGetLastError());");
+}
+
+static void put_launch(FILE *out, int indent, const struct emit_program *program,
+                       uint32_t stage, const char *stream)
+{
+    enum { STEP = 4 };
+    const uint32_t link = program->stages[stage].what.link;
+    const struct kernel *kernel = program->plan->chain[link];
+    const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
+    const char *count = !program->even                      ? "count"
+                        : emit_in_batches(program) && !each ? "tiles * TILE"
+                                                            : "TILE";
+    int loops = 0;
+    if (emit_is_product(program)) {
+        emit_put_product(out, indent, program, stage);
+        return;
+    }
+    if (program->stages[stage].stream == program->legacy && program->legacy != EMIT_NO_LEGACY)
+        stream = NULL;
+    if (each)
+        emit_put(out, indent + STEP * loops++, "this kernel takes a tile at a time",
+                 "for (size_t i = 0; i < tiles; i++) {");
+    if (kernel->launch_per_repeat)
+        emit_put(out, indent + STEP * loops++, NULL,
+                 "for (int repeat = 0; repeat < INTENSITY; repeat++) {");
+    if (kernel->file != NULL)
+        put_own_launch(out, indent + STEP * loops, program, link, count, stream);
+    else
+        put_built_in_launch(out, indent + STEP * loops, program, link, each, count, stream);
+    while (loops-- > 0)
+        emit_put(out, indent + STEP * loops, NULL, "}");
 }
 
 /* Returns what a stage does, in words. */

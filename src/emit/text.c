@@ -116,8 +116,8 @@ bool emit_has_word(const char *text, const char *word)
     for (const char *at = text; *at != '\0'; at++) {
         if (at[0] == '/' && at[1] == '/') /* a comment */
             at += strcspn(at, "\n") - 1;
-        else if (*at == '"')
-            at = string_end(at);
+        else if (*at == '"' && *(at = string_end(at)) == '\0')
+            return false;
         else if (!inside && strncmp(at, word, length) == 0 &&
                  !isalnum((unsigned char)at[length]) && at[length] != '_')
             return true;
