@@ -27,7 +27,8 @@ struct charging {
     int64_t *idle_ns;  /* by span: since when its engine had nothing to do before it */
     uint32_t last;     /* the op of an engine that ended last, and its end */
     int64_t end_ns;
-    struct span **spans; /* room for those of one engine */
+    struct span **spans; /* those of each engine in the order of their starts; by engine: */
+    size_t *next, *ends; /* its next one that starts behind a piece, and the end of its own */
     struct account *account;
 };
 
@@ -81,19 +82,24 @@ static void find_hand_overs(const struct charging *charging)
 
 /* --- where it was lost --- */
 
-/* Finds since when the engine of each span had nothing to do before it, and the last end. */
+/* Finds the ops of each engine, since when it had nothing to do before each, and the last end.
+ */
 static void find_idle(struct charging *charging)
 {
     const struct timeline *timeline = charging->facts->timeline;
     const uint32_t devices = timeline_devices(timeline);
+    size_t begin = 0;
     for (uint32_t engine = 0; engine < resource_count(devices); engine++) {
+        struct span **spans = charging->spans + begin;
         const size_t count =
-            timeline_engine_spans(timeline, resource_at(engine, devices), charging->spans);
+            timeline_engine_spans(timeline, resource_at(engine, devices), spans);
+        charging->next[engine] = begin;
+        charging->ends[engine] = begin += count;
         int64_t idle_ns = 0;
         for (size_t i = 0; i < count; i++) {
-            const uint32_t index = (uint32_t)(charging->spans[i] - timeline->spans);
+            const uint32_t index = (uint32_t)(spans[i] - timeline->spans);
             charging->idle_ns[index] = idle_ns;
-            idle_ns = later(idle_ns, charging->spans[i]->end_ns);
+            idle_ns = later(idle_ns, spans[i]->end_ns);
             if (resource_at(engine, devices).kind < ENGINE_WORKING &&
                 idle_ns > charging->end_ns) {
                 charging->end_ns = idle_ns;
@@ -103,8 +109,23 @@ static void find_idle(struct charging *charging)
     }
 }
 
-/* Returns what of a piece an op waited in while its engine had nothing to do; of its own work
- * all. Where no op waits, that is what is behind the last one. */
+/* Returns the first op behind a piece on the engine of `span`, which is behind it, too: where
+ * that engine has others to do before `span`, these are what waited. Pieces come in order. */
+static uint32_t first_behind(const struct charging *charging, const struct path_piece *piece,
+                             uint32_t span)
+{
+    const struct timeline *timeline = charging->facts->timeline;
+    const uint32_t engine =
+        resource_number(span_resource(&timeline->spans[span]), timeline_devices(timeline));
+    size_t *next = &charging->next[engine];
+    while (*next < charging->ends[engine] && charging->spans[*next]->start_ns < piece->end_ns)
+        ++*next;
+    return *next < charging->ends[engine] ? (uint32_t)(charging->spans[*next] - timeline->spans)
+                                          : span;
+}
+
+/* Returns what of a piece an engine that an op waited for had nothing to do in; of the op's own
+ * work all. Where no op waits, that is what is behind the last one. */
 static struct loss loss_of(const struct charging *charging, const struct path_piece *piece,
                            uint32_t span)
 {
@@ -113,7 +134,8 @@ static struct loss loss_of(const struct charging *charging, const struct path_pi
         lost.span = charging->last;
         lost.start_ns = later(lost.start_ns, charging->end_ns);
     } else if (piece->kind != PIECE_WORK || piece->span != span) {
-        lost.start_ns = later(lost.start_ns, charging->idle_ns[span]);
+        lost.span = first_behind(charging, piece, span);
+        lost.start_ns = later(lost.start_ns, charging->idle_ns[lost.span]);
     }
     return lost;
 }
@@ -155,6 +177,16 @@ static void find_beside_path(const struct charging *charging)
 
 /* --- charging --- */
 
+static void charge(const struct charging *charging, enum verdict_code code, int64_t lost_ns,
+                   struct loss lost)
+{
+    struct loss *last = &charging->account->last[code].lost;
+    /* What is behind the last op is not one with what that op waited in. */
+    if (lost.start_ns >= charging->end_ns && last->start_ns < charging->end_ns)
+        last->span = SPAN_NONE;
+    account_charge(charging->account, code, lost_ns, lost);
+}
+
 static void charge_piece(const struct charging *charging, uint32_t index, int64_t lost_ns)
 {
     const struct verdict_case *facts = charging->facts;
@@ -165,11 +197,11 @@ static void charge_piece(const struct charging *charging, uint32_t index, int64_
     enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
     /* The host would have handed the op over long before, had it not waited. */
     if (cause == VERDICT_SMALL_TILES && (verdict_rows[near->code].traits & KEEPS_ISSUE) != 0) {
-        account_charge(charging->account, near->code, lost_ns, before);
+        charge(charging, near->code, lost_ns, before);
         return;
     }
     if (cause != VERDICT_REST) {
-        account_charge(charging->account, cause, lost_ns, here);
+        charge(charging, cause, lost_ns, here);
         return;
     }
     int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
@@ -178,9 +210,8 @@ static void charge_piece(const struct charging *charging, uint32_t index, int64_
         slow_ns = 0;
     slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
     if (slow_ns > 0)
-        account_charge(charging->account, slow, slow_ns, here);
-    account_charge(charging->account, near->code, lost_ns - (slow_ns > 0 ? slow_ns : 0),
-                   before);
+        charge(charging, slow, slow_ns, here);
+    charge(charging, near->code, lost_ns - (slow_ns > 0 ? slow_ns : 0), before);
 }
 
 static void charge_pieces(const struct charging *charging, const struct headway *headway)
@@ -203,13 +234,16 @@ static enum status charge_all(const struct verdict_case *facts,
                               struct account *account, struct error *error)
 {
     const size_t spans = facts->timeline->span_count + (size_t)1;
+    const size_t engines = resource_count(timeline_devices(facts->timeline));
     struct charging charging = {
         .facts = facts, .pieces = pieces, .last = SPAN_NONE, .account = account};
     charging.near = malloc((pieces->count + (size_t)1) * sizeof *charging.near);
     charging.idle_ns = malloc(spans * sizeof *charging.idle_ns);
     charging.spans = malloc(spans * sizeof *charging.spans);
-    const bool room =
-        charging.near != NULL && charging.idle_ns != NULL && charging.spans != NULL;
+    charging.next = malloc(engines * sizeof *charging.next);
+    charging.ends = malloc(engines * sizeof *charging.ends);
+    const bool room = charging.near != NULL && charging.idle_ns != NULL &&
+                      charging.spans != NULL && charging.next != NULL && charging.ends != NULL;
     if (room) {
         find_near(&charging);
         find_hand_overs(&charging);
@@ -220,6 +254,8 @@ static enum status charge_all(const struct verdict_case *facts,
     free(charging.near);
     free(charging.idle_ns);
     free(charging.spans);
+    free(charging.next);
+    free(charging.ends);
     return room ? STATUS_OK
                 : error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
                             pieces->count);
