@@ -7,13 +7,14 @@
 bool items_grow(void *array, size_t *capacity, size_t item_bytes)
 {
     enum { FIRST = 64 };
-    void *items;
+    void *items, *grown;
     size_t wanted = *capacity > 0 ? 2 * *capacity : FIRST;
     memcpy(&items, array, sizeof items); /* a pointer to items of any type lies there */
-    items = realloc(items, wanted * item_bytes);
-    if (items == NULL)
+    grown = realloc(items, wanted * item_bytes);
+    if (grown == NULL)
         return false;
-    memcpy(array, &items, sizeof items);
+    memcpy(array, &grown, sizeof grown); /* from here on it is the caller's */
     *capacity = wanted;
+    /* cppcheck-suppress memleak */
     return true;
 }

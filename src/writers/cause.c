@@ -12,9 +12,9 @@ int writer_find_gaps(const struct run_report *run, const struct verdict *gaps[GA
     int count = 0;
     for (int i = 0; i < run->verdicts.named && count < GAPS_MAX; i++) {
         const struct verdict *verdict = &run->verdicts.items[i];
-        const struct loss *lost = &verdict->lost, *first = count > 0 ? &gaps[0]->lost : NULL;
-        const bool again =
-            count > 0 && lost->start_ns < first->end_ns && lost->end_ns > first->start_ns;
+        const struct loss *lost = &verdict->lost;
+        const bool again = count > 0 && lost->start_ns < gaps[0]->lost.end_ns &&
+                           lost->end_ns > gaps[0]->lost.start_ns;
         if (lost->span < run->timeline.span_count && lost->end_ns - lost->start_ns > least_ns &&
             !again)
             gaps[count++] = verdict;
