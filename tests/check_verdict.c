@@ -381,7 +381,7 @@ START_TEST(test_rows)
         ck_assert_ptr_nonnull(row->name);
         ck_assert_ptr_nonnull(row->text);
         ck_assert_ptr_nonnull(row->fix);
-        bool open = code == VERDICT_REST || code == VERDICT_UNKNOWN; /* nothing to mend */
+        bool open = code == VERDICT_REST || code == VERDICT_UNKNOWN; /* nothing to fix */
         ck_assert(row->text[0] != '\0' && (row->fix[0] != '\0' || open));
         for (int other = 0; other < code; other++)
             ck_assert_str_ne(row->name, verdict_rows[other].name);

@@ -575,7 +575,7 @@ function fixButton(command, base) {
 /* The fix of a cause is a button where the run is of the simulator. */
 function mendOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
-    return [html('p', 'mend', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
+    return [html('p', '', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
         ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
 }
 

@@ -47,10 +47,10 @@ const causeText = (code) => catalogue.verdicts.find((verdict) => verdict.code ==
 const link = (address, ...content) => Object.assign(html('a', '', ...content), { href: address });
 const heading = (level, text) => Object.assign(html(level, '', text), { tabIndex: -1 });
 
-/* The sentences say what a cause cost the run, how that is known, and what mends it. */
+/* The sentences say what a cause cost the run, how that is known, and what fixes it. */
 function causeSentences({ code, cost, share, text, seen, fix, command, predicted }) {
     return [html('b', '', code), `, which costs ${cost}${share ? ` (${share})` : ''}: ${text}.`, seen ? ` Seen: ${seen}.` : '',
-        fix ? ` What mends it: ${fix}` : '', ...(fix && command ? [': ', html('code', '', command)] : []),
+        fix ? ` What fixes it: ${fix}` : '', ...(fix && command ? [': ', html('code', '', command)] : []),
         fix && predicted ? `, which would take ${predicted}.` : fix ? '.' : ''];
 }
 

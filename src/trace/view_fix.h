@@ -1,4 +1,4 @@
-/* view_fix.h - what mending a recorded program would bring: its machine, and its run as
+/* view_fix.h - what a fix of a recorded program would bring: its machine, and its run as
  * simulated with the best fixes. */
 #ifndef PIPELINE_TRACE_VIEW_FIX_H
 #define PIPELINE_TRACE_VIEW_FIX_H

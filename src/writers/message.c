@@ -59,7 +59,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     const struct verdicts *verdicts = &run->verdicts;
     const struct verdict *first = main_verdict(run);
-    bool mends = first != NULL && first->code != VERDICT_SHORT_RUN;
+    bool fixable = first != NULL && first->code != VERDICT_SHORT_RUN;
     text[0] = '\0';
     if (run->verified == VERIFIED_NO)
         snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", first != NULL ? ": " : "",
@@ -67,7 +67,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
     else if (first != NULL && first->code == VERDICT_MISSING_WAIT)
         snprintf(text, MESSAGE_TEXT, "missing-wait: %s; another run may give another result",
                  verdict_rows[first->code].text);
-    else if (mends)
+    else if (fixable)
         put_cause(run, first, text);
     else if (verdicts->best_ns > 0)
         put_best(run, text);
@@ -82,7 +82,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
                                            "input"
                                          : "");
     else if (verdicts->count > 0)
-        snprintf(text, MESSAGE_TEXT, "nothing to mend was found");
+        snprintf(text, MESSAGE_TEXT, "nothing to fix was found");
 }
 
 /* The runs of a report that are compared: the same work on the same device. */
