@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "app/backends.h"
+#include "plan/build.h"
 #include "report/hazard_report.h"
 #include "run/backend.h"
 #include "run/verify.h"
@@ -428,6 +429,22 @@ START_TEST(others_are_refused)
 }
 END_TEST
 
+/* What is refused has more tiles than can be, and the number that is named instead can be. */
+START_TEST(plans_of_too_many_ops_are_refused)
+{
+    struct settings settings = halo_settings(2, 1 << 23, 1 << 23, 1, 2);
+    const struct machine machine = test_machine_named("h200");
+    struct plan plan;
+    struct error error = {0};
+    unsigned tiles = 0;
+    ck_assert_int_eq(plan_build(&settings, &machine, &plan, &error), STATUS_USAGE);
+    const char *remedy = strstr(error.text, "allowed: --tiles=");
+    ck_assert_msg(remedy != NULL, "%s", error.text);
+    ck_assert_int_eq(sscanf(remedy, "allowed: --tiles=%u would do", &tiles), 1);
+    ck_assert_uint_le(2 * tiles + 1000, settings_ops_most(&settings));
+}
+END_TEST
+
 /* A kernel that reads memory as long as it adds up neighbours hides no more than half of the
  * one behind the other; where neighbours take nearly all of its time, nothing of that is named.
  */
@@ -451,6 +468,7 @@ Suite *halo_suite(void)
     tcase_add_test(plans, rows_are_dealt_in_blocks);
     tcase_add_test(plans, every_wait_is_needed);
     tcase_add_test(plans, drawn_plans_are_sound);
+    tcase_add_test(plans, plans_of_too_many_ops_are_refused);
     suite_add_tcase(suite, plans);
     TCase *data = tcase_create("data");
     tcase_add_checked_fixture(data, test_folder_enter, test_folder_leave);

@@ -22,6 +22,9 @@
  * done. Where nothing is hidden there is the first alone. */
 enum { SENT, EDGES, INSIDE, EVENT_KINDS };
 
+/* No device has more ops in a step, with its share of what comes before all and behind. */
+enum { STEP_OPS_MOST = 16 };
+
 /* Elements [first, end) of the array, whole rows. */
 struct rows {
     uint64_t first, end;
@@ -369,6 +372,7 @@ void build_halo(struct builder *builder)
     plan->events = halo.hides         ? EVENT_KINDS * halo.devices
                    : halo.devices > 1 ? halo.devices
                                       : 0;
+    builder->others = halo.steps * halo.devices * STEP_OPS_MOST;
     size_buffers(&halo);
     set_priorities(&halo, builder->machine->priority_greatest);
     bring_in(&halo);

@@ -14,10 +14,14 @@ uint64_t build_steps_so_far(const struct builder *builder)
 
 static void refuse_size(const struct builder *builder)
 {
-    uint64_t cpu = builder->plan->cpu_tiles;
-    uint64_t done = builder->marking ? builder->ops_most : cpu + build_steps_so_far(builder);
-    settings_refuse_size(builder->settings, (double)done / (double)(cpu + builder->marked),
-                         builder->error);
+    uint64_t cpu = builder->plan->cpu_tiles, done, all = cpu + builder->marked;
+    if (builder->lengths == NULL) { /* a halo's plan has no steps of tiles: its copies count */
+        done = builder->ops_most - builder->others;
+        all = 2 * (uint64_t)builder->plan->tiles;
+    } else {
+        done = builder->marking ? builder->ops_most : cpu + build_steps_so_far(builder);
+    }
+    settings_refuse_size(builder->settings, (double)done / (double)all, builder->error);
 }
 
 void build_append(struct builder *builder, const struct op *op)

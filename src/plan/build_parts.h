@@ -23,6 +23,7 @@ struct builder {
     uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
     uint32_t *lengths; /* per stream: steps so far */
     uint64_t marked;   /* steps of the schedule's first run */
+    uint32_t others;   /* of a halo's plan: ops that are no tile's, at most */
     /* The first error, which says how the whole ends: whoever appends ops goes on as if nothing
      * were wrong, and nothing more is appended. Whatever may be long looks at it. */
     struct error *error;
