@@ -286,7 +286,7 @@ START_TEST(test_nothing_ran)
 }
 END_TEST
 
-/* More names than a span can tell apart: the last ones share one. */
+/* More names than a span can tell apart: the last ones share one; the others keep theirs. */
 START_TEST(test_many_names)
 {
     enum { ROWS = 70000 };
@@ -296,14 +296,16 @@ START_TEST(test_many_names)
     fputs(header, file);
     for (int i = 0; i < ROWS; i++)
         fprintf(file, "%d,1,,,,G,1,%d,k%d\n", i, i % 5000, i);
+    fprintf(file, "%d,1,,,,G,1,7,k7\n", ROWS);
     ck_assert_int_eq(fclose(file), 0);
     struct traces traces = test_traces(test_trace_path);
     const struct timeline *timeline = &traces.items[0].timeline;
-    ck_assert_uint_eq(timeline->span_count, ROWS);
+    ck_assert_uint_eq(timeline->span_count, ROWS + 1);
     ck_assert_uint_eq(timeline->streams, 5000);
     test_trace_span(timeline, 65000, "k65000", 0, 65000, 65001);
     ck_assert_str_eq(timeline_span_name(timeline, &timeline->spans[ROWS - 1], name),
                      "(other kernels)");
+    test_trace_span(timeline, ROWS, "k7", 7, ROWS, ROWS + 1);
     traces_free(&traces);
 }
 END_TEST

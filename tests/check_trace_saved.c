@@ -217,6 +217,55 @@ START_TEST(test_wrong_files)
 }
 END_TEST
 
+/* A run of several devices gets as many streams on each, behind those that the file has. */
+START_TEST(test_largest_stream)
+{
+    const char *format = "%s#   devices: 8\n%sone,0,h2d,h2d,0,%u,h2d,0,8,0,0,10\n";
+    char text[2048];
+    snprintf(text, sizeof text, format, head, header, 4294967294U);
+    refused(text, ":9: |stream '4294967294'");
+    snprintf(text, sizeof text, format, head, header, 4294967286U);
+    test_file_put(test_trace_path, text);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->streams, 8);
+    ck_assert_uint_eq(timeline_stream_id(timeline, 7), 4294967293U);
+    traces_free(&traces);
+}
+END_TEST
+
+/* Returns a file with a row for each of so many kernels, and a copy behind them. */
+static char *many_kernels(uint32_t kernels)
+{
+    char *text;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "%s%s", head, header);
+    for (uint32_t i = 0; i < kernels; i++)
+        fprintf(file, "one,%u,kernel,k%u,,0,compute,0,0,%u,%u,%u\n", i, i, i, i, i + 1);
+    fprintf(file, "one,%u,h2d,h2d,,0,h2d,0,8,%u,%u,%u\n", kernels, kernels, kernels,
+            kernels + 1);
+    ck_assert_int_eq(fclose(file), 0);
+    return text;
+}
+
+START_TEST(test_most_kernels)
+{
+    char *text = many_kernels(65536), name[SPAN_NAME];
+    test_file_put(test_trace_path, text);
+    free(text);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->span_count, 65537);
+    ck_assert_str_eq(timeline_span_name(timeline, &timeline->spans[65535], name), "k65535");
+    traces_free(&traces);
+    text = many_kernels(65537);
+    refused(text, ":65544: |more kernels");
+    free(text);
+}
+END_TEST
+
 /* What is JSON, but no recording, ends with what to do instead. */
 START_TEST(test_json)
 {
@@ -318,6 +367,8 @@ TCase *trace_saved_case(void)
     tcase_add_test(tests, test_source);
     tcase_add_test(tests, test_stream_numbers);
     tcase_add_test(tests, test_wrong_files);
+    tcase_add_test(tests, test_largest_stream);
+    tcase_add_test(tests, test_most_kernels);
     tcase_add_test(tests, test_json);
     tcase_add_test(tests, test_damaged_json);
     tcase_add_test(tests, test_pipes);

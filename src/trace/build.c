@@ -122,7 +122,11 @@ const char *trace_short_name(const char *name, size_t *length)
 static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 {
     size_t length;
-    name = trace_short_name(part->names.count < UINT16_MAX ? name : other_names, &length);
+    name = trace_short_name(name, &length);
+    if (part->names.count >= UINT16_MAX && names_find(&part->names, name, length) == NULL) {
+        name = other_names;
+        length = strlen(other_names);
+    }
     return names_number(&part->names, name, length, number);
 }
 

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status no_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
-}
-
 /* --- rows --- */
 
 static enum status check_row(const struct span *row, uint32_t devices, struct error *error)
@@ -63,14 +58,16 @@ enum status saved_add_row(struct saved_run *run, struct span span, const char *n
         link = alloc_of(name);
     if (span.kind == OP_PEER)
         link = receiver_of(&span, name, timeline->devices);
-    if (timeline->span_count >= TRACE_SPANS_MAX || run->kernels.count > UINT16_MAX)
-        return error_set(error, STATUS_USAGE, "more ops or kernels than a timeline can have");
+    if (timeline->span_count >= TRACE_SPANS_MAX)
+        return error_set(error, STATUS_USAGE, "more ops than a timeline can have");
     const bool labelled = op_rows[span.kind].waits && *name != '\0';
     span.target = SAVED_NONE;
     if (!ITEMS_ROOM(timeline->spans, timeline->span_count, run->span_capacity) ||
         (span.kind == OP_KERNEL && !names_number(&run->kernels, name, strlen(name), &link)) ||
         (labelled && !names_number(&run->labels, name, strlen(name), &span.target)))
-        return no_memory(error);
+        return saved_no_memory(error);
+    if (link > UINT16_MAX)
+        return error_set(error, STATUS_USAGE, "more kernels than a timeline can have");
     span.link = (uint16_t)link;
     span.engine = op_rows[span.kind].engine & SPAN_BITS;
     if (!engine_of_device(op_rows[span.kind].engine) && span.kind != OP_WAIT)
@@ -147,7 +144,7 @@ static enum status set_calls(struct timeline *timeline, struct error *error)
     timeline->calls = calloc(room, sizeof *timeline->calls);
     timeline->waits = calloc(room, sizeof *timeline->waits);
     if (timeline->calls == NULL || timeline->waits == NULL)
-        return no_memory(error);
+        return saved_no_memory(error);
     if (timeline->launched_ns > 0)
         timeline->calls[timeline->call_count++] = (struct host_call){
             .end_ns = timeline->launched_ns, .row = host_call_row("cudaGraphLaunch")};

@@ -37,6 +37,9 @@ static const char *const columns[COLUMNS] = {
     [DEVICE] = "device",
 };
 
+/* Numbers of streams leave room behind them: for one more on each of the run's devices. */
+#define STREAM_MOST (SAVED_NONE - 1 - MACHINE_DEVICES_MAX)
+
 struct reader {
     struct csv_text csv;
     int at[COLUMNS]; /* field of each column */
@@ -47,18 +50,13 @@ struct reader {
     bool headed;
 };
 
-static enum status no_memory(const struct reader *reader)
-{
-    return error_set(reader->csv.text.error, STATUS_NO_MEMORY, "no memory for the timeline");
-}
-
 /* --- provenance --- */
 
 static enum status add_run(struct reader *reader, const char *name)
 {
     struct saved_run *run = ITEMS_ADD(reader->runs, reader->run_count, reader->run_capacity);
     if (run == NULL)
-        return no_memory(reader);
+        return saved_no_memory(reader->csv.text.error);
     *run = (struct saved_run){.line = reader->csv.text.line_number,
                               .trace.timeline.resolution_ns = 1};
     snprintf(run->trace.name, sizeof run->trace.name, "%s", name);
@@ -107,12 +105,12 @@ static enum status read_kinds(const struct reader *reader, struct saved_run *run
         while (kind < STREAM_KIND_COUNT &&
                strcmp(stream_kind_name((enum stream_kind)kind), name) != 0)
             kind++;
-        if (kind == STREAM_KIND_COUNT || !trace_read_whole(word, SAVED_NONE - 1, &stream))
+        if (kind == STREAM_KIND_COUNT || !trace_read_whole(word, STREAM_MOST, &stream))
             return trace_refuse(&reader->csv.text, "'%s' is no stream with its kind",
                                 trace_shown(word, shown));
         struct saved_kind *kept = ITEMS_ADD(run->kinds, run->kind_count, run->kind_capacity);
         if (kept == NULL)
-            return no_memory(reader);
+            return saved_no_memory(reader->csv.text.error);
         *kept = (struct saved_kind){(uint32_t)stream, (uint8_t)kind};
     }
     return STATUS_OK;
@@ -305,7 +303,7 @@ static enum status read_numbers(const struct reader *reader, struct span *span)
         *into[i] = (int64_t)value;
     }
     if (status == STATUS_OK)
-        status = read_optional(reader, STREAM, SAVED_NONE - 1, SAVED_NONE, &value);
+        status = read_optional(reader, STREAM, STREAM_MOST, SAVED_NONE, &value);
     span->stream = (uint32_t)value;
     if (status == STATUS_OK)
         status = read_optional(reader, TILE, INT32_MAX, UINT32_MAX, &value);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status no_memory(struct error *error)
+enum status saved_no_memory(struct error *error)
 {
     return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
 }
@@ -68,7 +68,7 @@ static enum status set_kinds(struct saved_run *run, const uint32_t *ids, struct 
         return STATUS_OK;
     timeline->stream_kinds = calloc(timeline->streams + (size_t)1, 1);
     if (timeline->stream_kinds == NULL)
-        return no_memory(error);
+        return saved_no_memory(error);
     for (size_t i = 0; i < run->kind_count; i++) {
         uint32_t place = stream_place(ids, timeline->streams, run->kinds[i].stream);
         timeline->stream_kinds[place] = run->kinds[i].kind;
@@ -83,7 +83,7 @@ enum status saved_set_streams(struct saved_run *run, struct error *error)
     size_t room = (size_t)timeline->span_count + STREAMS_MAX + 16;
     uint32_t *ids = calloc(room, sizeof *ids);
     if (ids == NULL)
-        return no_memory(error);
+        return saved_no_memory(error);
     size_t count = find_streams(timeline, ids);
     size_t all = run->settled ? count_streams(timeline, ids, count) : 0;
     for (size_t i = 0; i < all; i++)
@@ -171,7 +171,7 @@ enum status saved_set_targets(struct saved_run *run, struct error *error)
     struct saved_op *labels = calloc(run->labels.count + 1, sizeof *labels);
     struct saved_op *ops = calloc(timeline->span_count + (size_t)1, sizeof *ops);
     size_t count = 0;
-    enum status status = labels != NULL && ops != NULL ? STATUS_OK : no_memory(error);
+    enum status status = labels != NULL && ops != NULL ? STATUS_OK : saved_no_memory(error);
     for (size_t i = 0; i < run->labels.count && status == STATUS_OK; i++)
         labels[i] = label_read(run, run->labels.items[i]);
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++) {
