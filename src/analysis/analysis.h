@@ -29,7 +29,7 @@ static inline bool analysis_shows(const struct analysis *analysis, enum engine e
     return !engine_rows[engine].rare || analysis->engines[engine].spans > 0;
 }
 
-/* Analyses `timeline`. O(n log n). STATUS_FAILED only when memory runs out. */
+/* Analyses `timeline`. O(n log n). STATUS_NO_MEMORY or STATUS_OK. */
 enum status analyse(const struct timeline *timeline, struct analysis *analysis,
                     struct error *error);
 

@@ -51,8 +51,8 @@ struct critical {
 
 /* Finds the holds and the path of `timeline`. The peculiarities of some machines - the order of
  * hardware queues, ops that synchronise, late signals - are looked for only where `machine`
- * says that they may be there; NULL: not known. O(n log n). STATUS_FAILED only when memory runs
- * out; free with critical_free(), which is safe on a zeroed one. */
+ * says that they may be there; NULL: not known. O(n log n). STATUS_NO_MEMORY or STATUS_OK;
+ * free with critical_free(), which is safe on a zeroed one. */
 enum status critical_find(const struct timeline *timeline, const struct machine *machine,
                           struct critical *critical, struct error *error);
 void critical_free(struct critical *critical);

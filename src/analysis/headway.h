@@ -23,7 +23,7 @@ struct headway {
 };
 
 /* Finds the headway of `timeline` for a limit of `limit_ns`. Where no span does any of the
- * work, its headway is taken to be even. O(n log n). STATUS_FAILED only when memory runs out;
+ * work, its headway is taken to be even. O(n log n). STATUS_NO_MEMORY or STATUS_OK;
  * free with headway_free(), which is safe on a zeroed one. */
 enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
                          headway_weight *weight, const void *context, struct headway *headway,

@@ -36,7 +36,7 @@ struct latency {
  * one here: its latency begins with its copy, whose span is the first tile's alone, while each
  * tile may have a kernel of its own.
  *
- * STATUS_FAILED only when memory runs out; *latency, to be freed, is set only on STATUS_OK. */
+ * STATUS_NO_MEMORY or STATUS_OK; *latency, to be freed, is set only on STATUS_OK. */
 enum status latency_find(const struct timeline *timeline, const int *priorities, uint32_t batch,
                          struct latency *latency, struct error *error);
 

@@ -45,7 +45,7 @@ struct path_pieces {
 };
 
 /* Cuts the critical path of `timeline`, whose ops are those of `plan`. O(n log n).
- * STATUS_FAILED only when memory runs out; free with pieces_free(), which is safe on a zeroed
+ * STATUS_NO_MEMORY or STATUS_OK; free with pieces_free(), which is safe on a zeroed
  * one. */
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
                         const struct plan *plan, struct path_pieces *pieces,

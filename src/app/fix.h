@@ -9,7 +9,7 @@
 /* Puts behind each run of `options` one that is called "NAME fixed", where the simulator knows
  * settings that gain a hundredth or more; notes where it doesn't, and where one process can't
  * run both. The runs' devices are opened for that, and closed again. STATUS_USAGE for a sweep,
- * STATUS_FAILED when memory runs out, else the statuses of job_open() and job_plan(). */
+ * STATUS_NO_MEMORY, else the statuses of job_open() and job_plan(). */
 enum status fix_add_runs(struct options *options, struct error *error);
 
 #endif

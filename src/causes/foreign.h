@@ -16,7 +16,7 @@
  * engine's idle time reaches. A cause needs evidence: a call of that name that the host was in,
  * a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN, and says what
  * recording would tell. The costs add up to the run's time less the limit. O(n log n) where
- * idle times are followed back through few ops each. STATUS_FAILED only when memory runs out.
+ * idle times are followed back through few ops each. STATUS_NO_MEMORY or STATUS_OK.
  */
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error);

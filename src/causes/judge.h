@@ -93,11 +93,11 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
 
 /* Charges all that was lost. The costs add up to the timeline's time less the limit; those of a
  * run that was faster in parts than its machine's figures may be negative. O(n log n).
- * STATUS_FAILED only when memory runs out. */
+ * STATUS_NO_MEMORY or STATUS_OK. */
 enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
                                  struct error *error);
 
-/* Charges what was lost by what the simulator tried; STATUS_FAILED only when memory runs out.
+/* Charges what was lost by what the simulator tried; STATUS_NO_MEMORY or STATUS_OK.
  * Or, where nothing can be tried, by the critical path alone. `path` has the path's charges. */
 enum status verdict_charge_tried(struct judge *judge, const struct account *path,
                                  struct error *error);

@@ -145,7 +145,7 @@ struct verdict_case {
 /* "unknown", "likely", "certain". */
 const char *evidence_name(enum evidence evidence);
 
-/* Finds all verdicts. O(n log n). STATUS_FAILED where timeline_check() is, or memory runs out.
+/* Finds all verdicts. O(n log n). STATUS_FAILED where timeline_check() is; STATUS_NO_MEMORY.
  * `verdicts` needs no freeing. */
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                           struct error *error);

@@ -10,8 +10,9 @@
 /* Builds the plan of `settings` for `machine`: its residency gives the kernels' grids, its
  * priorities clamp those asked for, and its rates give the CPU's share when that is auto.
  * `plan` is overwritten; free it with plan_free(). With settings->mistake the plan has that
- * mistake in it; STATUS_USAGE where these settings leave no place for it. STATUS_FAILED says
- * why else there is no plan. The settings must pass settings_check(). */
+ * mistake in it; STATUS_USAGE where these settings leave no place for it. STATUS_FAILED,
+ * STATUS_NO_MEMORY: `error` says why else there is no plan. The settings must pass
+ * settings_check(). */
 enum status plan_build(const struct settings *settings, const struct machine *machine,
                        struct plan *plan, struct error *error);
 
@@ -26,7 +27,7 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
 uint32_t plan_cpu_tiles(const struct settings *settings, const struct machine *machine);
 
 /* Gives each device's streams the priorities of the settings, dealt round-robin and kept within
- * what the machine has. STATUS_FAILED when there is no memory. A part of plan_build(). */
+ * what the machine has. STATUS_NO_MEMORY or STATUS_OK. A part of plan_build(). */
 enum status plan_set_priorities(struct plan *plan, const struct settings *settings,
                                 const struct machine *machine, struct error *error);
 

@@ -79,7 +79,8 @@ void plan_init(struct plan *plan);
 /* Frees what `plan` owns. */
 void plan_free(struct plan *plan);
 
-/* Appends a copy of `op`, giving it its id. STATUS_FAILED when memory or ids run out. */
+/* Appends a copy of `op`, giving it its id. STATUS_FAILED when ids run out;
+ * STATUS_NO_MEMORY. */
 enum status plan_append(struct plan *plan, const struct op *op, struct error *error);
 
 /* Returns ranges without a byte, for an op to point to; they are the plan's. NULL where there

@@ -153,6 +153,11 @@ TRAIT(output, "--output", it->output != NULL);
 
 #define COPIED "memory=pinned|pageable|registered"
 
+/* Sentences name these. */
+_Static_assert(TOGETHER_LAUNCHES == 16 << 20, "at most 16M launches");
+_Static_assert(MACHINE_DEVICES_MAX == 8, "a host has at most 8 devices");
+_Static_assert(STREAMS_MAX == 1024, "at most 1024 streams together");
+
 /* In the order in which they are judged: that of the options' table, and of what would be true
  * of fewer settings first. */
 const struct together_row together_rows[] = {

@@ -75,9 +75,11 @@ void together_a_device_each(const struct settings *settings, char text[TOGETHER_
 void together_smaller_halo(const struct settings *settings, char text[TOGETHER_TEXT]);
 void together_halo_streams(const struct settings *settings, char text[TOGETHER_TEXT]);
 
-/* Returns the launches that a run may have of a kernel that is launched once per repeat: a
- * launch is an op of the plan, and there may be as many as there may be tiles. */
+/* The launches that a run may have of a kernel that is launched once per repeat: a launch is an
+ * op of the plan, and there may be as many as there may be tiles. */
 enum { TOGETHER_LAUNCHES = 1 << 24 };
+
+/* Returns how many it would have. */
 uint64_t together_launch_count(const struct settings *settings);
 
 /* Returns the first kernel behind the first device's that needs a second array, which that one

@@ -47,8 +47,8 @@ double compare_error(int64_t predicted_ns, int64_t measured_ns);
 double compare_noise(const int64_t *sorted_ns, size_t count);
 
 /* Compares two timelines of one plan, span by span, and fills spans, start, end, traced_error
- * and same_order; the rest stays. O(n log n). STATUS_FAILED when memory runs out or they are of
- * different plans. */
+ * and same_order; the rest stays. O(n log n). STATUS_FAILED when they are of different
+ * plans; STATUS_NO_MEMORY. */
 enum status compare_timelines(const struct timeline *measured, const struct timeline *simulated,
                               struct comparison *comparison, struct error *error);
 
@@ -68,7 +68,7 @@ struct compare_summary {
 
 /* Summarises `count` comparisons of the runs with `settings`, one for each. Give the
  * settings as they were read, before a plan resolved the CPU's share: pairs are found by
- * comparing them. STATUS_FAILED: no memory. */
+ * comparing them. STATUS_NO_MEMORY or STATUS_OK. */
 enum status compare_summarise(const struct comparison *comparisons,
                               const struct settings *settings, uint32_t count,
                               struct compare_summary *summary, struct error *error);
@@ -77,7 +77,7 @@ enum status compare_summarise(const struct comparison *comparisons,
  * those to simulate with, and compares. Unless `file` is NULL, `machine` is that file's with
  * its host's calls as calibrated, and the file's own prediction stands beside it. Sets
  * measured->compared, which report_free() frees. `measured` needs its timeline: not one with
- * --profile. STATUS_FAILED when it can't be simulated, or memory runs out. */
+ * --profile. STATUS_FAILED when it can't be simulated; STATUS_NO_MEMORY. */
 enum status compare_run(const struct plan *plan, const struct machine *machine,
                         const struct machine *file, struct run_report *measured,
                         struct error *error);

@@ -113,8 +113,8 @@ void report_find_speedups(struct report *report);
 
 /* Judges an analysed run: fills run->verdicts from its timeline, its critical path and, unless
  * they are NULL, its plan and its machine; fixes of `settings` are tried on `model`, unless
- * they are NULL. A timeline that is impossible gets run->no_verdict instead. STATUS_FAILED only
- * when memory runs out. */
+ * they are NULL. A timeline that is impossible gets run->no_verdict instead. STATUS_NO_MEMORY
+ * or STATUS_OK. */
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
                          const struct machine *model, struct error *error);

@@ -24,8 +24,8 @@ int64_t clock_now_ns(void);
 int cpu_worker_threads(void);
 
 /* Creates the worker for `plan`, whose host buffers start at `host`; both must outlive it.
- * *worker is NULL when the plan has no CPU ops. STATUS_FAILED when there is no memory or no
- * thread. */
+ * *worker is NULL when the plan has no CPU ops. STATUS_FAILED when there is no thread;
+ * STATUS_NO_MEMORY. */
 enum status cpu_worker_create(struct cpu_worker **worker, const struct plan *plan,
                               void *const host[BUFFER_FIRST_DEVICE], struct error *error);
 

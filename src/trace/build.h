@@ -29,7 +29,7 @@ struct trace_builder {
     size_t last; /* the part that the last row went to */
 };
 
-/* Adds a copy of `row` to a builder that began with zeroes. STATUS_FAILED when memory runs out,
+/* Adds a copy of `row` to a builder that began with zeroes. STATUS_NO_MEMORY;
  * STATUS_USAGE where the row does not fit: the reason without its place. */
 enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
                             struct error *error);

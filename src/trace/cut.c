@@ -221,7 +221,7 @@ static void tell_part(struct trace *trace, const struct view_part *part, int64_t
                                  part->streams[i]);
 }
 
-/* Cuts one trace: see traces_cut(). After STATUS_FAILED it can only be freed. */
+/* Cuts one trace: see traces_cut(). After STATUS_NO_MEMORY it can only be freed. */
 static enum status cut_trace(struct trace *trace, const struct view_part *part,
                              struct error *error)
 {

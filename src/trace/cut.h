@@ -10,7 +10,7 @@
  * beginning. Sets trace->part to what was kept, in words; what the file said of the whole, its
  * limit and speed-up, is then forgotten. STATUS_USAGE: the file `path` has no such device or
  * stream, and the error lists those that it has; or the window begins behind the end of all, or
- * ends before it begins. STATUS_FAILED: memory ran out. The traces can then only be freed. */
+ * ends before it begins. STATUS_NO_MEMORY: the traces can then only be freed. */
 enum status traces_cut(struct traces *traces, const struct view_part *part, const char *path,
                        struct error *error);
 

@@ -93,8 +93,9 @@ enum status draft_refuse_word(const struct draft *draft, const char *what, const
 enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
                             uint32_t *index);
 
-/* Keeps the arguments of a kernel, a list: words of the draft from *first on. One that is not
- * known leaves all of them unknown: then *known is not set. */
+/* Keeps the arguments of a kernel, a list: words of the draft from *first on, whose number is
+ * added to *count, which begins at 0. One that is not known leaves all of them unknown: *known
+ * is set to false then, else to true. */
 enum status draft_take_words(struct draft *draft, const char *list, bool *known,
                              uint32_t *first, uint32_t *count);
 
@@ -135,9 +136,6 @@ uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_
 
 /* --- for the files that keep lines --- */
 
-/* The values of a line from its kind on, each as its form asks (trace/recording_lines.c). */
-typedef const struct line_value *values;
-
 /* Returns the order of two numbers, for qsort(). */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -155,18 +153,21 @@ static inline int32_t signed_of(const struct line_value *value)
     return (int32_t)(value->negative ? -(int64_t)value->number : (int64_t)value->number);
 }
 
+/* In what follows, `v` are the values of a line from its kind on, each as its form asks
+ * (trace/recording_lines.c). */
+
 /* Keeps an effect of call v[1] in the stream that v[2] and v[3] name: the `count` values behind
  * them are what lies `into` bytes behind the beginning of a struct recorded_call. */
-enum status draft_take_effect(struct draft *draft, enum recorded_effect effect, values v,
-                              const size_t *into, int count);
+enum status draft_take_effect(struct draft *draft, enum recorded_effect effect,
+                              const struct line_value *v, const size_t *into, int count);
 
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
-enum status take_call(struct draft *draft, values v);
-enum status take_copy(struct draft *draft, values v);
-enum status take_launch(struct draft *draft, values v);
-enum status take_sync(struct draft *draft, values v);
-enum status take_function(struct draft *draft, values v);
-enum status take_op(struct draft *draft, values v);
-enum status take_kernel(struct draft *draft, values v);
+enum status take_call(struct draft *draft, const struct line_value *v);
+enum status take_copy(struct draft *draft, const struct line_value *v);
+enum status take_launch(struct draft *draft, const struct line_value *v);
+enum status take_sync(struct draft *draft, const struct line_value *v);
+enum status take_function(struct draft *draft, const struct line_value *v);
+enum status take_op(struct draft *draft, const struct line_value *v);
+enum status take_kernel(struct draft *draft, const struct line_value *v);
 
 #endif

@@ -21,7 +21,7 @@ static uint16_t row_of(struct draft *draft, const char *name)
     return row;
 }
 
-enum status take_call(struct draft *draft, values v)
+enum status take_call(struct draft *draft, const struct line_value *v)
 {
     struct recorded_call *call;
     uint64_t *line;
@@ -46,8 +46,9 @@ enum status take_call(struct draft *draft, values v)
 }
 
 /* Adds what call v[1] did, in the stream that v[2] and `number` name. */
-static enum status add_effect(struct draft *draft, enum recorded_effect effect, values v,
-                              uint64_t number, struct recorded_call **made)
+static enum status add_effect(struct draft *draft, enum recorded_effect effect,
+                              const struct line_value *v, uint64_t number,
+                              struct recorded_call **made)
 {
     struct draft_effect *item;
     *made = NULL;
@@ -58,8 +59,8 @@ static enum status add_effect(struct draft *draft, enum recorded_effect effect, 
     return draft_stream_of(draft, v[2].number, number, &item->made.stream);
 }
 
-enum status draft_take_effect(struct draft *draft, enum recorded_effect effect, values v,
-                              const size_t *into, int count)
+enum status draft_take_effect(struct draft *draft, enum recorded_effect effect,
+                              const struct line_value *v, const size_t *into, int count)
 {
     struct recorded_call *made;
     enum status status = add_effect(draft, effect, v, v[3].number, &made);
@@ -68,7 +69,7 @@ enum status draft_take_effect(struct draft *draft, enum recorded_effect effect, 
     return status;
 }
 
-enum status take_copy(struct draft *draft, values v)
+enum status take_copy(struct draft *draft, const struct line_value *v)
 {
     struct recorded_call *made;
     enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
@@ -81,7 +82,7 @@ enum status take_copy(struct draft *draft, values v)
     return status;
 }
 
-enum status take_launch(struct draft *draft, values v)
+enum status take_launch(struct draft *draft, const struct line_value *v)
 {
     struct recorded_call *made;
     enum status status = add_effect(draft, EFFECT_LAUNCH, v, v[3].number, &made);
@@ -91,7 +92,7 @@ enum status take_launch(struct draft *draft, values v)
                             &made->launch.word_count);
 }
 
-enum status take_sync(struct draft *draft, values v)
+enum status take_sync(struct draft *draft, const struct line_value *v)
 {
     static const char *const whats[] = {"device", "stream", "event", NULL};
     static const enum recorded_effect effects[] = {EFFECT_SYNC_DEVICE, EFFECT_SYNC_STREAM,
@@ -112,7 +113,7 @@ enum status take_sync(struct draft *draft, values v)
     return status;
 }
 
-enum status take_function(struct draft *draft, values v)
+enum status take_function(struct draft *draft, const struct line_value *v)
 {
     struct recorded_call *made;
     bool known = v[4].kind != LINE_NULL && v[5].kind != LINE_NULL;
@@ -140,10 +141,10 @@ static uint8_t host_memory(int kind)
 }
 
 /* Adds an op with what all kinds of them have; *op is NULL where its times are not known. */
-static enum status add_op(struct draft *draft, const struct line_value *call, values stream,
-                          uint64_t node, struct draft_op **op)
+static enum status add_op(struct draft *draft, const struct line_value *call,
+                          const struct line_value *stream, uint64_t node, struct draft_op **op)
 {
-    values start = &stream[2], end = &stream[3];
+    const struct line_value *start = &stream[2], *end = &stream[3];
     *op = NULL;
     if (start->kind == LINE_NULL || end->kind == LINE_NULL) {
         draft->recording->lost++;
@@ -163,7 +164,7 @@ static enum status add_op(struct draft *draft, const struct line_value *call, va
                            &(*op)->op.stream);
 }
 
-enum status take_op(struct draft *draft, values v)
+enum status take_op(struct draft *draft, const struct line_value *v)
 {
     static const char *const kinds[] = {"h2d", "d2h", "d2d", "memset", "h2h", "peer", NULL};
     static const uint8_t known[] = {OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, OP_KERNEL, OP_KERNEL};
@@ -186,7 +187,7 @@ enum status take_op(struct draft *draft, values v)
     return STATUS_OK;
 }
 
-enum status take_kernel(struct draft *draft, values v)
+enum status take_kernel(struct draft *draft, const struct line_value *v)
 {
     struct draft_op *op;
     enum status status = add_op(draft, &v[1], &v[2], v[11].number, &op);

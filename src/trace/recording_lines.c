@@ -4,7 +4,6 @@
 #include "machine/machine.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ static bool is_whole(const struct line_value *value)
 
 /* --- devices, contexts, streams --- */
 
-static enum status take_device(struct draft *draft, values v)
+static enum status take_device(struct draft *draft, const struct line_value *v)
 {
     struct recorded_device *device;
     uint64_t *line;
@@ -58,7 +57,7 @@ static enum status take_device(struct draft *draft, values v)
     return text_copy(v[2].text, &device->name) ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status take_context(struct draft *draft, values v)
+static enum status take_context(struct draft *draft, const struct line_value *v)
 {
     struct draft_context *context;
     ADD(context, draft->contexts);
@@ -68,7 +67,7 @@ static enum status take_context(struct draft *draft, values v)
     return STATUS_OK;
 }
 
-static enum status take_stream(struct draft *draft, values v)
+static enum status take_stream(struct draft *draft, const struct line_value *v)
 {
     static const char *const kinds[] = {"legacy", "per-thread", "blocking", "non-blocking",
                                         NULL};
@@ -96,7 +95,7 @@ static enum status take_stream(struct draft *draft, values v)
 
 /* --- memory --- */
 
-static enum status take_memory(struct draft *draft, values v)
+static enum status take_memory(struct draft *draft, const struct line_value *v)
 {
     static const char *const kinds[] = {
         [RECORDED_DEVICE] = "device",         [RECORDED_POOL] = "pool",
@@ -118,7 +117,7 @@ static enum status take_memory(struct draft *draft, values v)
     return STATUS_OK;
 }
 
-static enum status take_free(struct draft *draft, values v)
+static enum status take_free(struct draft *draft, const struct line_value *v)
 {
     struct draft_free *given;
     ADD(given, draft->frees);
@@ -128,7 +127,7 @@ static enum status take_free(struct draft *draft, values v)
 
 /* --- graphs --- */
 
-static enum status take_node(struct draft *draft, values v)
+static enum status take_node(struct draft *draft, const struct line_value *v)
 {
     static const char *const kinds[] = {"h2d",    "d2h",      "d2d", "memset",
                                         "kernel", "function", NULL};
@@ -158,7 +157,7 @@ static enum status take_node(struct draft *draft, values v)
     return STATUS_OK;
 }
 
-static enum status take_edge(struct draft *draft, values v)
+static enum status take_edge(struct draft *draft, const struct line_value *v)
 {
     struct recorded_edge *edge;
     ADD(edge, draft->edges);
@@ -168,7 +167,7 @@ static enum status take_edge(struct draft *draft, values v)
 
 /* --- names, ranges, notes, the end --- */
 
-static enum status take_name(struct draft *draft, values v)
+static enum status take_name(struct draft *draft, const struct line_value *v)
 {
     struct draft_name *name;
     ADD(name, draft->names);
@@ -177,7 +176,7 @@ static enum status take_name(struct draft *draft, values v)
     return text_copy(v[2].text, &name->text) ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status take_line(struct draft *draft, values v)
+static enum status take_line(struct draft *draft, const struct line_value *v)
 {
     struct draft_line *line;
     ADD(line, draft->lines);
@@ -185,7 +184,7 @@ static enum status take_line(struct draft *draft, values v)
     return text_copy(v[2].text, &line->text) ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status take_range(struct draft *draft, values v)
+static enum status take_range(struct draft *draft, const struct line_value *v)
 {
     struct recorded_range *range;
     if (v[3].number < v[2].number)
@@ -207,12 +206,12 @@ static enum status add_note(struct draft *draft, const char *text)
     return text_copy(text, note) ? STATUS_OK : draft_no_memory(draft);
 }
 
-static enum status take_note(struct draft *draft, values v)
+static enum status take_note(struct draft *draft, const struct line_value *v)
 {
     return add_note(draft, v[1].text);
 }
 
-static enum status take_lost(struct draft *draft, values v)
+static enum status take_lost(struct draft *draft, const struct line_value *v)
 {
     uint64_t *lost = &draft->recording->lost;
     if (__builtin_add_overflow(*lost, v[1].number, lost))
@@ -220,7 +219,7 @@ static enum status take_lost(struct draft *draft, values v)
     return v[2].text[0] != '\0' ? add_note(draft, v[2].text) : STATUS_OK;
 }
 
-static enum status take_end(struct draft *draft, values v)
+static enum status take_end(struct draft *draft, const struct line_value *v)
 {
     static const char *const whys[] = {"exit", "limit", "stop", NULL};
     static const enum recording_end ends[] = {RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP};
@@ -240,7 +239,8 @@ static enum status take_end(struct draft *draft, values v)
 
 static const struct form {
     const char *kind, *fields;
-    enum status (*take)(struct draft *draft, values v); /* NULL: draft_take_effect() does */
+    enum status (*take)(struct draft *draft,
+                        const struct line_value *v); /* NULL: draft_take_effect() does */
     enum recorded_effect effect;
     size_t into[6];
 } forms[] = {

@@ -37,8 +37,8 @@ struct view_facts {
     int64_t path_wait_ns[HELD_BY_COUNT]; /* and between what let go and the start */
 };
 
-/* Finds them for `timeline` and its critical path. O(n log n). STATUS_FAILED only when memory
- * runs out; free with view_facts_free(). */
+/* Finds them for `timeline` and its critical path. O(n log n). STATUS_NO_MEMORY or
+ * STATUS_OK; free with view_facts_free(). */
 enum status view_facts_find(const struct timeline *timeline, const struct critical *critical,
                             struct view_facts *facts, struct error *error);
 void view_facts_free(struct view_facts *facts);
