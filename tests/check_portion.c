@@ -120,7 +120,8 @@ static bool is_touched(const struct plan *plan, const struct range *range, uint3
 }
 
 /* Each crossing has a record of its sender's, and a wait of its receiver's that is behind it;
- * its bytes are written before the one and read after the other. All else is the portions'. */
+ * its bytes are written before the one and read after the other, and are listed once. All else
+ * is the portions'. */
 START_TEST(what_crosses_is_listed)
 {
     struct plan plan = plan_that_crosses(_i), portion;
@@ -144,6 +145,9 @@ START_TEST(what_crosses_is_listed)
             const struct parcel *parcel = &crossings.parcels[k];
             if (parcel->crossing != i)
                 continue;
+            for (uint32_t m = 0; m < k; m++)
+                ck_assert(crossings.parcels[m].crossing != i ||
+                          !range_equal(&crossings.parcels[m].range, &parcel->range));
             ck_assert(
                 is_touched(&plan, &parcel->range, crossing->from, true, 0, crossing->record));
             ck_assert(
@@ -158,6 +162,41 @@ START_TEST(what_crosses_is_listed)
         plan_free(&portion);
     }
     ck_assert_uint_eq(all, plan.op_count);
+    crossings_free(&crossings);
+    plan_free(&plan);
+}
+END_TEST
+
+/* Two streams of a device read what two of the other one left, not in the order in which they
+ * waited; what is read twice comes once. */
+START_TEST(what_is_read_again_comes_once)
+{
+    const struct range first = {BUFFER_HOST_EXCHANGE, 0, 8},
+                       second = {BUFFER_HOST_EXCHANGE, 8, 8};
+    const struct op ops[] = {
+        {.kind = OP_D2H, .stream = 0, .copy.host = first},
+        {.kind = OP_RECORD, .stream = 0, .event.event = 0},
+        {.kind = OP_D2H, .stream = 1, .copy.host = second},
+        {.kind = OP_RECORD, .stream = 1, .event.event = 1},
+        {.kind = OP_WAIT, .stream = 2, .event.event = 0},
+        {.kind = OP_WAIT, .stream = 3, .event.event = 1},
+        {.kind = OP_H2D, .stream = 3, .copy.host = second},
+        {.kind = OP_H2D, .stream = 2, .copy.host = first},
+        {.kind = OP_H2D, .stream = 3, .copy.host = second},
+    };
+    struct plan plan;
+    struct crossings crossings;
+    struct error error = {0};
+    plan_init(&plan);
+    plan.devices = 2;
+    plan.streams = 4;
+    plan.events = 2;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        ck_assert_int_eq(plan_append(&plan, &ops[i], &error), STATUS_OK);
+    ck_assert_msg(crossings_find(&plan, &crossings, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_uint_eq(crossings.count, 2);
+    ck_assert_uint_eq(crossings.parcel_count, 2);
+    ck_assert_uint_eq(crossings.parcels[0].crossing, 1);
     crossings_free(&crossings);
     plan_free(&plan);
 }
@@ -275,6 +314,7 @@ Suite *portion_suite(void)
     TCase *tests = tcase_create("portion");
     tcase_add_test(tests, portions_are_the_plan);
     tcase_add_loop_test(tests, what_crosses_is_listed, 0, KINDS_THAT_CROSS);
+    tcase_add_test(tests, what_is_read_again_comes_once);
     tcase_add_loop_test(tests, what_nobody_waits_for_is_refused, 0, KINDS_THAT_CROSS);
     tcase_add_test(tests, what_crosses_is_refused);
     tcase_add_test(tests, own_tiles_are_judged);

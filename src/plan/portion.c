@@ -95,12 +95,10 @@ static const struct op *writer_of(const struct plan *plan, const struct range *r
 static bool has_parcel(const struct crossings *found, uint32_t crossing,
                        const struct range *range)
 {
-    uint32_t i = found->parcel_count;
-    while (i-- > 0 && found->parcels[i].crossing >= crossing)
-        if (found->parcels[i].crossing == crossing &&
-            range_equal(&found->parcels[i].range, range))
-            return true;
-    return false;
+    uint32_t at = found->all[crossing].latest;
+    while (at > 0 && !range_equal(&found->parcels[at - 1].range, range))
+        at = found->parcels[at - 1].before;
+    return at > 0;
 }
 
 /* Has the bytes that `op` reads come with the crossing that its stream heard last from the
@@ -127,7 +125,9 @@ static enum status see_read(struct search *search, const struct op *op,
     if (parcel == NULL)
         return error_set(search->error, STATUS_NO_MEMORY,
                          "no memory for what devices hand one another");
-    *parcel = (struct parcel){heard - 1, *range};
+    struct crossing *crossing = &found->all[heard - 1];
+    *parcel = (struct parcel){heard - 1, crossing->latest, *range};
+    crossing->latest = found->parcel_count;
     return STATUS_OK;
 }
 

@@ -19,12 +19,14 @@ struct crossing {
     uint32_t from, to; /* the devices */
     uint32_t record;   /* the op that records the event, by its id in the whole plan */
     uint32_t flag;     /* from 1; those of one record have one */
+    uint32_t latest;   /* its latest parcel, from 1; 0: it has none */
 };
 
 /* Bytes of a host buffer that op `record` of a crossing, or one before it in its stream, left
  * for the other device. */
 struct parcel {
     uint32_t crossing;
+    uint32_t before; /* the crossing's parcel before this one, as `latest` */
     struct range range;
 };
 
