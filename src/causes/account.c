@@ -25,7 +25,7 @@ static struct charge joined(const struct charge *before, struct charge charge)
                               later(charge.lost.end_ns, before->lost.end_ns), charge.lost.span};
     const int64_t sum_ns =
         charge.lost.end_ns - charge.lost.start_ns + before->lost.end_ns - before->lost.start_ns;
-    if (before->lost.span != lost.span || lost.end_ns - lost.start_ns > 2 * sum_ns)
+    if (before->lost.span != lost.span || lost.end_ns - lost.start_ns - sum_ns > sum_ns)
         return charge;
     return (struct charge){charge.cost_ns + before->cost_ns, lost};
 }
