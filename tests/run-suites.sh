@@ -4,10 +4,11 @@
 # without a GPU; `emulator-quick` and `emulator-full` do so with few and with all cases, whatever
 # PIPELINE_TESTS says.
 #
-# JOBS is how many run at once (else one for each processor), UNDER a command to run BUILD/check with
-# (valgrind); CK_FORK and PIPELINE_TESTS go to the tests as they are. What a suite wrote is kept in
-# BUILD/suites and shown if it failed. A line of each has the time that it took and, since others run
-# beside it, that of the processors. The last line sums up all suites in the words of Check.
+# JOBS is how many run at once (else one more than there are processors, since some suites wait more than
+# they work), UNDER a command to run BUILD/check with (valgrind); CK_FORK and PIPELINE_TESTS go to the
+# tests as they are. What a suite wrote is kept in BUILD/suites and shown if it failed. A line of each has
+# the time that it took and, since others run beside it, that of the processors. The last line sums up all
+# suites in the words of Check.
 set -u
 build=$1
 shift
@@ -18,9 +19,9 @@ now() {
 }
 
 # Suites that take longest go first, so that none of them is left to run alone at the end.
-longest="calibrate_noise emulator emulator-full emulator-quick emit emit_spread emit_halo emit_own emit_devices
-emit_calls emit_needs emit_chain plan_build writer_hostile writer_trace plot transpose foreign calibrate_held chain
-hazard_bytes verdict html inputs contract bench pages calibrate_file options npy terminal scan deadlock"
+longest="calibrate_noise emulator emulator-full emulator-quick terminal inputs emit emit_spread emit_halo emit_own
+emit_devices emit_calls emit_needs emit_chain plan_build writer_hostile writer_trace plot transpose foreign calibrate_held chain
+hazard_bytes verdict html contract bench pages calibrate_file options npy scan deadlock"
 
 # Runs the suite $1; its words and its exit status are left in BUILD/suites.
 one() {
@@ -75,7 +76,7 @@ for suite in "$@"; do
 done | awk -v longest="$longest" '
     BEGIN { n = split(longest, name); for (i = 1; i <= n; i++) rank[name[i]] = i }
     { print ($1 in rank ? rank[$1] : n + 1) "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2 | tr '\n' '\0' |
-    xargs -0 -n 1 -P "${JOBS:-$(nproc)}" "$0" "$build" --one
+    xargs -0 -n 1 -P "${JOBS:-$(($(nproc) + 1))}" "$0" "$build" --one
 
 awk '/%: Checks: / { checks[FILENAME] = $3; failures[FILENAME] = $5; errors[FILENAME] = $7 }
     END {
