@@ -291,6 +291,7 @@ START_TEST(test_damaged_json)
         {"\xef\xbb\xbf{", ":1: |damaged"},
         {"{\"version\":\"1.0\",\"pipeli", ":1: |damaged|cut short"},
         {"{\"traceEvents\":[\n{\"ts\":1},\n{\"ts\":2", ":3: |damaged|cut short"},
+        {"{\"pipeline_recorcudaMe[\"\n", ":1: |damaged|cut short"},
         {"{\"traceEvents\":[\n1,\n]}", ":3: |damaged"},
         {"{\"a\":1,\n}", ":2: |damaged"},
         {"{\"a\":\n01}", ":2: |damaged"},

@@ -244,10 +244,11 @@ const char *line_scan_object(char *text, size_t length, struct line *line)
 
 /* --- JSON of any form --- */
 
+/* What ends behind a newline ends on that one's line. */
 static char *skip_lines(char *at, uint64_t *line)
 {
     for (; *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'; at++)
-        *line += *at == '\n';
+        *line += *at == '\n' && at[1] != '\0';
     return at;
 }
 

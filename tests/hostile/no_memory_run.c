@@ -339,16 +339,20 @@ static struct result run(const struct command *command, const char *place, uint3
 
 /* --- judging it --- */
 
-/* Counts the lines of `text` that are not in `known`, but for notes, which may tell times. */
+/* Counts the lines of `text` that are not in `known`, but for notes, which may tell times, and
+ * how far a long run is. */
 static int count_new_lines(const struct text *text, const struct text *known)
 {
-    static const char note[] = "pipeline: note: ";
+    static const char note[] = "pipeline: note: ", progress[] = "pipeline: run ",
+                      bar[] = " left\n";
     int count = 0;
     for (const char *line = text->bytes; *line != '\0';) {
         size_t length = strcspn(line, "\n") + 1;
         if (line[length - 1] == '\0')
             length--;
-        bool plain = length > 1 && strncmp(line, note, strlen(note)) != 0;
+        const bool tells_progress = strncmp(line, progress, strlen(progress)) == 0 &&
+                                    memmem(line, length, bar, strlen(bar)) != NULL;
+        bool plain = length > 1 && strncmp(line, note, strlen(note)) != 0 && !tells_progress;
         if (plain && memmem(known->bytes, known->length, line, length) == NULL)
             count++;
         line += length;
