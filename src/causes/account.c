@@ -17,17 +17,24 @@ void account_begin(struct account *account)
     }
 }
 
+static int64_t length_of(const struct loss *lost)
+{
+    return lost->end_ns - lost->start_ns;
+}
+
 /* Returns a charge and the one before it as one piece, where the same op waited in both and
- * what lies between, such as a hand-over, is less than they are. */
+ * what lies between, such as a hand-over, is less than they are. The times of a trace may be so
+ * large that no two of them can be added. */
 static struct charge joined(const struct charge *before, struct charge charge)
 {
     const struct loss lost = {earlier(charge.lost.start_ns, before->lost.start_ns),
                               later(charge.lost.end_ns, before->lost.end_ns), charge.lost.span};
-    const int64_t sum_ns =
-        charge.lost.end_ns - charge.lost.start_ns + before->lost.end_ns - before->lost.start_ns;
-    if (before->lost.span != lost.span || lost.end_ns - lost.start_ns - sum_ns > sum_ns)
+    const int64_t whole_ns = length_of(&lost);
+    const double sum_ns = (double)length_of(&charge.lost) + (double)length_of(&before->lost);
+    if (before->lost.span != lost.span || (double)whole_ns > 2 * sum_ns)
         return charge;
-    return (struct charge){charge.cost_ns + before->cost_ns, lost};
+    return (struct charge){
+        before->cost_ns + earlier(charge.cost_ns, whole_ns - before->cost_ns), lost};
 }
 
 void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
@@ -37,8 +44,7 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
     if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
         return;
     struct charge *last = &account->last[code];
-    cost_ns =
-        earlier(cost_ns, lost.end_ns - lost.start_ns); /* as much as can have been there */
+    cost_ns = earlier(cost_ns, length_of(&lost)); /* as much as can have been there */
     *last = joined(last, (struct charge){cost_ns, lost});
     if (last->cost_ns <= account->most_ns[code])
         return;
