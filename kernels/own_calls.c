@@ -25,7 +25,8 @@ struct own_place own_places[OWN_PLACES];
 
 /* --- crashes --- */
 
-/* What the thread is in: a library's path, and which part of it. NULL: no library's code. */
+/* A crash is told by where its thread is: the path of the library whose code runs, and which
+ * part of it; both are NULL outside of libraries. */
 static _Thread_local struct {
     const char *path, *part;
 } inside;

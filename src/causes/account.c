@@ -64,6 +64,24 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
     account->causes[to].lost = account->causes[from].lost;
 }
 
+void account_place_others(struct account *account)
+{
+    const struct loss *most = NULL;
+    int64_t most_ns = 0;
+    for (int code = 0; code < VERDICT_COUNT; code++) {
+        if (account->causes[code].cost_ns > 0 || account->most_ns[code] <= most_ns)
+            continue;
+        most_ns = account->most_ns[code];
+        most = &account->causes[code].lost;
+    }
+    for (int code = 0; code < VERDICT_COPY_BOUND && most != NULL; code++) {
+        struct verdict *cause = &account->causes[code];
+        if (cause->cost_ns > 0 && length_of(&cause->lost) == 0 &&
+            (verdict_rows[code].traits & NO_PLACE) == 0)
+            cause->lost = *most;
+    }
+}
+
 /* --- the list --- */
 
 bool judge_is_dear(const struct judge *judge, enum verdict_code code, double share, bool gains)

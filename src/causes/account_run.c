@@ -13,8 +13,9 @@
 
 enum { HAND_OVERS = 8 }; /* a hand-over is long if that many fill the work */
 
-/* What a piece that is work is charged to, and the op of an engine that waited for that; and
- * the next op of an engine on the path, which waited for the piece, or is it. */
+/* A piece that is work has no cause itself, so it is charged to `code`, for which the op
+ * `waited` waited. The op `next` is the next one of an engine on the path: it waited for the
+ * piece, or is that work. */
 struct near {
     enum verdict_code code;
     uint32_t waited, next; /* SPAN_NONE: none */
@@ -181,7 +182,8 @@ static void charge(const struct charging *charging, enum verdict_code code, int6
                    struct loss lost)
 {
     struct loss *last = &charging->account->last[code].lost;
-    /* What is behind the last op is not one with what that op waited in. */
+    /* The time behind the last op and the time before it lie in one row, but the op's own work
+     * is between them, so they are no one piece. */
     if (lost.start_ns >= charging->end_ns && last->start_ns < charging->end_ns)
         last->span = SPAN_NONE;
     account_charge(charging->account, code, lost_ns, lost);

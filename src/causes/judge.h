@@ -39,6 +39,10 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
 
+/* Gives causes that only trials tell, such as a graph's launch, the place of what was lost most
+ * on the path under a name that is charged nothing; none to those whose row says NO_PLACE. */
+void account_place_others(struct account *account);
+
 /* A run that is being judged. */
 struct judge {
     const struct verdict_case *facts;

@@ -157,27 +157,6 @@ static enum status try_knobs(struct judge *judge, struct error *error)
     return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
-/* Gives causes that only trials tell, such as a graph's launch, the place of what was lost most
- * on the path under a name that is charged nothing. */
-static void place_others(struct judge *judge)
-{
-    struct account *charges = &judge->charges;
-    const struct loss *most = NULL;
-    int64_t most_ns = 0;
-    for (int code = 0; code < VERDICT_COUNT; code++) {
-        if (charges->causes[code].cost_ns > 0 || charges->most_ns[code] <= most_ns)
-            continue;
-        most_ns = charges->most_ns[code];
-        most = &charges->causes[code].lost;
-    }
-    for (int code = 0; code < VERDICT_COPY_BOUND && most != NULL; code++) {
-        struct verdict *cause = &charges->causes[code];
-        if (cause->cost_ns > 0 && cause->lost.start_ns == cause->lost.end_ns &&
-            code != VERDICT_SHORT_RUN && code != VERDICT_UNKNOWN)
-            cause->lost = *most;
-    }
-}
-
 /* Charges the loss to its causes. */
 static enum status charge_all(struct judge *judge, struct error *error)
 {
@@ -193,7 +172,7 @@ static enum status charge_all(struct judge *judge, struct error *error)
     else
         verdict_charge_path(judge, &path);
     charge_unknown(judge);
-    place_others(judge);
+    account_place_others(&judge->charges);
     return status;
 }
 

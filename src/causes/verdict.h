@@ -36,6 +36,7 @@ enum cause_trait {
                         what ops work on */
     MAY_EXCEED = 16, /* a timeline shows it for certain, so what a measured run took beyond its
                         simulation may be charged to it, even if that has nothing of it */
+    NO_PLACE = 32, /* it lies at no place of the timeline, so no other's place stands for it */
 };
 
 enum verdict_mark {

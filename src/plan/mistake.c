@@ -33,7 +33,8 @@ static void refuse(const struct plan_mistake *mistake, const char *remedy)
     error_set(mistake->error, STATUS_USAGE, "--mistake=%s: %s", mistake->row->name, remedy);
 }
 
-/* What has to be given where a setting stands in the way. */
+/* A refusal says what to give where a setting stands in the way: `words`, if that is `wanted`.
+ */
 struct remedy {
     bool wanted;
     const char *words;

@@ -244,7 +244,8 @@ const char *line_scan_object(char *text, size_t length, struct line *line)
 
 /* --- JSON of any form --- */
 
-/* What ends behind a newline ends on that one's line. */
+/* A newline that ends the text begins no line: an error there would else be reported on a line
+ * that the file does not have. */
 static char *skip_lines(char *at, uint64_t *line)
 {
     for (; *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'; at++)

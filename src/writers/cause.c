@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What is shorter, of the run's time, can't be seen. */
+/* A mark of less than this part of the run's time would be too narrow to be seen. */
 enum { SEEN_PARTS = 1000 };
 
 int writer_find_gaps(const struct run_report *run, const struct verdict *gaps[GAPS_MAX])
