@@ -179,6 +179,41 @@ START_TEST(what_is_not_described_is_usual)
 }
 END_TEST
 
+/* The backend of a real device says of peers what it can tell: nothing of one alone, nor of
+ * several that can't reach each other's memory. Such a device is calibrated; one alone gets the
+ * figures of its machine file, if there is one. */
+static const struct {
+    const char *name;
+    uint32_t devices;
+    bool from_file;
+} strangers[] = {
+    {"NVIDIA H200", 1, true}, {"NVIDIA A123", 1, false}, {"NVIDIA H200", 2, false}};
+
+START_TEST(no_peers_are_no_fault)
+{
+    const struct machine file = virtual_built_in("h200");
+    struct machine machine = file;
+    snprintf(machine.name, sizeof machine.name, "%s", strangers[_i].name);
+    machine.devices = strangers[_i].devices;
+    machine.peer_bytes_per_s = machine.peer_joint_bytes_per_s = 0;
+    machine.peer_latency_ns = 0;
+    struct virtual_device device = {.machine = &machine};
+    struct calibration *calibration = calloc(1, sizeof *calibration);
+    struct error error;
+    enum status status =
+        calibrate_many(&device, &virtual_noisy_ops, strangers[_i].devices, calibration, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    const struct machine *found = &calibration->machine;
+    const bool from_file = strangers[_i].from_file;
+    ck_assert_double_eq(found->peer_bytes_per_s, from_file ? file.peer_bytes_per_s : 0);
+    ck_assert_double_eq(found->peer_joint_bytes_per_s,
+                        from_file ? file.peer_joint_bytes_per_s : 0);
+    if (from_file)
+        ck_assert_int_eq(found->peer_latency_ns, file.peer_latency_ns);
+    free(calibration);
+}
+END_TEST
+
 /* Long copies on all devices get a quarter less than those that the figures are made of. */
 static void slow_long_copies(struct machine *machine, const struct plan *plan)
 {
@@ -222,6 +257,8 @@ Suite *calibrate_devices_suite(void)
     tcase_add_test(all, one_devices_figures_stay);
     tcase_add_loop_test(all, figures_are_found_in_noise, 0, 2);
     tcase_add_test(all, what_is_not_described_is_usual);
+    tcase_add_loop_test(all, no_peers_are_no_fault, 0,
+                        (int)(sizeof strangers / sizeof strangers[0]));
     tcase_add_test(all, what_does_not_hold_is_refused);
     tcase_add_test(all, command_prints_the_devices);
     suite_add_tcase(suite, all);

@@ -24,10 +24,6 @@ static const struct {
     {"host_d2h_bytes_per_s", "likewise"},
     {"host_joint_bytes_per_s", "likewise"},
     {"host_shared", "not measured: what devices share can't be told by their copies' times"},
-    {"peer_bytes_per_s",
-     "not measured: devices that can't reach each other's memory, or one alone"},
-    {"peer_joint_bytes_per_s", "likewise"},
-    {"peer_latency_ns", "likewise"},
     {"sms", "the device's properties"},
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},
@@ -55,14 +51,18 @@ static void take_known(struct rig *rig)
 }
 
 /* Returns true for what is not measured: what rows are slowed down to, the calls that take
- * memory in stream order, managed memory, and processes that share a device. */
+ * memory in stream order, managed memory, processes that share a device, and what devices give
+ * each other, which is measured where there are several. */
 static bool is_taken(const struct machine_field *field)
 {
     static const char *const keys[] = {
-        "issue_take_ns",     "take_first_ns",     "prefetch_in_bytes_per_s",
-        "prefetch_in_ns",    "prefetch_out_ns",   "prefetch_out_bytes_per_s",
-        "prefetch_begin_ns", "fault_ns",          "fault_bytes_per_s",
-        "time_slice_ns",     "context_switch_ns",
+        "issue_take_ns",           "take_first_ns",
+        "prefetch_in_bytes_per_s", "prefetch_in_ns",
+        "prefetch_out_ns",         "prefetch_out_bytes_per_s",
+        "prefetch_begin_ns",       "fault_ns",
+        "fault_bytes_per_s",       "time_slice_ns",
+        "context_switch_ns",       "peer_bytes_per_s",
+        "peer_latency_ns",         "peer_joint_bytes_per_s",
     };
     bool taken = strcmp(field->section, "rows") == 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

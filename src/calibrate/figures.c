@@ -66,9 +66,9 @@ static const char *const may_be_nothing[] = {"h2d_dependency_ns", "kernel_depend
                                              "cpu_team_ns",       "sync_latency_ns",
                                              "copy_start_ns",     "take_first_ns"};
 
-static double least_of(const struct rig *rig, const struct machine_field *field)
+static double least_of(const struct machine_field *field, bool timed)
 {
-    bool nothing = !rig->ops->measures || field->type != FIELD_NS;
+    bool nothing = !timed || field->type != FIELD_NS;
     for (size_t i = 0; i < sizeof may_be_nothing / sizeof may_be_nothing[0]; i++)
         nothing = nothing || strcmp(may_be_nothing[i], field->key) == 0;
     return nothing ? field->least : fmax(1, field->least);
@@ -77,10 +77,10 @@ static double least_of(const struct rig *rig, const struct machine_field *field)
 /* Returns the value, or where a machine file can't hold it, or no device can have it, the
  * nearest that can be. Something disturbed the measurements then, which is reported. */
 static double possible(struct rig *rig, const struct machine_field *field, const char *kernel,
-                       double value)
+                       double value, bool timed)
 {
     char name[FIGURE_NAME];
-    double least = least_of(rig, field);
+    double least = least_of(field, timed);
     if (value == 0 && field->zero_unknown)
         return value;
     if (field->type == FIELD_NS)
@@ -93,30 +93,42 @@ static double possible(struct rig *rig, const struct machine_field *field, const
     return value > field->most ? field->most : least;
 }
 
-/* Sets a figure of the machine, or with `kernel` of that kernel's row. */
+/* Returns the spread of a figure made of `timing`; below 0: it was not timed. */
+static double spread_of(const struct machine_field *field, double value,
+                        const struct measured *timing)
+{
+    if (timing == NULL)
+        return -1;
+    /* A rate or a share is off by as large a part as the times that it was made of. */
+    return field->type == FIELD_NS || timing->ns <= 0 ? timing->spread_ns
+                                                      : value * timing->spread_ns / timing->ns;
+}
+
+/* Sets a figure of the machine, or with `kernel` of that kernel's row; without `timing` one
+ * that was not timed. */
 static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
-                       void *record, double value, struct measured timing, const char *how)
+                       void *record, double value, const struct measured *timing,
+                       const char *how)
 {
     struct figure *figure = add_figure(rig, kernel, field->key);
-    value = possible(rig, field, kernel, value);
+    value = possible(rig, field, kernel, value, rig->ops->measures && timing != NULL);
     figure->value = value;
-    /* A rate or a share is off by as large a part as the times that it was made of. */
-    figure->spread = field->type == FIELD_NS || timing.ns <= 0
-                         ? timing.spread_ns
-                         : value * timing.spread_ns / timing.ns;
+    figure->spread = spread_of(field, value, timing);
     snprintf(figure->how, sizeof figure->how, "%s", how);
     machine_field_put(field, record, value);
 }
 
-void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
-               const char *how)
+/* Sets a figure of the machine by its key. */
+static void set_machine_figure(struct rig *rig, const char *key, double value,
+                               const struct measured *timing, const char *how)
 {
     set_figure(rig, machine_field_find(machine_fields, key), NULL, &rig->calibration->machine,
                value, timing, how);
 }
 
-void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, struct measured timing, const char *how)
+/* Sets one of a kernel's row, which is added where there is none. */
+static void set_kernel_figure(struct rig *rig, const struct kernel *kernel, const char *key,
+                              double value, const struct measured *timing, const char *how)
 {
     struct machine *machine = &rig->calibration->machine;
     struct machine_kernel *row =
@@ -130,15 +142,25 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
                timing, how);
 }
 
+void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
+               const char *how)
+{
+    set_machine_figure(rig, key, value, &timing, how);
+}
+
+void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
+                      double value, struct measured timing, const char *how)
+{
+    set_kernel_figure(rig, kernel, key, value, &timing, how);
+}
+
 void rig_known(struct rig *rig, const char *key, double value, const char *how)
 {
-    rig_found(rig, key, value, (struct measured){0}, how);
-    add_figure(rig, NULL, key)->spread = -1;
+    set_machine_figure(rig, key, value, NULL, how);
 }
 
 void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
                       double value, const char *how)
 {
-    rig_found_kernel(rig, kernel, key, value, (struct measured){0}, how);
-    add_figure(rig, kernel->name, key)->spread = -1;
+    set_kernel_figure(rig, kernel, key, value, NULL, how);
 }

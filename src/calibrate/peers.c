@@ -105,6 +105,15 @@ static void tell(char *text, size_t size, uint32_t sender, double rate)
              1e-9 * rate);
 }
 
+/* Says that the devices can't reach each other's memory. */
+static enum status set_none(struct rig *rig)
+{
+    rig_known(rig, "peer_bytes_per_s", 0, "the devices can't reach each other's memory");
+    rig_known(rig, "peer_joint_bytes_per_s", 0, "likewise");
+    rig_known(rig, "peer_latency_ns", 0, "likewise");
+    return STATUS_OK;
+}
+
 enum status calibrate_peers(struct rig *rig)
 {
     struct machine *machine = &rig->calibration->machine;
@@ -113,8 +122,10 @@ enum status calibrate_peers(struct rig *rig)
     uint32_t which = 0;
     char each[96] = "";
     enum status status = STATUS_OK;
-    if (devices < 2 || !machine_has_peers(machine))
-        return STATUS_OK; /* they can't reach each other's memory */
+    if (devices < 2)
+        return STATUS_OK; /* one alone has the figures of the machine file that stands for it */
+    if (!machine_has_peers(rig->device))
+        return set_none(rig);
     for (uint32_t i = 0; i + 1 < devices && status == STATUS_OK; i++) {
         status = time_pair(rig, i, &pair);
         if (status != STATUS_OK || !rig->last)
