@@ -5,6 +5,7 @@
  * are written once and made for every place that there is. What a result must be is asked of
  * the CPU twin: it has no bounds, so these come from the tolerance and, where the elements
  * before have bounds, from what the twin makes of their ends. */
+#include "core/c_locale.h"
 #include "kernels/host_util.h"
 #include "kernels/own.h"
 #include "kernels/own_parts.h"
@@ -40,6 +41,7 @@ void own_enter(const char *path, const char *part)
 void own_leave(void)
 {
     inside.path = NULL;
+    c_locale_enter(); /* the library may have chosen another */
 }
 
 /* Says whose code it was that crashed, and lets the signal do what it does. Other threads,

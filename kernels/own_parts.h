@@ -32,7 +32,7 @@ void own_watch_crashes(void);
 void *own_open(const char *path);
 
 /* Say that the thread runs `part` of a library's code from here on, and that it is back: a
- * crash in between is the library's. */
+ * crash in between is the library's, and the locale is what it was. */
 void own_enter(const char *path, const char *part);
 void own_leave(void);
 

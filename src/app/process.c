@@ -2,6 +2,7 @@
  * signals. */
 #include "app/process.h"
 
+#include "core/c_locale.h"
 #include "term/child.h"
 #include "term/output_file.h"
 #include "term/progress.h"
@@ -121,6 +122,7 @@ bool process_begin(void)
                                  SIGFPE,  SIGILL,  SIGSYS,   SIGTRAP, SIGVTALRM, SIGPROF,
                                  SIGPOLL, SIGPWR,  SIGSTKFLT};
     forget_environment();
+    c_locale_enter();
     keep_memory();
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
         handle(ending[i], on_ending);

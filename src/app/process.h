@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-/* Forgets the environment where the program has rights that its caller lacks, opens /dev/null
- * in place of each standard descriptor that is closed, and has signals that end the program,
- * and whatever calls exit(), leave no temporary file and no progress line behind. A signal that
- * was ignored stays ignored. False: there is a descriptor to open and no /dev/null; errno says
- * why. */
+/* Forgets the environment where the program has rights that its caller lacks, gives this thread
+ * a locale that nobody else changes, opens /dev/null in place of each standard descriptor that
+ * is closed, and has signals that end the program, and whatever calls exit(), leave no
+ * temporary file and no progress line behind. A signal that was ignored stays ignored. False:
+ * there is a descriptor to open and no /dev/null; errno says why. */
 bool process_begin(void);
 
 /* Takes back what process_begin(), and OpenMP's library before it, changed: signals,

@@ -5,6 +5,7 @@
 #include "analysis/critical.h"
 #include "analysis/limit.h"
 #include "causes/verdict.h"
+#include "core/c_locale.h"
 #include "core/version.h"
 #include "machine/machine.h"
 #include "options/table.h"
@@ -33,9 +34,12 @@ struct pipeline {
     struct verdicts verdicts;
 };
 
-/* Returns true if `status` says that all went well; else hands the reason on. */
-static bool tell(enum status status, const struct error *why, struct pipeline_error *error)
+/* Ends a call that began with c_locale_enter(). Returns true if `status` says that all went
+ * well; else hands the reason on. */
+static bool tell(locale_t theirs, enum status status, const struct error *why,
+                 struct pipeline_error *error)
 {
+    uselocale(theirs);
     if (status != STATUS_OK && error != NULL)
         snprintf(error->text, sizeof error->text, "%s", why->text);
     return status == STATUS_OK;
@@ -56,13 +60,17 @@ static void drop_results(struct pipeline *pipeline)
 
 struct pipeline *pipeline_new(void)
 {
+    const locale_t theirs = c_locale_enter();
     struct pipeline *pipeline = calloc(1, sizeof *pipeline);
-    if (pipeline == NULL)
-        return NULL;
-    enum status status = options_set_defaults(SCOPE_RUN, &pipeline->settings, NULL);
-    strcpy(pipeline->settings.name, "run");
-    drop_results(pipeline);
-    if (status == STATUS_OK && pipeline_set_machine(pipeline, default_machine, NULL))
+    enum status status = STATUS_NO_MEMORY;
+    if (pipeline != NULL) {
+        status = options_set_defaults(SCOPE_RUN, &pipeline->settings, NULL);
+        strcpy(pipeline->settings.name, "run");
+        drop_results(pipeline);
+    }
+    if (status == STATUS_OK)
+        status = machine_built_in(&pipeline->machine, default_machine, NULL);
+    if (tell(theirs, status, NULL, NULL))
         return pipeline;
     pipeline_free(pipeline);
     return NULL;
@@ -77,47 +85,58 @@ void pipeline_free(struct pipeline *pipeline)
     free(pipeline);
 }
 
-bool pipeline_set(struct pipeline *pipeline, const char *option, const char *value,
-                  struct pipeline_error *error)
+static enum status set(struct pipeline *pipeline, const char *option, const char *value,
+                       struct error *error)
 {
-    struct error why = {0};
     const struct option_row *row = option_find(option);
     if (row == NULL || row->scope != SCOPE_RUN || row->type == TYPE_FILE ||
         row->type == TYPE_DEVICE)
-        return tell(
-            error_set(&why, STATUS_USAGE, "\"%s\" is no option of a simulated run", option),
-            &why, error);
+        return error_set(error, STATUS_USAGE, "\"%s\" is no option of a simulated run", option);
     const struct assignment given = {.row = row,
                                      .text = kept_texts_add(&pipeline->texts, value),
                                      .origin = {.source = SOURCE_COMMAND_LINE}};
     if (given.text == NULL)
-        return tell(error_set(&why, STATUS_NO_MEMORY, "no memory for an option"), &why, error);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for an option");
     drop_results(pipeline);
-    return tell(options_set(&given, &pipeline->settings, &why), &why, error);
+    return options_set(&given, &pipeline->settings, error);
+}
+
+bool pipeline_set(struct pipeline *pipeline, const char *option, const char *value,
+                  struct pipeline_error *error)
+{
+    const locale_t theirs = c_locale_enter();
+    struct error why = {0};
+    return tell(theirs, set(pipeline, option, value, &why), &why, error);
+}
+
+/* Takes a machine of that name, or the one that `text` is. */
+static enum status set_machine(struct pipeline *pipeline, const char *name, const char *text,
+                               struct error *error)
+{
+    struct machine machine;
+    const enum status status = text != NULL ? machine_parse(&machine, text, name, error)
+                                            : machine_built_in(&machine, name, error);
+    if (status != STATUS_OK)
+        return status;
+    drop_results(pipeline);
+    pipeline->machine = machine;
+    return STATUS_OK;
 }
 
 bool pipeline_set_machine(struct pipeline *pipeline, const char *name,
                           struct pipeline_error *error)
 {
-    struct machine machine;
+    const locale_t theirs = c_locale_enter();
     struct error why = {0};
-    if (!tell(machine_built_in(&machine, name, &why), &why, error))
-        return false;
-    drop_results(pipeline);
-    pipeline->machine = machine;
-    return true;
+    return tell(theirs, set_machine(pipeline, name, NULL, &why), &why, error);
 }
 
 bool pipeline_set_machine_text(struct pipeline *pipeline, const char *text, const char *name,
                                struct pipeline_error *error)
 {
-    struct machine machine;
+    const locale_t theirs = c_locale_enter();
     struct error why = {0};
-    if (!tell(machine_parse(&machine, text, name, &why), &why, error))
-        return false;
-    drop_results(pipeline);
-    pipeline->machine = machine;
-    return true;
+    return tell(theirs, set_machine(pipeline, name, text, &why), &why, error);
 }
 
 /* A plan whose ops race is a defect, or a mistake that was asked for by name. */
@@ -179,6 +198,7 @@ static enum status explain(struct pipeline *pipeline, bool races, struct error *
 
 bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
 {
+    const locale_t theirs = c_locale_enter();
     struct error why = {0};
     bool races = false;
     drop_results(pipeline);
@@ -199,7 +219,7 @@ bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
         status = explain(pipeline, races, &why);
     if (status != STATUS_OK)
         drop_results(pipeline);
-    return tell(status, &why, error);
+    return tell(theirs, status, &why, error);
 }
 
 int64_t pipeline_time_ns(const struct pipeline *pipeline)

@@ -6,8 +6,8 @@
  *
  * The library needs the C library and libm alone. It does no I/O, starts no threads and keeps
  * no state outside a `struct pipeline`: different ones may be used by different threads at
- * once. Times are whole nanoseconds of virtual time; the same options and machine give the same
- * ones on every host.
+ * once. Numbers in texts have a point, whatever the locale. Times are whole nanoseconds of
+ * virtual time; the same options and machine give the same ones on every host.
  *
  * A function that can fail returns false and, where `error` is not NULL, says why in one line.
  */

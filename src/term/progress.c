@@ -2,6 +2,7 @@
  */
 #include "term/progress.h"
 
+#include "core/c_locale.h"
 #include "core/escape.h"
 #include "term/progress_line.h"
 
@@ -134,6 +135,7 @@ static int64_t wait_ns(int64_t ns)
 static void *tick(void *unused)
 {
     int64_t next_ns = line.begin_ns + (line.plain ? report_ns : second_ns);
+    c_locale_enter();
     pthread_mutex_lock(&line.lock);
     while (!line.ending) {
         struct timespec until = {next_ns / second_ns, next_ns % second_ns};

@@ -1,6 +1,8 @@
 /* kernel.c - libraries with a kernel each, right and wrong ones: OWN says which (make/tests.mk). */
+#define _GNU_SOURCE /* uselocale() */
 #include "kernels/own_kernel.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -40,11 +42,18 @@ enum {
     QUIT,    /* its twin ends the program, past all that watches ends */
     DOUBLES, /* its results are of another type */
     TALKER,  /* its twin prints what could be a verdict, and ends the program */
+    COMMAS, /* it chooses a locale whose numbers have commas, for the process and the thread */
 };
 
 #define SUMS (OWN == TOTAL || OWN == BLINDSUM)
 
 #ifndef OWN_NONE
+__attribute__((constructor)) static void opened(void)
+{
+    if (OWN == COMMAS)
+        setlocale(LC_ALL, "commas");
+}
+
 static void host(const struct pipeline_work *work)
 {
     const float *in = work->in[0], *second = work->in[1];
@@ -52,6 +61,8 @@ static void host(const struct pipeline_work *work)
     float *out = work->out;
     static float *volatile nowhere;
     uint32_t sum = 0;
+    if (OWN == COMMAS)
+        uselocale(newlocale(LC_ALL_MASK, "commas", (locale_t)0));
     if (OWN == EXIT)
         exit(0);
     if (OWN == TALKER) {

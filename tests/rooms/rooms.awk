@@ -16,7 +16,7 @@ BEGIN {
     split("malloc calloc realloc reallocarray free memcpy memmove memset memcmp memchr " \
           "strlen strcmp strncmp strcasecmp strncasecmp strcpy strncpy strcat strchr strrchr strstr " \
           "strpbrk strspn strcspn stpcpy strnlen strdup strndup strtok_r strtod strtol strtoll strtoul " \
-          "strtoull snprintf vsnprintf sscanf qsort qsort_r bsearch tsearch tfind tdestroy abs labs llabs " \
+          "strtoull newlocale uselocale snprintf vsnprintf sscanf qsort qsort_r bsearch tsearch tfind tdestroy abs labs llabs " \
           "tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc __errno_location " \
           "fmax fmin fabs floor ceil round lround llround llrint lrint rint trunc sqrt cbrt pow exp exp2 expm1 " \
           "log log2 log10 log1p fmod modf frexp ldexp hypot sin cos tan nextafter " \
