@@ -42,8 +42,8 @@ step() {
 }
 show=now
 
-# beside FUNCTION... runs functions, whose steps use one processor each, beside one another. What a step
-# has written is shown once it has ended.
+# beside FUNCTION... runs functions, whose steps leave processors idle, beside one another. What a step has
+# written is shown once it has ended.
 beside() {
     for steps; do
         (show=later && "$steps") &
@@ -97,18 +97,7 @@ deep_steps() {
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     # Every program of --emit and every random case, of which the quick tier has a quarter.
     step suites env PIPELINE_TESTS=full tests/run-suites.sh "$build" emulator-full all
-    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" replan
-    step hostile "$build/hostile" --seed=2 --inputs=3000
-    # A part of the inputs and of the failing allocations: the suites ran with the sanitizers above.
-    step asan-hostile "$build/hostile" --seed=3 --inputs=300 --program="$build/asan/pipeline"
-    # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
-    # shellcheck disable=SC2086 # a word for each suite
-    step valgrind env JOBS="$(nproc)" CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
-        --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
-        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" $memcheck
-    step memory tests/hostile/no_memory.sh "$build" --runs=1500
-    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=80
-    beside deep_pages deep_programs
+    beside deep_pages deep_programs deep_hostile
     step fuzz run_make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
     step gpu-build run_make gpu-binaries
 }
@@ -126,6 +115,20 @@ deep_programs() {
     step docs tests/docs.sh "$build/pipeline"
     step ranks left_out tests/mpi/run.sh "$build"
     step make tests/make.sh
+}
+
+deep_hostile() {
+    step many-cases env PIPELINE_TESTS=deep tests/run-suites.sh "$build" replan
+    step hostile "$build/hostile" --seed=2 --inputs=3000
+    # A part of the inputs and of the failing allocations: the suites ran with the sanitizers above.
+    step asan-hostile "$build/hostile" --seed=3 --inputs=300 --program="$build/asan/pipeline"
+    # nproc goes by OMP_NUM_THREADS, so how many suites run at once is said here.
+    # shellcheck disable=SC2086 # a word for each suite
+    step valgrind env JOBS="$(nproc)" CK_FORK=no PIPELINE_TESTS=quick OMP_NUM_THREADS=1 UNDER="valgrind -q \
+        --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
+        --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" $memcheck
+    step memory tests/hostile/no_memory.sh "$build" --runs=1500
+    step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=80
 }
 
 # A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
