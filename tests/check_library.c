@@ -132,6 +132,37 @@ START_TEST(test_two_runs_know_nothing_of_each_other)
 }
 END_TEST
 
+/* Bindings of other languages hand on what they have. */
+START_TEST(test_null_is_no_run_and_no_text)
+{
+    struct pipeline_span span;
+    struct pipeline_verdict verdict;
+    ck_assert(!pipeline_set(NULL, "streams", "4", &error));
+    ck_assert(!pipeline_set(run, NULL, "4", &error));
+    ck_assert(!pipeline_set(run, "streams", NULL, &error));
+    ck_assert(!pipeline_set_machine(NULL, "h200", &error));
+    ck_assert(!pipeline_set_machine(run, NULL, &error));
+    ck_assert(!pipeline_set_machine_text(NULL, "[machine]\n", "mine.ini", &error));
+    ck_assert(!pipeline_set_machine_text(run, NULL, "mine.ini", &error));
+    ck_assert(!pipeline_set_machine_text(run, "[machine]\n", NULL, &error));
+    error.text[0] = '\0';
+    ck_assert(!pipeline_simulate(NULL, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "NULL"));
+    ck_assert(!pipeline_simulate(NULL, NULL));
+    ck_assert_int_eq(pipeline_time_ns(NULL), 0);
+    ck_assert_int_eq(pipeline_limit_ns(NULL), 0);
+    ck_assert(pipeline_concurrency(NULL) == 0);
+    ck_assert_uint_eq(pipeline_span_count(NULL), 0);
+    ck_assert_uint_eq(pipeline_verdict_count(NULL), 0);
+    ck_assert(!pipeline_span(NULL, 0, &span));
+    ck_assert(!pipeline_verdict(NULL, 0, &verdict));
+    ck_assert(pipeline_simulate(run, &error)); /* what was there before still stands */
+    ck_assert(!pipeline_span(run, 0, NULL));
+    ck_assert(!pipeline_verdict(run, 0, NULL));
+    pipeline_free(NULL);
+}
+END_TEST
+
 START_TEST(test_names_end)
 {
     size_t machines = 0, kernels = 0, mistakes = 0;
@@ -164,6 +195,7 @@ Suite *library_suite(void)
     tcase_add_test(tests, test_a_machine_has_only_its_queues);
     tcase_add_test(tests, test_a_bad_machine_is_refused);
     tcase_add_test(tests, test_two_runs_know_nothing_of_each_other);
+    tcase_add_test(tests, test_null_is_no_run_and_no_text);
     tcase_add_test(tests, test_names_end);
     suite_add_tcase(suite, tests);
     return suite;

@@ -85,9 +85,16 @@ void pipeline_free(struct pipeline *pipeline)
     free(pipeline);
 }
 
+static enum status refuse_null(struct error *error)
+{
+    return error_set(error, STATUS_USAGE, "the run, or a text, is NULL");
+}
+
 static enum status set(struct pipeline *pipeline, const char *option, const char *value,
                        struct error *error)
 {
+    if (pipeline == NULL || option == NULL || value == NULL)
+        return refuse_null(error);
     const struct option_row *row = option_find(option);
     if (row == NULL || row->scope != SCOPE_RUN || row->type == TYPE_FILE ||
         row->type == TYPE_DEVICE)
@@ -109,12 +116,14 @@ bool pipeline_set(struct pipeline *pipeline, const char *option, const char *val
     return tell(theirs, set(pipeline, option, value, &why), &why, error);
 }
 
-/* Takes a machine of that name, or the one that `text` is. */
-static enum status set_machine(struct pipeline *pipeline, const char *name, const char *text,
-                               struct error *error)
+/* Takes the machine of that name, or the one that `*text` is where that is no NULL. */
+static enum status set_machine(struct pipeline *pipeline, const char *name,
+                               const char *const *text, struct error *error)
 {
     struct machine machine;
-    const enum status status = text != NULL ? machine_parse(&machine, text, name, error)
+    if (pipeline == NULL || name == NULL || (text != NULL && *text == NULL))
+        return refuse_null(error);
+    const enum status status = text != NULL ? machine_parse(&machine, *text, name, error)
                                             : machine_built_in(&machine, name, error);
     if (status != STATUS_OK)
         return status;
@@ -136,7 +145,7 @@ bool pipeline_set_machine_text(struct pipeline *pipeline, const char *text, cons
 {
     const locale_t theirs = c_locale_enter();
     struct error why = {0};
-    return tell(theirs, set_machine(pipeline, name, text, &why), &why, error);
+    return tell(theirs, set_machine(pipeline, name, &text, &why), &why, error);
 }
 
 /* A plan whose ops race is a defect, or a mistake that was asked for by name. */
@@ -196,27 +205,34 @@ static enum status explain(struct pipeline *pipeline, bool races, struct error *
     return status == STATUS_OK ? verdicts_find(&facts, &pipeline->verdicts, error) : status;
 }
 
+/* All of a run that has no results yet. */
+static enum status run(struct pipeline *pipeline, struct error *error)
+{
+    bool races = false;
+    enum status status = settings_check(&pipeline->settings, error);
+    if (status == STATUS_OK && settings_are_open(&pipeline->settings))
+        status = error_set(error, STATUS_USAGE,
+                           "tiles and streams must be numbers here, and issue chosen: auto is "
+                           "the command's");
+    if (status == STATUS_OK)
+        status = use_machine(pipeline, error);
+    if (status == STATUS_OK)
+        status = plan_build(&pipeline->settings, &pipeline->used, &pipeline->plan, error);
+    if (status == STATUS_OK)
+        status = judge_hazards(pipeline, &races, error);
+    if (status == STATUS_OK)
+        status = simulate(pipeline, error);
+    return status == STATUS_OK ? explain(pipeline, races, error) : status;
+}
+
 bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
 {
     const locale_t theirs = c_locale_enter();
     struct error why = {0};
-    bool races = false;
+    if (pipeline == NULL)
+        return tell(theirs, refuse_null(&why), &why, error);
     drop_results(pipeline);
-    enum status status = settings_check(&pipeline->settings, &why);
-    if (status == STATUS_OK && settings_are_open(&pipeline->settings))
-        status = error_set(&why, STATUS_USAGE,
-                           "tiles and streams must be numbers here, and issue chosen: auto is "
-                           "the command's");
-    if (status == STATUS_OK)
-        status = use_machine(pipeline, &why);
-    if (status == STATUS_OK)
-        status = plan_build(&pipeline->settings, &pipeline->used, &pipeline->plan, &why);
-    if (status == STATUS_OK)
-        status = judge_hazards(pipeline, &races, &why);
-    if (status == STATUS_OK)
-        status = simulate(pipeline, &why);
-    if (status == STATUS_OK)
-        status = explain(pipeline, races, &why);
+    const enum status status = run(pipeline, &why);
     if (status != STATUS_OK)
         drop_results(pipeline);
     return tell(theirs, status, &why, error);
@@ -224,27 +240,27 @@ bool pipeline_simulate(struct pipeline *pipeline, struct pipeline_error *error)
 
 int64_t pipeline_time_ns(const struct pipeline *pipeline)
 {
-    return pipeline->analysis.time_ns;
+    return pipeline != NULL ? pipeline->analysis.time_ns : 0;
 }
 
 int64_t pipeline_limit_ns(const struct pipeline *pipeline)
 {
-    return pipeline->limit.ns;
+    return pipeline != NULL ? pipeline->limit.ns : 0;
 }
 
 double pipeline_concurrency(const struct pipeline *pipeline)
 {
-    return pipeline->analysis.concurrency;
+    return pipeline != NULL ? pipeline->analysis.concurrency : 0;
 }
 
 size_t pipeline_span_count(const struct pipeline *pipeline)
 {
-    return pipeline->timeline.span_count;
+    return pipeline != NULL ? pipeline->timeline.span_count : 0;
 }
 
 bool pipeline_span(const struct pipeline *pipeline, size_t index, struct pipeline_span *span)
 {
-    if (index >= pipeline->timeline.span_count)
+    if (span == NULL || index >= pipeline_span_count(pipeline))
         return false;
     const struct span *found = &pipeline->timeline.spans[index];
     *span = (struct pipeline_span){
@@ -264,13 +280,13 @@ bool pipeline_span(const struct pipeline *pipeline, size_t index, struct pipelin
 
 size_t pipeline_verdict_count(const struct pipeline *pipeline)
 {
-    return (size_t)pipeline->verdicts.count;
+    return pipeline != NULL ? (size_t)pipeline->verdicts.count : 0;
 }
 
 bool pipeline_verdict(const struct pipeline *pipeline, size_t index,
                       struct pipeline_verdict *verdict)
 {
-    if (index >= pipeline_verdict_count(pipeline))
+    if (verdict == NULL || index >= pipeline_verdict_count(pipeline))
         return false;
     const struct verdict *found = &pipeline->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[found->code];

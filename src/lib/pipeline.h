@@ -10,6 +10,7 @@
  * virtual time; the same options and machine give the same ones on every host.
  *
  * A function that can fail returns false and, where `error` is not NULL, says why in one line.
+ * One that gets NULL for another argument fails so; NULL for a run has no results.
  */
 #ifndef PIPELINE_H
 #define PIPELINE_H
