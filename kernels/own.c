@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OWN_SECONDS = 60 }; /* that opening a library and closing it may take */
+
 static enum status refuse(const char *path, const char *why, struct error *error)
 {
     return error_set(error, STATUS_USAGE, "%.200s: %.300s", path, why);
@@ -110,15 +112,17 @@ static enum status take(struct own_place *place, const char *path,
 
 static enum status open_into(struct own_place *place, const char *path, struct error *error)
 {
+    enum status status = own_try(path, OWN_SECONDS, error);
+    if (status != STATUS_OK)
+        return status;
     void *library = own_open(path);
     if (library == NULL)
         return error_set(error, STATUS_USAGE, "%.200s can't be opened as a library: %.300s",
                          path, dlerror());
-    const struct pipeline_kernel *found = dlsym(library, "pipeline_kernel");
-    const enum status status =
-        found != NULL
-            ? take(place, path, found, error)
-            : refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
+    const struct pipeline_kernel *found = dlsym(library, OWN_SYMBOL);
+    status = found != NULL
+                 ? take(place, path, found, error)
+                 : refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
     if (status != STATUS_OK)
         dlclose(library);
     return status;

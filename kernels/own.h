@@ -23,8 +23,9 @@ const struct kernel *kernel_own_open(const char *path, struct error *error);
 enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
                            struct error *error);
 
-/* Says that the program ends by itself now: an exit() before it is a library's, and fails the
- * run. */
-void kernel_own_end(void);
+/* Says that the program ends by itself now, with this code: an exit() before it is a library's,
+ * and fails the run. Where a library is open and the run has failed this does not return: a
+ * destructor, which could end the process with a code of its own, no longer runs. */
+void kernel_own_end(int code);
 
 #endif

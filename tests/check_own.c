@@ -4,6 +4,7 @@
 #include "kernels/kernel_code.h"
 #include "kernels/own.h"
 #include "kernels/own_kernel.h"
+#include "kernels/own_parts.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OWN BUILD_FOLDER "/tests/own/"
 
@@ -93,7 +95,15 @@ static const struct {
     {OWN "MISSING.so", "can't be opened as a library"},
     {"missing.so", "can't be opened as a library"},
     {"./", "can't be opened as a library"},
+    {"/dev/null", "/dev/null can't be opened as a library: it is no regular file"},
     {TESTS_FOLDER "/check_own.c", "can't be opened as a library"},
+    {OWN "LEAVES.so", "LEAVES.so: code that runs when it is opened ended the program"},
+    {OWN "QUITS.so", "QUITS.so: code that runs when it is opened ended the program"},
+    {OWN "FALLS.so", "FALLS.so: code that runs when it is opened crashed: Segmentation fault"},
+    {OWN "LEAVES_LATE.so",
+     "LEAVES_LATE.so: code that runs when it is closed ended the program"},
+    {OWN "QUITS_LATE.so", "QUITS_LATE.so: code that runs when it is closed ended the program"},
+    {OWN "FALLS_LATE.so", "code that runs when it is closed crashed: Segmentation fault"},
     {"scale," OWN "TOTAL.so", "leaves float32, mine takes int32"},
     {OWN "TOTAL.so,scale", "leaves one value per tile"},
     {OWN "SOFT.so -o " OWN "SOFT.so", "SOFT.so, which is read: allowed is another file"},
@@ -125,6 +135,38 @@ START_TEST(crashes_are_told)
     ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "EXIT.so"), 1);
     assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
     ck_assert_str_eq(program_out, "");
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "QUIT.so"), 1);
+    assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
+}
+END_TEST
+
+/* A library that never comes back has its time, and a second is enough to see that; one that
+ * somebody would have to write into has none. */
+START_TEST(hangs_are_told)
+{
+    struct error error = {0};
+    ck_assert_int_eq(own_try(OWN "HANGS.so", 1, &error), STATUS_USAGE);
+    assert_has(error.text,
+               "HANGS.so: code that runs when it is opened had not ended after 1 s");
+    error = (struct error){0};
+    ck_assert_int_eq(own_try(OWN "HANGS_LATE.so", 1, &error), STATUS_USAGE);
+    assert_has(error.text, "code that runs when it is closed had not ended after 1 s");
+    ck_assert_int_eq(own_try(OWN "SOFT.so", 1, &error), STATUS_OK);
+    ck_assert_int_eq(own_try(OWN "MISSING.so", 1, &error), STATUS_OK);
+    ck_assert_int_eq(mkfifo("fifo.so", 0600), 0);
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k ./fifo.so"), 2);
+    assert_has(program_err, "fifo.so can't be opened as a library: it is no regular file");
+    ck_assert_int_eq(program_run("kernel check ./fifo.so"), 2);
+    remove("fifo.so");
+}
+END_TEST
+
+/* A destructor does not end a run that failed as if it had not. */
+START_TEST(failures_stay)
+{
+    ck_assert_int_eq(
+        program_run("-q -d sim:h200 -n 1M -t 8 --gantt=none -k " OWN "LEAVES_USED.so"), 1);
+    assert_has(program_err, "wrong result: tile 0, element 1 ");
 }
 END_TEST
 
@@ -159,7 +201,7 @@ static const struct {
     {"LAZY", 1, "with 257 elements, 1 block: does not write element 256"},
     {"CRASH", 1, "CRASH.so: the CPU twin of your kernel crashed: Segmentation fault"},
     {"PARITY", 1, "with 2 elements, 1 block: gives"},
-    {"QUIT", 1, "WRONG      twin      the program was ended, and not by itself"},
+    {"QUIT", 1, "WRONG      twin      the library of your kernel ended the program"},
     {"TALKER", 1, "WRONG      twin      the program was ended, and not by itself"},
     {"EXIT", 1, "the library of your kernel ended the program"},
     {"NEWER", 2, ""},
@@ -303,6 +345,8 @@ Suite *own_suite(void)
     tcase_add_test(tests, places_are_told);
     tcase_add_loop_test(tests, others_are_refused, 0, sizeof refused / sizeof refused[0]);
     tcase_add_test(tests, crashes_are_told);
+    tcase_add_test(tests, hangs_are_told);
+    tcase_add_test(tests, failures_stay);
     tcase_add_test(tests, launchers_have_times);
     tcase_add_loop_test(tests, checks_tell, 0, sizeof checked / sizeof checked[0]);
     tcase_add_test(tests, a_gpu_is_no_simulated_machine);

@@ -164,6 +164,6 @@ int main(int argc, char *argv[])
     status = ranks_end(status, &error);
     if (status != STATUS_OK && ranks_speak())
         fprintf(stderr, "pipeline: %s\n", error.text);
-    kernel_own_end();
+    kernel_own_end(exit_code(status, &end));
     return exit_code(status, &end);
 }

@@ -1,5 +1,5 @@
 /* kernel.c - libraries with a kernel each, right and wrong ones: OWN says which (make/tests.mk). */
-#define _GNU_SOURCE /* uselocale() */
+#define _GNU_SOURCE /* syscall(), uselocale() */
 #include "kernels/own_kernel.h"
 
 #include <locale.h>
@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     SOFT,   /* a map */
@@ -39,17 +41,53 @@ enum {
     ODD,
     FAILING,
     PARITY,  /* its results depend on whether the place in the tile is odd */
-    QUIT,    /* its twin ends the program, past all that watches ends */
+    QUIT,    /* its twin ends the program at once */
     DOUBLES, /* its results are of another type */
-    TALKER,  /* its twin prints what could be a verdict, and ends the program */
-    COMMAS, /* it chooses a locale whose numbers have commas, for the process and the thread */
+    TALKER,  /* its twin prints what could be a verdict, and ends the program past all that watches ends */
+    /* What is run when they are opened, or closed, ends the program, crashes or never returns. */
+    LEAVES,
+    QUITS,
+    FALLS,
+    HANGS,
+    LEAVES_LATE,
+    QUITS_LATE,
+    FALLS_LATE,
+    HANGS_LATE,
+    LEAVES_USED, /* once its twin was called */
+    COMMAS,      /* it chooses a locale whose numbers have commas, for the process and the thread */
 };
 
 #define SUMS (OWN == TOTAL || OWN == BLINDSUM)
 
 #ifndef OWN_NONE
+static void end_badly(int how)
+{
+    static float *volatile nowhere;
+    static volatile int for_ever = 1;
+    if (how == LEAVES)
+        _Exit(0);
+    if (how == QUITS)
+        exit(0);
+    if (how == FALLS)
+        *nowhere = 1;
+    while (how == HANGS && for_ever)
+        continue;
+}
+
+static int used;
+
+__attribute__((destructor)) static void closed(void)
+{
+    if (OWN >= LEAVES_LATE && OWN <= HANGS_LATE)
+        end_badly(OWN - LEAVES_LATE + LEAVES);
+    if (OWN == LEAVES_USED && used)
+        _Exit(0);
+}
+
 __attribute__((constructor)) static void opened(void)
 {
+    if (OWN >= LEAVES && OWN <= HANGS)
+        end_badly(OWN);
     if (OWN == COMMAS)
         setlocale(LC_ALL, "commas");
 }
@@ -61,6 +99,7 @@ static void host(const struct pipeline_work *work)
     float *out = work->out;
     static float *volatile nowhere;
     uint32_t sum = 0;
+    used = 1;
     if (OWN == COMMAS)
         uselocale(newlocale(LC_ALL_MASK, "commas", (locale_t)0));
     if (OWN == EXIT)
@@ -69,8 +108,10 @@ static void host(const struct pipeline_work *work)
         puts("all well");
         fflush(stdout);
     }
-    if (OWN == QUIT || OWN == TALKER)
+    if (OWN == QUIT)
         _Exit(0);
+    if (OWN == TALKER)
+        syscall(SYS_exit_group, 0);
     if (OWN == CRASH)
         *nowhere = in[0];
     const uint64_t count = work->count - (OWN == LAZY && work->count == 257);
@@ -83,7 +124,7 @@ static void host(const struct pipeline_work *work)
             ((double *)out)[i] = 0.1 * in[i];
         else if (OWN == AXPY)
             out[i] = 3 * in[i] + second[i];
-        else if (OWN == PLACE || OWN == BLINDPLACE)
+        else if (OWN == PLACE || OWN == BLINDPLACE || OWN == LEAVES_USED)
             out[i] = in[i] + (float)i;
         else
             out[i] = in[i] > 0 ? in[i] / 2 : expm1f(in[i]);
