@@ -3,7 +3,7 @@
 #include "bench/bench.h"
 #include "app/backends.h"
 
-#include "core/nearest.h"
+#include "core/names.h"
 #include "core/version.h"
 #include "writers/writer.h"
 

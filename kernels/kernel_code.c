@@ -1,4 +1,5 @@
-/* kernel_code.c - finds the code of a kernel. */
+/* kernel_code.c - finds the code of a kernel. It stands apart from kernel.c because the library
+ * and the lab page know kernels without their code. */
 #include "kernels/kernel_file.h"
 
 /* The rows' codes, in the order of kernel_table. */

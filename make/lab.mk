@@ -3,7 +3,7 @@
 # The command's own sources, less what a page has no use for or can't have: files, bytes, threads
 # and SQLite, for which src/lab/page/ has what stands in their place.
 LAB_SOURCES := $(wildcard src/lab/*.c src/lab/page/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c \
-  src/analysis/*.c src/rework/*.c src/causes/*.c src/report/*.c) kernels/kernel.c kernels/kernel_table.c \
+  src/analysis/*.c src/rework/*.c src/causes/*.c src/report/*.c) kernels/kernel.c \
   $(filter-out src/options/input_file.c,$(wildcard src/options/*.c)) \
   $(filter-out src/run/array% src/run/cpu_worker.c src/run/npy% src/run/topology.c src/run/verify.c,$(wildcard src/run/*.c)) \
   src/app/job.c src/app/job_run.c src/app/choice.c src/app/untiled.c src/app/beside.c src/app/backends.c src/cuda/backend_none.c src/mpi/ranks_none.c src/term/marks_none.c \

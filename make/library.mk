@@ -3,7 +3,7 @@
 
 LIBRARY := $(wildcard src/lib/*.c src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c src/analysis/*.c src/rework/*.c src/causes/*.c) \
            $(addprefix src/options/,table.c value.c chain.c part.c text.c draft.c check.c) \
-           $(wildcard kernels/kernel.c kernels/kernel_table.c)
+           kernels/kernel.c
 LIBRARY_OBJECTS := $(LIBRARY:%.c=$(OBJ)/%.o) $(OBJ)/generated/machine_texts.o
 
 # All of it is linked to one object, in which only the names of pipeline.h stay visible: a program's

@@ -1,8 +1,16 @@
-/* analysis.h - how busy each engine was, and how much ran at once. */
+/* analysis.h - whether a timeline can be, how busy each engine was, and how much ran at once.
+ */
 #ifndef PIPELINE_ANALYSIS_H
 #define PIPELINE_ANALYSIS_H
 
+#include "plan/plan.h"
 #include "plan/timeline.h"
+
+/* Checks that a timeline can be: STATUS_FAILED names a span that ends before it starts or
+ * starts before the run, two spans at once on one copy engine, or an op that the plan does not
+ * have, or has as something else. `plan` may be NULL. */
+enum status timeline_check(const struct timeline *timeline, const struct plan *plan,
+                           struct error *error);
 
 struct engine_use {
     int64_t busy_ns;    /* time with at least one span on the engine */

@@ -2,7 +2,7 @@
  * fixes that were tried. */
 #include "causes/verdict.h"
 
-#include "analysis/timeline_check.h"
+#include "analysis/analysis.h"
 #include "causes/foreign.h"
 #include "causes/judge.h"
 #include "causes/knobs.h"

@@ -5,9 +5,12 @@
 #ifndef PIPELINE_CORE_EVENT_QUEUE_H
 #define PIPELINE_CORE_EVENT_QUEUE_H
 
+#include "core/items.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { EVENT_KIND_BITS = 4 }; /* kinds are 0 to 15 */
 
@@ -43,15 +46,52 @@ static inline struct event event_make(struct event_queue *queue, int64_t time_ns
     return (struct event){time_ns, order, subject, stamp};
 }
 
-void event_queue_init(struct event_queue *queue);
-void event_queue_free(struct event_queue *queue);
+static inline void event_queue_init(struct event_queue *queue)
+{
+    *queue = (struct event_queue){0};
+}
+
+static inline void event_queue_free(struct event_queue *queue)
+{
+    free(queue->heap);
+    event_queue_init(queue);
+}
 
 /* Adds an event. Returns false when memory runs out. */
-bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind, uint32_t subject,
-                      uint32_t stamp);
+static inline bool event_queue_push(struct event_queue *queue, int64_t time_ns, int kind,
+                                    uint32_t subject, uint32_t stamp)
+{
+    if (!ITEMS_ROOM(queue->heap, queue->count, queue->capacity))
+        return false;
+    struct event event = event_make(queue, time_ns, kind, subject, stamp);
+    size_t hole = queue->count++;
+    while (hole > 0 && event_before(&event, &queue->heap[(hole - 1) / 2])) {
+        queue->heap[hole] = queue->heap[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    queue->heap[hole] = event;
+    return true;
+}
 
 /* Drops the earliest event, which is there. */
-void event_queue_drop(struct event_queue *queue);
+static inline void event_queue_drop(struct event_queue *queue)
+{
+    const struct event *last = &queue->heap[--queue->count];
+    size_t hole = 0;
+    for (;;) {
+        size_t child = 2 * hole + 1;
+        if (child >= queue->count)
+            break;
+        if (child + 1 < queue->count &&
+            event_before(&queue->heap[child + 1], &queue->heap[child]))
+            child++;
+        if (!event_before(&queue->heap[child], last))
+            break;
+        queue->heap[hole] = queue->heap[child];
+        hole = child;
+    }
+    queue->heap[hole] = *last;
+}
 
 /* Takes the earliest event. Returns false when there is none. It is inline, so that a caller
  * reads what it needs of the event from where that lies. A copy of the whole goes in wider

@@ -1,4 +1,5 @@
-/* items.c - an array that grows by one item at a time. */
+/* items.c - an array that grows by one item at a time. It stands alone because the recorder
+ * links it without the rest of the house. */
 #include "core/items.h"
 
 #include <stdlib.h>

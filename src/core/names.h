@@ -1,8 +1,9 @@
-/* names.h - what was met before: each key once, numbered from 0 in the order in which they
- * came.
+/* names.h - names that are known: those that were met before, numbered, and the one that a
+ * misspelt one was meant to be.
  *
- * A key is any bytes: a name, the numbers that name a stream. Keys tend to come several times
- * in a row, which costs no search. */
+ * Each key that was met has its number, from 0 in the order in which they came. A key is any
+ * bytes: a name, the numbers that name a stream. Keys tend to come several times in a row,
+ * which costs no search. */
 #ifndef PIPELINE_CORE_NAMES_H
 #define PIPELINE_CORE_NAMES_H
 
@@ -32,5 +33,21 @@ bool names_number(struct names *names, const void *key, size_t length, uint32_t 
 const struct names_item *names_find(const struct names *names, const void *key, size_t length);
 
 void names_free(struct names *names);
+
+/* A search for the name that a misspelt one was meant to be: begin, offer every name, then read
+ * `best`. */
+struct nearest {
+    const char *wanted;
+    const char *best; /* NULL: none is near */
+    size_t distance;  /* only a name nearer than this is taken */
+};
+
+/* Begins a search for `wanted`. A third of its letters may be wrong, and one more, but never
+ * over three; two letters that are swapped count as two. */
+struct nearest nearest_begin(const char *wanted);
+
+/* Keeps `name` if it is nearer than the one that was kept. The distance is the number of
+ * letters put in, taken out or changed (Levenshtein, 1966). */
+void nearest_offer(struct nearest *nearest, const char *name);
 
 #endif

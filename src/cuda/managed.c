@@ -4,7 +4,7 @@
  * works on is a copy of them. */
 #include "cuda/managed.h"
 
-#include "plan/managed.h"
+#include "plan/validate.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* config.c - config files: INI, [global] first, then one section per run. */
 #include "core/ini_text.h"
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/input_file.h"
 #include "options/table.h"
 

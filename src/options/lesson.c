@@ -1,7 +1,7 @@
 /* lesson.c - finds the lessons, and reads the comments at the head of a lesson's file. */
 #include "options/lesson.h"
 
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/table.h"
 
 #include <stdbool.h>

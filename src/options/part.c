@@ -1,7 +1,7 @@
 /* part.c - the part of a timeline that `pipeline view` is to look at, and the causes that are
  * to make a command fail. */
 #include "causes/verdict.h"
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/table.h"
 
 #include <stdlib.h>

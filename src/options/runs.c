@@ -1,5 +1,5 @@
 /* runs.c - defaults, config files, the command line and a sweep become runs. */
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/table.h"
 #include "plan/device.h"
 

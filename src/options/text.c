@@ -1,7 +1,7 @@
 /* text.c - the parts of the options room's error lines: names near to a misspelt one, places,
  * labels, allowed values. */
 #include "core/escape.h"
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/table.h"
 #include "plan/device.h"
 #include "plan/mistake.h"

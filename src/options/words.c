@@ -1,6 +1,6 @@
 /* words.c - the words of the command line, behind the command that they are for. */
 #include "causes/verdict.h"
-#include "core/nearest.h"
+#include "core/names.h"
 #include "options/lesson.h"
 #include "options/table.h"
 

@@ -11,7 +11,6 @@
 
 #include "plan/build_parts.h"
 #include "plan/host_layout.h"
-#include "plan/managed.h"
 #include "plan/rules.h"
 #include "plan/validate.h"
 

@@ -1,7 +1,7 @@
 /* mistake.c - the table of mistakes, and what each does to a plan. */
 #include "plan/mistake.h"
 
-#include "core/nearest.h"
+#include "core/names.h"
 #include "plan/loops.h"
 
 #include <inttypes.h>

@@ -380,3 +380,32 @@ uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind
         return 0;
     return bytes < machine->staging_bytes ? bytes : machine->staging_bytes;
 }
+
+double rule_prefetch_bytes_per_s(const struct machine *machine, enum op_kind kind)
+{
+    return kind == OP_H2D ? machine->prefetch_in_bytes_per_s
+                          : machine->prefetch_out_bytes_per_s;
+}
+
+int64_t rule_prefetch_ns(const struct machine *machine, enum op_kind kind)
+{
+    return kind == OP_H2D ? machine->prefetch_in_ns : machine->prefetch_out_ns;
+}
+
+int64_t rule_prefetch_begin_ns(const struct machine *machine, enum op_kind kind)
+{
+    return kind == OP_H2D ? machine->prefetch_begin_ns : 0;
+}
+
+double rule_fault_ns(const struct machine *machine, double bytes)
+{
+    return 1e9 * bytes / machine->fault_bytes_per_s;
+}
+
+double rule_managed_ns(const struct machine *machine, bool prefetches, double in, double out)
+{
+    if (!prefetches)
+        return rule_fault_ns(machine, in + out);
+    return 1e9 * ((in + out) / machine->prefetch_in_bytes_per_s +
+                  out / machine->prefetch_out_bytes_per_s);
+}

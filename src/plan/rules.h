@@ -358,4 +358,21 @@ double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,
 uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind,
                                 uint64_t bytes);
 
+/* Managed memory, whose pages move to the device and back by a prefetch or because somebody
+ * touches them. [Measured on an H200: the experiment `memory`] Pages that are prefetched, in
+ * or out, go one call's after another's, in the order in which the calls became ready: both
+ * directions at once took about the sum. A prefetch in takes some time before that, in its own
+ * stream alone, which other streams hide. Return what a call's pages flow at, what it takes
+ * beside them, and that time before. */
+double rule_prefetch_bytes_per_s(const struct machine *machine, enum op_kind kind);
+int64_t rule_prefetch_ns(const struct machine *machine, enum op_kind kind);
+int64_t rule_prefetch_begin_ns(const struct machine *machine, enum op_kind kind);
+
+/* Returns how long pages of `bytes` take that kernels fault on, of all kernels together. */
+double rule_fault_ns(const struct machine *machine, double bytes);
+
+/* Returns how long tiles of managed memory take on the link, with `in` bytes of inputs and
+ * `out` of outputs: prefetched, or by faults. */
+double rule_managed_ns(const struct machine *machine, bool prefetches, double in, double out);
+
 #endif

@@ -1,7 +1,6 @@
 /* share.c - settled before any op is placed: how many tiles the CPU gets, and the streams'
  * priorities. */
 #include "plan/build.h"
-#include "plan/managed.h"
 
 #include "plan/rules.h"
 

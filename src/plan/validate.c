@@ -1,7 +1,8 @@
 /* validate.c - checks that each op of a plan, built or recorded, refers to what is there, and
- * that a plan can be captured as a graph. */
+ * that a plan can be captured as a graph, or run on managed memory. */
 #include "plan/validate.h"
 
+#include "core/units.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>
@@ -401,4 +402,38 @@ enum status plan_check_graph(const struct plan *plan, struct error *error)
                              i, plan_op_label(plan, &plan->ops[i], label));
     }
     return STATUS_OK;
+}
+
+/* --- managed memory --- */
+
+/* Near the device's memory the driver moves out pages that are still to be used, for which
+ * nobody has made a rule. */
+enum status managed_check_room(const struct plan *plan, uint64_t bytes, const char *are,
+                               struct error *error)
+{
+    enum { PART = 4 };
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    const uint64_t needed = plan_host_bytes(plan);
+    if (plan->memory != MEMORY_MANAGED || needed <= bytes / PART)
+        return STATUS_OK;
+    return error_set(error, STATUS_USAGE,
+                     "--memory=managed: the arrays take %s and %s of device memory %s: allowed "
+                     "is a quarter of that, since beyond it pages may be moved out again",
+                     units_bytes(needed, need), units_bytes(bytes, have), are);
+}
+
+/* [Guide 13, "Unified memory"] Devices of compute capability 6.0 and above page, and under
+ * Linux host and device may work on managed memory at once. */
+enum status managed_check(const struct plan *plan, const struct machine *machine,
+                          struct error *error)
+{
+    const double least = 6.0;
+    if (plan->memory == MEMORY_MANAGED && machine->compute_capability < least)
+        return error_set(
+            error, STATUS_USAGE,
+            "--memory=managed: a device of compute capability %.1f has no page "
+            "faults, so that nothing moves while kernels work: allowed are devices "
+            "from %.1f on, or other memory",
+            machine->compute_capability, least);
+    return managed_check_room(plan, machine->memory_bytes, "are there", error);
 }

@@ -33,4 +33,15 @@ uint32_t plan_graph_nodes(const struct plan *plan);
  * rule_graph_by_node(). Linear in ops. */
 bool plan_graph_by_node(const struct plan *plan, const struct machine *machine);
 
+/* Refuses a plan on managed memory for a machine whose host and kernels can't work on it at
+ * once, or whose device has less than four times its arrays. Plans on other memory pass.
+ * STATUS_USAGE. */
+enum status managed_check(const struct plan *plan, const struct machine *machine,
+                          struct error *error);
+
+/* Refuses arrays of more than a quarter of `bytes` of the device's memory, of which the error
+ * says that they `are` ("are free"). */
+enum status managed_check_room(const struct plan *plan, uint64_t bytes, const char *are,
+                               struct error *error);
+
 #endif

@@ -2,8 +2,6 @@
  * compared, what --fail-above refuses; and freeing what they own. */
 #include "report/report.h"
 
-#include "analysis/timeline_check.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
  * whenever blocks are placed or end; its end is then posted anew. */
 #include "sim/parts.h"
 
-#include "plan/managed.h"
-
 #include <math.h>
 #include <stdlib.h>
 

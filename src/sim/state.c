@@ -1,8 +1,6 @@
 /* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
 #include "sim/parts.h"
 
-#include "plan/managed.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* fuzz_trace.c - what profilers exported: CSV, SQLite databases, and SQL that makes such. */
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
-#include "analysis/timeline_check.h"
 #include "causes/verdict.h"
 #include "fuzz.h"
 #include "plan/op.h"
