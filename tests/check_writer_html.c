@@ -10,7 +10,7 @@
 #include "test_folder.h"
 #include "trace/view.h"
 #include "writer_cases.h"
-#include "writers/template.h"
+#include "writers/put.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -5,10 +5,9 @@
  *   kernels.c  the kernels that can be written, and what their results must be
  *   scan.c     what scans carry from tile to tile
  *   (scan.h)   declares that
- *   dgemm.c    the calls of the matrix product, and what is resident
  *   cpu.c      the tiles that the CPU works on: the fourth way
  *   memory.c   memory that is taken for each tile or within a run, and prefetches
- *   own.c      kernels of users' own: their libraries and CPU twins
+ *   libraries.c  kernels of libraries: cuBLAS' matrix product, and users' own with their twins
  *   text.c     lines, broken where they are too long
  *   names.c    what streams, slots and events are called, and where tiles are
  *   (names.h)  declares these
@@ -18,8 +17,9 @@
  *   body.c     the loops around them
  *   devices.c  going from one device to the next, and handing tiles on along a chain
  *   (devices.h)  declares that
- *   objects.c  buffers and their slots; arrays: how they are declared, their bytes; and
- * streams' priorities bare.c     what the bare copies ask, beside which main() shows its time
+ *   objects.c  buffers and their slots; arrays: how they are declared, their
+ *              bytes; and streams' priorities
+ *   bare.c     what the bare copies ask, beside which main() shows its time
  *   head.c     the head: what the program shows, how it is made, and what it includes
  *   refused.c  what is refused
  *   emit.c     the program around them */
@@ -233,7 +233,7 @@ const char *emit_places_key(const struct emit_program *program, char text[EMIT_L
  * kernel gets it. */
 const char *emit_input_of(const struct emit_program *program, int link, int input);
 
-/* --- dgemm.c --- */
+/* --- libraries.c: the matrix product --- */
 
 /* Write the copy of what is resident to a device, and a launch. `kernel`: the stage. */
 void emit_put_upload(FILE *out, int indent, const struct emit_program *program);
@@ -264,7 +264,7 @@ void emit_put_other(FILE *out, int indent);
 void emit_put_prefetches(FILE *out, int indent, const struct emit_program *program,
                          bool inwards, const char *stream);
 
-/* --- own.c --- */
+/* --- libraries.c: users' own --- */
 
 /* Elements that a CPU twin gets at once in the check. Hardly a tile has so many. */
 enum { EMIT_PART = 509 };

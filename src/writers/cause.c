@@ -1,7 +1,14 @@
-/* cause.c - finds what is marked in every picture of a run. */
+/* cause.c - finds what is marked in every picture of a run, and says in one line what a run,
+ * and a picture of runs, shows. */
 #include "writers/cause.h"
 
+#include "core/units.h"
+
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* --- marks --- */
 
 /* A mark of less than this part of the run's time would be too narrow to be seen. */
 enum { SEEN_PARTS = 1000 };
@@ -60,4 +67,208 @@ bool writer_is_urgent(const struct run_report *run, uint32_t stream)
         least = priorities[i] > least ? priorities[i] : least;
     }
     return most < least && priorities[stream % count] == most;
+}
+
+/* --- messages --- */
+
+enum { NAME_COLUMNS = 40, NAME_TEXT = 4 * NAME_COLUMNS + 4 };
+static const double LITTLE = 0.96; /* a time above that part of another gains little on it */
+static const double ALIKE = 1.02;  /* runs whose times differ by less take about the same */
+
+const struct writer_bound writer_bounds[] = {
+    [LIMIT_COPIES] = {"the copies", "allow"},
+    [LIMIT_COMPUTE] = {"the kernels", "allow"},
+    [LIMIT_CPU] = {"the CPU", "allows"},
+    [LIMIT_HOST] = {"the host's memory", "allows"},
+    [LIMIT_SWITCH] = {"the switch's link", "allows"},
+    [LIMIT_PEER] = {"the links between devices", "allow"},
+};
+
+static const struct verdict *main_verdict(const struct run_report *run)
+{
+    return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
+}
+
+/* Writes what the first cause cost, and what the fix would bring. */
+static void put_cause(const struct run_report *run, const struct verdict *first,
+                      char text[MESSAGE_TEXT])
+{
+    const struct verdict_row *row = &verdict_rows[first->code];
+    const struct verdicts *verdicts = &run->verdicts;
+    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT], best[UNITS_TEXT];
+    units_time(first->cost_ns, cost);
+    units_time(run->verdicts.time_ns, time);
+    bool more = verdicts->best_ns > 0 &&
+                (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
+    if (first->predicted_ns > 0)
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
+                 row->name, cost, time, first->command[0] != '\0' ? first->command : "the fix",
+                 units_time(first->predicted_ns, fixed), more ? ", with " : "",
+                 more ? verdicts->best : "", more ? " " : "",
+                 more ? units_time(verdicts->best_ns, best) : "");
+    else
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);
+}
+
+/* Writes what little the best settings would bring, where no cause is worth a name. */
+static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
+{
+    char time[UNITS_TEXT], best[UNITS_TEXT];
+    bool little = (double)run->verdicts.best_ns > LITTLE * (double)run->verdicts.time_ns;
+    snprintf(text, MESSAGE_TEXT, "%s: with %s it would take %s instead of %s",
+             little ? "little is to be gained" : "no cause stands out, but several add up",
+             run->verdicts.best, units_time(run->verdicts.best_ns, best),
+             units_time(run->verdicts.time_ns, time));
+}
+
+void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
+{
+    const struct verdicts *verdicts = &run->verdicts;
+    const struct verdict *first = main_verdict(run);
+    bool fixable = first != NULL && first->code != VERDICT_SHORT_RUN;
+    text[0] = '\0';
+    if (run->verified == VERIFIED_NO)
+        snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", first != NULL ? ": " : "",
+                 first != NULL ? verdict_rows[first->code].text : "");
+    else if (first != NULL && first->code == VERDICT_MISSING_WAIT)
+        snprintf(text, MESSAGE_TEXT, "missing-wait: %s; another run may give another result",
+                 verdict_rows[first->code].text);
+    else if (fixable)
+        put_cause(run, first, text);
+    else if (verdicts->best_ns > 0)
+        put_best(run, text);
+    else if (verdicts->count > 0 && verdicts->limit_known)
+        snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s %s%s",
+                 verdicts->modelled_ns > 0 ? "no better setting was found"
+                                           : "no cause is worth a name",
+                 100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
+                 writer_bounds[verdicts->bound].name, writer_bounds[verdicts->bound].allows,
+                 first != NULL           ? "; a larger array would come nearer"
+                 : verdicts->data_ns > 0 ? "; the data asks for more: each result is the next "
+                                           "input"
+                                         : "");
+    else if (verdicts->count > 0)
+        snprintf(text, MESSAGE_TEXT, "nothing to fix was found");
+}
+
+/* The runs of a report that are compared: the same work on the same device. */
+struct group {
+    const struct run_report *first, *last, *fastest, *slowest;
+    int count;
+};
+
+static bool belongs(const struct run_report *run, const struct run_report *first)
+{
+    return run->verified != VERIFIED_NO && run->elements == first->elements &&
+           report_is_comparable(run, first) && !run->foreign;
+}
+
+static double ratio_of(const struct group *group)
+{
+    if (group->count < 2 || group->fastest->median_ns <= 0)
+        return 0;
+    return (double)group->slowest->median_ns / (double)group->fastest->median_ns;
+}
+
+/* Finds the group in which runs differ most. */
+static struct group find_group(const struct report *report)
+{
+    struct group best = {0};
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *first = &report->runs[i];
+        struct group group = {first, first, first, first, 0};
+        for (int k = 0; k < report->run_count; k++) {
+            const struct run_report *run = &report->runs[k];
+            if (!belongs(run, first) || !belongs(first, first))
+                continue;
+            if (k < i)
+                break; /* it was the first of this group */
+            group.count++;
+            group.last = run;
+            group.fastest = run->median_ns < group.fastest->median_ns ? run : group.fastest;
+            group.slowest = run->median_ns > group.slowest->median_ns ? run : group.slowest;
+        }
+        if (ratio_of(&group) > ratio_of(&best))
+            best = group;
+    }
+    return best;
+}
+
+/* Finds the pair, of one run before a change and one after it, that differs most. */
+static struct group find_pair(const struct report *report)
+{
+    struct group best = {0};
+    for (int i = 0; i + 1 < report->run_count; i += 2) {
+        const struct run_report *before = &report->runs[i], *after = before + 1;
+        bool slower = after->median_ns > before->median_ns;
+        struct group pair = {before, after, slower ? before : after, slower ? after : before,
+                             2};
+        if (best.count == 0 || ratio_of(&pair) > ratio_of(&best))
+            best = pair;
+    }
+    return best;
+}
+
+static bool copies_as_much(const struct run_report *a, const struct run_report *b)
+{
+    const struct engine_use *x = a->analysis.engines, *y = b->analysis.engines;
+    return x[ENGINE_H2D].bytes == y[ENGINE_H2D].bytes &&
+           x[ENGINE_D2H].bytes == y[ENGINE_D2H].bytes;
+}
+
+static const char *name_of(const struct run_report *run, char text[NAME_TEXT])
+{
+    /* A point of a sweep without config files, "run streams=4", is shown as "streams=4". */
+    const char *name = run->settings->name;
+    name += strncmp(name, "run ", 4) == 0 && strchr(name, '=') != NULL ? 4 : 0;
+    return writer_fit(text, NAME_TEXT, name, NAME_COLUMNS);
+}
+
+static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
+{
+    const struct run_report *fast = group->fastest;
+    const struct run_report *slow = fast == group->first ? group->slowest : group->first;
+    char fast_name[NAME_TEXT], slow_name[NAME_TEXT], cost[UNITS_TEXT];
+    const struct verdict *verdict = main_verdict(slow);
+    int used =
+        snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
+                 (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
+    if (verdict != NULL && verdict->cost_ns > 0 && used < MESSAGE_TEXT)
+        snprintf(text + used, (size_t)(MESSAGE_TEXT - used), ", which loses %s to %s",
+                 units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].name);
+}
+
+void writer_message(const struct report *report, char text[MESSAGE_TEXT])
+{
+    char name[NAME_TEXT], time[UNITS_TEXT], answer[MESSAGE_TEXT];
+    text[0] = '\0';
+    for (int i = 0; i < report->run_count; i++) {
+        const struct run_report *run = &report->runs[i];
+        if (run->verified != VERIFIED_NO)
+            continue;
+        writer_run_message(run, answer);
+        snprintf(text, MESSAGE_TEXT, "%.200s: %.300s", name_of(run, name), answer);
+        return;
+    }
+    if (report->run_count == 1) {
+        writer_run_message(&report->runs[0], text);
+        return;
+    }
+    struct group group = report->paired ? find_pair(report) : find_group(report);
+    if (report->paired && group.count > 0 && !copies_as_much(group.first, group.last)) {
+        char before[UNITS_TEXT];
+        snprintf(text, MESSAGE_TEXT, "%s takes %s instead of %s, but other amounts are copied",
+                 name_of(group.last, name), units_time(group.last->median_ns, time),
+                 units_time(group.first->median_ns, before));
+        return;
+    }
+    if (ratio_of(&group) >= ALIKE)
+        put_comparison(&group, text);
+    else if (group.count > 2 && group.count == report->run_count)
+        snprintf(text, MESSAGE_TEXT, "all %d runs take about the same time, %s", group.count,
+                 units_time(group.first->median_ns, time));
+    else if (group.count > 1)
+        snprintf(text, MESSAGE_TEXT, "%s takes about as long as %s, %s",
+                 name_of(group.last, answer), name_of(group.first, name),
+                 units_time(group.first->median_ns, time));
 }

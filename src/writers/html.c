@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "writers/cause.h"
 #include "writers/json.h"
-#include "writers/template.h"
+#include "writers/put.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* lab.c - the lab page: the viewer of plots/ with what src/lab/ adds to it, and the words of
- * the lessons, for browsers that can't simulate them. */
+ * the lessons, for browsers that can't simulate them. It stands alone because the page's own
+ * simulator is linked without the page. */
 #include "core/embedded.h"
 #include "options/lesson.h"
-#include "writers/template.h"
+#include "writers/put.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>

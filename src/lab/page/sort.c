@@ -1,4 +1,5 @@
-/* sort.c - qsort_r() by qsort(). A page has one thread, and no comparison sorts. */
+/* sort.c - stands for qsort_r(), which a page's C library lacks: by qsort(). A page has one
+ * thread, and no comparison sorts. */
 #include "lab/page/sort.h"
 
 #include <stdlib.h>
