@@ -1,7 +1,7 @@
 /* check_batch.c - tiles that go in batches: which ops a plan then has, how long the simulator
  * takes for a batch's copies, and what is refused. */
 #include "plan/rules.h"
-#include "run/pieces.h"
+#include "run/cpu_worker.h"
 #include "sim/simulator.h"
 #include "sim_cases.h"
 #include "suites.h"

@@ -4,7 +4,6 @@
 #include "calibrate/rig.h"
 #include "kernels/kernel_code.h"
 #include "machine/fields.h"
-#include "run/copy_line.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "virtual_backend.h"

@@ -5,7 +5,7 @@
 #include "plan/build.h"
 #include "plan/host_layout.h"
 #include "plan/rules.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"

@@ -2,7 +2,7 @@
  * they run; and which of ops that run at once spoil each other. */
 #include "fixtures.h"
 #include "report/hazard_report.h"
-#include "run/running.h"
+#include "run/host_ops.h"
 #include "suites.h"
 
 #include <stdlib.h>

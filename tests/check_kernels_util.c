@@ -1,7 +1,7 @@
 /* check_kernels_util.c - data, twins and oracles for the tests of the kernels. */
 #include "check_kernels_util.h"
 
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* check_machine.c - machine files good and bad, and the cost of work on a machine. */
 #include "fixtures.h"
 #include "machine/fields.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 #include "suites.h"
 
 #include <stdio.h>

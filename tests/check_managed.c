@@ -4,7 +4,7 @@
 #include "plan/build.h"
 #include "plan/hazard.h"
 #include "plan/together.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "verdict_cases.h"

@@ -2,7 +2,7 @@
  * and what only recorded plans have. */
 #include "plan/build.h"
 #include "recorded_plan.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * `reduce-shuffle`, at the edges of warps and blocks and in the millions. */
 #include "check_kernels_util.h"
 #include "fixtures.h"
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 #include "run/verify.h"
 #include "suites.h"
 

@@ -2,7 +2,7 @@
  * all at once under MPS; one pair of copy engines for all; a thread that issues in each. */
 #include "analysis/limit.h"
 #include "options/options.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"

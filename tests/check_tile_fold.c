@@ -1,6 +1,6 @@
 /* check_tile_fold.c - folding tiles' values, whole and in any order. */
 #include "fixtures.h"
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 #include "suites.h"
 
 START_TEST(test_floats_are_summed)

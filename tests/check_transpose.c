@@ -3,7 +3,7 @@
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "report/tune.h"
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 #include "run/verify.h"
 #include "suites.h"
 #include "test_folder.h"

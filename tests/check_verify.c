@@ -2,7 +2,7 @@
 #include "run/verify.h"
 
 #include "run/arrays.h"
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 #include "suites.h"
 
 #include <float.h>

@@ -7,7 +7,7 @@
 #include "report/tune.h"
 #include "run/arrays.h"
 #include "run/backend.h"
-#include "run/chain_host.h"
+#include "run/host_ops.h"
 #include "term/output_file.h"
 #include "term/progress.h"
 

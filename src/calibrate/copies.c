@@ -1,6 +1,5 @@
 /* copies.c - rates, latencies and gaps of the copy engines. */
 #include "calibrate/rig.h"
-#include "run/copy_line.h"
 
 #include <math.h>
 

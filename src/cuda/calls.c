@@ -1,55 +1,13 @@
 /* calls.c - turns a plan's ops into the arguments of CUDA calls, before anything is timed. */
 #include "cuda/calls.h"
 
-#include "cuda/flags.h"
+#include "cuda/issue.h"
 #include "cuda/memory.h"
 #include "cuda/slots.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-/* cudaMemcpyBatchAsync() came with this version. */
-#define BATCH_VERSION 12080
-
-enum status cuda_calls_check(const struct plan *plan, struct error *error)
-{
-    int driver;
-    if (plan->issue != ISSUE_BATCH)
-        return STATUS_OK;
-    if (CUDART_VERSION < BATCH_VERSION)
-        return error_set(error, STATUS_USAGE,
-                         "--issue=batch needs CUDA 12.8, and this program was built with %d.%d",
-                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-    if (CUDA_CHECK(cudaDriverGetVersion(&driver), error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (driver < BATCH_VERSION)
-        return error_set(
-            error, STATUS_USAGE,
-            "--issue=batch needs a driver for CUDA 12.8, and this one is for %d.%d",
-            driver / 1000, driver % 1000 / 10);
-    return STATUS_OK;
-}
-
-cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream)
-{
-#if CUDART_VERSION >= BATCH_VERSION
-    /* One attribute is for all copies, from the first on. */
-    struct cudaMemcpyAttributes alike = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
-    size_t first = 0;
-#if CUDART_VERSION >= 13000
-    return cudaMemcpyBatchAsync(pieces->to, pieces->from, pieces->bytes, pieces->count, &alike,
-                                &first, 1, stream);
-#else
-    size_t failed;
-    return cudaMemcpyBatchAsync(pieces->to, (void **)pieces->from, pieces->bytes, pieces->count,
-                                &alike, &first, 1, &failed, stream);
-#endif
-#else
-    (void)pieces, (void)stream;
-    return cudaErrorNotSupported;
-#endif
-}
 
 /* The memory that ops' arguments are kept in, as far as it is still free. */
 struct room {

@@ -1,8 +1,9 @@
-/* issue.c - what issues one op, where that is more than one call. */
+/* issue.c - what issues one op, where that is more than one call, or a call of the driver's. */
 #include "cuda/issue.h"
 
 #include "cuda/slots.h"
 
+#include <cuda.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -98,4 +99,124 @@ const char *cuda_issue_name(const struct cuda_issued *op)
     if (op->prefetched)
         return "cudaMemPrefetchAsync";
     return op_rows[op->kind].call;
+}
+
+/* --- batches --- */
+
+/* cudaMemcpyBatchAsync() came with this version. */
+#define BATCH_VERSION 12080
+
+enum status cuda_issue_check(const struct plan *plan, struct error *error)
+{
+    int driver;
+    if (plan->issue != ISSUE_BATCH)
+        return STATUS_OK;
+    if (CUDART_VERSION < BATCH_VERSION)
+        return error_set(error, STATUS_USAGE,
+                         "--issue=batch needs CUDA 12.8, and this program was built with %d.%d",
+                         CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    if (CUDA_CHECK(cudaDriverGetVersion(&driver), error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (driver < BATCH_VERSION)
+        return error_set(
+            error, STATUS_USAGE,
+            "--issue=batch needs a driver for CUDA 12.8, and this one is for %d.%d",
+            driver / 1000, driver % 1000 / 10);
+    return STATUS_OK;
+}
+
+cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream)
+{
+#if CUDART_VERSION >= BATCH_VERSION
+    /* One attribute is for all copies, from the first on. */
+    struct cudaMemcpyAttributes alike = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+    size_t first = 0;
+#if CUDART_VERSION >= 13000
+    return cudaMemcpyBatchAsync(pieces->to, pieces->from, pieces->bytes, pieces->count, &alike,
+                                &first, 1, stream);
+#else
+    size_t failed;
+    return cudaMemcpyBatchAsync(pieces->to, (void **)pieces->from, pieces->bytes, pieces->count,
+                                &alike, &first, 1, &failed, stream);
+#endif
+#else
+    (void)pieces, (void)stream;
+    return cudaErrorNotSupported;
+#endif
+}
+
+/* --- flags ---
+ *
+ * The runtime has no calls for this: they are the driver's, from CUDA 11.7 on (cuda.h, "Stream
+ * Memory Operations"). A write is seen after all that its stream wrote before. */
+
+static struct {
+    CUresult(CUDAAPI *write)(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags);
+    CUresult(CUDAAPI *wait)(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags);
+} driver;
+
+static cudaError_t find(const char *name, void **function)
+{
+    enum { SINCE = 11070 };
+    enum cudaDriverEntryPointQueryResult found;
+    cudaError_t result;
+    *function = NULL;
+#if CUDART_VERSION >= 12050
+    result = cudaGetDriverEntryPointByVersion(name, function, SINCE, cudaEnableDefault, &found);
+#else
+    result = cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found);
+#endif
+    if (result != cudaSuccess)
+        return result;
+    return found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorNotSupported;
+}
+
+enum status cuda_flags_take(struct cuda_run *run, struct error *error)
+{
+    struct flags *flags = run->workload.flags;
+    if (flags == NULL)
+        return STATUS_OK;
+    cudaError_t result = find("cuStreamWriteValue32", (void **)&driver.write);
+    if (result == cudaSuccess)
+        result = find("cuStreamWaitValue32", (void **)&driver.wait);
+    if (result != cudaSuccess) {
+        cudaGetLastError();
+        return error_set(error, STATUS_FAILED,
+                         "streams of several processes wait for one another by "
+                         "cuStreamWaitValue32(), which this driver has not: %s",
+                         cudaGetErrorName(result));
+    }
+    if (CUDA_CHECK(cudaHostRegister(flags->words, flags->bytes, cudaHostRegisterMapped),
+                   error) != STATUS_OK)
+        return STATUS_FAILED;
+    run->flags_registered = true;
+    return CUDA_CHECK(cudaHostGetDevicePointer(&run->flags, flags->words, 0), error);
+}
+
+void cuda_flags_free(struct cuda_run *run)
+{
+    if (run->flags_registered)
+        cuda_devices_warn(run->devices, 0, cudaHostUnregister(run->workload.flags->words),
+                          "cudaHostUnregister");
+}
+
+uint64_t cuda_flag_at(const struct cuda_run *run, uint32_t flag)
+{
+    return flag > 0 && run->flags != NULL
+               ? (uint64_t)(uintptr_t)run->flags + (flag - 1) * sizeof(uint32_t)
+               : 0;
+}
+
+/* The driver's errors have the runtime's numbers. */
+cudaError_t cuda_flag_raise(const struct cuda_issued *op)
+{
+    const cudaError_t result = cudaEventRecord(op->event, op->stream);
+    return result != cudaSuccess ? result
+                                 : (cudaError_t)driver.write(op->stream, op->flag, 1,
+                                                             CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+cudaError_t cuda_flag_await(const struct cuda_issued *op)
+{
+    return (cudaError_t)driver.wait(op->stream, op->flag, 1, CU_STREAM_WAIT_VALUE_GEQ);
 }

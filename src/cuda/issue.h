@@ -2,10 +2,27 @@
 #ifndef PIPELINE_CUDA_ISSUE_H
 #define PIPELINE_CUDA_ISSUE_H
 
-#include "cuda/calls.h"
-#include "cuda/flags.h"
 #include "cuda/managed.h"
 #include "cuda/prepare.h"
+
+/* --- flags of the host's memory that streams raise and await, in their order: so they tell
+ * other processes how far they are, and go on when those are (run/flags.h) --- */
+
+/* Page-locks the workload's flags, if it has any, and finds the driver's calls. STATUS_FAILED
+ * where the driver has none. */
+enum status cuda_flags_take(struct cuda_run *run, struct error *error);
+
+/* Undoes that, or does nothing. No stream may be at work. */
+void cuda_flags_free(struct cuda_run *run);
+
+/* Returns the device's address of a flag; 0 for flag 0. */
+uint64_t cuda_flag_at(const struct cuda_run *run, uint32_t flag);
+
+/* Issue a record whose flag others await, too, and a wait for a flag. */
+cudaError_t cuda_flag_raise(const struct cuda_issued *op);
+cudaError_t cuda_flag_await(const struct cuda_issued *op);
+
+/* --- ops --- */
 
 /* Runs a callback's op; the driver calls it, on a thread of its own. */
 void CUDART_CB cuda_callback_main(void *callback);
@@ -15,6 +32,13 @@ cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 
 /* Waits for all streams of all devices. */
 cudaError_t cuda_issue_sync(const struct cuda_issued *op);
+
+/* STATUS_USAGE where a plan goes in batches and the driver, or the CUDA Toolkit that this
+ * program was built with, is older than 12.8. */
+enum status cuda_issue_check(const struct plan *plan, struct error *error);
+
+/* Issues a batch of copies in `stream`, which must not be the legacy default stream. */
+cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream);
 
 /* Issues a copy to or from the host, of one piece or of rows that lie apart. */
 static inline cudaError_t cuda_issue_copy(const struct cuda_issued *op,

@@ -2,9 +2,8 @@
 #include "cuda/prepare.h"
 
 #include "cuda/calls.h"
-#include "cuda/flags.h"
+#include "cuda/issue.h"
 #include "cuda/memory.h"
-#include "cuda/peers.h"
 #include "cuda/slots.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
@@ -16,7 +15,7 @@
 enum status cuda_run_check(const struct plan *plan, struct error *error)
 {
     enum status status = plan->issue == ISSUE_GRAPH ? plan_check_graph(plan, error) : STATUS_OK;
-    return status == STATUS_OK ? cuda_calls_check(plan, error) : status;
+    return status == STATUS_OK ? cuda_issue_check(plan, error) : status;
 }
 
 static enum status refuse_settings(const struct cuda_devices *devices,

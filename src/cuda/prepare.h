@@ -13,7 +13,6 @@
 #include "plan/numa.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
-#include "run/pieces.h"
 #include "term/marks.h"
 
 #include <pthread.h>

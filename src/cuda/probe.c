@@ -2,7 +2,6 @@
 #include "cuda/probe.h"
 
 #include "run/arrays.h"
-#include "run/copy_line.h"
 #include "run/cpu_worker.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
  * sender's; both ways by the host, for events know one device's clock alone. */
 #include "cuda/probe_peers.h"
 
-#include "cuda/peers.h"
+#include "cuda/memory.h"
 #include "cuda/probe.h"
-#include "run/copy_line.h"
 #include "run/cpu_worker.h"
 
 #include <math.h>

@@ -252,4 +252,17 @@ static inline int64_t machine_ceil_ns(double ns)
 /* Returns the time in ns of a copy of `bytes` with both directions idle before it. */
 double machine_copy_ns(const struct machine *machine, int to_device, uint64_t bytes);
 
+/* --- the rate and the latency of copies, from the times of some --- */
+
+/* A line through the times of copies: ns = latency_ns + 1e9 * bytes / bytes_per_s. */
+struct copy_line {
+    double bytes_per_s;
+    double latency_ns; /* may be negative where the times are no line */
+    double worst;      /* the largest relative error of a time */
+};
+
+/* Fits the line to `count` copies of different sizes, at least two: least squares of the
+ * relative errors, for a small copy's time matters as much as a large one's. */
+struct copy_line copy_line_fit(const double bytes[], const double ns[], int count);
+
 #endif

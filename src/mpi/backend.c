@@ -5,7 +5,6 @@
  * everywhere, and beside that does the rank's portion for its bytes. */
 #include "core/mix.h"
 #include "kernels/kernel_code.h"
-#include "mpi/clocks.h"
 #include "mpi/common.h"
 #include "mpi/courier.h"
 #include "mpi/gather.h"

@@ -1,4 +1,4 @@
-/* world.h - who the ranks are, and how they agree. */
+/* world.h - who the ranks are, how they agree, and how far their clocks are apart. */
 #ifndef PIPELINE_MPI_WORLD_H
 #define PIPELINE_MPI_WORLD_H
 
@@ -33,5 +33,14 @@ void world_host(char text[RANK_HOST]);
 /* Sends or receives bytes, in pieces that MPI can count. */
 void world_send(const void *data, uint64_t bytes, uint32_t to);
 void world_receive(void *data, uint64_t bytes, uint32_t from);
+
+/* Has each rank tell rank 0 its clock many times. There, `seen` gets what each clock says more
+ * than rank 0's, from the message that was back soonest, and half of how long that took as the
+ * error. All ranks call it. */
+void clocks_compare(struct ranks_seen *seen);
+
+/* Compares them again, after a run: to the larger error of both it adds how far the clocks have
+ * gone apart meanwhile, and leaves what each said more than rank 0's before. */
+void clocks_compare_again(struct ranks_seen *seen);
 
 #endif

@@ -2,7 +2,7 @@
 #include "report/reference.h"
 
 #include "kernels/kernel.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 
 #include <math.h>
 #include <stdio.h>

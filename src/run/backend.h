@@ -136,4 +136,9 @@ enum status backend_select(const struct backend_ops *const list[], const char *d
 void backend_name_devices(const struct backend_ops *ops, const char *argument, char *text,
                           size_t size);
 
+/* Sets a machine by its name, or from a file of the user's. It reads the file `name` if it
+ * holds a '/' or ends in ".ini", else the machine of that name that is part of the program.
+ * STATUS_USAGE names the file and line, or all machines. */
+enum status machine_load(struct machine *machine, const char *name, struct error *error);
+
 #endif

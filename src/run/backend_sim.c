@@ -3,7 +3,7 @@
  * The simulator says when each op ends; the bytes follow in that order: copies copy, kernels
  * run their CPU twins on memory that stands for the device's. So a result is right only where
  * the timeline allows it to be: ops in the wrong order work on stale bytes, and of ops that
- * race and overlap, run/running.h says whose output is spoiled.
+ * race and overlap, run/host_ops.h says whose output is spoiled.
  *
  * A portion with crossings has no time of its own: when it goes on is up to other processes.
  * Its bytes follow in the order of issue, in which no process waits for what another one does
@@ -11,14 +11,10 @@
 #include "run/backend.h"
 
 #include "core/units.h"
-#include "kernels/kernel_code.h"
 #include "plan/device.h"
 #include "plan/host_layout.h"
-#include "plan/rules.h"
 #include "run/arrays.h"
-#include "run/chain_host.h"
-#include "run/machine_file.h"
-#include "run/running.h"
+#include "run/host_ops.h"
 #include "sim/simulator.h"
 #include "term/marks.h"
 
@@ -31,9 +27,8 @@ struct backend {
     struct machine machine;
     uint32_t queues;
     const struct workload *workload; /* the prepared one; NULL: none */
-    uint8_t *buffers[BUFFER_COUNT];  /* host arrays and device buffers; NULL with --no-data */
+    struct host_bytes memory;        /* host arrays and device buffers; none with --no-data */
     uint64_t mapped[BUFFER_COUNT];   /* bytes that were taken for device buffers */
-    void *cpu_scratch; /* one of the CPU's tiles, between the maps and a reduction */
     uint64_t cpu_scratch_mapped;
     struct running running;    /* the ops of a plan with hazards that run now */
     struct timeline *timeline; /* the present run's */
@@ -125,10 +120,9 @@ static enum status refuse(struct backend *backend, const struct workload *worklo
 static void sim_release(struct backend *backend)
 {
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++)
-        host_unmap(backend->buffers[b], backend->mapped[b]);
-    host_unmap(backend->cpu_scratch, backend->cpu_scratch_mapped);
-    memset(backend->buffers, 0, sizeof backend->buffers);
-    backend->cpu_scratch = NULL;
+        host_unmap(backend->memory.buffers[b], backend->mapped[b]);
+    host_unmap(backend->memory.scratch, backend->cpu_scratch_mapped);
+    backend->memory = (struct host_bytes){0};
     backend->workload = NULL;
 }
 
@@ -137,8 +131,8 @@ static void sim_release(struct backend *backend)
 static void poison_device_memory(struct backend *backend, const struct plan *plan)
 {
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++) {
-        if (backend->buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
-            arrays_fill_poison(backend->workload->arrays, backend->buffers[b],
+        if (backend->memory.buffers[b] != NULL && b != BUFFER_DEVICE_SCRATCH)
+            arrays_fill_poison(backend->workload->arrays, backend->memory.buffers[b],
                                plan->buffer_bytes[b]);
     }
 }
@@ -151,8 +145,8 @@ static enum status take_device_memory(struct backend *backend, const struct plan
         uint64_t bytes = plan->buffer_bytes[b];
         if (bytes == 0)
             continue;
-        backend->buffers[b] = host_map(bytes, true, &backend->mapped[b]);
-        if (backend->buffers[b] == NULL)
+        backend->memory.buffers[b] = host_map(bytes, true, &backend->mapped[b]);
+        if (backend->memory.buffers[b] == NULL)
             return error_set(error, STATUS_NO_MEMORY,
                              "no host memory for %s of simulated device memory",
                              units_bytes(plan_device_bytes(plan), text));
@@ -161,8 +155,8 @@ static enum status take_device_memory(struct backend *backend, const struct plan
         return STATUS_OK;
     uint64_t elements = (plan->elements + plan->tiles - 1) / plan->tiles;
     uint64_t bytes = elements * dtype_bytes(plan->chain[0]->in);
-    backend->cpu_scratch = host_map(bytes, true, &backend->cpu_scratch_mapped);
-    if (backend->cpu_scratch == NULL)
+    backend->memory.scratch = host_map(bytes, true, &backend->cpu_scratch_mapped);
+    if (backend->memory.scratch == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no host memory for %s of scratch",
                          units_bytes(bytes, text));
     return STATUS_OK;
@@ -175,104 +169,15 @@ static enum status sim_prepare(struct backend *backend, const struct workload *w
     if (status != STATUS_OK)
         return status;
     backend->workload = workload;
+    backend->memory.plan = workload->plan;
     if (workload->arrays == NULL)
         return STATUS_OK;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
-        backend->buffers[b] = workload->arrays->host[b];
+        backend->memory.buffers[b] = workload->arrays->host[b];
     status = take_device_memory(backend, workload->plan, error);
     if (status != STATUS_OK)
         sim_release(backend);
     return status;
-}
-
-static void *at(const struct backend *backend, const struct range *range)
-{
-    return range->bytes > 0 ? backend->buffers[range->buffer] +
-                                  host_layout_offset(backend->workload->plan, range)
-                            : NULL;
-}
-
-/* Copies what one call copies: a piece, or the rows of one tile. */
-static void do_copy(const struct backend *backend, const struct range *to,
-                    const struct range *from)
-{
-    const struct host_copy copy = host_layout_copy(backend->workload->plan, to, from);
-    char *there = at(backend, to);
-    const char *here = at(backend, from);
-    for (uint64_t row = 0; row < copy.rows; row++)
-        memcpy(there + row * copy.to_pitch, here + row * copy.from_pitch, copy.bytes);
-}
-
-/* Makes an op's copies: one, or one for each of its tiles. */
-static void do_copies(const struct backend *backend, const struct op *op,
-                      const struct range *to, const struct range *from)
-{
-    const struct plan *plan = backend->workload->plan;
-    const struct tiles tiles = {(uint32_t)op->tile, rule_copies(plan, op)};
-    if (plan->prefetches)
-        return; /* pages have one place for the host and the kernels: the arrays */
-    if (tiles.count == 1)
-        do_copy(backend, to, from);
-    for (uint32_t i = 0; i < tiles.count && tiles.count > 1; i++) {
-        const struct range target = plan_tile_part(plan, to, tiles, tiles.first + i);
-        const struct range source = plan_tile_part(plan, from, tiles, tiles.first + i);
-        do_copy(backend, &target, &source);
-    }
-}
-
-/* Runs a launch on several tiles by the CPU twin, tile by tile: they may lie apart, and to some
- * kernels an element's place in its tile matters. */
-static void do_tiles(const struct backend *backend, const struct op *op,
-                     struct kernel_args *args)
-{
-    const struct plan *plan = backend->workload->plan;
-    const struct op_ranges *ranges = op->kernel.ranges;
-    const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
-    for (uint32_t tile = tiles.first; tile < tiles.first + tiles.count; tile++) {
-        const struct range out = plan_tile_part(plan, &ranges->out, tiles, tile);
-        uint64_t first;
-        plan_tile(plan, tile, &first, &args->count);
-        for (int i = 0; i < KERNEL_INPUTS_MAX; i++) {
-            const struct range in = plan_tile_part(plan, &ranges->in[i], tiles, tile);
-            args->in[i] = at(backend, &in);
-        }
-        args->out = at(backend, &out);
-        kernel_code(plan->chain[op->kernel.link])->host(args);
-    }
-}
-
-static void do_kernel(const struct backend *backend, const struct op *op)
-{
-    const struct plan *plan = backend->workload->plan;
-    const struct op_ranges *ranges = op->kernel.ranges;
-    struct kernel_args args = {
-        .resident = at(backend, &ranges->resident),
-        .scratch = at(backend, &ranges->scratch),
-        .carry_in = at(backend, &ranges->carry_in),
-        .carry_out = at(backend, &ranges->carry_out),
-        .carry_own = ranges->carry_own,
-        .count = op->kernel.count,
-        .blocks = op->kernel.blocks,
-        .repeat = op->kernel.repeat,
-        .params = plan->params,
-    };
-    if (op_tiles(op) > 1) {
-        do_tiles(backend, op, &args);
-        return;
-    }
-    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
-        args.in[i] = at(backend, &ranges->in[i]);
-    args.out = at(backend, &ranges->out);
-    kernel_code(plan->chain[op->kernel.link])->host(&args);
-}
-
-static void do_cpu(const struct backend *backend, const struct op *op)
-{
-    const struct plan *plan = backend->workload->plan;
-    const struct op_ranges *ranges = op->cpu.ranges;
-    chain_host_run(plan->chain, plan->chain_length, &plan->params, at(backend, &ranges->in[0]),
-                   at(backend, &ranges->in[1]), at(backend, &ranges->resident),
-                   at(backend, &ranges->out), op->cpu.count, backend->cpu_scratch);
 }
 
 /* Poisons the output of an op that raced and lost. A kernel's scratch is no output. */
@@ -284,7 +189,8 @@ static void poison_output(const struct backend *backend, const struct op *op)
         struct range rest = access[i].range, piece;
         while (access[i].writes && rest.buffer != BUFFER_DEVICE_SCRATCH &&
                host_layout_next(backend->workload->plan, &rest, &piece))
-            arrays_fill_poison(backend->workload->arrays, at(backend, &piece), piece.bytes);
+            arrays_fill_poison(backend->workload->arrays,
+                               host_bytes_at(&backend->memory, &piece), piece.bytes);
     }
 }
 
@@ -329,23 +235,25 @@ static enum status do_op(void *context, const struct op *op, struct error *error
     if (is_spoiled(backend, op))
         poison_output(backend, op);
     else if (op->kind == OP_H2D)
-        do_copies(backend, op, &op->copy.device, &op->copy.host);
+        host_do_copies(&backend->memory, op, &op->copy.device, &op->copy.host);
     else if (op->kind == OP_D2H)
-        do_copies(backend, op, &op->copy.host, &op->copy.device);
+        host_do_copies(&backend->memory, op, &op->copy.host, &op->copy.device);
     else if (op->kind == OP_PACK)
-        do_copies(backend, op, &op->move.to, &op->move.from);
+        host_do_copies(&backend->memory, op, &op->move.to, &op->move.from);
     else if (op_moves(op->kind))
-        memcpy(at(backend, &op->move.to), at(backend, &op->move.from), op->move.to.bytes);
+        memcpy(host_bytes_at(&backend->memory, &op->move.to),
+               host_bytes_at(&backend->memory, &op->move.from), op->move.to.bytes);
     else if (op->kind == OP_MEMSET)
-        memset(at(backend, &op->set.range), op->set.value, op->set.range.bytes);
+        memset(host_bytes_at(&backend->memory, &op->set.range), op->set.value,
+               op->set.range.bytes);
     else if (op->kind == OP_KERNEL)
-        do_kernel(backend, op);
+        host_do_kernel(&backend->memory, op);
     else if (op->kind == OP_CPU)
-        do_cpu(backend, op);
+        host_do_cpu(&backend->memory, op);
     else if (op_feeds(op))
-        carry_feed(at(backend, &op->callback.ranges->in[0]),
-                   at(backend, &op->callback.ranges->in[1]),
-                   at(backend, &op->callback.ranges->out));
+        carry_feed(host_bytes_at(&backend->memory, &op->callback.ranges->in[0]),
+                   host_bytes_at(&backend->memory, &op->callback.ranges->in[1]),
+                   host_bytes_at(&backend->memory, &op->callback.ranges->out));
     return STATUS_OK;
 }
 

@@ -1,8 +1,9 @@
-/* cpu_worker.c - the thread behind the fourth way. */
+/* cpu_worker.c - the thread behind the fourth way, and copies within the host's memory by many
+ * cores. */
 #include "run/cpu_worker.h"
 
-#include "plan/host_layout.h"
-#include "run/chain_host.h"
+#include "plan/rules.h"
+#include "run/host_ops.h"
 #include "term/marks.h"
 
 #include <omp.h>
@@ -14,11 +15,9 @@
 #include <time.h>
 
 struct cpu_worker {
-    const struct plan *plan;
-    void *host[BUFFER_FIRST_DEVICE];
-    const struct op **ops; /* the plan's CPU ops, in its order */
+    struct host_bytes memory; /* the host's arrays, and scratch for a tile that needs it */
+    const struct op **ops;    /* the plan's CPU ops, in its order */
     size_t op_count;
-    void *scratch; /* one tile; NULL where the chain needs none */
     struct interval *times;
     pthread_t thread;
     sem_t start, done;
@@ -46,23 +45,6 @@ static void semaphore_wait(sem_t *semaphore)
         continue; /* it fails only when a signal comes */
 }
 
-static void *range_pointer(const struct cpu_worker *worker, const struct range *range)
-{
-    if (range->bytes == 0)
-        return NULL;
-    return (char *)worker->host[range->buffer] + host_layout_offset(worker->plan, range);
-}
-
-static void run_tile(const struct cpu_worker *worker, const struct op *op)
-{
-    const struct plan *plan = worker->plan;
-    const struct op_ranges *ranges = op->cpu.ranges;
-    chain_host_run(plan->chain, plan->chain_length, &plan->params,
-                   range_pointer(worker, &ranges->in[0]), range_pointer(worker, &ranges->in[1]),
-                   range_pointer(worker, &ranges->resident),
-                   range_pointer(worker, &ranges->out), op->cpu.count, worker->scratch);
-}
-
 static void run_tiles(struct cpu_worker *worker)
 {
     bool marked = marks_on();
@@ -70,7 +52,7 @@ static void run_tiles(struct cpu_worker *worker)
         int64_t start = clock_now_ns();
         if (marked)
             marks_issue_begin(worker->ops[i], NULL);
-        run_tile(worker, worker->ops[i]);
+        host_do_cpu(&worker->memory, worker->ops[i]);
         if (marked)
             marks_end();
         if (worker->times != NULL)
@@ -108,7 +90,7 @@ static void *worker_main(void *argument)
 /* Lists the CPU's ops and takes the scratch that the largest of them needs. */
 static enum status take_ops(struct cpu_worker *worker, struct error *error)
 {
-    const struct plan *plan = worker->plan;
+    const struct plan *plan = worker->memory.plan;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
@@ -120,10 +102,10 @@ static enum status take_ops(struct cpu_worker *worker, struct error *error)
     if (!chain_host_needs_scratch(plan->chain, plan->chain_length))
         return STATUS_OK;
     size_t bytes = largest * dtype_bytes(plan_last_kernel(plan)->in);
-    worker->scratch = malloc(bytes);
-    if (worker->scratch == NULL)
+    worker->memory.scratch = malloc(bytes);
+    if (worker->memory.scratch == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for one tile of the CPU's share");
-    memset(worker->scratch, 0, bytes); /* pages are taken now, not in the run */
+    memset(worker->memory.scratch, 0, bytes); /* pages are taken now, not in the run */
     return STATUS_OK;
 }
 
@@ -144,7 +126,7 @@ static enum status start_thread(struct cpu_worker *worker, struct error *error)
 
 static void free_memory(struct cpu_worker *worker)
 {
-    free(worker->scratch);
+    free(worker->memory.scratch);
     free(worker->ops);
     free(worker);
 }
@@ -166,9 +148,9 @@ enum status cpu_worker_create(struct cpu_worker **out, const struct plan *plan,
         free(ops);
         return error_set(error, STATUS_NO_MEMORY, "no memory for the CPU's share of the work");
     }
-    worker->plan = plan;
+    worker->memory.plan = plan;
     worker->ops = ops;
-    memcpy(worker->host, host, sizeof worker->host);
+    memcpy(worker->memory.buffers, host, BUFFER_FIRST_DEVICE * sizeof host[0]);
     enum status status = take_ops(worker, error);
     if (status == STATUS_OK)
         status = start_thread(worker, error);
@@ -210,4 +192,57 @@ void cpu_worker_free(struct cpu_worker *worker)
     sem_destroy(&worker->start);
     sem_destroy(&worker->done);
     free_memory(worker);
+}
+
+/* --- copies within the host's memory --- */
+
+/* Copies bytes [begin, end) of all pieces, as if these lay one behind another. */
+static void copy_part(const struct pieces *pieces, uint64_t begin, uint64_t end)
+{
+    uint64_t first = 0; /* of the present piece */
+    for (size_t i = 0; i < pieces->count && first < end; i++) {
+        const uint64_t last = first + pieces->bytes[i];
+        const uint64_t from = begin > first ? begin : first, to = end < last ? end : last;
+        if (from < to)
+            memcpy((char *)pieces->to[i] + (from - first),
+                   (const char *)pieces->from[i] + (from - first), to - from);
+        first = last;
+    }
+}
+
+/* Returns how many threads copy so many bytes. What one copies in the time that another takes
+ * to hear of it is not shared; and the issuing thread and the driver's need cores, too. */
+static int team_of(uint64_t bytes)
+{
+    const uint64_t worthwhile = 1 + bytes / RULE_PACK_SHARE_BYTES;
+    const int most = cpu_worker_threads();
+    return worthwhile < (uint64_t)most ? (int)worthwhile : most;
+}
+
+void pieces_open_team(void)
+{
+    volatile int opened = 0;
+#pragma omp parallel num_threads(cpu_worker_threads())
+#pragma omp atomic
+    opened += 1;
+    (void)opened; /* where there is no OpenMP, nobody else reads it */
+}
+
+void pieces_copy(const struct pieces *pieces)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        all += pieces->bytes[i];
+    const int team = team_of(all);
+    if (team == 1) {
+        copy_part(pieces, 0, all);
+        return;
+    }
+#pragma omp parallel num_threads(team)
+    {
+        const uint64_t threads = (uint64_t)omp_get_num_threads();
+        const uint64_t thread = (uint64_t)omp_get_thread_num();
+        copy_part(pieces, all / threads * thread + all % threads * thread / threads,
+                  all / threads * (thread + 1) + all % threads * (thread + 1) / threads);
+    }
 }

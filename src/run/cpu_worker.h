@@ -1,4 +1,5 @@
-/* cpu_worker.h - the fourth way: a thread that works on a plan's CPU tiles.
+/* cpu_worker.h - the host's cores at work: the fourth way, a thread that works on a plan's CPU
+ * tiles; and copies that go together, those of a batch of tiles.
  *
  * The thread and its OpenMP team are made ready before the run and sleep between runs. The team
  * leaves a core to the thread that issues and one to the driver's. */
@@ -41,5 +42,22 @@ void cpu_worker_wait(struct cpu_worker *worker);
 
 /* Ends the thread, which must not be at work. */
 void cpu_worker_free(struct cpu_worker *worker);
+
+/* --- copies within the host's memory --- */
+
+/* Copies of bytes[i] bytes from from[i] to to[i]; none overlaps another. */
+struct pieces {
+    void **to;
+    const void **from;
+    size_t *bytes;
+    size_t count;
+};
+
+/* Opens the calling thread's OpenMP team, so that no copy that is timed has to. */
+void pieces_open_team(void);
+
+/* Makes copies within the host's memory, with as many threads of that team as they are worth.
+ * Each takes an equal part of all bytes, be they few large pieces or many small ones. */
+void pieces_copy(const struct pieces *pieces);
 
 #endif

@@ -1,4 +1,5 @@
-/* flags.c - see flags.h. */
+/* flags.c - see flags.h. It stands apart from arrays.c because the lab page has flags and no
+ * arrays. */
 #include "run/flags.h"
 
 #include "run/arrays.h"

@@ -4,7 +4,7 @@
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/build.h"
-#include "run/machine_file.h"
+#include "run/backend.h"
 #include "sim/simulator.h"
 
 #include <math.h>

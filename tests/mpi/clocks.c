@@ -1,10 +1,11 @@
-/* clocks.c - whether the clocks of ranks are known as well as they are said to be. All ranks are on one host, whose
- * clock is the same for all; each gets one that is far off and is to be found. Run by tests/mpi/run.sh:
+/* clocks.c - whether the clocks of ranks are known as well as they are said to be. All ranks
+ * are on one host, whose clock is the same for all; each gets one that is far off and is to be
+ * found. Run by tests/mpi/run.sh:
  *
  *     mpirun -n 4 clocks-check
  *
- * Prints one line by rank 0, and exits with 1 where a clock is further off than it is said to be. */
-#include "mpi/clocks.h"
+ * Prints one line by rank 0, and exits with 1 where a clock is further off than it is said to
+ * be. */
 #include "mpi/world.h"
 
 #include <inttypes.h>
