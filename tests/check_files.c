@@ -488,6 +488,31 @@ START_TEST(test_many_outputs)
 }
 END_TEST
 
+/* A stack that is too small is said to be that, whatever takes part of it; a larger one is
+ * taken where the system lets us, and given back to other programs. */
+START_TEST(test_small_stacks)
+{
+    static const char *const small[] = {"-q -d sim:h200 -n 1M",
+                                        "-q -d sim:h200 -n 1M -t 8 -s 1 --fix --tiles=auto",
+                                        "-q view sub/many.ini", "list machines"};
+    for (int i = 0; i < 4; i++) {
+        char line[256];
+        snprintf(line, sizeof line,
+                 "(ulimit -s 96 && $P %s >out 2>err; test $? = 1) && test $(wc -l <err) = 1 && "
+                 "grep -q '^pipeline: the stack may have 96 KiB (ulimit -s): needed are' err",
+                 small[i]);
+        ck_assert_msg(shell(line) == 0, "%s", line);
+    }
+    ck_assert_int_eq(shell("(A=$(head -c 100000 /dev/zero | tr '\\0' x); export A; "
+                           "ulimit -s 200 && $P list machines >out 2>err; test $? = 1)"),
+                     0);
+    ck_assert_int_eq(shell("(ulimit -Ss 96 && $P -q -d sim:h200 -n 1M --fix >out)"), 0);
+    ck_assert_int_eq(shell("(ulimit -Ss 96 && $P -q record -o r.jsonl sh -c 'ulimit -s' >out); "
+                           "grep -q '^96$' out"),
+                     0);
+}
+END_TEST
+
 Suite *files_suite(void)
 {
     Suite *suite = suite_create("files");
@@ -510,6 +535,7 @@ Suite *files_suite(void)
     tcase_add_test(cases, test_odd_environment);
     tcase_add_test(cases, test_mounted_file);
     tcase_add_test(cases, test_many_outputs);
+    tcase_add_test(cases, test_small_stacks);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -24,33 +24,53 @@ static bool turn_best(const struct settings *settings, const struct found *gains
     return count > 0;
 }
 
-/* Plans one run as it would be made, and looks for better settings. */
-static enum status find_better(const struct options *options, int run, struct settings *better,
-                               bool *found, struct error *error)
+/* A run that is planned, and never run: too large for a stack that a user has made small. */
+struct draft {
+    struct job job;
+    struct run_report report;
+};
+
+/* Plans the run as it would be made, and looks for better settings. */
+static enum status find_better(struct draft *draft, struct settings *better, bool *found,
+                               struct error *error)
 {
-    struct job job = {.options = options, .settings = options->runs[run]};
-    struct run_report report = {0};
+    struct job *job = &draft->job;
+    const struct options *options = job->options;
+    const struct settings asked = job->settings;
     struct found gains;
     *found = false;
-    enum status status = job_count_elements(&job, error);
+    enum status status = job_count_elements(job, error);
     if (status == STATUS_OK)
-        status = job_open(&job, error);
+        status = job_open(job, error);
     if (status == STATUS_OK)
-        status = job_plan(&job, &report, error);
-    if (status == STATUS_OK && !job.model_known)
+        status = job_plan(job, &draft->report, error);
+    if (status == STATUS_OK && !job->model_known)
         note_print(options->quiet,
                    "--fix: no machine file stands for this device, so nothing can be tried: "
                    "name one by --machine, or make one by pipeline calibrate");
     else if (status == STATUS_OK)
-        status = whatif_find(&job.asked, &job.model, &gains, error);
-    if (status == STATUS_OK && job.model_known) {
-        *found = turn_best(&options->runs[run], &gains, better);
+        status = whatif_find(&job->asked, &job->model, &gains, error);
+    if (status == STATUS_OK && job->model_known) {
+        *found = turn_best(&asked, &gains, better);
         if (!*found)
             note_print(options->quiet, "--fix: no better settings were found for %s",
-                       options->runs[run].name);
+                       asked.name);
     }
-    free(report.hazards);
-    job_end(&job);
+    free(draft->report.hazards);
+    job_end(job);
+    return status;
+}
+
+static enum status find_better_run(const struct options *options, int run,
+                                   struct settings *better, bool *found, struct error *error)
+{
+    struct draft *draft = calloc(1, sizeof *draft);
+    if (draft == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to look for better settings");
+    draft->job.options = options;
+    draft->job.settings = options->runs[run];
+    const enum status status = find_better(draft, better, found, error);
+    free(draft);
     return status;
 }
 
@@ -72,7 +92,7 @@ enum status fix_add_runs(struct options *options, struct error *error)
         struct settings *better = &runs[grown.run_count + 1];
         bool found = false;
         runs[grown.run_count++] = options->runs[i];
-        status = find_better(options, i, better, &found, error);
+        status = find_better_run(options, i, better, &found, error);
         bool real = status == STATUS_OK && backends_measure(better->device);
         grown.run_count += found;
         if (found && real && process_check(&grown, grown.run_count - 1, NULL) != STATUS_OK) {

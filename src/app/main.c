@@ -141,9 +141,12 @@ int main(int argc, char *argv[])
     struct error error = {0};
     struct options options;
     struct record_end end = {.decided = false};
-    if (!process_begin())
-        return status_exit_code(STATUS_FAILED); /* nobody could be told why */
-    enum status status = ranks_begin(&argc, &argv, &error);
+    enum status status = process_begin(&error);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "pipeline: %s\n", error.text);
+        return status_exit_code(status);
+    }
+    status = ranks_begin(&argc, &argv, &error);
     options_set_processes(ranks_count());
     options_open_kernels(kernel_own_open);
     if (status == STATUS_OK)

@@ -12,10 +12,21 @@
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* What the system lets us have more of than it gives at first, where it lets us. */
+enum { FILES, STACK, LIMITS };
+static const struct {
+    __rlimit_resource_t resource;
+    rlim_t most;
+} limits[LIMITS] = {
+    [FILES] = {RLIMIT_NOFILE, RLIM_INFINITY}, /* each run of a file may have an output */
+    [STACK] = {RLIMIT_STACK, 8 << 20},
+};
 
 /* Properties that this process was given and has changed for itself. */
 static struct {
@@ -23,8 +34,8 @@ static struct {
     bool processors_known;
     bool closed[STDERR_FILENO + 1]; /* standard descriptors */
     bool ignores_children;          /* SIGCHLD */
-    bool limit_known;
-    struct rlimit limit; /* of open files */
+    bool limit_known[LIMITS];
+    struct rlimit limit[LIMITS];
 } given;
 
 /* Where OMP_PROC_BIND is set, OpenMP's library takes all processors but a few away before
@@ -39,26 +50,44 @@ __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(void) = keep_processors;
 
 /* A file would be opened as the descriptor that is closed, and have in it what is printed. */
-static bool open_standard_descriptors(void)
+static enum status open_standard_descriptors(struct error *error)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         given.closed[fd] = fcntl(fd, F_GETFD) < 0;
         if (given.closed[fd] && open("/dev/null", O_RDWR) != fd)
-            return false;
+            return error_set(error, STATUS_FAILED, "/dev/null can't be opened");
     }
-    return true;
+    return STATUS_OK;
 }
 
-/* Has as many files open as the system lets us: each run of a config file may have an output.
- */
-static void allow_many_files(void)
+static void raise_limits(void)
 {
-    given.limit_known = getrlimit(RLIMIT_NOFILE, &given.limit) == 0;
-    struct rlimit limit = given.limit;
-    if (given.limit_known) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+    for (int i = 0; i < LIMITS; i++) {
+        struct rlimit limit;
+        given.limit_known[i] = getrlimit(limits[i].resource, &limit) == 0;
+        given.limit[i] = limit;
+        const rlim_t most = limit.rlim_max < limits[i].most ? limit.rlim_max : limits[i].most;
+        if (!given.limit_known[i] || limit.rlim_cur >= most)
+            continue;
+        limit.rlim_cur = most;
+        setrlimit(limits[i].resource, &limit);
     }
+}
+
+/* Fails where there is too little stack: the system would end us without a word. What is on it
+ * already, arguments and environment among that, begins with the path that we were called by.
+ */
+static enum status check_stack(struct error *error)
+{
+    enum { NEEDED = 128 << 10 };
+    struct rlimit limit;
+    const rlim_t used = getauxval(AT_EXECFN) - (uintptr_t)__builtin_frame_address(0);
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= used + NEEDED)
+        return STATUS_OK;
+    return error_set(error, STATUS_FAILED,
+                     "the stack may have %llu KiB (ulimit -s): needed are %llu",
+                     (unsigned long long)limit.rlim_cur >> 10,
+                     (unsigned long long)(used + NEEDED + 1023) >> 10);
 }
 
 /* Ends the program, and the one that it runs, as the signal would have: the shell sees which
@@ -115,7 +144,7 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
-bool process_begin(void)
+enum status process_begin(struct error *error)
 {
     static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGPIPE,   SIGALRM,
                                  SIGUSR1, SIGUSR2, SIGXCPU,  SIGABRT, SIGSEGV,   SIGBUS,
@@ -131,8 +160,9 @@ bool process_begin(void)
     given.ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
     atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
     bound_threads();
-    allow_many_files();
-    return open_standard_descriptors();
+    raise_limits();
+    const enum status status = check_stack(error);
+    return status == STATUS_OK ? open_standard_descriptors(error) : status;
 }
 
 void process_give_back(void)
@@ -149,8 +179,10 @@ void process_give_back(void)
         if (given.closed[fd])
             close(fd);
     }
-    if (given.limit_known)
-        setrlimit(RLIMIT_NOFILE, &given.limit);
+    for (int i = 0; i < LIMITS; i++) {
+        if (given.limit_known[i])
+            setrlimit(limits[i].resource, &given.limit[i]);
+    }
     if (given.processors_known)
         sched_setaffinity(0, sizeof given.processors, (const cpu_set_t *)given.processors);
 }

@@ -9,6 +9,7 @@
 #include "core/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- fixes --- */
@@ -192,26 +193,39 @@ static void name_causes(struct judge *judge, struct verdicts *verdicts)
     judge_complete(judge, verdicts);
 }
 
+static enum status judge_with(struct judge *judge, struct verdicts *verdicts,
+                              struct error *error)
+{
+    const struct verdict_case *facts = judge->facts;
+    struct verdicts result = {.limit_known = true, .bound = facts->limit->cause};
+    judge->time_ns =
+        facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
+    judge->limit_ns = earlier(facts->limit->ns, judge->time_ns);
+    result.time_ns = judge->time_ns;
+    result.limit_ns = judge->limit_ns;
+    enum status status = try_knobs(judge, error);
+    if (status == STATUS_OK)
+        status = charge_all(judge, error);
+    if (status == STATUS_OK && judge->tried)
+        status = try_fixes(judge, error);
+    if (status != STATUS_OK)
+        return status;
+    name_causes(judge, &result);
+    *verdicts = result;
+    return STATUS_OK;
+}
+
+/* A judge is too large for a stack that a user has made small. */
 static enum status judge_run(const struct verdict_case *facts, struct verdicts *verdicts,
                              struct error *error)
 {
-    struct judge judge = {.facts = facts};
-    struct verdicts result = {.limit_known = true, .bound = facts->limit->cause};
-    judge.time_ns =
-        facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
-    judge.limit_ns = earlier(facts->limit->ns, judge.time_ns);
-    result.time_ns = judge.time_ns;
-    result.limit_ns = judge.limit_ns;
-    enum status status = try_knobs(&judge, error);
-    if (status == STATUS_OK)
-        status = charge_all(&judge, error);
-    if (status == STATUS_OK && judge.tried)
-        status = try_fixes(&judge, error);
-    if (status != STATUS_OK)
-        return status;
-    name_causes(&judge, &result);
-    *verdicts = result;
-    return STATUS_OK;
+    struct judge *judge = calloc(1, sizeof *judge);
+    if (judge == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to judge a run");
+    judge->facts = facts;
+    const enum status status = judge_with(judge, verdicts, error);
+    free(judge);
+    return status;
 }
 
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
