@@ -218,7 +218,8 @@ format:
 	$(Q)$(CLANG_FORMAT) -i $(SOURCES)
 
 help:
-	@sed 's,@O@,$(O),; s,@PREFIX@,$(PREFIX),' make/help.txt
+	@sed 's,@O@,$(O),' make/help.txt | PREFIX=$(call quoted,$(PREFIX)) awk \
+		'{ at = index($$0, "@PREFIX@") } at { $$0 = substr($$0, 1, at - 1) ENVIRON["PREFIX"] substr($$0, at + 8) } 1'
 
 -include $(shell find $(OBJ) -type f -name '*.d' 2>/dev/null)
 endif

@@ -72,7 +72,7 @@ for lesson in $lessons; do
 done
 
 page=$root/share/man/man1/pipeline.1
-grep -q "$prefix/share/pipeline/configs/" "$page" || fail "the page does not know $prefix"
+grep -qF "$prefix/share/pipeline/configs/" "$page" || fail "the page does not know $prefix"
 if have mandoc; then
     # Outside of a repository, and without SOURCE_DATE_EPOCH, the page has no date.
     mandoc -T lint -W warning "$page" | grep -v "missing date" && fail "mandoc complains"
