@@ -40,8 +40,8 @@ static uint32_t step_stream(const struct walk *walk, struct step step)
     const bool once = step.stage == walk->loops->stage_count;
     const uint32_t device =
         stage->what.device + (once ? step.batch : plan_batch_device(plan, step.batch));
-    const uint32_t number = stage->stream != STREAM_DEALT
-                                ? (uint32_t)stage->stream
+    const uint32_t number = stage->what.stream != STREAM_DEALT
+                                ? (uint32_t)stage->what.stream
                                 : plan_batch_number(plan, step.batch) % made_streams(plan);
     return device * (plan->streams / plan_devices(plan)) + number;
 }

@@ -11,12 +11,9 @@
 static const struct loop_item *item_before(const struct emit_program *program,
                                            const struct loop *loop, uint32_t stage)
 {
-    uint32_t first = loop->first;
-    while (first < loop->end && program->stages[first].item_count == 0)
-        first++;
     const struct loop_item *item = &program->stages[stage].items[0];
-    const bool fixed = program->stages[stage].stream != STREAM_DEALT;
-    return !emit_deals_devices(program) && first == stage && fixed &&
+    const bool fixed = program->stages[stage].what.stream != STREAM_DEALT;
+    return !emit_deals_devices(program) && loop->first == stage && fixed &&
                    item->relation == RELATION_LAST && item->from == 0 && item->to == 1 &&
                    program->batches > 1
                ? item
@@ -88,13 +85,14 @@ static const char *stage_function(const struct emit_program *program, uint32_t s
                                   char text[EMIT_TEXT])
 {
     char kernel[EMIT_NAME];
-    if (stage == 0)
+    const struct stage *what = &program->stages[stage].what;
+    const uint32_t link = what->link;
+    if (what->kind == STAGE_IN)
         return "copy_in";
-    if (stage == program->stage_count - 1)
+    if (what->kind == STAGE_OUT)
         return "copy_out";
-    if (emit_hands_on(program, stage))
+    if (what->kind != STAGE_KERNEL)
         return emit_handing_function(program, stage, text);
-    const uint32_t link = program->stages[stage].what.link;
     emit_function_name(program->plan->chain[link], kernel);
     if (program->plan->chain_length > 1)
         snprintf(text, EMIT_TEXT, "launch_%s_%" PRIu32, kernel, link + 1);

@@ -144,7 +144,8 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
         emit_put_product(out, indent, program, stage);
         return;
     }
-    if (program->stages[stage].stream == program->legacy && program->legacy != EMIT_NO_LEGACY)
+    if (program->stages[stage].what.stream == program->legacy &&
+        program->legacy != EMIT_NO_LEGACY)
         stream = NULL;
     if (each)
         emit_put(out, indent + STEP * loops++, "this kernel takes a tile at a time",
@@ -164,9 +165,9 @@ static void put_launch(FILE *out, int indent, const struct emit_program *program
 static const char *stage_words(const struct emit_program *program, uint32_t stage,
                                char text[EMIT_NAME])
 {
-    if (stage == 0)
+    if (program->stages[stage].what.kind == STAGE_IN)
         return "copy in";
-    if (stage == program->stage_count - 1)
+    if (program->stages[stage].what.kind == STAGE_OUT)
         return "copy out";
     return emit_is_handed(program) ? emit_handing_words(program, stage, text) : "kernel";
 }
@@ -199,9 +200,9 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
                 snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
                          relation == RELATION_BEFORE ? " next" : "",
                          stage_words(program, stage, words),
-                         relation != RELATION_BEFORE ? ""
-                         : stage == 0                ? " to this slot"
-                                                     : " in this slot");
+                         relation != RELATION_BEFORE                    ? ""
+                         : program->stages[stage].what.kind == STAGE_IN ? " to this slot"
+                                                                        : " in this slot");
         }
     }
 }
@@ -210,7 +211,7 @@ static void add_waiters(const struct emit_program *program, uint32_t event_stage
 static const char *why_wait(const struct emit_program *program, const struct loop_item *item,
                             uint32_t stage, char text[EMIT_LINE])
 {
-    const bool copy_out = stage == program->stage_count - 1;
+    const bool copy_out = program->stages[stage].what.kind == STAGE_OUT;
     if (emit_is_handed(program))
         return emit_why_handed(program, item, stage, text);
     if (item->relation == RELATION_LAST)
@@ -226,7 +227,7 @@ static const char *why_wait(const struct emit_program *program, const struct loo
                         : "the kernel reads what the copy brings";
     if (program->plan->alloc != ALLOC_ONCE)
         return "so that only so many tiles have memory at a time";
-    return item->event_stage == program->stage_count - 1
+    return program->stages[item->event_stage].what.kind == STAGE_OUT
                ? "what was in this slot may still be on its way out"
                : "what was in this slot may still be read";
 }

@@ -23,13 +23,13 @@ enum { KERNEL_STAGE = 1 };
 bool emit_kernels_are_legacy(const struct emit_program *program)
 {
     return program->legacy != EMIT_NO_LEGACY &&
-           program->stages[KERNEL_STAGE].stream == program->legacy;
+           program->stages[KERNEL_STAGE].what.stream == program->legacy;
 }
 
 /* Returns true if kernels are in several streams, each of which has a handle. */
 bool emit_has_handles(const struct emit_program *program)
 {
-    return program->stages[KERNEL_STAGE].stream == STREAM_DEALT;
+    return program->stages[KERNEL_STAGE].what.stream == STREAM_DEALT;
 }
 
 /* Returns true if A's copy has an event: kernels are in other streams than it, too. */

@@ -166,7 +166,7 @@ const char *emit_slot_name(const struct emit_program *program)
 const char *emit_stream_name(const struct emit_program *program, uint32_t stage,
                              char text[EMIT_TEXT])
 {
-    const int64_t stream = program->stages[stage].stream;
+    const int64_t stream = program->stages[stage].what.stream;
     const char *on = emit_of_device(program);
     if (stream != STREAM_DEALT && stream == program->legacy)
         return "cudaStreamLegacy";

@@ -1,7 +1,7 @@
 /* build.c - turns settings into a plan.
  *
  * Three questions settle the whole plan:
- *   when is a step issued?        schedule(): the ways and the order
+ *   when is a step issued?        loops_begin(): the ways and the order
  *   in which stream?              steps_stream(): the ways and the layout
  *   which steps must end first?   steps_follow(): data flow, and slots that are used again
  * Where a step follows one of another stream, an event joins them: recorded right behind the
@@ -46,8 +46,9 @@ static void join(struct builder *builder, uint32_t stream, struct tiles tiles,
         builder->events[index] = MARKED;
         return;
     }
-    /* Only kernels follow copies in, which are stage 0. */
-    if (mistake_drops_wait(&builder->mistake, step.stage == 0))
+    /* Only kernels follow copies in. */
+    if (mistake_drops_wait(&builder->mistake,
+                           builder->steps.stage[step.stage].kind == STAGE_IN))
         return;
     struct op wait = build_op(OP_WAIT, stream, tiles);
     wait.event.event = builder->events[index] - 1;
@@ -69,7 +70,7 @@ static void record_step(struct builder *builder, struct op op, struct step step)
 /* Makes the host wait until a batch is back, and unpack it. */
 static void take_back(struct builder *builder, uint32_t batch)
 {
-    const struct step out = {steps_out(&builder->steps), batch};
+    const struct step out = {builder->steps.stages - 1, batch};
     const size_t index = steps_index(&builder->steps, out);
     if (builder->marking) {
         builder->events[index] = MARKED;
@@ -94,7 +95,7 @@ static void pack(struct builder *builder, uint32_t batch)
 {
     const struct loop_item taken_back = {.kind = OP_SYNC_EVENT,
                                          .relation = RELATION_BEFORE,
-                                         .event_stage = steps_out(&builder->steps)};
+                                         .event_stage = builder->steps.stages - 1};
     const uint32_t slots = builder->plan->slots;
     if (batch >= slots) {
         note(builder, taken_back);
@@ -136,7 +137,7 @@ static void issue_upload(struct builder *builder, uint32_t device)
 /* Issues those copies, before all tiles. */
 static void issue_uploads(struct builder *builder)
 {
-    const uint32_t devices = steps_have_upload(&builder->steps) ? builder->steps.devices : 0;
+    const uint32_t devices = builder->steps.uploads ? builder->steps.devices : 0;
     for (uint32_t device = 0; device < devices; device++)
         issue_upload(builder, device);
 }
@@ -144,17 +145,13 @@ static void issue_uploads(struct builder *builder)
 static void issue_step(struct builder *builder, struct step step)
 {
     const struct steps *steps = &builder->steps;
-    const uint32_t stage = step.stage;
+    const struct stage *stage = &steps->stage[step.stage];
     const struct tiles tiles = plan_batch(builder->plan, step.batch);
-    if (!steps_have_stage(steps, stage))
-        return;
-    bool first = stage == 0 || !steps_have_stage(steps, stage - 1);
-    bool last = stage == steps_out(steps) || !steps_have_stage(steps, stage + 1);
-    uint32_t stream = steps_stream(steps, step);
+    const uint32_t stream = steps_stream(steps, step);
     struct follow follows[STEP_FOLLOWS_MAX];
     int count = steps_follow(steps, step, follows);
     loops_step(builder->plan->loops, step);
-    if (stage == 0 && builder->plan->packs)
+    if (step.stage == 0 && builder->plan->packs)
         pack(builder, step.batch);
     for (int i = 0; i < count; i++)
         join(builder, stream, tiles, follows[i]);
@@ -162,36 +159,25 @@ static void issue_step(struct builder *builder, struct step step)
     if (builder->marking)
         return;
     const struct mistake_row *mistake = builder->mistake.row;
-    build_memory(builder, ALLOC_TAKE, step, stream);
-    if (first && mistake->before_tile != NULL)
+    build_memory(builder, ALLOC_TAKE, stage, tiles, stream);
+    if (step.stage == 0 && mistake->before_tile != NULL)
         mistake->before_tile(&builder->mistake, stream, tiles.first);
-    build_stage(builder, &steps->stage[stage], tiles, stream);
-    build_memory(builder, ALLOC_GIVE, step, stream);
+    build_stage(builder, stage, tiles, stream);
+    build_memory(builder, ALLOC_GIVE, stage, tiles, stream);
     record_step(builder, build_op(OP_RECORD, stream, tiles), step);
-    if (last && mistake->after_tile != NULL)
+    if (step.stage + 1 == steps->stages && mistake->after_tile != NULL)
         mistake->after_tile(&builder->mistake, stream, tiles.first);
 }
 
-/* Issues stages [first, stages) of batches [begin, end), a stage of every batch before the next
- * stage. */
-static void schedule_by_stage(struct builder *builder, uint32_t first, uint32_t begin,
-                              uint32_t end)
+/* Issues the stages of a loop: a stage of every batch of a wave before the next stage. */
+static void schedule_loop(struct builder *builder, const struct loop *loop)
 {
-    for (uint32_t stage = first; stage < builder->steps.stages; stage++) {
-        for (uint32_t batch = begin; batch < end && !build_failed(builder); batch++)
-            issue_step(builder, (struct step){stage, batch});
-    }
-}
-
-/* Issues stages [first, stages) of every batch in the order asked for: breadth-first is by
- * stage in waves of as many batches as may be in flight, depth-first the same in waves of one.
- */
-static void schedule_in_waves(struct builder *builder, uint32_t first)
-{
-    const uint32_t batches = builder->steps.batches, wave = steps_wave(&builder->steps);
-    for (uint32_t begin = 0; begin < batches && !build_failed(builder); begin += wave) {
-        uint32_t end = begin + wave < batches ? begin + wave : batches;
-        schedule_by_stage(builder, first, begin, end);
+    const uint32_t batches = builder->steps.batches;
+    for (uint32_t begin = 0; begin < batches; begin += loop->wave) {
+        const uint32_t end = begin + loop->wave < batches ? begin + loop->wave : batches;
+        for (uint32_t stage = loop->first; stage < loop->end; stage++)
+            for (uint32_t batch = begin; batch < end && !build_failed(builder); batch++)
+                issue_step(builder, (struct step){stage, batch});
     }
 }
 
@@ -201,16 +187,8 @@ static void schedule(struct builder *builder)
     memset(builder->known, 0, streams * streams * sizeof *builder->known);
     memset(builder->lengths, 0, streams * sizeof *builder->lengths);
     issue_uploads(builder);
-    if (builder->steps.ways == 1) {
-        schedule_by_stage(builder, 0, 0, builder->steps.batches);
-        return;
-    }
-    if (builder->steps.ways == 2) { /* all copies in come first */
-        for (uint32_t batch = 0; batch < builder->steps.batches && !build_failed(builder);
-             batch++)
-            issue_step(builder, (struct step){0, batch});
-    }
-    schedule_in_waves(builder, builder->steps.ways == 2 ? 1 : 0);
+    for (int i = 0; i < builder->plan->loops->loop_count; i++)
+        schedule_loop(builder, &builder->plan->loops->loops[i]);
     if (builder->steps.ways > 2 && builder->plan->packs)
         take_back_rest(builder);
 }
@@ -239,9 +217,10 @@ static void free_tables(struct builder *builder)
 static void schedule_twice(struct builder *builder)
 {
     builder->marking = true;
+    loops_begin(builder->plan->loops, &builder->steps);
     schedule(builder);
     builder->marked = build_steps_so_far(builder);
-    loops_begin(builder->plan->loops, &builder->steps);
+    loops_step(builder->plan->loops, (struct step){builder->steps.stages, 0});
     /* The CPU starts first: handing it its tiles costs the host next to nothing. */
     build_cpu_tiles(builder);
     if (builder->mistake.row->at_start != NULL)
@@ -316,11 +295,11 @@ static void build_tiles(struct builder *builder)
 {
     const struct settings *settings = builder->settings;
     struct plan *plan = builder->plan;
-    steps_begin(&builder->steps, settings, plan, &builder->placement);
+    steps_begin(&builder->steps, settings, plan);
     placement_begin(&builder->placement, plan, settings->carry != CARRY_DEVICE);
     mistake_begin(&builder->mistake, settings, builder->machine, plan, &builder->placement,
                   builder->error);
-    builder->steps.kernel_stream = builder->mistake.kernel_stream;
+    steps_settle(&builder->steps, &builder->placement, builder->mistake.kernel_stream);
     if (!build_failed(builder))
         plan_set_priorities(plan, settings, builder->machine, builder->error);
     if (!build_failed(builder))

@@ -232,8 +232,8 @@ static void write_kernel(struct builder *builder, uint32_t stream, struct tiles 
     const uint32_t end = tiles.first + tiles.count, step = joins ? tiles.count : 1;
     for (uint32_t tile = tiles.first; tile < end && !build_failed(builder); tile += step)
         write_launch(builder, stream, (struct tiles){tile, step}, link);
-    const uint32_t next = builder->steps.kernel_stage[link] + 1;
-    if (!steps_have_stage(&builder->steps, next)) /* no copy out follows */
+    if (builder->steps.kernel_stage[link] + 1 ==
+        builder->steps.stages) /* no copy out follows */
         write_callback(builder, stream, tiles);
 }
 
@@ -301,26 +301,20 @@ static void write_action(struct builder *builder, struct op op, struct range par
     append_noted(builder, &op);
 }
 
-void build_memory(struct builder *builder, enum alloc_action action, struct step step,
-                  uint32_t stream)
+void build_memory(struct builder *builder, enum alloc_action action, const struct stage *stage,
+                  struct tiles tiles, uint32_t stream)
 {
     const struct placement *placement = &builder->placement;
-    const struct plan *plan = builder->plan;
-    const struct tiles tiles = plan_batch(plan, step.batch);
-    const bool ordered = plan->alloc != ALLOC_LOOP, takes = action == ALLOC_TAKE;
-    const uint32_t out = steps_out(&builder->steps);
-    const uint32_t first_output = ordered ? steps_first_output(&builder->steps) : 0;
-    const uint32_t last_input = ordered ? steps_last_input(&builder->steps) : out;
-    if (plan->alloc == ALLOC_ONCE)
-        return;
-    struct op op = build_op(OP_ALLOC, plan->streams, tiles);
+    const bool takes = action == ALLOC_TAKE;
+    const int inputs =
+        (takes ? stage->takes_inputs : stage->gives_inputs) ? placement->inputs : 0;
+    struct op op = build_op(OP_ALLOC, builder->plan->streams, tiles);
     op.alloc.action = action;
-    op.alloc.ordered = ordered;
+    op.alloc.ordered = builder->plan->alloc != ALLOC_LOOP;
     op.alloc.stream = stream;
-    const int inputs = step.stage == (takes ? 0 : last_input) ? placement->inputs : 0;
     for (int input = 0; input < inputs; input++)
         write_action(builder, op, placement_input_slot(placement, input, tiles));
-    if (!placement->in_place && step.stage == (takes ? first_output : out))
+    if (takes ? stage->takes_output : stage->gives_output)
         write_action(builder, op, placement_output_slot(placement, tiles));
 }
 

@@ -62,11 +62,11 @@ static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tile
 void build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
                  uint32_t stream);
 
-/* Appends that memory on the device is taken right before a step, or given back behind it: in
- * the order of `stream` as soon as it is needed, or no longer; by the host all of a batch's at
- * once. Nothing where slots were taken before. */
-void build_memory(struct builder *builder, enum alloc_action action, struct step step,
-                  uint32_t stream);
+/* Appends that memory on the device is taken right before a stage of those tiles, or given back
+ * behind it, in the order of `stream` or by the host; nothing where the stage does not do so.
+ */
+void build_memory(struct builder *builder, enum alloc_action action, const struct stage *stage,
+                  struct tiles tiles, uint32_t stream);
 
 /* Append that the host packs a batch's inputs, and unpacks its result, if it does so. */
 void build_packs(struct builder *builder, uint32_t batch);

@@ -1,4 +1,6 @@
-/* loops.c - notes the loops that a plan is unrolled from. */
+/* loops.c - the loops that a plan is unrolled from, and what their stages are seen to do. It
+ * stands apart from the builder because mistakes note ops, too, and the builder makes mistakes.
+ */
 #include "plan/loops.h"
 
 static void add_loop(struct plan_loops *loops, uint32_t first, uint32_t end, uint32_t wave)
@@ -12,10 +14,8 @@ void loops_begin(struct plan_loops *loops, const struct steps *steps)
     loops->stage_count = end;
     loops->step = (struct step){end, 0};
     loops->place = 0;
-    for (uint32_t stage = 0; stage < end; stage++) {
+    for (uint32_t stage = 0; stage < end; stage++)
         loops->stages[stage].what = steps->stage[stage];
-        loops->stages[stage].stream = steps_stage_stream(steps, stage);
-    }
     if (steps->ways == 1) {
         for (uint32_t stage = 0; stage < end; stage++)
             add_loop(loops, stage, stage + 1, 1);
@@ -23,7 +23,7 @@ void loops_begin(struct plan_loops *loops, const struct steps *steps)
     }
     if (steps->ways == 2)
         add_loop(loops, 0, 1, 1);
-    add_loop(loops, steps->ways == 2 ? 1 : 0, end, steps_wave(steps));
+    add_loop(loops, steps->ways == 2 ? 1 : 0, end, steps->wave);
 }
 
 void loops_step(struct plan_loops *loops, struct step step)

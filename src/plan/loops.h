@@ -3,8 +3,8 @@
  * A plan's ops come from a few loops over its batches. In a loop each batch goes through some
  * stages (plan/steps.h), and a stage does the same few things with every batch, or with all
  * from one batch on up to another: so there is no wait for the batch that had the slot before
- * as long as slots are new. The builder notes these things as it appends their ops, which is
- * why nobody has to look for loops in the ops again. */
+ * as long as slots are new. The builder goes through the loops, and notes these things as it
+ * appends their ops: so nobody has to look for loops in the ops again. */
 #ifndef PIPELINE_PLAN_LOOPS_H
 #define PIPELINE_PLAN_LOOPS_H
 
@@ -28,8 +28,7 @@ enum { LOOP_ITEMS_MOST = 12 };
 struct loop_stage {
     struct stage what;                       /* it does; its device is a part of the chain's */
     struct loop_item items[LOOP_ITEMS_MOST]; /* in their order */
-    int item_count;                          /* 0: the plan has no such stage */
-    int64_t stream; /* that of all batches, by its number on its device, or STREAM_DEALT */
+    int item_count;                          /* 0: there are no batches */
 };
 
 /* A loop over all batches: stages [first, end) of each, or, where wave is above 1, of that many

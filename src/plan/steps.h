@@ -29,87 +29,51 @@ struct stage {
     enum stage_kind kind;
     uint32_t link;   /* of the chain: the kernel's, or the one whose output is handed on */
     uint32_t device; /* in whose streams it is, where devices have parts of the chain */
+    int64_t stream;  /* that of all batches, by its number on its device, or STREAM_DEALT */
+    uint32_t frees;  /* the stage of the slot's batch before that must have ended, for this one
+                        overwrites what that works on; or STAGE_NONE */
+    bool carries;    /* it goes on from what it left of the batch before: a scan */
+    bool takes_inputs, takes_output; /* memory that is taken within the run, right before it */
+    bool gives_inputs, gives_output; /* and that is given back right behind it */
 };
 enum { STAGES_MOST = CHAIN_MAX + 2 + 2 * (MACHINE_DEVICES_MAX - 1) };
+enum { STREAM_DEALT = -1 /* streams are dealt to batches in turn */, STAGE_NONE = INT32_MAX };
 
-/* The steps of a plan. It refers to the settings, the plan and its placement. */
+/* The steps of a plan. It refers to the plan. */
 struct steps {
-    const struct settings *settings;
     const struct plan *plan;
-    const struct placement *placement;
     uint32_t batches; /* those of the tiles that are not the CPU's */
-    uint32_t stages;  /* of a batch */
+    uint32_t stages;  /* of a batch; there are no copies where kernels move the bytes */
     struct stage stage[STAGES_MOST];
     uint32_t kernel_stage[CHAIN_MAX]; /* of each link */
     uint32_t devices;                 /* that batches or links are dealt over */
     uint32_t tile_streams;            /* a device's streams for them: the plan may have more */
-    int32_t kernel_stream; /* all kernels' stream, whatever their tile; negative: none such */
-    int ways;              /* as asked for; with no copies to overlap, 1 and 2 are 3 */
+    uint32_t slots;                   /* that batches use in turn */
+    uint32_t wave; /* batches that go through a stage before they go through the next one */
+    int ways;      /* as asked for; with no copies to overlap, 1 and 2 are 3 */
+    bool by_stage; /* each kind of stage has a stream of its own */
+    bool uploads;  /* what is resident is copied into each device first of all */
 };
 
-/* Settles what steps there are, and sets the plan's streams and slots. The plan has its facts;
- * its placement may follow. */
-void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan,
-                 const struct placement *placement);
+/* Lists what stages there are, and sets the plan's streams and slots. The plan has its facts.
+ */
+void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan);
 
-/* Returns the last stage, which copies out. */
-static inline uint32_t steps_out(const struct steps *steps)
-{
-    return steps->stages - 1;
-}
-
-/* Return the first stage that writes what is copied out, and the last that needs what was
- * copied in. Not for a chain that is dealt by links, nor for mapped memory. */
-static inline uint32_t steps_first_output(const struct steps *steps)
-{
-    return (uint32_t)steps->placement->first_output_link + 1;
-}
-static inline uint32_t steps_last_input(const struct steps *steps)
-{
-    return steps->placement->in_place ? steps_out(steps)
-                                      : (uint32_t)steps->placement->last_input_link + 1;
-}
+/* Settles what each stage does, once the plan has its placement. `kernel_stream`: all kernels'
+ * stream, whatever their tile; negative: none such. */
+void steps_settle(struct steps *steps, const struct placement *placement,
+                  int32_t kernel_stream);
 
 /* Steps are numbered from 0: steps_number() of them at most. */
-static inline size_t steps_number(const struct steps *steps)
-{
-    return ((size_t)steps->batches + steps->devices) * steps->stages; /* with the uploads */
-}
-static inline size_t steps_index(const struct steps *steps, struct step step)
-{
-    return (size_t)step.batch * steps->stages + step.stage;
-}
-
-/* Returns false for a tile's copies where kernels work on the host's memory: they need none. */
-bool steps_have_stage(const struct steps *steps, uint32_t stage);
-
-/* Returns the device that a step is for. */
-static inline uint32_t steps_device(const struct steps *steps, struct step step)
-{
-    if (step.batch >= steps->batches)
-        return step.batch - steps->batches;
-    return steps->plan->by_link ? steps->stage[step.stage].device
-                                : plan_batch_device(steps->plan, step.batch);
-}
+size_t steps_number(const struct steps *steps);
+size_t steps_index(const struct steps *steps, struct step step);
 
 /* Returns the resident input's copy into a device, which comes first of all, in the device's
  * first stream. */
-static inline struct step steps_upload(const struct steps *steps, uint32_t device)
-{
-    return (struct step){0, steps->batches + device};
-}
-bool steps_have_upload(const struct steps *steps);
-
-/* Returns the stream that a stage of each batch is in, by its number on its device;
- * STREAM_DEALT where streams are dealt to batches in turn. */
-enum { STREAM_DEALT = -1 };
-int64_t steps_stage_stream(const struct steps *steps, uint32_t stage);
+struct step steps_upload(const struct steps *steps, uint32_t device);
 
 /* Returns the stream of a step. */
 uint32_t steps_stream(const struct steps *steps, struct step step);
-
-/* Returns how many batches go through a stage before they go through the next one. */
-uint32_t steps_wave(const struct steps *steps);
 
 /* What a step is to a later one that must not begin before it has ended: what it leaves is
  * read, or what it reads is written over. A step follows others in this order. */
