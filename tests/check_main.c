@@ -49,6 +49,7 @@ static const struct {
     {"environment", environment_suite},
     {"critical", critical_suite},
     {"verdict", verdict_suite},
+    {"fixes", fixes_suite},
     {"trace", trace_suite},
     {"lab", lab_suite},
     {"recording", recording_suite},

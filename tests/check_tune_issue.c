@@ -295,6 +295,9 @@ START_TEST(test_report_has_the_way)
     ck_assert(json_is_integer(json_object_get(settings, "streams")));
     tune_assert_said("err", " issue=");
     json_decref(report);
+    /* What is noted can be typed behind the run's own options, which it then undoes. */
+    json_decref(tune_report("-n 4M --no-data -t 16 --batch=2 --memory=pinned --issue=auto"));
+    tune_assert_said("err", "issue=streams batch=auto layout=stage, chosen of ");
 }
 END_TEST
 

@@ -452,7 +452,7 @@ START_TEST(test_impossible_timelines)
     spans[0].start_ns = 0;
     struct run_report run = {.timeline = judged.timeline, .limit = judged.limit};
     spans[3].end_ns = -5;
-    ck_assert_int_eq(report_judge(&run, &judged.plan, &judged.machine, NULL, NULL, NULL),
+    ck_assert_int_eq(report_judge(&run, &judged.plan, &judged.machine, NULL, NULL, NULL, NULL),
                      STATUS_OK);
     ck_assert_int_eq(run.verdicts.count, 0);
     ck_assert_ptr_nonnull(strstr(run.no_verdict, "ends before it starts"));
@@ -470,7 +470,7 @@ START_TEST(test_hostile)
         if (run->profiled)
             continue;
         run->hazard_count = 0;
-        ck_assert_int_eq(report_judge(run, NULL, NULL, NULL, NULL, NULL), STATUS_OK);
+        ck_assert_int_eq(report_judge(run, NULL, NULL, NULL, NULL, NULL, NULL), STATUS_OK);
         ck_assert_int_eq(run->verdicts.count == 0, run->no_verdict[0] != '\0');
         if (run->verdicts.count > 0)
             assert_adds_up(&run->verdicts, timeline_time_ns(&run->timeline),

@@ -15,8 +15,10 @@ static int64_t time_with(const struct judged *judged, struct settings settings, 
     int64_t time_ns = -1;
     settings.connections =
         settings.connections > 0 ? settings.connections : judged->machine.queues;
-    whatif_turn(knob, better, &settings);
-    (void)whatif_time(&settings, &judged->machine, &time_ns, NULL);
+    const union choice from = {.settings = *better};
+    union choice turned = {.settings = settings};
+    knob_turn(&knobs_run, (int)knob, &from, &turned);
+    (void)whatif_time(&turned.settings, &judged->machine, &time_ns, NULL);
     return time_ns;
 }
 

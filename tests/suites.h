@@ -54,6 +54,7 @@ Suite *analysis_suite(void);
 Suite *latency_suite(void);
 Suite *critical_suite(void);
 Suite *verdict_suite(void);
+Suite *fixes_suite(void);
 Suite *trace_suite(void);
 Suite *lab_suite(void);
 Suite *recording_suite(void);

@@ -63,6 +63,8 @@ static void note_tuned(const struct job *job, const struct settings *asked,
             add_chosen(chosen, "memory", memory_names[job->settings.memory]);
         if (job->settings.pack)
             add_chosen(chosen, "pack", "yes");
+        if (job->settings.batch != asked->batch) /* is for ways that have batches */
+            add_chosen(chosen, "batch", "auto");
     }
     if (job->settings.layout != asked->layout)
         add_chosen(chosen, "layout", layout_names[job->settings.layout]);

@@ -9,19 +9,51 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sets `better` to the run's settings with the best knobs turned. Returns false where none
- * gains. */
-static bool turn_best(const struct settings *settings, const struct found *gains,
-                      struct settings *better)
+/* Looks for better settings of a run that is planned: those that its report would call the
+ * best, as they are typed. */
+static enum status find_best(const struct job *job, const struct run_report *report,
+                             struct fix *best, struct error *error)
 {
-    const struct knob_gain *knobs[KNOB_COUNT];
-    int count = whatif_best(gains, knobs);
-    *better = *settings;
+    const struct verdict_case facts = {.plan = &job->plan,
+                                       .settings = &job->asked,
+                                       .typed = &job->typed,
+                                       .model = &job->model,
+                                       .races = report->hazard_count > 0};
+    struct found found;
+    enum status status = whatif_find(&job->asked, &job->model, &found, error);
+    if (status != STATUS_OK)
+        return status;
+    whatif_name_causes(&facts, &found);
+    return whatif_best(&facts, &found, best, error);
+}
+
+/* Sets `better` to the best settings of a run that is planned, and returns whether there are
+ * any: what can't be tried has none. */
+static enum status try_better(const struct job *job, const struct run_report *report,
+                              const struct settings *given, struct settings *better,
+                              bool *found, struct error *error)
+{
+    const bool quiet = job->options->quiet;
+    struct error why = {0};
+    struct fix best = {.time_ns = SEARCH_NO_TIME};
+    if (!job->model_known)
+        error_set(
+            &why, STATUS_FAILED,
+            "no machine file stands for this device, so nothing can be tried: name one by "
+            "--machine, or make one by pipeline calibrate");
+    else if (find_best(job, report, &best, &why) == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
+    *found = best.time_ns != SEARCH_NO_TIME;
+    if (why.status != STATUS_OK)
+        note_print(quiet, "--fix: %s: %s", given->name, why.text);
+    else if (!*found)
+        note_print(quiet, "--fix: no better settings were found for %s", given->name);
+    if (!*found)
+        return STATUS_OK;
+    *better = *given;
     better->output = NULL;
-    for (int i = 0; i < count; i++)
-        whatif_turn((enum knob)knobs[i]->knob, &gains->better.settings, better);
-    snprintf(better->name, sizeof better->name, "%.*s fixed", RUN_NAME_MAX - 8, settings->name);
-    return count > 0;
+    snprintf(better->name, sizeof better->name, "%.*s fixed", RUN_NAME_MAX - 8, given->name);
+    return settings_type(better, best.command, error);
 }
 
 /* A run that is planned, and never run: too large for a stack that a user has made small. */
@@ -35,27 +67,14 @@ static enum status find_better(struct draft *draft, struct settings *better, boo
                                struct error *error)
 {
     struct job *job = &draft->job;
-    const struct options *options = job->options;
-    const struct settings asked = job->settings;
-    struct found gains;
-    *found = false;
+    const struct settings given = job->settings;
     enum status status = job_count_elements(job, error);
     if (status == STATUS_OK)
         status = job_open(job, error);
     if (status == STATUS_OK)
         status = job_plan(job, &draft->report, error);
-    if (status == STATUS_OK && !job->model_known)
-        note_print(options->quiet,
-                   "--fix: no machine file stands for this device, so nothing can be tried: "
-                   "name one by --machine, or make one by pipeline calibrate");
-    else if (status == STATUS_OK)
-        status = whatif_find(&job->asked, &job->model, &gains, error);
-    if (status == STATUS_OK && job->model_known) {
-        *found = turn_best(&asked, &gains, better);
-        if (!*found)
-            note_print(options->quiet, "--fix: no better settings were found for %s",
-                       asked.name);
-    }
+    if (status == STATUS_OK)
+        status = try_better(job, &draft->report, &given, better, found, error);
     free(draft->report.hazards);
     job_end(job);
     return status;
@@ -93,9 +112,9 @@ enum status fix_add_runs(struct options *options, struct error *error)
         bool found = false;
         runs[grown.run_count++] = options->runs[i];
         status = find_better_run(options, i, better, &found, error);
-        bool real = status == STATUS_OK && backends_measure(better->device);
         grown.run_count += found;
-        if (found && real && process_check(&grown, grown.run_count - 1, NULL) != STATUS_OK) {
+        if (found && backends_measure(better->device) &&
+            process_check(&grown, grown.run_count - 1, NULL) != STATUS_OK) {
             grown.run_count--;
             note_print(options->quiet,
                        "--fix: CUDA takes what would have to change for %s once in a process: "

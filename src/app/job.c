@@ -188,6 +188,7 @@ static enum status build_plan(struct job *job, struct run_report *report, struct
 enum status job_plan(struct job *job, struct run_report *report, struct error *error)
 {
     marks_begin("plan");
+    job->typed = job->settings;
     enum status status = choice_make(job, error);
     if (status == STATUS_OK)
         status = build_plan(job, report, error);
@@ -279,7 +280,7 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
             "each rank issued ops by itself, and causes are found where one process issues "
             "all: the same settings on --device=sim:NAME have them");
     else if (status == STATUS_OK)
-        status = report_judge(report, &job->plan, &job->machine, &job->asked,
+        status = report_judge(report, &job->plan, &job->machine, &job->asked, &job->typed,
                               job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK)
         status = latency_find(&report->timeline, job->plan.priorities,

@@ -20,6 +20,7 @@ struct job {
     struct machine machine;
     struct machine model; /* the reference with the device's own rates: fixes are tried on it */
     bool model_known;
+    struct settings typed; /* with what is auto not chosen yet */
     struct settings usual; /* what chosen settings would else be; 0 tiles: none were chosen */
     struct tuned *tuned;   /* how they were chosen; NULL: none were */
     struct settings asked; /* the settings before the plan changed any: fixes begin there */

@@ -57,12 +57,24 @@ void whatif_name_causes(const struct verdict_case *facts, struct found *found);
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 
-/* Sets the knobs that make the best run: the best one alone, or all where these gain more by a
- * hundredth. Returns how many they are; 0 where not even those gain a hundredth. */
-int whatif_best(const struct found *found, const struct knob_gain *knobs[KNOB_COUNT]);
+/* Some of the knobs that were found, turned. */
+struct fix {
+    struct settings settings;      /* with these */
+    int64_t time_ns;               /* the run's, simulated with these; or SEARCH_NO_TIME */
+    char command[VERDICT_COMMAND]; /* the options that turn them, behind those of the run: all
+                                      that it takes, and with all that it had chosen */
+};
 
-/* Gives `to` the value that `from` has for `knob`. */
-void whatif_turn(enum knob knob, const struct settings *from, struct settings *to);
+/* Turns the knobs that stand for `code`. `facts` has the settings, and the model that `found`
+ * is of. STATUS_NO_MEMORY or STATUS_OK. */
+enum status whatif_fix(const struct verdict_case *facts, const struct found *found,
+                       enum verdict_code code, struct fix *fix, struct error *error);
+
+/* Turns the knobs that make the best run: the best one alone, those of a cause that do as well
+ * or, where these gain more by a hundredth, all. No time where even that gains less than a
+ * hundredth. The statuses of whatif_fix(). */
+enum status whatif_best(const struct verdict_case *facts, const struct found *found,
+                        struct fix *best, struct error *error);
 
 /* Has tiles go in way `number`, from 0: one by one, as a graph, fetched by kernels from mapped
  * memory in one of these ways or, where they lie apart, in batches, fetched in batches, and
@@ -70,12 +82,11 @@ void whatif_turn(enum knob knob, const struct settings *from, struct settings *t
  * false behind the last one. */
 bool whatif_set_way(int number, struct settings *settings);
 
-/* Writes into `text` what sets a knob as in `settings` ("--tiles=64") behind the options of
- * `given`: one option, or for the way in which tiles go up to three ("--pack=no
- * --issue=batch").
- */
-void whatif_option(enum knob knob, const struct settings *given,
-                   const struct settings *settings, char *text, size_t room);
+/* Writes the options that make a run of `better` ("--tiles=64 --pack=no"), behind those that
+ * were typed: of the knobs that were found first, in their order. `typed` has what was left to
+ * be chosen. */
+void whatif_command(const struct found *found, const struct settings *typed,
+                    const struct settings *better, char text[VERDICT_COMMAND]);
 
 /* --- recorded programs --- */
 

@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define FIELD(knob, name)                                                                      \
+#define FIELD(of, name)                                                                        \
     {                                                                                          \
-        knob, offsetof(union choice, change.name), sizeof(((union choice *)0)->change.name)    \
+        .knob = (of), .offset = offsetof(union choice, change.name),                           \
+        .size = sizeof(((union choice *)0)->change.name)                                       \
     }
 
 static const struct knob_field fields[] = {

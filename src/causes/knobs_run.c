@@ -2,37 +2,57 @@
 #include "causes/knobs.h"
 
 #include "plan/rules.h"
+#include "plan/together.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FIELD(knob, name)                                                                      \
+#define FIELD(knob, name, ...)                                                                 \
     {                                                                                          \
         knob, offsetof(union choice, settings.name),                                           \
-            sizeof(((union choice *)0)->settings.name)                                         \
+            sizeof(((union choice *)0)->settings.name), __VA_ARGS__                            \
     }
 
-static const struct knob_field fields[] = {
-    FIELD(KNOB_LAYOUT, layout),       FIELD(KNOB_ORDER, order),
-    FIELD(KNOB_ISSUE, issue),         FIELD(KNOB_ISSUE, pack),
-    FIELD(KNOB_ISSUE, batch),         FIELD(KNOB_PRIORITIES, priority_count),
-    FIELD(KNOB_CALLBACKS, callbacks), FIELD(KNOB_CARRY, carry),
-    FIELD(KNOB_QUEUES, connections),  FIELD(KNOB_STREAMS, streams),
-    FIELD(KNOB_TILES, tiles),         FIELD(KNOB_BLOCKS, blocks),
-    FIELD(KNOB_SHARE, cpu_share),     FIELD(KNOB_WAYS, ways),
-    FIELD(KNOB_EXCHANGE, exchange),   FIELD(KNOB_HIDE, hide),
-    FIELD(KNOB_MEMORY, memory),       FIELD(KNOB_PREFETCH, prefetch),
-    FIELD(KNOB_SHARING, sharing),     FIELD(KNOB_ALLOC, alloc),
-    FIELD(KNOB_COPY, copy),           FIELD(KNOB_MISTAKE, mistake),
-};
+static const char *const flag_values[] = {"=no", ""}, *const yes_or_no[] = {"no", "yes"};
+static const char *const none[] = {"none"}; /* what else it may be is never advised */
 
-/* No other number of streams goes with serial. */
+/* A way that packs takes no other issue, and a size of batches that is no longer meant would be
+ * refused beside a way that has none, so these three go together. */
+static const struct knob_field fields[] = {
+    FIELD(KNOB_LAYOUT, layout, "--layout=", layout_names),
+    FIELD(KNOB_ORDER, order, "--order=", order_names),
+    FIELD(KNOB_ISSUE, pack, "--pack", flag_values),
+    FIELD(KNOB_ISSUE, issue, "--issue=", issue_names),
+    FIELD(KNOB_ISSUE, batch, "--batch=", NULL),
+    FIELD(KNOB_PRIORITIES, priority_count, "--priorities=", none),
+    FIELD(KNOB_CALLBACKS, callbacks, "--callbacks", flag_values),
+    FIELD(KNOB_CARRY, carry, "--carry=", carry_names),
+    FIELD(KNOB_QUEUES, connections, "--connections=", NULL),
+    FIELD(KNOB_STREAMS, streams, "--streams=", NULL),
+    FIELD(KNOB_TILES, tiles, "--tiles=", NULL),
+    FIELD(KNOB_BLOCKS, blocks, "--blocks=", NULL),
+    FIELD(KNOB_SHARE, cpu_share, "--cpu-share=", NULL),
+    FIELD(KNOB_WAYS, ways, "--ways=", NULL),
+    FIELD(KNOB_EXCHANGE, exchange, "--exchange=", exchange_names),
+    FIELD(KNOB_HIDE, hide, "--hide=", hide_names),
+    FIELD(KNOB_MEMORY, memory, "--memory=", memory_names),
+    FIELD(KNOB_PREFETCH, prefetch, "--prefetch=", yes_or_no),
+    FIELD(KNOB_SHARING, sharing, "--share=", sharing_names),
+    FIELD(KNOB_ALLOC, alloc, "--alloc=", alloc_names),
+    FIELD(KNOB_COPY, copy, "--copy=", copy_names),
+    FIELD(KNOB_MISTAKE, mistake, "--mistake=", none),
+};
+enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
+
+/* More streams are of no use to a run that is serial, and options refuse them. */
 static void fit(int knob, union choice *choice)
 {
-    if (knob == KNOB_WAYS && choice->settings.ways == 1)
-        choice->settings.streams = 1;
+    struct settings *settings = &choice->settings;
+    if (knob == KNOB_STREAMS && settings->streams > 1 && settings->ways == 1)
+        settings->ways = 3;
+    settings_settle(settings);
 }
 
 _Static_assert((int)KNOB_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
@@ -40,18 +60,10 @@ _Static_assert((int)KNOB_COUNT <= (int)KNOBS_MOST, "a search has room for all kn
 const struct knob_set knobs_run = {
     .count = KNOB_COUNT,
     .fields = fields,
-    .field_count = sizeof fields / sizeof fields[0],
+    .field_count = FIELD_COUNT,
     .fit = fit,
     .shared = KNOB_NONE,
 };
-
-void whatif_turn(enum knob knob, const struct settings *from, struct settings *to)
-{
-    const union choice given = {.settings = *from};
-    union choice turned = {.settings = *to};
-    knob_turn(&knobs_run, (int)knob, &given, &turned);
-    *to = turned.settings;
-}
 
 bool whatif_set_way(int number, struct settings *settings)
 {
@@ -71,93 +83,67 @@ bool whatif_set_way(int number, struct settings *settings)
     return false;
 }
 
-/* Writes what of the way in which tiles go has to be given anew. A size of batches that is no
- * longer meant would be refused beside a way that has none. */
-static void issue_options(const struct settings *given, const struct settings *settings,
-                          char *text, size_t room)
+/* --- as options --- */
+
+static bool differ(const struct knob_field *field, const struct settings *a,
+                   const struct settings *b)
 {
-    char batch[32] = "--batch=auto";
-    if (settings->batch > 0)
-        snprintf(batch, sizeof batch, "--batch=%" PRIu32, settings->batch);
-    const struct {
-        bool needed;
-        const char *before, *option;
-    } options[] = {
-        {given->pack && !settings->pack, "", "--pack=no"},
-        {given->issue != settings->issue, "--issue=", issue_names[settings->issue]},
-        {!given->pack && settings->pack, "", "--pack"},
-        {given->batch != settings->batch, "", batch},
-    };
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof options / sizeof options[0] && used + 1 < room; i++) {
-        if (options[i].needed)
-            snprintf(text + used, room - used, "%s%s%s", used > 0 ? " " : "", options[i].before,
-                     options[i].option);
-        used += strlen(text + used);
-    }
+    return memcmp((const char *)a + field->offset, (const char *)b + field->offset,
+                  field->size) != 0;
 }
 
-/* The options that set knobs, up to their values. */
-static const struct knob_option {
-    const char *option;
-    const char *const *names; /* of the values; NULL: a number, or the option says all */
-} options[KNOB_COUNT] = {
-    [KNOB_LAYOUT] = {"--layout=", layout_names},
-    [KNOB_ORDER] = {"--order=", order_names},
-    [KNOB_PRIORITIES] = {.option = "--priorities=none"},
-    [KNOB_CALLBACKS] = {.option = "--callbacks=no"},
-    [KNOB_CARRY] = {"--carry=", carry_names},
-    [KNOB_QUEUES] = {.option = "--connections="},
-    [KNOB_STREAMS] = {.option = "--streams="},
-    [KNOB_TILES] = {.option = "--tiles="},
-    [KNOB_BLOCKS] = {.option = "--blocks=auto"},
-    [KNOB_SHARING] = {"--share=", sharing_names},
-    [KNOB_EXCHANGE] = {"--exchange=", exchange_names},
-    [KNOB_HIDE] = {"--hide=", hide_names},
-    [KNOB_MEMORY] = {"--memory=", memory_names},
-    [KNOB_ALLOC] = {"--alloc=", alloc_names},
-    [KNOB_COPY] = {"--copy=", copy_names},
-    [KNOB_MISTAKE] = {.option = "--mistake=none"},
-};
-
-/* Writes an option of the table. Its value is a number of 32 bits, or an enum. */
-static void plain_option(enum knob knob, const struct settings *settings, char *text,
-                         size_t room)
+/* Returns true where the option has to be typed, behind those of the run, to make it `better`.
+ */
+static bool is_typed(const struct knob_field *field, const struct settings *typed,
+                     const struct settings *given, const struct settings *better)
 {
-    const struct knob_option *option = &options[knob];
-    const struct knob_field *field = fields;
+    if (field->knob == KNOB_PREFETCH && better->memory != MEMORY_MANAGED)
+        return false; /* other memory has nothing to prefetch */
+    if (field->knob == KNOB_STREAMS && settings_has_halo(given) && !given->streams_given)
+        return false; /* they follow from how copies are hidden */
+    if (field->knob == KNOB_STREAMS && given->ways == 1 && better->ways != 1)
+        return true; /* serial has one stream by itself, and other ways when told */
+    /* The machine has queues where none are typed, and a device's share for its CPU is its own.
+     * All else that was chosen could be chosen otherwise. */
+    const bool of_machine = field->knob == KNOB_QUEUES || field->knob == KNOB_SHARE;
+    return differ(field, of_machine ? given : typed, better);
+}
+
+/* Appends the option that sets a field as in `settings`. */
+static void add_option(const struct knob_field *field, const struct settings *settings,
+                       char text[VERDICT_COMMAND])
+{
+    const char *place = (const char *)settings + field->offset;
+    const size_t used = strlen(text);
+    char number[32] = "auto";
     uint32_t value = 0;
-    while (field->knob != (int)knob)
-        field++;
-    if (field->size == sizeof value)
-        memcpy(&value, (const char *)settings + field->offset, sizeof value);
-    if (option->names != NULL)
-        snprintf(text, room, "%s%s", option->option, option->names[value]);
-    else if (option->option[strlen(option->option) - 1] == '=')
-        snprintf(text, room, "%s%" PRIu32, option->option, value);
-    else
-        snprintf(text, room, "%s", option->option);
+    if (field->size == sizeof(bool))
+        value = *(const bool *)place;
+    else if (field->size == sizeof value)
+        memcpy(&value, place, sizeof value);
+    if (field->knob == KNOB_SHARE && settings->cpu_share >= 0)
+        snprintf(number, sizeof number, "%g", settings->cpu_share);
+    else if (value > 0)
+        snprintf(number, sizeof number, "%" PRIu32, value);
+    snprintf(text + used, VERDICT_COMMAND - used, "%s%s%s", used > 0 ? " " : "", field->option,
+             field->values != NULL ? field->values[value] : number);
 }
 
-void whatif_option(enum knob knob, const struct settings *given,
-                   const struct settings *settings, char *text, size_t room)
+void whatif_command(const struct found *found, const struct settings *typed,
+                    const struct settings *better, char text[VERDICT_COMMAND])
 {
-    if (knob == KNOB_ISSUE)
-        issue_options(given, settings, text, room);
-    else if (knob == KNOB_SHARE && settings->cpu_share < 0)
-        snprintf(text, room, "--cpu-share=auto");
-    else if (knob == KNOB_SHARE)
-        snprintf(text, room, "--cpu-share=%g", settings->cpu_share);
-    else if (knob == KNOB_WAYS) /* serial has one stream by itself; other ways when told */
-        snprintf(text, room, "--ways=%d%s", settings->ways,
-                 given->ways == 1 && settings->ways != 1 && settings->streams == 1
-                     ? " --streams=1"
-                     : "");
-    else if (knob == KNOB_PREFETCH)
-        snprintf(text, room, "--prefetch=%s", settings->prefetch ? "yes" : "no");
-    else
-        plain_option(knob, settings, text, room);
+    const struct settings *given = &found->given.settings;
+    bool done[FIELD_COUNT] = {false};
+    text[0] = '\0';
+    for (int i = 0; i <= found->count; i++) {
+        for (int k = 0; k < FIELD_COUNT; k++) {
+            const bool turn = i == found->count || fields[k].knob == found->knobs[i].knob;
+            if (!turn || done[k] || !is_typed(&fields[k], typed, given, better))
+                continue;
+            add_option(&fields[k], better, text);
+            done[k] = true;
+        }
+    }
 }
 
 /* --- the causes that knobs stand for --- */

@@ -14,91 +14,32 @@
 
 /* --- fixes --- */
 
-/* Joins the options of all knobs that are turned for `code`, of all knobs for VERDICT_COUNT,
- * and sets *settings to the given ones with these turned. */
-static void join_options(const struct judge *judge, enum verdict_code code,
-                         struct settings *settings, char command[VERDICT_COMMAND])
-{
-    const struct found *found = &judge->found;
-    size_t used = 0;
-    *settings = found->given.settings;
-    command[0] = '\0';
-    for (int i = 0; i < found->count && used + 1 < VERDICT_COMMAND; i++) {
-        enum knob knob = (enum knob)found->knobs[i].knob;
-        if (code != VERDICT_COUNT && found->knobs[i].code != code)
-            continue;
-        whatif_turn(knob, &found->better.settings, settings);
-        if (code == VERDICT_COUNT && knob == KNOB_PREFETCH &&
-            found->better.settings.memory != MEMORY_MANAGED)
-            continue; /* other memory has nothing to prefetch */
-        if (used > 0)
-            command[used++] = ' ';
-        whatif_option(knob, &found->given.settings, &found->better.settings, command + used,
-                      VERDICT_COMMAND - used);
-        used += strlen(command + used);
-    }
-}
-
 /* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
 static enum status try_fix(const struct judge *judge, struct verdict *verdict,
                            struct error *error)
 {
-    const struct found *found = &judge->found;
-    struct settings settings;
-    char command[VERDICT_COMMAND];
-    int64_t fixed_ns = found->given_ns;
-    int knobs = 0;
-    for (int i = 0; i < found->count; i++) {
-        if (found->knobs[i].code != verdict->code)
-            continue;
-        fixed_ns = found->knobs[i].fixed_ns;
-        knobs++;
-    }
-    if (knobs == 0)
+    struct fix fix;
+    enum status status = whatif_fix(judge->facts, &judge->found, verdict->code, &fix, error);
+    if (status == STATUS_OK && fix.time_ns != SEARCH_NO_TIME &&
+        judge_offer(judge, fix.time_ns, verdict))
+        memcpy(verdict->command, fix.command, sizeof fix.command);
+    return status;
+}
+
+/* Sets the best settings that were found, if they are worth it. */
+static enum status set_best(const struct judge *judge, struct verdicts *verdicts,
+                            struct error *error)
+{
+    struct fix best;
+    enum status status = whatif_best(judge->facts, &judge->found, &best, error);
+    if (status != STATUS_OK || best.time_ns == SEARCH_NO_TIME)
+        return status;
+    const int64_t best_ns = judge_predicted_ns(judge, best.time_ns);
+    if (!search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
         return STATUS_OK;
-    join_options(judge, verdict->code, &settings, command);
-    struct error why = {0};
-    if (knobs > 1)
-        whatif_time(&settings, judge->facts->model, &fixed_ns, &why);
-    if (why.status != STATUS_OK) /* a fix that can't be is none */
-        return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
-    if (judge_offer(judge, fixed_ns, verdict))
-        memcpy(verdict->command, command, sizeof command);
-    return STATUS_OK;
-}
-
-/* Takes a single fix for the best where it is as good: fewer knobs may end up a little ahead.
- */
-static void take_better_fix(struct verdicts *verdicts)
-{
-    for (int i = verdicts->count - 1; i >= 0;
-         i--) { /* the first one wins where two are alike */
-        const struct verdict *verdict = &verdicts->items[i];
-        if (verdict->predicted_ns <= 0 || verdict->predicted_ns > verdicts->best_ns)
-            continue;
-        verdicts->best_ns = verdict->predicted_ns;
-        memcpy(verdicts->best, verdict->command, sizeof verdicts->best);
-    }
-}
-
-/* Sets the best settings that were found, if they are worth it: one knob, or all of them. */
-static void set_best(const struct judge *judge, struct verdicts *verdicts)
-{
-    const struct found *found = &judge->found;
-    struct settings settings;
-    const struct knob_gain *knobs[KNOB_COUNT];
-    int count = whatif_best(found, knobs);
-    int64_t fixed_ns = count == 1 ? knobs[0]->fixed_ns : found->better_ns;
-    int64_t best_ns = judge_predicted_ns(judge, fixed_ns);
-    if (count == 0 || !search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
-        return;
     verdicts->best_ns = best_ns;
-    if (count > 1)
-        join_options(judge, VERDICT_COUNT, &settings, verdicts->best);
-    else
-        whatif_option((enum knob)knobs[0]->knob, &found->given.settings,
-                      &found->better.settings, verdicts->best, sizeof verdicts->best);
-    take_better_fix(verdicts);
+    memcpy(verdicts->best, best.command, sizeof best.command);
+    return STATUS_OK;
 }
 
 /* --- the verdicts --- */
@@ -177,8 +118,10 @@ static enum status charge_all(struct judge *judge, struct error *error)
     return status;
 }
 
-static void name_causes(struct judge *judge, struct verdicts *verdicts)
+static enum status name_causes(struct judge *judge, struct verdicts *verdicts,
+                               struct error *error)
 {
+    enum status status = STATUS_OK;
     judge_list(judge, verdicts);
     evidence_run(judge->facts, verdicts->items, verdicts->count);
     for (int i = 0; i < verdicts->count; i++) {
@@ -188,9 +131,10 @@ static void name_causes(struct judge *judge, struct verdicts *verdicts)
     judge_rank_fixes(judge, verdicts);
     if (judge->tried) {
         verdicts->modelled_ns = judge->found.given_ns;
-        set_best(judge, verdicts);
+        status = set_best(judge, verdicts, error);
     }
     judge_complete(judge, verdicts);
+    return status;
 }
 
 static enum status judge_with(struct judge *judge, struct verdicts *verdicts,
@@ -208,11 +152,11 @@ static enum status judge_with(struct judge *judge, struct verdicts *verdicts,
         status = charge_all(judge, error);
     if (status == STATUS_OK && judge->tried)
         status = try_fixes(judge, error);
-    if (status != STATUS_OK)
-        return status;
-    name_causes(judge, &result);
-    *verdicts = result;
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        status = name_causes(judge, &result, error);
+    if (status == STATUS_OK)
+        *verdicts = result;
+    return status;
 }
 
 /* A judge is too large for a stack that a user has made small. */

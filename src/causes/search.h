@@ -44,9 +44,12 @@ struct knob_set {
     const struct knob_field {
         int knob;
         size_t offset, size; /* in union choice; a knob may have several fields */
+        /* Of a setting, the option up to its value, and the values by number: "--order=" and
+         * "depth"; NULL: numbers, of which what is no number of any is "auto". */
+        const char *option, *const *values;
     } * fields;
     int field_count;
-    /* Puts right what cannot stand beside the knob's new value; NULL: nothing has to be. */
+    /* Turns what has to be turned with a knob; NULL: nothing has to be. */
     void (*fit)(int knob, union choice *choice);
     int shared; /* a knob that others turn as well, those that `shares` has; or KNOB_NONE */
     const bool *shares;

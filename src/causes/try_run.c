@@ -28,6 +28,14 @@ struct tuner {
 
 /* --- trials --- */
 
+/* Returns the settings as options settle them. */
+static union choice settled(const struct settings *settings)
+{
+    union choice choice = {.settings = *settings};
+    settings_settle(&choice.settings);
+    return choice;
+}
+
 /* Simulates settings; a plan of more than `ops_most` ops is refused. */
 static enum status simulate(const struct settings *settings, const struct machine *machine,
                             uint32_t ops_most, int64_t *time_ns, struct error *error)
@@ -74,14 +82,14 @@ static int64_t time_of(const void *context, const union choice *choice, struct e
 
 static int64_t try_settings(struct tuner *tuner, const struct settings *settings)
 {
-    const union choice choice = {.settings = *settings};
+    const union choice choice = settled(settings);
     return search_try(&tuner->search, &choice);
 }
 
 /* Takes `settings` for the best if they gain `part` of the time. */
 static bool take(struct tuner *tuner, const struct settings *settings, double part)
 {
-    const union choice choice = {.settings = *settings};
+    const union choice choice = settled(settings);
     return search_take(&tuner->search, &choice, part);
 }
 
@@ -355,17 +363,77 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     return STATUS_OK;
 }
 
-int whatif_best(const struct found *found, const struct knob_gain *knobs[KNOB_COUNT])
+/* --- fixes --- */
+
+/* Turns the knobs that are marked, and writes how. No time is set. */
+static void turn_marked(const struct verdict_case *facts, const struct found *found,
+                        const bool marked[KNOB_COUNT], struct fix *fix)
 {
-    const struct knob_gain *best = &found->knobs[0];
+    union choice choice = found->given;
+    for (int i = 0; i < found->count; i++) {
+        if (marked[i])
+            knob_turn(&knobs_run, found->knobs[i].knob, &found->better, &choice);
+    }
+    fix->settings = choice.settings;
+    whatif_command(found, facts->typed != NULL ? facts->typed : facts->settings,
+                   &choice.settings, fix->command);
+}
+
+enum status whatif_fix(const struct verdict_case *facts, const struct found *found,
+                       enum verdict_code code, struct fix *fix, struct error *error)
+{
+    bool marked[KNOB_COUNT] = {false};
+    struct error why = {0};
+    int count = 0;
+    fix->time_ns = SEARCH_NO_TIME;
+    for (int i = 0; i < found->count; i++) {
+        marked[i] = found->knobs[i].code == code;
+        count += marked[i];
+        if (marked[i])
+            fix->time_ns = found->knobs[i].fixed_ns;
+    }
+    turn_marked(facts, found, marked, fix);
+    if (count > 1)
+        (void)whatif_time(&fix->settings, facts->model, &fix->time_ns, &why);
+    if (why.status == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
+    if (why.status != STATUS_OK) /* a fix that can't be is none */
+        fix->time_ns = SEARCH_NO_TIME;
+    return STATUS_OK;
+}
+
+/* Takes the fix of a cause for the best where it does as well: fewer knobs may end up a little
+ * ahead. */
+static enum status take_cause(const struct verdict_case *facts, const struct found *found,
+                              struct fix *best, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = found->count - 1; i >= 0 && status == STATUS_OK; i--) {
+        struct fix fix;
+        status = whatif_fix(facts, found, found->knobs[i].code, &fix, error);
+        if (status == STATUS_OK && fix.time_ns <= best->time_ns)
+            *best = fix;
+    }
+    return status;
+}
+
+enum status whatif_best(const struct verdict_case *facts, const struct found *found,
+                        struct fix *best, struct error *error)
+{
+    bool marked[KNOB_COUNT] = {false};
+    int least = 0;
+    *best = (struct fix){.time_ns = SEARCH_NO_TIME};
+    if (found->count == 0)
+        return STATUS_OK;
     for (int i = 1; i < found->count; i++)
-        best = found->knobs[i].fixed_ns < best->fixed_ns ? &found->knobs[i] : best;
-    if (found->count == 0 || !search_gains(found->better_ns, found->given_ns, SEARCH_GAIN))
-        return 0;
-    knobs[0] = best;
-    if (!search_gains(found->better_ns, best->fixed_ns, SEARCH_GAIN))
-        return 1;
+        least = found->knobs[i].fixed_ns < found->knobs[least].fixed_ns ? i : least;
+    const bool all = search_gains(found->better_ns, found->knobs[least].fixed_ns, SEARCH_GAIN);
     for (int i = 0; i < found->count; i++)
-        knobs[i] = &found->knobs[i];
-    return found->count;
+        marked[i] = all || i == least;
+    turn_marked(facts, found, marked, best);
+    best->time_ns = all ? found->better_ns : found->knobs[least].fixed_ns;
+    enum status status = take_cause(facts, found, best, error);
+    if (!search_gains(best->time_ns, found->given_ns, SEARCH_GAIN))
+        best->time_ns = SEARCH_NO_TIME;
+    return status;
 }

@@ -71,7 +71,7 @@ enum verdict_code verdict_marked(enum verdict_mark mark, unsigned bit);
 
 enum {
     VERDICT_SEEN = 192,
-    VERDICT_COMMAND = 128,
+    VERDICT_COMMAND = 320, /* room for an option of every knob */
 };
 
 /* A cause of a smaller share of the run's time is not named. */
@@ -137,6 +137,7 @@ struct verdict_case {
     const struct machine *machine;
     const struct limit *limit;
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
+    const struct settings *typed;    /* as they were typed, some to be chosen; NULL: none was */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
     bool races;                      /* the plan has hazards */
     const char *race;                /* of a recording, the first of them in words */

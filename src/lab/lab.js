@@ -579,24 +579,17 @@ function mendOf({ fix, command, predicted }, base) {
         ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
 }
 
-/* A fix and the numbers that the run chose by itself: its prediction is with these, and no others. */
-function withChosen(fix, run, base) {
-    const chosen = (run.settings ?? []).filter(([name]) => ['tiles', 'streams', 'order', 'layout'].includes(name) && base?.settings[name] === 'auto' &&
-        !fix.command?.includes(`--${name}=`));
-    return fix.command ? { ...fix, command: [fix.command, ...chosen.map((setting) => `--${setting.join('=')}`)].join(' ') } : fix;
-}
-
 function causesOf(run, base) {
     const items = (run.verdicts ?? []).map((cause) => {
         const { code, cost, share: part, named, text, seen } = cause;
         const price = isBound(cause) || cost === '0 ns' ? '' : `${cost}${part ? `, ${part}` : ''}`;
         return html('li', named ? 'named' : '', html('h3', '', code, html('span', '', price)),
             html('p', '', sentence(text), ...(seen ? [html('span', 'seen', ` Seen: ${seen}.`)] : [])),
-            ...mendOf(withChosen(cause, run, base), base));
+            ...mendOf(cause, base));
     });
     if (run.no_verdict) items.push(html('li', '', html('p', '', sentence(run.no_verdict))));
     if (run.best && !run.verdicts?.some(({ command }) => command === run.best.command)) {
-        items.push(html('li', 'best', html('h3', '', 'best settings found'), ...mendOf(withChosen(run.best, run, base), base)));
+        items.push(html('li', 'best', html('h3', '', 'best settings found'), ...mendOf(run.best, base)));
     }
     return items;
 }

@@ -4,7 +4,6 @@
  * that was given. */
 #include "options/table.h"
 #include "plan/device.h"
-#include "plan/mistake.h"
 #include "plan/together.h"
 
 #include <stdio.h>
@@ -78,25 +77,6 @@ static const struct together_row *first_broken(const struct judged *judged, bool
     return NULL;
 }
 
-/* Settles what the run would else have of a default, or of what was meant for another run. A
- * profiler is to see one run. A process loads a kernel's code once, so the run that shows that
- * has no warm-up and no repeat. A stencil's streams are the plan's affair: reports say how many
- * a device has, be it one of several processes'. */
-static void settle(struct settings *settings)
-{
-    struct settings of_all = *settings;
-    if (process_count > 1)
-        of_all.devices = process_count;
-    if (settings->ways == 1)
-        settings->streams = 1;
-    if (settings_has_halo(settings))
-        settings->streams = settings_halo_streams(&of_all);
-    if (mistake_rows[settings->mistake].loads_lazily)
-        settings->warmup = 0;
-    if (settings->profile || mistake_rows[settings->mistake].loads_lazily)
-        settings->runs = 1;
-}
-
 /* Settles what follows from the draft, and returns the first row that it breaks; NULL: it goes
  * together. */
 static const struct together_row *judged_misfit(struct judged *judged)
@@ -108,11 +88,10 @@ static const struct together_row *judged_misfit(struct judged *judged)
     settings->intensity = settings_intensity(settings); /* reports say how heavy kernels are */
     settings->devices = process_count > 1 ? process_count : device_count(settings->device);
     const struct together_row *broken = first_broken(judged, true);
+    if (broken == NULL)
+        settings_settle(settings);
     settings->devices = device_count(settings->device);
-    if (broken != NULL)
-        return broken;
-    settle(settings);
-    return first_broken(judged, false);
+    return broken != NULL ? broken : first_broken(judged, false);
 }
 
 /* --- what would do instead --- */
@@ -253,6 +232,23 @@ enum status settings_check(const struct settings *settings, struct error *error)
     return row == NULL ? STATUS_OK : refuse(&judged, row, error);
 }
 
+enum status settings_type(struct settings *settings, const char *words, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (const char *end; *words != '\0' && status == STATUS_OK; words = end + (*end == ' ')) {
+        char word[LABEL_MAX], *value = word;
+        end = words + strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(end - words), words);
+        const char *name = strsep(&value, "=");
+        const struct assignment given = {.row = option_find_typed(name),
+                                         .text = value != NULL ? value : "yes",
+                                         .origin = {.source = SOURCE_COMMAND_LINE}};
+        status = options_set(&given, settings, error);
+    }
+    settings_settle(settings);
+    return status == STATUS_OK ? settings_check(settings, error) : status;
+}
+
 enum status settings_check_ranks(const struct settings *settings, struct error *error)
 {
     struct judged judged = {.draft.settings = *settings, .settings = *settings, .named = true};
@@ -273,6 +269,7 @@ enum status draft_finish(struct draft *draft, struct error *error)
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
     draft->settings.layout_given = draft->origins[OPTION_LAYOUT].source != SOURCE_DEFAULT &&
                                    draft->settings.layout != LAYOUT_AUTO;
+    draft->settings.streams_given = draft->origins[OPTION_STREAMS].source != SOURCE_DEFAULT;
     draft->settings.memory_given = draft->origins[OPTION_MEMORY].source != SOURCE_DEFAULT;
     struct judged judged = {.draft = *draft, .asked = true, .named = true};
     const struct together_row *row = judged_misfit(&judged);

@@ -174,6 +174,10 @@ enum status settings_set_defaults(struct settings *settings, struct error *error
  * options_parse() has done it; do it again after changing `elements`. */
 enum status settings_check(const struct settings *settings, struct error *error);
 
+/* Types options such as "--tiles=64 --pack", each of them of a run, behind those that
+ * `settings` came from, and checks them all: settles and checks as options_parse() does. */
+enum status settings_type(struct settings *settings, const char *words, struct error *error);
+
 /* Refuses what processes that share a run can't do, each with a device of its own or, with
  * --share, all with one. */
 enum status settings_check_ranks(const struct settings *settings, struct error *error);

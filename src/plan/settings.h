@@ -62,6 +62,7 @@ struct settings {
     uint32_t tiles;       /* 0: auto, until the device is known */
     uint32_t streams;     /* tiles in flight on each device: that many streams (tile), or slots
                              (stage); 0: auto */
+    bool streams_given;   /* true: also where they follow from other settings */
     enum order order;
     enum layout layout;
     bool layout_given; /* true: no choice of `issue` may take another */

@@ -353,6 +353,21 @@ const struct together_row together_rows[] = {
     {.option = NULL},
 };
 
+/* A profiler is to see one run. A process loads a kernel's code once, so the run that shows
+ * that has no warm-up and no repeat. A stencil's streams are the plan's affair: reports say how
+ * many a device has. */
+void settings_settle(struct settings *settings)
+{
+    if (settings->ways == 1)
+        settings->streams = 1;
+    if (settings_has_halo(settings))
+        settings->streams = settings_halo_streams(settings);
+    if (lazy_has(settings))
+        settings->warmup = 0;
+    if (lazy_has(settings) || settings->profile)
+        settings->runs = 1;
+}
+
 bool together_clash(const struct together_row *row, const struct settings *settings)
 {
     return row->trait->has(settings) &&

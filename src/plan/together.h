@@ -48,6 +48,10 @@ extern const struct together_row together_rows[];
 /* Returns true where the settings have both traits of the row. */
 bool together_clash(const struct together_row *row, const struct settings *settings);
 
+/* Settles what follows from other settings: what the run would else have of a default, or of
+ * what was meant for another run. */
+void settings_settle(struct settings *settings);
+
 /* Returns the first row that the settings, which are settled, break; NULL: they go together,
  * and settings_check() takes them. */
 const struct together_row *settings_misfit(const struct settings *settings);

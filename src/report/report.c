@@ -38,7 +38,8 @@ bool report_exchanges(const struct run_report *run)
 
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
-                         const struct machine *model, struct error *error)
+                         const struct settings *typed, const struct machine *model,
+                         struct error *error)
 {
     struct error why = {0};
     bool own = plan != NULL && plan->recorded == NULL;
@@ -57,6 +58,7 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .machine = machine,
         .limit = &run->limit,
         .settings = settings,
+        .typed = typed,
         .model = model,
         .races = run->hazard_count > 0,
         .race = races ? run->hazard_texts[0] : NULL,

@@ -112,12 +112,13 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
 void report_find_speedups(struct report *report);
 
 /* Judges an analysed run: fills run->verdicts from its timeline, its critical path and, unless
- * they are NULL, its plan and its machine; fixes of `settings` are tried on `model`, unless
- * they are NULL. A timeline that is impossible gets run->no_verdict instead. STATUS_NO_MEMORY
- * or STATUS_OK. */
+ * they are NULL, its plan and its machine; fixes of `settings`, which `typed` became by what
+ * was chosen, are tried on `model`, unless they are NULL. A timeline that is impossible gets
+ * run->no_verdict instead. STATUS_NO_MEMORY or STATUS_OK. */
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
-                         const struct machine *model, struct error *error);
+                         const struct settings *typed, const struct machine *model,
+                         struct error *error);
 
 /* Frees what the runs own: timelines, critical paths, latencies, hazards, comparisons. */
 void report_free(struct report *report);

@@ -50,15 +50,15 @@ enum status view_judge_run(struct run_report *run, const struct machine *machine
                            struct error *error)
 {
     if (run->plan == NULL || machine == NULL)
-        return report_judge(run, NULL, NULL, NULL, NULL, error);
+        return report_judge(run, NULL, NULL, NULL, NULL, NULL, error);
     run->limit =
         limit_of_recorded(machine, run->plan, run->analysis.engines[ENGINE_COMPUTE].busy_ns);
     if (run->limit.ns == 0) { /* none of the ops counts: CUDA refused all of their calls */
         run->plan = NULL;
-        return report_judge(run, NULL, NULL, NULL, NULL, error);
+        return report_judge(run, NULL, NULL, NULL, NULL, NULL, error);
     }
     limit_correct(&run->limit, run->median_ns);
-    return report_judge(run, run->plan, NULL, NULL, machine, error);
+    return report_judge(run, run->plan, NULL, NULL, NULL, machine, error);
 }
 
 /* A run's time as simulated, from `first_ns` for `extent_ns`, and as predicted. */
@@ -156,7 +156,8 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
     status = analyse(timeline, &run->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(timeline, machine, &run->critical, error);
-    return status == STATUS_OK ? report_judge(run, NULL, NULL, NULL, NULL, error) : status;
+    return status == STATUS_OK ? report_judge(run, NULL, NULL, NULL, NULL, NULL, error)
+                               : status;
 }
 
 enum status view_fix_run(const struct run_report *run, const struct machine *machine,

@@ -25,7 +25,7 @@ enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 bool writer_is_urgent(const struct run_report *run, uint32_t stream);
 
 /* Writes a run's answer in one line: what it lost most to, or how near to its limit it came. */
-enum { MESSAGE_TEXT = 512 };
+enum { MESSAGE_TEXT = 1024 };
 void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT]);
 
 /* Writes what a picture of all runs shows, in one line: a result that is wrong, else which run
