@@ -4,6 +4,19 @@
 #include "plan/rules.h"
 #include "plan/rules_blocks.h"
 
+bool build_failed(const struct builder *builder)
+{
+    return builder->error->status != STATUS_OK;
+}
+
+struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles)
+{
+    return (struct op){.kind = kind,
+                       .stream = stream,
+                       .tile = (int32_t)tiles.first,
+                       .tiles = tiles.count & OP_TILES_MOST};
+}
+
 uint64_t build_steps_so_far(const struct builder *builder)
 {
     uint64_t steps = 0;
@@ -145,46 +158,32 @@ static void write_carry_out(struct builder *builder, uint32_t stream, uint32_t t
 
 /* --- steps --- */
 
-/* Appends a copy between the host's arrays and a slot: one op, or one for each row. */
-static void write_copy(struct builder *builder, struct op op)
+/* Appends the copy of the tiles' part of an array in or out: one op, or one for each row. */
+static void write_copy(struct builder *builder, enum op_kind kind, enum part part,
+                       uint32_t stream, struct tiles tiles)
 {
-    const struct range device = op.copy.device;
-    struct range rest = op.copy.host;
-    const uint64_t first = rest.offset;
+    const struct part_places places = placement_part(&builder->placement, part, tiles);
+    struct range rest = places.sent;
+    struct op op = build_op(kind, stream, tiles);
+    op.copy.host = places.sent;
+    op.copy.device = places.slot;
     if (builder->plan->copy != COPY_ROWS) {
         append_noted(builder, &op);
         return;
     }
     while (!build_failed(builder) && host_layout_next(builder->plan, &rest, &op.copy.host)) {
-        op.copy.device.offset = device.offset + (op.copy.host.offset - first);
+        op.copy.device.offset = places.slot.offset + (op.copy.host.offset - places.sent.offset);
         op.copy.device.bytes = op.copy.host.bytes;
         append_noted(builder, &op);
     }
 }
 
-/* Returns the device's side of a copy: `slot`, or nothing where pages are prefetched. */
-static struct range slot_of(const struct builder *builder, struct range slot)
-{
-    const struct range none = {.buffer = BUFFER_FIRST_DEVICE};
-    return builder->plan->prefetches ? none : slot;
-}
-
 static void write_copies_in(struct builder *builder, uint32_t stream, struct tiles tiles)
 {
-    for (int input = 0; input < builder->placement.inputs; input++) {
-        struct op op = build_op(OP_H2D, stream, tiles);
-        op.copy.host = placement_sent_input(&builder->placement, input, tiles);
-        op.copy.device =
-            slot_of(builder, placement_input_slot(&builder->placement, input, tiles));
-        write_copy(builder, op);
-    }
-    if (!builder->plan->prefetches)
-        return;
-    struct op op =
-        build_op(OP_H2D, stream, tiles); /* a kernel writes its output's pages, too */
-    op.copy.host = placement_sent_output(&builder->placement, tiles);
-    op.copy.device = slot_of(builder, (struct range){0});
-    append_noted(builder, &op);
+    for (int input = 0; input < builder->placement.inputs; input++)
+        write_copy(builder, OP_H2D, (enum part)input, stream, tiles);
+    if (builder->plan->prefetches) /* a kernel writes its output's pages, too */
+        write_copy(builder, OP_H2D, PART_OUT, stream, tiles);
 }
 
 /* Appends all launches of a tile's kernel, one behind the other in its stream. A launch per
@@ -204,7 +203,7 @@ static void write_callback(struct builder *builder, uint32_t stream, struct tile
     struct op callback = build_op(OP_CALLBACK, stream, tiles);
     if (!builder->settings->callbacks && builder->mistake.sleep_ns == 0)
         return;
-    callback.callback.result = placement_sent_output(&builder->placement, tiles);
+    callback.callback.result = placement_part(&builder->placement, PART_OUT, tiles).sent;
     callback.callback.sleep_ns = builder->plan->loops->sleep_ns = builder->mistake.sleep_ns;
     append_noted(builder, &callback);
 }
@@ -237,33 +236,22 @@ static void write_kernel(struct builder *builder, uint32_t stream, struct tiles 
         write_callback(builder, stream, tiles);
 }
 
-static void write_copy_out(struct builder *builder, uint32_t stream, struct tiles tiles)
+/* Appends the copy of what a device's last link leaves to the device that goes on with it, out
+ * into the host's memory, or in from there. */
+static void write_handing(struct builder *builder, const struct stage *stage, uint32_t stream,
+                          struct tiles tiles)
 {
-    struct op op = build_op(OP_D2H, stream, tiles);
-    op.copy.host = placement_sent_output(&builder->placement, tiles);
-    op.copy.device = slot_of(builder, placement_output_slot(&builder->placement, tiles));
-    write_copy(builder, op);
-    write_callback(builder, stream, tiles);
-}
-
-/* Appends the copy of what link `link` leaves to the device that goes on with it. */
-static void write_peer(struct builder *builder, uint32_t stream, struct tiles tiles,
-                       uint32_t link)
-{
-    struct op op = build_op(OP_PEER, stream, tiles);
-    op.move.from = placement_handed(&builder->placement, link, tiles);
-    op.move.to = placement_taken(&builder->placement, link, tiles);
-    append_noted(builder, &op);
-}
-
-/* Appends a copy of the same out into the host's memory, or in from there. */
-static void write_exchange(struct builder *builder, enum op_kind kind, uint32_t stream,
-                           struct tiles tiles, uint32_t link)
-{
-    struct op op = build_op(kind, stream, tiles);
-    op.copy.host = placement_exchange(&builder->placement, link, tiles);
-    op.copy.device = kind == OP_D2H ? placement_handed(&builder->placement, link, tiles)
-                                    : placement_taken(&builder->placement, link, tiles);
+    static const enum op_kind kinds[] = {
+        [STAGE_PEER] = OP_PEER, [STAGE_TO_HOST] = OP_D2H, [STAGE_FROM_HOST] = OP_H2D};
+    const struct handing at = placement_handing(&builder->placement, stage->link, tiles);
+    struct op op = build_op(kinds[stage->kind], stream, tiles);
+    if (op.kind == OP_PEER) {
+        op.move.from = at.left;
+        op.move.to = at.taken;
+    } else {
+        op.copy.host = at.host;
+        op.copy.device = op.kind == OP_D2H ? at.left : at.taken;
+    }
     append_noted(builder, &op);
 }
 
@@ -278,25 +266,24 @@ void build_stage(struct builder *builder, const struct stage *stage, struct tile
         write_kernel(builder, stream, tiles, stage->link);
         break;
     case STAGE_PEER:
-        write_peer(builder, stream, tiles, stage->link);
-        break;
     case STAGE_TO_HOST:
-        write_exchange(builder, OP_D2H, stream, tiles, stage->link);
-        break;
     case STAGE_FROM_HOST:
-        write_exchange(builder, OP_H2D, stream, tiles, stage->link);
+        write_handing(builder, stage, stream, tiles);
         break;
     case STAGE_OUT:
-        write_copy_out(builder, stream, tiles);
+        write_copy(builder, OP_D2H, PART_OUT, stream, tiles);
+        write_callback(builder, stream, tiles);
         break;
     }
 }
 
-/* Appends an action on the whole slot that a tile's part lies in. */
-static void write_action(struct builder *builder, struct op op, struct range part)
+/* Appends an action on the whole slot that the tiles' part of an array lies in. */
+static void write_action(struct builder *builder, struct op op, enum part part,
+                         struct tiles tiles)
 {
-    const uint64_t stride = builder->placement.stride[part.buffer];
-    op.alloc.range = (struct range){part.buffer, part.offset / stride * stride, stride};
+    const struct range slot = placement_part(&builder->placement, part, tiles).slot;
+    const uint64_t stride = builder->placement.stride[slot.buffer];
+    op.alloc.range = (struct range){slot.buffer, slot.offset / stride * stride, stride};
     op.alloc.bytes = stride;
     append_noted(builder, &op);
 }
@@ -304,46 +291,40 @@ static void write_action(struct builder *builder, struct op op, struct range par
 void build_memory(struct builder *builder, enum alloc_action action, const struct stage *stage,
                   struct tiles tiles, uint32_t stream)
 {
-    const struct placement *placement = &builder->placement;
     const bool takes = action == ALLOC_TAKE;
-    const int inputs =
-        (takes ? stage->takes_inputs : stage->gives_inputs) ? placement->inputs : 0;
+    const bool inputs = takes ? stage->takes_inputs : stage->gives_inputs;
     struct op op = build_op(OP_ALLOC, builder->plan->streams, tiles);
     op.alloc.action = action;
     op.alloc.ordered = builder->plan->alloc != ALLOC_LOOP;
     op.alloc.stream = stream;
-    for (int input = 0; input < inputs; input++)
-        write_action(builder, op, placement_input_slot(placement, input, tiles));
+    for (int input = 0; inputs && input < builder->placement.inputs; input++)
+        write_action(builder, op, (enum part)input, tiles);
     if (takes ? stage->takes_output : stage->gives_output)
-        write_action(builder, op, placement_output_slot(placement, tiles));
+        write_action(builder, op, PART_OUT, tiles);
 }
 
-/* Appends a copy within the host's memory, by its cores. */
-static void write_pack(struct builder *builder, struct tiles tiles, struct range from,
-                       struct range to)
+/* Appends that the host's cores copy a batch's part of an array into the slot that is sent, or
+ * back out of it. */
+static void write_pack(struct builder *builder, uint32_t batch, enum part part)
 {
+    const struct tiles tiles = plan_batch(builder->plan, batch);
+    const struct part_places places = placement_part(&builder->placement, part, tiles);
     struct op op = build_op(OP_PACK, builder->plan->streams, tiles);
-    op.move.from = from;
-    op.move.to = to;
+    op.move.from = part == PART_OUT ? places.sent : places.host;
+    op.move.to = part == PART_OUT ? places.host : places.sent;
     build_append(builder, &op);
 }
 
 void build_packs(struct builder *builder, uint32_t batch)
 {
-    const struct placement *placement = &builder->placement;
-    const struct tiles tiles = plan_batch(builder->plan, batch);
-    for (int input = 0; input < placement->inputs; input++)
-        write_pack(builder, tiles, placement_input(placement, input, tiles),
-                   placement_sent_input(placement, input, tiles));
+    for (int input = 0; input < builder->placement.inputs; input++)
+        write_pack(builder, batch, (enum part)input);
 }
 
 void build_unpacks(struct builder *builder, uint32_t batch)
 {
-    const struct placement *placement = &builder->placement;
-    const struct tiles tiles = plan_batch(builder->plan, batch);
-    if (!placement->reduces)
-        write_pack(builder, tiles, placement_sent_output(placement, tiles),
-                   placement_output(placement, tiles));
+    if (!builder->placement.reduces)
+        write_pack(builder, batch, PART_OUT);
 }
 
 void build_cpu_tiles(struct builder *builder)
@@ -357,11 +338,12 @@ void build_cpu_tiles(struct builder *builder)
         if (op.cpu.ranges == NULL)
             return;
         plan_tile(plan, tile, &first, &op.cpu.count);
+        const struct tiles alone = {tile, 1};
         for (int input = 0; input < builder->placement.inputs; input++)
             op.cpu.ranges->in[input] =
-                placement_input(&builder->placement, input, (struct tiles){tile, 1});
+                placement_part(&builder->placement, (enum part)input, alone).host;
         op.cpu.ranges->resident = plan_whole(plan, BUFFER_HOST_RESIDENT);
-        op.cpu.ranges->out = placement_output(&builder->placement, (struct tiles){tile, 1});
+        op.cpu.ranges->out = placement_part(&builder->placement, PART_OUT, alone).host;
         build_append(builder, &op);
     }
 }

@@ -29,10 +29,7 @@ struct builder {
     struct error *error;
 };
 
-static inline bool build_failed(const struct builder *builder)
-{
-    return builder->error->status != STATUS_OK;
-}
+bool build_failed(const struct builder *builder);
 
 /* Counts the steps of the schedule's present run. */
 uint64_t build_steps_so_far(const struct builder *builder);
@@ -50,13 +47,7 @@ void build_append_event(struct builder *builder, const struct op *op, enum relat
 uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t count);
 
 /* Returns an op for all of those tiles, with no more of it settled. */
-static inline struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles)
-{
-    return (struct op){.kind = kind,
-                       .stream = stream,
-                       .tile = (int32_t)tiles.first,
-                       .tiles = tiles.count & OP_TILES_MOST};
-}
+struct op build_op(enum op_kind kind, uint32_t stream, struct tiles tiles);
 
 /* Appends the ops that a stage of those tiles is made of, in `stream`. */
 void build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,

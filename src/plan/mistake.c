@@ -113,10 +113,11 @@ static void shape_slow_callback(struct plan_mistake *mistake)
     const struct machine *machine = mistake->machine;
     const struct placement *placement = mistake->placement;
     const struct tiles first = plan_batch(mistake->plan, 0);
-    double copies_ns = machine_copy_ns(machine, 0, placement_output(placement, first).bytes);
+    double copies_ns =
+        machine_copy_ns(machine, 0, placement_part(placement, PART_OUT, first).host.bytes);
     for (int input = 0; input < placement->inputs; input++)
-        copies_ns +=
-            machine_copy_ns(machine, 1, placement_input(placement, input, first).bytes);
+        copies_ns += machine_copy_ns(
+            machine, 1, placement_part(placement, (enum part)input, first).host.bytes);
     mistake->sleep_ns = machine_round_ns(SLEEP_COPIES * copies_ns);
     if (mistake->sleep_ns < SLEEP_LEAST_NS)
         mistake->sleep_ns = SLEEP_LEAST_NS;
@@ -221,7 +222,8 @@ static void set_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t t
 {
     for (int input = 0; input < mistake->placement->inputs; input++) {
         struct op op = {.kind = OP_MEMSET, .stream = stream, .tile = (int32_t)tile};
-        op.set.range = placement_input_slot(mistake->placement, input, (struct tiles){tile, 1});
+        op.set.range =
+            placement_part(mistake->placement, (enum part)input, (struct tiles){tile, 1}).slot;
         append(mistake, &op);
     }
 }

@@ -12,6 +12,22 @@ static uint64_t second_count(const struct plan *plan, uint64_t count)
     return chain_second_count(plan->chain, plan->chain_length, &plan->params, count);
 }
 
+/* Returns the tiles' part of an array of the host. */
+static struct range host_part(const struct placement *placement, enum part part,
+                              struct tiles tiles)
+{
+    static const enum buffer buffers[] = {BUFFER_HOST_IN0, BUFFER_HOST_IN1, BUFFER_HOST_OUT};
+    const uint64_t size = part == PART_OUT ? placement->out_bytes : placement->in_bytes;
+    uint64_t first = tiles.first, count = tiles.count; /* of a reduction's values */
+    if (part != PART_OUT || !placement->reduces)
+        plan_tiles(placement->plan, tiles, &first, &count);
+    if (part == PART_IN1) {
+        first = second_count(placement->plan, first);
+        count = second_count(placement->plan, count);
+    }
+    return (struct range){buffers[part], first * size, count * size};
+}
+
 /* Returns how many bytes of other tiles of its batch lie before a tile in its slot. Scratch
  * serves one tile after another. */
 static uint64_t slot_offset(const struct placement *placement, enum buffer buffer,
@@ -22,11 +38,10 @@ static uint64_t slot_offset(const struct placement *placement, enum buffer buffe
     const struct tiles before = {batch, tile - batch};
     if (before.count == 0 || buffer == BUFFER_DEVICE_SCRATCH)
         return 0;
-    if (buffer == BUFFER_DEVICE_IN0)
-        return placement_input(placement, 0, before).bytes;
-    if (buffer == BUFFER_DEVICE_IN1)
-        return placement_input(placement, 1, before).bytes;
-    return placement_output(placement, before).bytes;
+    const enum part part = buffer == BUFFER_DEVICE_IN0   ? PART_IN0
+                           : buffer == BUFFER_DEVICE_IN1 ? PART_IN1
+                                                         : PART_OUT;
+    return host_part(placement, part, before).bytes;
 }
 
 static uint32_t work_device(const struct plan *plan, uint32_t tile, uint32_t link)
@@ -46,55 +61,12 @@ static struct range slot_range(const struct placement *placement, enum buffer bu
     return (struct range){buffer, offset + slot_offset(placement, buffer, tile), bytes};
 }
 
-struct range placement_input(const struct placement *placement, int input, struct tiles tiles)
-{
-    uint64_t first, count, size = placement->in_bytes;
-    plan_tiles(placement->plan, tiles, &first, &count);
-    if (input == 0)
-        return (struct range){BUFFER_HOST_IN0, first * size, count * size};
-    return (struct range){BUFFER_HOST_IN1, second_count(placement->plan, first) * size,
-                          second_count(placement->plan, count) * size};
-}
-
 uint64_t placement_input_bytes(const struct placement *placement, struct tiles tiles)
 {
     uint64_t bytes = 0;
     for (int input = 0; input < placement->inputs; input++)
-        bytes += placement_input(placement, input, tiles).bytes;
+        bytes += host_part(placement, (enum part)input, tiles).bytes;
     return bytes;
-}
-
-struct range placement_input_slot(const struct placement *placement, int input,
-                                  struct tiles tiles)
-{
-    return slot_range(placement, input == 0 ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_IN1,
-                      tiles.first, 0, placement_input(placement, input, tiles).bytes);
-}
-
-struct range placement_output(const struct placement *placement, struct tiles tiles)
-{
-    uint64_t first, count, size = placement->out_bytes;
-    plan_tiles(placement->plan, tiles, &first, &count);
-    if (placement->reduces)
-        return (struct range){BUFFER_HOST_OUT, tiles.first * size, tiles.count * size};
-    return (struct range){BUFFER_HOST_OUT, first * size, count * size};
-}
-
-struct range placement_sent_input(const struct placement *placement, int input,
-                                  struct tiles tiles)
-{
-    const struct range place = placement_input(placement, input, tiles);
-    struct range slot = placement_input_slot(placement, input, tiles);
-    slot.buffer = input == 0 ? BUFFER_HOST_PACK_IN0 : BUFFER_HOST_PACK_IN1;
-    return placement->plan->packs ? slot : place;
-}
-
-struct range placement_sent_output(const struct placement *placement, struct tiles tiles)
-{
-    const struct range place = placement_output(placement, tiles);
-    struct range slot = placement_output_slot(placement, tiles);
-    slot.buffer = BUFFER_HOST_PACK_OUT;
-    return placement->plan->packs && !placement->reduces ? slot : place;
 }
 
 /* Returns the device buffer that a tile's result is copied out of. */
@@ -103,11 +75,26 @@ static enum buffer output_buffer(const struct placement *placement)
     return placement->in_place ? BUFFER_DEVICE_IN0 : BUFFER_DEVICE_OUT;
 }
 
-struct range placement_output_slot(const struct placement *placement, struct tiles tiles)
+struct part_places placement_part(const struct placement *placement, enum part part,
+                                  struct tiles tiles)
 {
-    return slot_range(placement, output_buffer(placement), tiles.first,
-                      (uint32_t)placement->plan->chain_length - 1,
-                      placement_output(placement, tiles).bytes);
+    static const enum buffer packed[] = {BUFFER_HOST_PACK_IN0, BUFFER_HOST_PACK_IN1,
+                                         BUFFER_HOST_PACK_OUT};
+    const struct plan *plan = placement->plan;
+    const enum buffer buffers[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1,
+                                   output_buffer(placement)};
+    const uint32_t link = part == PART_OUT ? (uint32_t)plan->chain_length - 1 : 0;
+    struct part_places places = {.host = host_part(placement, part, tiles)};
+    places.sent = places.host;
+    places.slot = (struct range){.buffer = BUFFER_FIRST_DEVICE};
+    if (!plan->prefetches)
+        places.slot =
+            slot_range(placement, buffers[part], tiles.first, link, places.host.bytes);
+    if (plan->packs && (part != PART_OUT || !placement->reduces)) {
+        places.sent = places.slot;
+        places.sent.buffer = packed[part];
+    }
+    return places;
 }
 
 /* Returns the bytes of a tile's places. By the host there are two: the tile's total and, behind
@@ -159,36 +146,18 @@ static enum buffer work_buffer(const struct placement *placement)
     return placement->reduces ? BUFFER_DEVICE_IN0 : output_buffer(placement);
 }
 
-/* Returns the bytes of what a link, a map or a scan, leaves of the tiles. */
-static uint64_t handed_bytes(const struct placement *placement, uint32_t link,
-                             struct tiles tiles)
+struct handing placement_handing(const struct placement *placement, uint32_t link,
+                                 struct tiles tiles)
 {
     uint64_t first, count;
     plan_tiles(placement->plan, tiles, &first, &count);
-    return count * dtype_bytes(placement->plan->chain[link]->out);
-}
-
-struct range placement_handed(const struct placement *placement, uint32_t link,
-                              struct tiles tiles)
-{
-    return slot_range(placement, work_buffer(placement), tiles.first, link,
-                      handed_bytes(placement, link, tiles));
-}
-
-struct range placement_taken(const struct placement *placement, uint32_t link,
-                             struct tiles tiles)
-{
-    return slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link + 1,
-                      handed_bytes(placement, link, tiles));
-}
-
-struct range placement_exchange(const struct placement *placement, uint32_t link,
-                                struct tiles tiles)
-{
-    struct range slot = slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link,
-                                   handed_bytes(placement, link, tiles));
-    slot.buffer = BUFFER_HOST_EXCHANGE;
-    return slot;
+    const uint64_t bytes = count * dtype_bytes(placement->plan->chain[link]->out);
+    struct handing handing = {
+        .left = slot_range(placement, work_buffer(placement), tiles.first, link, bytes),
+        .taken = slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link + 1, bytes),
+        .host = slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link, bytes)};
+    handing.host.buffer = BUFFER_HOST_EXCHANGE;
+    return handing;
 }
 
 /* Moves the chain's begin and end to the host's arrays, where kernels reach those. */
@@ -199,11 +168,11 @@ static void place_on_host(const struct placement *placement, struct tiles tiles,
     if (!placement->mapped)
         return;
     if (link == 0)
-        op->kernel.ranges->in[0] = placement_input(placement, 0, tiles);
+        op->kernel.ranges->in[0] = host_part(placement, PART_IN0, tiles);
     if (plan->chain[link]->inputs == 2)
-        op->kernel.ranges->in[1] = placement_input(placement, 1, tiles);
+        op->kernel.ranges->in[1] = host_part(placement, PART_IN1, tiles);
     if (link + 1 == (uint32_t)plan->chain_length)
-        op->kernel.ranges->out = placement_output(placement, tiles);
+        op->kernel.ranges->out = host_part(placement, PART_OUT, tiles);
 }
 
 /* A chain of maps and scans reads the input buffer once and then works in place on the output

@@ -38,34 +38,31 @@ void placement_begin(struct placement *placement, struct plan *plan, bool carry_
 struct range placement_carry(const struct placement *placement, enum buffer buffer,
                              uint32_t link, uint32_t tile, enum carry_place place);
 
-/* Return the tiles' part of input 0 or 1, and of the result, on the host. */
-struct range placement_input(const struct placement *placement, int input, struct tiles tiles);
-struct range placement_output(const struct placement *placement, struct tiles tiles);
+/* The arrays that each tile has its part of. */
+enum part { PART_IN0, PART_IN1, PART_OUT };
 
-/* Return the same, or where the host packs tiles the part of a slot of its page-locked memory:
- * that is what copies move. A reduction's values lie together already, and are not packed. */
-struct range placement_sent_input(const struct placement *placement, int input,
+/* Where the part of some tiles is. They are of one batch, whose tiles a slot holds one behind
+ * the other. */
+struct part_places {
+    struct range host; /* in the host's array */
+    struct range sent; /* what copies move: the same, or where the host packs tiles in a slot of
+                          its page-locked memory. A reduction's values are not packed: they lie
+                          together already */
+    struct range slot; /* in a slot of the device; without bytes where pages are prefetched */
+};
+struct part_places placement_part(const struct placement *placement, enum part part,
                                   struct tiles tiles);
-struct range placement_sent_output(const struct placement *placement, struct tiles tiles);
 
 /* Returns the bytes that all inputs of the tiles have together. */
 uint64_t placement_input_bytes(const struct placement *placement, struct tiles tiles);
 
-/* Return the parts of a slot that input 0 or 1 of the tiles is copied into, and that their
- * result is copied out of. The tiles are of one batch; a slot holds those of a batch one behind
- * the other. */
-struct range placement_input_slot(const struct placement *placement, int input,
-                                  struct tiles tiles);
-struct range placement_output_slot(const struct placement *placement, struct tiles tiles);
-
-/* By links. Return what link `link`, a device's last, leaves of the tiles there; where the next
- * device takes it; and, where it goes by the host, the slot that it goes through. */
-struct range placement_handed(const struct placement *placement, uint32_t link,
-                              struct tiles tiles);
-struct range placement_taken(const struct placement *placement, uint32_t link,
-                             struct tiles tiles);
-struct range placement_exchange(const struct placement *placement, uint32_t link,
-                                struct tiles tiles);
+/* By links. What link `link`, a device's last, leaves of the tiles there; where the next device
+ * takes it; and, where it goes by the host, the slot that it goes through. */
+struct handing {
+    struct range left, taken, host;
+};
+struct handing placement_handing(const struct placement *placement, uint32_t link,
+                                 struct tiles tiles);
 
 /* Sets what `op`, link `link` of the tiles, works on: its element count and, in what
  * op->kernel.ranges points to, all its ranges. Only a kernel whose launch may join tiles can
