@@ -1,6 +1,7 @@
 /* own.c - see own.h: opens libraries, and takes the kernels that they define. */
 #include "kernels/own.h"
 
+#include "core/anonymous.h"
 #include "kernels/own_parts.h"
 
 #include <dlfcn.h>
@@ -160,4 +161,11 @@ enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
                            struct error *error)
 {
     return place_of(path, own, error) != NULL ? STATUS_OK : error->status;
+}
+
+void kernel_own_forget_folders(void)
+{
+    for (struct own_place *place = own_places; place < own_places + OWN_PLACES; place++)
+        if (place->path != NULL)
+            place->kernel.file = anonymous_file(place->path);
 }

@@ -23,6 +23,10 @@ const struct kernel *kernel_own_open(const char *path, struct error *error);
 enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
                            struct error *error);
 
+/* Has kernels say of the file that they are from only its own name: for what is handed on. None
+ * is opened after that. */
+void kernel_own_forget_folders(void);
+
 /* Says that the program ends by itself now, with this code: an exit() before it is a library's,
  * and fails the run. Where a library is open and the run has failed this does not return: a
  * destructor, which could end the process with a code of its own, no longer runs. */

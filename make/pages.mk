@@ -59,12 +59,12 @@ uninstall:
 # Installs into an empty folder and looks at everything there. The prefix has what shells and make take
 # for more than itself.
 ODD_PREFIX := /opt/a $$d&b
-staged = $(Q)$(MAKE) --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=$(call quoted,$(subst $$,$$$$,$(ODD_PREFIX))) $(1)
+STAGED = --no-print-directory DESTDIR=$(abspath $(O))/stage PREFIX=$(call quoted,$(subst $$,$$$$,$(ODD_PREFIX)))
 check-install:
 	$(say) INSTALL $(O)/stage
 	$(Q)rm -rf $(O)/stage
-	$(call staged,install)
+	$(Q)$(MAKE) $(STAGED) install
 	$(Q)tests/install.sh $(abspath $(O))/stage $(call quoted,$(ODD_PREFIX))
-	$(call staged,uninstall)
+	$(Q)$(MAKE) $(STAGED) uninstall
 	$(Q)[ -z "$$(find $(O)/stage -type f)" ]
 	$(Q)! $(MAKE) --no-print-directory -n DESTDIR=$(abspath $(O))/stage PREFIX='/opt/d$$d' install 2>/dev/null

@@ -47,6 +47,7 @@ static const struct {
     {"writer", writer_suite},
     {"cli", cli_suite},
     {"environment", environment_suite},
+    {"anonymous", anonymous_suite},
     {"critical", critical_suite},
     {"verdict", verdict_suite},
     {"fixes", fixes_suite},

@@ -100,6 +100,7 @@ Suite *emit_spread_suite(void);
 Suite *html_suite(void);
 Suite *cli_suite(void);
 Suite *environment_suite(void);
+Suite *anonymous_suite(void);
 Suite *sweep_suite(void);
 Suite *terminal_suite(void);
 Suite *plot_suite(void);

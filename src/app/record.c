@@ -176,6 +176,7 @@ enum status record_command(const struct options *options, struct record_end *end
         status = record_files_begin(&files, options->output, error);
     if (status == STATUS_OK) {
         files.lines = options->record.backtrace;
+        files.anonymous = options->anonymous;
         status = tell_recorder(options, library, files.folder, error);
         if (status == STATUS_OK)
             status = run(&guest, &files, options, end, error);

@@ -1,9 +1,11 @@
 /* record_files.c - see record_files.h. */
 #include "app/record_files.h"
 
+#include "app/record_anonymous.h"
 #include "app/record_lines.h"
 #include "app/record_scan.h"
 #include "app/record_words.h"
+#include "core/anonymous.h"
 #include "core/items.h"
 
 #include <dirent.h>
@@ -237,7 +239,11 @@ static char *place_of(const struct record_files *files, const struct record_file
                       int number)
 {
     char more[16] = "", *place = NULL;
-    const char *whole = files->output != NULL ? files->output : item->name;
+    char unnamed[64];
+    snprintf(unnamed, sizeof unnamed, ANONYMOUS_PROGRAM ".%d.jsonl", (int)item->process);
+    const char *whole = files->output != NULL ? files->output
+                        : files->anonymous    ? unnamed
+                                              : item->name;
     const char *slash = strrchr(whole, '/'), *base = slash != NULL ? slash + 1 : whole;
     const char *dot = strrchr(base, '.');
     if (dot == NULL || dot == base)
@@ -283,6 +289,21 @@ static char *move_beside(const struct record_files *files, const struct record_f
     return NULL;
 }
 
+/* Adds to a recording, at `from`, what it still lacks, and leaves out what it shall not have.
+ * Returns false where that can't be: then it stays. */
+static bool complete(const struct record_files *files, const struct record_file *item,
+                     const char *from, bool quiet)
+{
+    struct error error = {0};
+    if (files->lines && record_lines_add(from, &error) != STATUS_OK)
+        record_say(quiet, "%s: %s", item->name, error.text);
+    error_clear(&error);
+    if (!files->anonymous || record_anonymise(from, &error) == STATUS_OK)
+        return true;
+    record_say(false, "%s; the recording is %s", error.text, from);
+    return false;
+}
+
 /* Moves a recording to its place and says what it holds. Returns false where it stays. */
 static bool deliver(struct record_files *files, const struct record_file *item, bool is_output,
                     bool quiet)
@@ -292,9 +313,10 @@ static bool deliver(struct record_files *files, const struct record_file *item, 
     struct error error = {0};
     if (asprintf(&from, "%s/%s", files->folder, item->name) < 0)
         from = NULL;
-    if (files->lines && from != NULL && record_lines_add(from, &error) != STATUS_OK)
-        record_say(quiet, "%s: %s", item->name, error.text);
-    error_clear(&error);
+    if (from != NULL && !complete(files, item, from, quiet)) {
+        free(from);
+        return false;
+    }
     FILE *file = open_recording(files, item->name);
     const bool scanned = file != NULL && !quiet && record_scan(file, &tally);
     const bool viewable = !is_output || files->opened.temporary != NULL;

@@ -14,6 +14,7 @@ struct record_files {
     char *output;              /* the file asked for, links followed; NULL: none */
     struct output_file opened; /* that file */
     bool lines;                /* the owner sets it: calls get their source lines */
+    bool anonymous;            /* likewise: names are left out */
 };
 
 /* Opens `output`, which may be NULL, as output_file_open() does, and makes the folder beside

@@ -3,6 +3,7 @@
  *     options -> plan -> backend -> timeline -> analysis -> writers */
 #include "app/runs.h"
 
+#include "app/anonymous.h"
 #include "app/backends.h"
 #include "app/job.h"
 #include "app/measured.h"
@@ -185,7 +186,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
 
 /* Writes the files and the report of all runs. */
 static enum status write_results(const struct options *options, struct outputs *outputs,
-                                 struct report *report, struct error *error)
+                                 struct job *jobs, struct report *report, struct error *error)
 {
     struct compare_summary summary;
     enum status status = STATUS_OK;
@@ -193,6 +194,8 @@ static enum status write_results(const struct options *options, struct outputs *
         status = compare_report(report, options->runs, &summary, error);
         report->comparison = &summary;
     }
+    if (options->anonymous)
+        anonymous_runs(jobs, report);
     if (status == STATUS_OK)
         status = outputs_write(options, outputs, report, error);
     report->comparison = NULL;
@@ -280,7 +283,7 @@ enum status runs_all(const struct options *options, struct error *error)
     }
     const bool reports = ranks_speak() && !plans_only(options);
     if (status == STATUS_OK && reports)
-        status = write_results(options, &outputs, &report, error);
+        status = write_results(options, &outputs, jobs, &report, error);
     if (status == STATUS_OK && reports)
         status = check_results(options, jobs, &report, error);
     if (status == STATUS_OK && reports)

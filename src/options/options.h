@@ -139,6 +139,7 @@ struct options {
     bool fix;       /* beside each run, one with better settings */
     bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here.
                        COMMAND_COMPARE: predictions have its host's calls as they are now */
+    bool anonymous; /* what is written leaves names out: core/anonymous.h */
     bool dry_run, quiet, no_color;
     int verbose;
     struct kept_text *storage; /* owned; options_free() */

@@ -392,6 +392,11 @@ const struct option_row option_rows[OPTION_COUNT] = {
                               "and of several devices at once, in the machine file's place",
                           .with = "With `pipeline compare` it needs a device that is not its "
                                   "own machine file, and does not go with --dry-run."},
+    [OPTION_ANONYMOUS] = {"anonymous", 0, NULL, TYPE_FLAG,
+                          PROGRAM_FIELD(anonymous, RUNS | VIEW | RECORD),
+                          .help = "leave out of files and reports who wrote them: folders of "
+                                  "files, names of hosts and of the program that was "
+                                  "recorded, template arguments of kernels"},
     [OPTION_DRY_RUN] = {"dry-run", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(dry_run, RUNS | VIEW),
                         .help =
                             "print the plan, run nothing; of `view`, the plan that a recording "

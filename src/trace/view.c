@@ -6,6 +6,7 @@
 #include "term/progress.h"
 #include "trace/cut.h"
 #include "trace/recording.h"
+#include "trace/view_anonymous.h"
 #include "trace/view_fix.h"
 #include "trace/view_plan.h"
 
@@ -287,11 +288,16 @@ static enum status add_file(struct view *view, const struct view_part *part, con
                             struct error *error)
 {
     struct traces traces = {0};
+    char name[VIEW_ANONYMOUS_NAME];
+    const char *called = path;
     struct trace nothing = {
         .timeline = {.timing = TIMING_NSYS, .device = "a GPU", .resolution_ns = 1}};
     enum status status = traces_read(path, &traces, error);
     if (status != STATUS_OK)
         return status;
+    view->files++;
+    if (view->anonymous)
+        called = view_anonymise(&traces, view->alone ? 0 : view->files, name);
     if (traces.unread[0] != '\0')
         note_print(view->quiet, "%s", traces.unread);
     if (traces.recording != NULL) {
@@ -306,9 +312,9 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     if (status == STATUS_OK && !(grow(view, room) && keep_recording(view, &traces)))
         status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
-        status = add_run(view, path, &nothing, false, error);
+        status = add_run(view, called, &nothing, false, error);
     for (int i = 0; i < traces.count && status == STATUS_OK; i++)
-        status = add_run(view, path, &traces.items[i], several, error);
+        status = add_run(view, called, &traces.items[i], several, error);
     traces_free(&traces);
     return status;
 }
@@ -400,6 +406,7 @@ enum status view_read(const struct options *options, const struct machine *calib
     *view = (struct view){.report.version = PIPELINE_VERSION,
                           .alone = options->word_count == 1,
                           .quiet = options->quiet,
+                          .anonymous = options->anonymous,
                           .machine = options->machine,
                           .calibrated = calibrated,
                           .fix = options->fix,

@@ -14,10 +14,12 @@ struct view {
     size_t recording_count, recording_room;
     struct plan **plans; /* that runs of recordings refer to: owned */
     size_t plan_count, plan_room;
-    bool streams_cut;    /* only some streams are shown: no causes are looked for */
-    bool alone;          /* one file: runs of ours keep their names */
-    bool quiet;          /* no notes */
-    const char *machine; /* the value of --machine; NULL: it was not given */
+    bool streams_cut; /* only some streams are shown: no causes are looked for */
+    bool alone;       /* one file: runs of ours keep their names */
+    bool quiet;       /* no notes */
+    bool anonymous;   /* names are left out, those of the files, too: they are counted */
+    int files;
+    const char *machine;              /* the value of --machine; NULL: it was not given */
     const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */
     bool fix;                         /* recordings are shown with their best fixes, too */
     int fixed;                        /* runs that are so */

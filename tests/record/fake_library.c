@@ -51,7 +51,8 @@ static void write_frames(void)
 /* Two kernels, three copies and a memset between 1.0 and 6.7 ms, in no order. */
 static void write_ops(void)
 {
-    fputs("[\"call\",1,\"cudaMemcpyAsync\",0,900000,950000,0]\n"
+    fputs("[\"name\",0,\"void scale<float>(float*)\"]\n"
+          "[\"call\",1,\"cudaMemcpyAsync\",0,900000,950000,0]\n"
           "[\"kernel\",4,1,7,2000000,3000000,1,80,256,32,0,0]\n"
           "[\"op\",1,\"h2d\",1,7,1000000,2000000,4096,\"pinned\",\"device\",0]\n"
           "[\"op\",2,\"h2d\",1,7,3000000,4000000,4096,\"pinned\",\"device\",0]\n"

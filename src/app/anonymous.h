@@ -1,0 +1,12 @@
+/* anonymous.h - runs whose report leaves names out: --anonymous. */
+#ifndef PIPELINE_APP_ANONYMOUS_H
+#define PIPELINE_APP_ANONYMOUS_H
+
+#include "app/job.h"
+
+/* Leaves folders of files and names of hosts out of runs that are about to be reported, and of
+ * their settings, by which nothing is opened any more. Hosts are numbered, in each run from 1.
+ */
+void anonymous_runs(struct job *jobs, struct report *report);
+
+#endif

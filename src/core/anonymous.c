@@ -1,0 +1,64 @@
+/* anonymous.c - see anonymous.h. */
+#include "core/anonymous.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *anonymous_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+void anonymous_cut_file(char *path)
+{
+    const char *file = anonymous_file(path);
+    if (file != path)
+        memmove(path, file, strlen(file) + 1);
+}
+
+/* Cuts all but the last name before the arguments: of "_ZN2my5scaleIfEvPf" is left "scale". */
+static void cut_mangled(char *name)
+{
+    const char *at = name + 2, *last = name;
+    size_t length = 2, left = strlen(at);
+    while (*at == 'N' || *at == 'K' || *at == 'L') {
+        at++;
+        left--;
+    }
+    while (isdigit((unsigned char)*at)) {
+        char *text;
+        const unsigned long count = strtoul(at, &text, 10);
+        left -= (size_t)(text - at);
+        if (count > left)
+            break;
+        last = text;
+        length = count;
+        at = text + count;
+        left -= count;
+    }
+    memmove(name, last, length);
+    name[length] = '\0';
+}
+
+void anonymous_cut_kernel(char *name)
+{
+    int depth = 0;
+    char *to = name;
+    if (strncmp(name, "_Z", 2) == 0) {
+        cut_mangled(name);
+        return;
+    }
+    if (strchr(name, '<') == NULL) /* it may be a constant */
+        return;
+    for (const char *from = name; *from != '\0'; from++) {
+        if (*from == '<')
+            depth++;
+        else if (*from == '>' && depth > 0)
+            depth--;
+        else if (depth == 0)
+            *to++ = *from;
+    }
+    *to = '\0';
+}
