@@ -110,6 +110,14 @@ static void assert_launches(const struct machine *machine, const struct machine 
     }
 }
 
+/* What one device alone can't tell is not measured. */
+static bool is_measured(const struct machine_field *field)
+{
+    return field->type != FIELD_TEXT && strcmp(field->section, "rows") != 0 &&
+           strcmp(field->key, "issue_take_ns") != 0 &&
+           strcmp(field->key, "take_first_ns") != 0 && strncmp(field->key, "peer_", 5) != 0;
+}
+
 /* The figures of the machine, and those of its kernels that its file has: others are of those
  * that no launch tells. */
 static void assert_figures(const struct machine *machine, const struct machine *found,
@@ -117,10 +125,7 @@ static void assert_figures(const struct machine *machine, const struct machine *
 {
     int compared = 0;
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        const bool measured = strcmp(field->section, "rows") != 0 &&
-                              strcmp(field->key, "issue_take_ns") != 0 &&
-                              strcmp(field->key, "take_first_ns") != 0;
-        if (field->type != FIELD_TEXT && measured)
+        if (is_measured(field))
             assert_near(noise, seed, field->section, field->key,
                         machine_field_get(field, machine), machine_field_get(field, found));
     }
