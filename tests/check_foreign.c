@@ -45,7 +45,9 @@ bool foreign_run(const char *machine, const struct settings *settings, struct ra
 }
 
 /* A form leaves that out. */
-static const unsigned left_out[FORM_COUNT] = {[FORM_OLD] = NSYS_NO_STREAMS | NSYS_NO_EVENTS};
+/* In no order is a database bound to give its rows. */
+static const unsigned left_out[FORM_COUNT] = {[FORM_OLD] = NSYS_NO_STREAMS | NSYS_NO_EVENTS |
+                                                           NSYS_BACKWARDS};
 static const char *const form_names[FORM_COUNT] = {"csv", "sqlite", "older", "own"};
 
 /* Writes the run as `--timeline=x.csv` does. */

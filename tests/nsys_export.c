@@ -307,6 +307,12 @@ static void put_tables(const struct export *export)
               export->out);
 }
 
+/* Returns the i-th of `count` rows, from the end where they are written backwards. */
+static uint32_t row_of(const struct export *export, uint32_t i, uint32_t count)
+{
+    return export->leaves & NSYS_BACKWARDS ? count - 1 - i : i;
+}
+
 void nsys_export_sql(FILE *out, const struct plan *plan, const struct timeline *timeline,
                      const char *device, unsigned leaves)
 {
@@ -316,11 +322,12 @@ void nsys_export_sql(FILE *out, const struct plan *plan, const struct timeline *
     put_names(&export);
     put_target(&export, device);
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (op_on_device(timeline->spans[i].kind))
-            put_span(&export, &timeline->spans[i]);
+        const struct span *span = &timeline->spans[row_of(&export, i, timeline->span_count)];
+        if (op_on_device(span->kind))
+            put_span(&export, span);
     }
     for (uint32_t i = 0; i < plan->op_count; i++)
-        put_op_call(&export, &plan->ops[i]);
+        put_op_call(&export, &plan->ops[row_of(&export, i, plan->op_count)]);
     /* Every program waits for its results. */
     if (plan->op_count > 0) {
         int64_t since_ns = call_end(timeline, plan->op_count - 1);

@@ -28,6 +28,7 @@ enum nsys_leaves {
     NSYS_ALL = 0,
     NSYS_NO_CALLS = 1 << 0,   /* no CUPTI_ACTIVITY_KIND_RUNTIME */
     NSYS_NO_STREAMS = 1 << 1, /* no TARGET_INFO_CUDA_STREAM nor _CONTEXT_INFO */
+    NSYS_BACKWARDS = 1 << 3,  /* the rows of ops and calls in the other order */
     NSYS_NO_EVENTS = 1 << 2,  /* no CUPTI_ACTIVITY_KIND_CUDA_EVENT: --cuda-event-trace=false */
 };
 
