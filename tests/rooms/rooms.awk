@@ -59,10 +59,12 @@ $1 != "symbol" {
     room_paths[rooms] = $3
 }
 
-# _FORTIFY_SOURCE calls __strcpy_chk, which knows how much room there is, for strcpy.
+# _FORTIFY_SOURCE calls __strcpy_chk, which knows how much room there is, for strcpy; a glibc since
+# 2.38 __isoc23_strtol, which reads C23's numbers, too, for strtol.
 function symbol(object, name, class, section) {
     if (name ~ /^__.*_chk$/)
         name = substr(name, 3, length(name) - 6)
+    sub(/^__isoc[0-9]+_/, "", name)
     if (class == "U" || class == "w")
         need[++needs] = object SUBSEP name
     else if (class ~ /[A-Z]/)
