@@ -22,7 +22,7 @@ ifeq ($(origin SQLITE),undefined)
 SQLITE := $(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo sqlite3)
 endif
 # The lab page has the simulator in WebAssembly, which Debian's clang, lld, wasi-libc and
-# libclang-rt-14-dev-wasm32 make: `make LAB=` leaves it out.
+# libclang-rt-*-dev-wasm32 make: `make LAB=` leaves it out.
 LAB_CC ?= clang --target=wasm32-wasi
 ifeq ($(origin LAB),undefined)
 LAB := $(shell echo 'int main(void) { return 0; }' | $(LAB_CC) -x c -o /dev/null - 2>/dev/null && echo yes)
@@ -213,7 +213,7 @@ clean:
 	$(Q)for folder in tests/nvtx tests/record tests/hostile tests/failing tests/stub tests/fake tests/own tests/emit tests .; do [ ! -d $(O)/$$folder ] || \
 		rmdir --ignore-fail-on-non-empty "$$(realpath $(O)/$$folder)"; done
 
-CLANG_FORMAT ?= clang-format-14
+CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
 format:
 	$(Q)$(CLANG_FORMAT) -i $(SOURCES)
 

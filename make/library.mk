@@ -24,7 +24,7 @@ $(O)/walk: tests/library/walk.c $(O)/libpipeline.a
 	$(say) CC $<
 	$(call write,$(CC) -std=c17 $(WARNINGS) $(CFLAGS) $(SANITIZE) -Isrc/lib -o $(NEW) $^ -lm)
 
-# Debian's clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 are all that WebAssembly takes.
+# Debian's clang, lld, wasi-libc and libclang-rt-*-dev-wasm32 are all that WebAssembly takes.
 WASM_CC ?= clang --target=wasm32-wasi
 WASM_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -ffp-contract=off -Isrc -Isrc/lib -I. -Wall
 # The linker's own 64 KiB of stack are too few, and what grows beyond them grows into the data.

@@ -11,6 +11,12 @@ test-deep:
 	$(Q)scripts/bootstrap.sh deep
 	$(Q)tests/tier.sh deep $(O)
 
+# README's commands on a fresh Debian of each suite, each made in $(O)/fresh: by hand, as root.
+FRESH ?= bookworm trixie
+.PHONY: check-fresh
+check-fresh:
+	$(Q)tests/fresh.sh $(O)/fresh $(FRESH)
+
 # --- the suites ----------------------------------------------------------------------------------
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
@@ -163,7 +169,7 @@ $(FUZZERS:%=$(OBJ)/bin/fuzz-%): $(OBJ)/bin/fuzz-%: $(OBJ)/tests/fuzz/target_%.o 
 fuzz:
 	$(Q)echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 		clang -fsanitize=fuzzer -x c -o /dev/null - || { echo "fuzz: needs clang, its run-time" \
-		"library and OpenMP: apt-get install clang libclang-rt-14-dev libomp-dev" >&2; exit 1; }
+		"library and OpenMP: scripts/bootstrap.sh deep" >&2; exit 1; }
 	$(Q)$(MAKE) --no-print-directory O=$(O)/fuzz CC=clang NVCC= CFLAGS='$(FUZZ_CFLAGS)' WERROR=$(WERROR) run-fuzz
 
 run-fuzz: $(FUZZERS:%=$(O)/fuzz-%)

@@ -3,13 +3,15 @@
 # and prints their names first: `build` what the program needs, `test` and `deep` what `make test` and
 # `make test-deep` need as well, `lecture` what `make lecture` needs, `lab` what the lab page needs, `mpi` what
 # pipeline-mpi needs. BOOTSTRAP=no installs nothing:
-# it fails with the line to run instead.
+# it fails with the line to run instead. What the distribution does not have is named, and left out.
 set -eu
 
-build="gcc make pkg-config libjansson-dev"
-test="$build g++ check clang-format-14 cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
-deep="$test libopenmpi-dev openmpi-bin clang libclang-rt-14-dev libomp-dev valgrind cmark-gfm weasyprint lld wasi-libc libclang-rt-14-dev-wasm32"
-lab="$build clang lld wasi-libc libclang-rt-14-dev-wasm32"
+# Of names with | between them the first one is taken that the distribution has.
+build="gcc libc6-dev make pkg-config libjansson-dev"
+wasm="clang lld wasi-libc libclang-rt-14-dev-wasm32|libclang-rt-dev-wasm32"
+test="$build g++ check clang-format-14|clang-format cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+deep="$test $wasm libopenmpi-dev openmpi-bin libclang-rt-14-dev|libclang-rt-dev libomp-dev valgrind cmark-gfm weasyprint"
+lab="$build $wasm"
 mpi="$build libopenmpi-dev openmpi-bin"
 lecture="$lab cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
@@ -35,14 +37,29 @@ installed() {
 }
 
 # A tool that is there by other means (a compiler built by hand) counts as well.
-missing=
-for package in $wanted; do
-    case $package in
-    lib* | python3-*) installed "$package" || missing="$missing $package" ;;
-    gnuplot-nox) command -v gnuplot >/dev/null 2>&1 || missing="$missing gnuplot-nox" ;;
-    check) installed check || missing="$missing check" ;;
-    *) command -v "$package" >/dev/null 2>&1 || installed "$package" || missing="$missing $package" ;;
+is_there() {
+    case $1 in
+    lib* | python3-* | fonts-* | check) installed "$1" ;;
+    gnuplot-nox) command -v gnuplot >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null 2>&1 || installed "$1" ;;
     esac
+}
+
+# any COMMAND NAMES prints the first of the names, which are apart by |, that COMMAND holds for.
+any() {
+    for name in $(echo "$2" | tr '|' ' '); do
+        "$1" "$name" && echo "$name" && return
+    done
+    return 1
+}
+
+can_be_had() {
+    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'
+}
+
+missing=
+for names in $wanted; do
+    any is_there "$names" >/dev/null || missing="$missing $names"
 done
 
 # The tests of the HTML page are skipped where these packages can't be had.
@@ -57,21 +74,32 @@ fi
 
 as_root=
 [ "$(id -u)" = 0 ] || as_root="sudo "
-line="${as_root}apt-get install -y --no-install-recommends$missing"
+[ "${BOOTSTRAP:-yes}" = no ] || [ -z "$missing$browser" ] || sh -c "${as_root}apt-get update -qq"
+# Without a list of packages, none has been refused.
+packages=
+for names in $missing; do
+    if name=$(any can_be_had "$names"); then
+        packages="$packages $name"
+    elif can_be_had gcc; then
+        echo "bootstrap: this distribution does not have $names" >&2
+    else
+        packages="$packages ${names%%|*}"
+    fi
+done
+line="${as_root}apt-get install -y --no-install-recommends$packages"
 if [ "${BOOTSTRAP:-yes}" = no ]; then
-    [ -n "$missing" ] || exit 0
-    echo "bootstrap: missing:$missing" >&2
+    [ -n "$packages" ] || exit 0
+    echo "bootstrap: missing:$packages" >&2
     echo "bootstrap: to install: $line" >&2
     exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-if [ -n "$missing" ]; then
-    echo "bootstrap: installing:$missing"
-    sh -c "${as_root}apt-get update -qq"
+if [ -n "$packages" ]; then
+    echo "bootstrap: installing:$packages"
     sh -c "$line -qq"
 fi
 for package in $browser; do
-    apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [0-9]' || continue
+    can_be_had "$package" || continue
     echo "bootstrap: installing: $package"
     sh -c "${as_root}apt-get install -y --no-install-recommends $package -qq" ||
         echo "bootstrap: $package can't be installed" >&2
