@@ -66,7 +66,8 @@ bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan)
     return true;
 }
 
-struct barrier *barriers_before(const struct barriers *barriers, uint32_t op)
+/* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
+static struct barrier *barriers_before(const struct barriers *barriers, uint32_t op)
 {
     struct bisect search = bisect_in(barriers->ended, barriers->count);
     while (bisect_asks(&search))

@@ -1,5 +1,4 @@
-/* barriers.h - streams that wait for others, while a plan is run: in the simulator's time, or
- * without a clock where deadlocks are looked for.
+/* barriers.h - streams that wait for others, while a plan is run in the simulator's time.
  *
  * A barrier is an op that waits for all ops that were issued before it to the streams of its
  * domain, and that all that come to them later wait for. So barriers end in the order of issue,
@@ -71,9 +70,6 @@ void barriers_add(struct barriers *barriers, uint32_t op, uint32_t before);
 /* Finds the barriers of the legacy default stream: its ops; their domain are the streams that
  * mind it. Takes their memory as barriers_init() does. */
 bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan);
-
-/* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
-struct barrier *barriers_before(const struct barriers *barriers, uint32_t op);
 
 /* Returns the list in which the stream of `op`, an op of the domain that is its stream's head,
  * has to wait; NULL if the op may go. */

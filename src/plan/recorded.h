@@ -3,7 +3,7 @@
  * A built plan follows from settings: its chain, its tiles and the machine say all of its ops.
  * A recorded one was seen: its kernels have a name and took a time, its buffers are the memory
  * that the program took, and its threads had other things to do between their calls. Both are
- * plans: hazards, deadlocks, the simulator and the critical path take either. */
+ * plans: hazards, the simulator and the critical path take either. */
 #ifndef PIPELINE_PLAN_RECORDED_H
 #define PIPELINE_PLAN_RECORDED_H
 

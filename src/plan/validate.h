@@ -6,21 +6,11 @@
 #include "plan/plan.h"
 
 /* Checks that every op refers to streams, events, kernels and bytes that are there, and that
- * each event is recorded before it is waited for. STATUS_FAILED names the op, or, where the
- * plan could never end, the ops that wait for each other. Of a recorded plan all that was seen
- * is checked as well, and it may wait for an event that was never recorded: such a wait is
- * legal and has no effect. [CUDA Runtime API, cudaStreamWaitEvent()] */
+ * each event is recorded before it is waited for: so a plan always ends. STATUS_FAILED names
+ * the op. Of a recorded plan all that was seen is checked as well, and it may wait for an event
+ * that was never recorded: such a wait is legal and has no effect. [CUDA Runtime API,
+ * cudaStreamWaitEvent()] */
 enum status plan_validate(const struct plan *plan, struct error *error);
-
-/* Checks a plan's waits; its ops must refer to streams and events that are there. STATUS_FAILED
- * says the worst of what is wrong: an event is waited for that no op records, and the wait is
- * named; ops wait for each other, and those are named, in the order in which one waits for the
- * next; a wait comes before any record of its event, so that it orders nothing. A part of
- * plan_validate(), in plan/deadlock.c. Time and memory are linear in ops.
- *
- * A recorded plan is never refused. All that an op of it waits for, in its stream, in its
- * thread or by an event, was issued before it, so it always ends. */
-enum status plan_check_waits(const struct plan *plan, struct error *error);
 
 /* Checks that the plan can be captured as one CUDA graph: STATUS_USAGE names the call, the
  * stream or the memory that can't be in a graph. */
