@@ -499,7 +499,11 @@ static const struct {
     {"-d sim:h200*2 --issue=graph", "--issue=graph"},
     {"-d sim:h200*2 --mistake=sync-in-loop", "--mistake=sync-in-loop"},
     {"-d sim:h200*2 -k scan-exclusive", "carry=device"},
-    {"-d sim:h200 --spread=chain", "--spread=chain"},
+    {"-d sim:h200 --spread=chain -k scale,scale",
+     "use a --device such as sim:h200*2, or --spread=tiles\n"},
+    /* What the machine has not is never advised. */
+    {"-d sim:h100 --spread=chain -k scale,scale", "is one: use --spread=tiles\n"},
+    {"-d sim:k20c --batch=4", "use --batch=auto, or --pack=yes\n"},
 };
 START_TEST(what_does_not_go_is_refused)
 {

@@ -89,25 +89,41 @@ static void draw_value(uint64_t *random, const char *option, const char *values,
              (int)strcspn(values, " "), values);
 }
 
+/* Draws one device, several of a host that has them, or as many processes on one. */
+static void draw_device(uint64_t *random, char line[LINE_MAX_BYTES])
+{
+    static const char *const hosts[] = {"h200*2", "h200*3", "h200*4", "k20x*2", "k80*2"};
+    const uint32_t kind = test_random_below(random, 6);
+    char *end = line + strlen(line);
+    if (kind < 2)
+        sprintf(end, " -d sim:%s",
+                hosts[test_random_below(random, sizeof hosts / sizeof *hosts)]);
+    else
+        sprintf(end, " -d sim:%s%s",
+                machines[test_random_below(random, sizeof machines / sizeof *machines)],
+                kind > 2                            ? ""
+                : test_random_below(random, 2) == 0 ? "*2"
+                                                    : "*3");
+    if (kind == 2)
+        draw_value(random, "--share=", "slices mps ", line);
+}
+
 /* Draws words that may be refused. The array's size suits rows, columns and tiles of any
  * kernel, or is a little more. */
 static void draw_words(uint64_t *random, char line[LINE_MAX_BYTES])
 {
     enum { UNIT = 64 };
-    const uint32_t machine = test_random_below(random, sizeof machines / sizeof *machines);
     const uint32_t kernel = test_random_below(random, sizeof kernels / sizeof *kernels);
     const bool many = test_random_below(random, 16) == 0;
-    const uint32_t tiles = 1 + test_random_below(random, many ? 300 : 24);
-    const uint32_t sizes = many || test_random_below(random, 2) == 0 ? 5 : 15;
+    const uint32_t tiles = 1 + test_random_below(random, many ? 160 : 24);
+    const uint32_t sizes = many || test_random_below(random, 2) == 0 ? 5 : 13;
     uint64_t elements = ((uint64_t)tiles * UNIT) << test_random_below(random, sizes);
     if (test_random_below(random, 4) == 0)
         elements += test_random_below(random, UNIT);
     snprintf(line, LINE_MAX_BYTES,
-             "-d sim:%s%s -k %s -n %" PRIu64
-             " --columns=64 --rows=64 --inner=32 --tile-width=64",
-             machines[machine],
-             (const char *[]){"", "", "", "*2", "*3", "*4"}[test_random_below(random, 6)],
+             "-k %s -n %" PRIu64 " --columns=64 --rows=64 --inner=32 --tile-width=64",
              kernels[kernel], elements);
+    draw_device(random, line);
     if (test_random_below(random, 10) == 0)
         strcat(line, " -t auto");
     else
@@ -234,7 +250,7 @@ static int check_run(const char *line)
 
 START_TEST(test_printed_commands)
 {
-    enum { SEED = 20261128, RUNS = 1200, RUNS_DEEP = 2000 };
+    enum { SEED = 20261128, RUNS = 900, RUNS_DEEP = 2000 };
     uint64_t random = SEED;
     const int runs = test_cases(RUNS) > RUNS ? RUNS_DEEP : test_cases(RUNS);
     int commands = 0;

@@ -4,6 +4,7 @@
  * that was given. */
 #include "options/table.h"
 #include "plan/device.h"
+#include "plan/rules.h"
 #include "plan/together.h"
 
 #include <stdio.h>
@@ -112,6 +113,25 @@ static enum outcome outcome_of(const struct judged *judged, const struct judged 
     return outcome;
 }
 
+/* Returns true where the machine is part of the program, and is known not to have so many
+ * devices, or that way to issue. What others have is found out when they are opened. */
+static bool machine_lacks(const struct settings *settings)
+{
+    struct machine machine;
+    char name[MACHINE_TEXT];
+    if (settings->device == NULL || device_find(settings->device) == NULL ||
+        device_is_real(settings->device))
+        return false;
+    const char *argument = device_argument(settings->device);
+    const size_t length = device_argument_length(argument);
+    snprintf(name, sizeof name, "%.*s", (int)length, argument);
+    if (machine_built_in(&machine, length > 0 ? name : device_find("sim")->fallback,
+                         &(struct error){0}) != STATUS_OK)
+        return false;
+    return (settings->sharing == SHARING_NONE && settings->devices > machine.devices) ||
+           !rule_takes_issue(&machine, settings->issue);
+}
+
 /* Returns what the run would be with another value. */
 static enum outcome try_value(const struct judged *judged, const struct together_row *broken,
                               const struct option_row *option, const char *value)
@@ -131,7 +151,10 @@ static enum outcome try_value(const struct judged *judged, const struct together
         tried.draft.settings.elements_given = true;
     if (option == &option_rows[OPTION_DEVICE])
         tried.draft.settings.devices = device_count(tried.draft.settings.device);
-    return judged_misfit(&tried) == NULL ? GOES_TOGETHER : outcome_of(judged, &tried, broken);
+    const bool fits = judged_misfit(&tried) == NULL;
+    if (machine_lacks(&tried.settings) && !machine_lacks(&judged->settings))
+        return BREAKS_SAME;
+    return fits ? GOES_TOGETHER : outcome_of(judged, &tried, broken);
 }
 
 /* Writes an option before its first value: "--memory=", or "--sweep=memory=" where it is swept,

@@ -199,6 +199,13 @@ bool rule_graph_by_node(const struct machine *machine, enum op_kind kind)
     return machine->graph_copies_node_ns > 0 && op_is_node(kind) && kind != OP_KERNEL;
 }
 
+bool rule_takes_issue(const struct machine *machine, enum issue issue)
+{
+    return issue == ISSUE_GRAPH   ? machine->graph_launch_ns > 0
+           : issue == ISSUE_BATCH ? machine->batch_gap_ns > 0
+                                  : true;
+}
+
 int64_t rule_graph_launch_ns(const struct machine *machine, uint32_t nodes, bool by_node)
 {
     return machine->graph_launch_ns +

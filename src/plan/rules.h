@@ -130,6 +130,10 @@ uint32_t rule_copies(const struct plan *plan, const struct op *op);
  * graph_copies_node_ns launches every graph as a whole. */
 bool rule_graph_by_node(const struct machine *machine, enum op_kind kind);
 
+/* Returns true where the machine knows that way to issue, and its file says what it costs:
+ * graphs and batches of copies came with CUDA's versions. */
+bool rule_takes_issue(const struct machine *machine, enum issue issue);
+
 /* Graphs. Returns how long after its beginning the call that launches a graph has handed over
  * `nodes` nodes: of all, its own time. That a graph's nodes are handed over in the order in
  * which they were captured is assumed, and that all cost as much. */

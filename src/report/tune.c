@@ -7,6 +7,7 @@
  * ways begin with the lowest, and one that can't come near the best is not simulated. */
 #include "report/tune.h"
 
+#include "plan/rules.h"
 #include "plan/together.h"
 #include "report/tune_tiles.h"
 
@@ -55,10 +56,7 @@ static bool is_possible(const struct chooser *chooser, const struct settings *as
     if (way == WAY_STAGED_BATCH && settings->tiles > 0 && settings->streams > 0 &&
         settings_batch(settings) == 1)
         return false; /* batches of one tile are calls */
-    if ((settings->issue == ISSUE_GRAPH && machine->graph_launch_ns == 0) ||
-        (settings->issue == ISSUE_BATCH && machine->batch_gap_ns == 0))
-        return false;
-    return settings_misfit(settings) == NULL;
+    return rule_takes_issue(machine, settings->issue) && settings_misfit(settings) == NULL;
 }
 
 /* Simulates settings with tiles and streams: all tiles, or as many as may be, and half of

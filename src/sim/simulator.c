@@ -329,7 +329,8 @@ static enum status check_all_ended(const struct simulation *sim)
 enum status simulator_check(const struct machine *machine, const struct plan *plan,
                             struct error *error)
 {
-    if (plan->issue == ISSUE_BATCH && machine->batch_gap_ns == 0)
+    const bool taken = rule_takes_issue(machine, plan->issue);
+    if (plan->issue == ISSUE_BATCH && !taken)
         return error_set(
             error, STATUS_USAGE,
             "--issue=batch: the machine %s knows no batches of copies, or its file "
@@ -350,7 +351,7 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
                          machine->name);
     if (plan->issue != ISSUE_GRAPH)
         return STATUS_OK;
-    if (machine->graph_launch_ns == 0)
+    if (!taken)
         return error_set(error, STATUS_USAGE,
                          "--issue=graph: the machine %s knows no graphs, or its file does not "
                          "say what one costs (graph_launch_ns)",
