@@ -2,7 +2,7 @@
  *
  * Three questions settle the whole plan:
  *   when is a step issued?        loops_begin(): the ways and the order
- *   in which stream?              steps_stream(): the ways and the layout
+ *   in which stream?              steps_place(): the ways and the layout
  *   which steps must end first?   steps_follow(): data flow, and slots that are used again
  * Where a step follows one of another stream, an event joins them: recorded right behind the
  * earlier step, waited for right before the later one. Which steps need a record is known only
@@ -21,64 +21,52 @@ enum { NO_EVENT = 0, MARKED = UINT32_MAX };
 
 /* --- steps --- */
 
-/* Returns the stage that a step has in the plan's loops: there the uploads come behind all. */
-static uint32_t noted_stage(const struct builder *builder, struct step step)
-{
-    const struct steps *steps = &builder->steps;
-    return step.batch >= steps->batches ? steps->stages : step.stage;
-}
-
 /* Makes `stream` wait for the step before it goes on with the tiles, unless its own order, that
  * of the legacy default stream or an earlier wait sees to it. */
 static void join(struct builder *builder, uint32_t stream, struct tiles tiles,
                  struct follow follow)
 {
-    const struct step step = follow.step;
-    size_t index = steps_index(&builder->steps, step);
-    uint32_t other = steps_stream(&builder->steps, step);
-    uint32_t *known = &builder->known[(size_t)stream * builder->plan->streams + other];
+    const struct step_place *step = &follow.step;
+    uint32_t *known = &builder->known[(size_t)stream * builder->plan->streams + step->stream];
     bool turns = rule_legacy_orders(plan_stream_kind(builder->plan, stream),
-                                    plan_stream_kind(builder->plan, other));
-    if (other == stream || turns || *known >= builder->places[index])
+                                    plan_stream_kind(builder->plan, step->stream));
+    if (step->stream == stream || turns || *known >= builder->places[step->index])
         return;
-    *known = builder->places[index];
+    *known = builder->places[step->index];
     if (builder->marking) {
-        builder->events[index] = MARKED;
+        builder->events[step->index] = MARKED;
         return;
     }
-    /* Only kernels follow copies in. */
-    if (mistake_drops_wait(&builder->mistake,
-                           builder->steps.stage[step.stage].kind == STAGE_IN))
+    if (mistake_drops_wait(&builder->mistake, step->copies_in)) /* only kernels follow these */
         return;
     struct op wait = build_op(OP_WAIT, stream, tiles);
-    wait.event.event = builder->events[index] - 1;
-    build_append_event(builder, &wait, follow.relation, noted_stage(builder, step));
+    wait.event.event = builder->events[step->index] - 1;
+    build_append_event(builder, &wait, follow.relation, step->stage);
 }
 
 /* Records an event, by `op`, behind a step if others wait for it. */
-static void record_step(struct builder *builder, struct op op, struct step step)
+static void record_step(struct builder *builder, struct op op, const struct step_place *step)
 {
-    uint32_t *event = &builder->events[steps_index(&builder->steps, step)];
+    uint32_t *event = &builder->events[step->index];
     if (*event != MARKED)
         return;
     op.event.event = builder->plan->events;
     *event = ++builder->plan->events;
-    build_append_event(builder, &op, steps_event(&builder->steps, step),
-                       noted_stage(builder, step));
+    build_append_event(builder, &op, step->event, step->stage);
 }
 
 /* Makes the host wait until a batch is back, and unpack it. */
 static void take_back(struct builder *builder, uint32_t batch)
 {
     const struct step out = {builder->steps.stages - 1, batch};
-    const size_t index = steps_index(&builder->steps, out);
+    uint32_t *event = &builder->events[steps_place(&builder->steps, out).index];
     if (builder->marking) {
-        builder->events[index] = MARKED;
+        *event = MARKED;
         return;
     }
     struct op op =
         build_op(OP_SYNC_EVENT, builder->plan->streams, plan_batch(builder->plan, batch));
-    op.event.event = builder->events[index] - 1;
+    op.event.event = *event - 1;
     build_append(builder, &op);
     build_unpacks(builder, batch);
 }
@@ -119,19 +107,18 @@ static void take_back_rest(struct builder *builder)
 static void issue_upload(struct builder *builder, uint32_t device)
 {
     enum { NO_TILE = -1 };
-    const struct step upload = steps_upload(&builder->steps, device);
-    const uint32_t stream = steps_stream(&builder->steps, upload);
-    builder->places[steps_index(&builder->steps, upload)] = ++builder->lengths[stream];
+    const struct step_place upload = steps_upload(&builder->steps, device);
+    builder->places[upload.index] = ++builder->lengths[upload.stream];
     if (builder->marking)
         return;
-    loops_step(builder->plan->loops, (struct step){builder->steps.stages, device});
+    loops_step(builder->plan->loops, (struct step){upload.stage, device});
     loops_note(builder->plan->loops, (struct loop_item){.kind = OP_H2D});
-    struct op op = {.kind = OP_H2D, .stream = stream, .tile = NO_TILE};
+    struct op op = {.kind = OP_H2D, .stream = upload.stream, .tile = NO_TILE};
     op.copy.host = plan_whole(builder->plan, BUFFER_HOST_RESIDENT);
     op.copy.device = plan_device_part(builder->plan, BUFFER_DEVICE_RESIDENT, device);
     build_append(builder, &op);
-    op = (struct op){.kind = OP_RECORD, .stream = stream, .tile = NO_TILE};
-    record_step(builder, op, upload);
+    op = (struct op){.kind = OP_RECORD, .stream = upload.stream, .tile = NO_TILE};
+    record_step(builder, op, &upload);
 }
 
 /* Issues those copies, before all tiles. */
@@ -147,7 +134,8 @@ static void issue_step(struct builder *builder, struct step step)
     const struct steps *steps = &builder->steps;
     const struct stage *stage = &steps->stage[step.stage];
     const struct tiles tiles = plan_batch(builder->plan, step.batch);
-    const uint32_t stream = steps_stream(steps, step);
+    const struct step_place place = steps_place(steps, step);
+    const uint32_t stream = place.stream;
     struct follow follows[STEP_FOLLOWS_MAX];
     int count = steps_follow(steps, step, follows);
     loops_step(builder->plan->loops, step);
@@ -155,7 +143,7 @@ static void issue_step(struct builder *builder, struct step step)
         pack(builder, step.batch);
     for (int i = 0; i < count; i++)
         join(builder, stream, tiles, follows[i]);
-    builder->places[steps_index(steps, step)] = ++builder->lengths[stream];
+    builder->places[place.index] = ++builder->lengths[stream];
     if (builder->marking)
         return;
     const struct mistake_row *mistake = builder->mistake.row;
@@ -164,7 +152,7 @@ static void issue_step(struct builder *builder, struct step step)
         mistake->before_tile(&builder->mistake, stream, tiles.first);
     build_stage(builder, stage, tiles, stream);
     build_memory(builder, ALLOC_GIVE, stage, tiles, stream);
-    record_step(builder, build_op(OP_RECORD, stream, tiles), step);
+    record_step(builder, build_op(OP_RECORD, stream, tiles), &place);
     if (step.stage + 1 == steps->stages && mistake->after_tile != NULL)
         mistake->after_tile(&builder->mistake, stream, tiles.first);
 }

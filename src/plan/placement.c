@@ -115,7 +115,7 @@ struct range placement_carry(const struct placement *placement, enum buffer buff
         offset += plan_device_part(plan, buffer, work_device(plan, tile, link)).offset;
     if (place == CARRY_BEFORE && !shared)
         offset += CARRY_BYTES;
-    return (struct range){buffer, offset, dtype_bytes(plan->chain[link]->out)};
+    return (struct range){buffer, offset, placement->leaves[link]};
 }
 
 /* Sets where a kernel keeps what it needs beside its elements. */
@@ -151,7 +151,7 @@ struct handing placement_handing(const struct placement *placement, uint32_t lin
 {
     uint64_t first, count;
     plan_tiles(placement->plan, tiles, &first, &count);
-    const uint64_t bytes = count * dtype_bytes(placement->plan->chain[link]->out);
+    const uint64_t bytes = count * placement->leaves[link];
     struct handing handing = {
         .left = slot_range(placement, work_buffer(placement), tiles.first, link, bytes),
         .taken = slot_range(placement, BUFFER_DEVICE_IN0, tiles.first, link + 1, bytes),
@@ -193,17 +193,17 @@ void placement_kernel(const struct placement *placement, struct tiles tiles, uin
     enum buffer work = work_buffer(placement);
     op->kernel.ranges->in[0] =
         slot_range(placement, plan_link_is_first(plan, link) ? BUFFER_DEVICE_IN0 : work,
-                   tiles.first, link, count * dtype_bytes(kernel->in));
+                   tiles.first, link, count * placement->reads[link]);
     if (kernel->inputs == 2)
         op->kernel.ranges->in[1] =
             slot_range(placement, BUFFER_DEVICE_IN1, tiles.first, link,
-                       second_count(plan, count) * dtype_bytes(kernel->in));
+                       second_count(plan, count) * placement->reads[link]);
     if (kernel->resident_count != NULL)
         op->kernel.ranges->resident = plan_device_part(plan, BUFFER_DEVICE_RESIDENT,
                                                        work_device(plan, tiles.first, link));
     op->kernel.ranges->out =
         slot_range(placement, reduces ? BUFFER_DEVICE_OUT : work, tiles.first, link,
-                   (reduces ? 1 : count) * dtype_bytes(kernel->out));
+                   (reduces ? 1 : count) * placement->leaves[link]);
     place_on_host(placement, tiles, link, op);
     place_scratch_and_carry(placement, tiles.first, op);
 }
@@ -244,6 +244,7 @@ static void size_slots(struct placement *placement, uint32_t tiles, uint64_t cou
 static void size_buffers(struct placement *placement, struct plan *plan)
 {
     uint64_t in = placement->in_bytes, out = placement->out_bytes;
+    const uint64_t devices = plan_devices(plan);
     uint64_t tile = (plan->elements + plan->tiles - 1) / plan->tiles;
     uint32_t tiles = plan_batches(plan) > 0 ? plan_batch(plan, 0).count : 1;
     size_slots(placement, tiles, tiles * tile);
@@ -253,9 +254,8 @@ static void size_buffers(struct placement *placement, struct plan *plan)
         plan->buffer_bytes[b] = plan->slots * placement->stride[b];
     }
     if (kernel_chain_scans(plan->chain, plan->chain_length))
-        plan->buffer_bytes[BUFFER_DEVICE_CARRY] = (uint64_t)plan_devices(plan) *
-                                                  plan->chain_length * plan->tiles *
-                                                  carry_bytes(placement);
+        plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
+            devices * plan->chain_length * plan->tiles * carry_bytes(placement);
     if (plan->packs) { /* a slot of the host's for each of the device's */
         plan->buffer_bytes[BUFFER_HOST_PACK_IN0] = plan->buffer_bytes[BUFFER_DEVICE_IN0];
         plan->buffer_bytes[BUFFER_HOST_PACK_IN1] = plan->buffer_bytes[BUFFER_DEVICE_IN1];
@@ -263,18 +263,17 @@ static void size_buffers(struct placement *placement, struct plan *plan)
             placement->reduces ? 0 : plan->buffer_bytes[output_buffer(placement)];
     }
     if (plan->by_host) /* slots for each device that hands tiles on */
-        plan->buffer_bytes[BUFFER_HOST_EXCHANGE] = (plan_devices(plan) - 1) *
-                                                   placement->device_slots *
-                                                   placement->stride[BUFFER_DEVICE_IN0];
+        plan->buffer_bytes[BUFFER_HOST_EXCHANGE] =
+            (devices - 1) * placement->device_slots * placement->stride[BUFFER_DEVICE_IN0];
     if (placement->carry_by_host)
         plan->buffer_bytes[BUFFER_HOST_CARRY] =
-            plan->buffer_bytes[BUFFER_DEVICE_CARRY] / plan_devices(plan);
+            plan->buffer_bytes[BUFFER_DEVICE_CARRY] / devices;
     plan->buffer_bytes[BUFFER_HOST_IN0] = plan->elements * in;
     plan->buffer_bytes[BUFFER_HOST_IN1] = second_count(plan, plan->elements) * in;
     plan->buffer_bytes[BUFFER_HOST_RESIDENT] =
         chain_resident_bytes(plan->chain, plan->chain_length, &plan->params);
     plan->buffer_bytes[BUFFER_DEVICE_RESIDENT] =
-        plan_devices(plan) * plan->buffer_bytes[BUFFER_HOST_RESIDENT];
+        devices * plan->buffer_bytes[BUFFER_HOST_RESIDENT];
     plan->buffer_bytes[BUFFER_HOST_OUT] =
         (placement->reduces ? plan->tiles : plan->elements) * out;
 }
@@ -284,20 +283,22 @@ static void study_chain(struct placement *placement)
     const struct plan *plan = placement->plan;
     const struct kernel *last = plan_last_kernel(plan);
     placement->inputs = 1;
-    placement->in_bytes = dtype_bytes(plan->chain[0]->in);
-    placement->out_bytes = dtype_bytes(last->out);
     placement->reduces = last->shape == KERNEL_REDUCE;
     placement->mapped = plan_kernels_reach_host(plan);
     placement->in_place = plan->chain[0]->in_place;
     placement->last_input_link = placement->reduces ? plan->chain_length - 1 : 0;
     placement->first_output_link = placement->last_input_link;
     for (int link = 0; link < plan->chain_length; link++) {
+        placement->reads[link] = dtype_bytes(plan->chain[link]->in);
+        placement->leaves[link] = dtype_bytes(plan->chain[link]->out);
         if (plan->chain[link]->inputs < 2)
             continue;
         placement->inputs = 2;
         if (link > placement->last_input_link)
             placement->last_input_link = link;
     }
+    placement->in_bytes = placement->reads[0];
+    placement->out_bytes = placement->leaves[plan->chain_length - 1];
 }
 
 void placement_begin(struct placement *placement, struct plan *plan, bool carry_by_host)

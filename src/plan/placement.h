@@ -12,13 +12,14 @@ enum carry_place { CARRY_TOTAL, CARRY_BEFORE };
 /* Plain data; it refers to its plan. */
 struct placement {
     const struct plan *plan;
-    int inputs;                   /* arrays copied in, tile by tile */
-    uint64_t in_bytes, out_bytes; /* bytes of an element that is copied in, and out */
-    bool reduces;                 /* a tile leaves one element */
-    int last_input_link;          /* the last kernel that reads what was copied in */
-    int first_output_link;        /* the first kernel that writes what is copied out */
-    bool in_place;                /* the kernel puts its result where its input was */
-    uint32_t device_slots;        /* of each device */
+    int inputs;                                   /* arrays copied in, tile by tile */
+    uint64_t reads[CHAIN_MAX], leaves[CHAIN_MAX]; /* bytes of an element, of each link */
+    uint64_t in_bytes, out_bytes;                 /* of one that is copied in, and out */
+    bool reduces;                                 /* a tile leaves one element */
+    int last_input_link;   /* the last kernel that reads what was copied in */
+    int first_output_link; /* the first kernel that writes what is copied out */
+    bool in_place;         /* the kernel puts its result where its input was */
+    uint32_t device_slots; /* of each device */
     bool mapped; /* the first kernel reads the host's arrays, the last one writes there */
     bool carry_by_host;            /* scans: the carry goes from tile to tile by the host */
     uint64_t stride[BUFFER_COUNT]; /* device buffers: bytes of a slot's part */

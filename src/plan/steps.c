@@ -162,36 +162,32 @@ void steps_settle(struct steps *steps, const struct placement *placement, int32_
 
 size_t steps_number(const struct steps *steps)
 {
-    return ((size_t)steps->batches + steps->devices) * steps->stages; /* with the uploads */
+    return ((size_t)steps->batches + steps->devices) * steps->stages;
 }
 
-size_t steps_index(const struct steps *steps, struct step step)
+struct step_place steps_place(const struct steps *steps, struct step step)
 {
-    return (size_t)step.batch * steps->stages + step.stage;
+    const struct stage *stage = &steps->stage[step.stage];
+    const uint32_t device = stage->device + plan_batch_device(steps->plan, step.batch);
+    const uint32_t number =
+        stage->stream != STREAM_DEALT
+            ? (uint32_t)stage->stream
+            : plan_batch_number(steps->plan, step.batch) % steps->tile_streams;
+    return (struct step_place){.index = (size_t)step.batch * steps->stages + step.stage,
+                               .stream = device * steps->tile_streams + number,
+                               .stage = step.stage,
+                               .event = steps->ways == 2 && step.stage == 0 ? RELATION_LAST
+                                                                            : RELATION_OWN,
+                               .copies_in = stage->kind == STAGE_IN};
 }
 
-struct step steps_upload(const struct steps *steps, uint32_t device)
+struct step_place steps_upload(const struct steps *steps, uint32_t device)
 {
-    return (struct step){0, steps->batches + device};
-}
-
-/* Returns the device that a step is for. */
-static uint32_t device_of(const struct steps *steps, struct step step)
-{
-    if (step.batch >= steps->batches)
-        return step.batch - steps->batches;
-    return steps->stage[step.stage].device + plan_batch_device(steps->plan, step.batch);
-}
-
-uint32_t steps_stream(const struct steps *steps, struct step step)
-{
-    const uint32_t first = device_of(steps, step) * steps->tile_streams;
-    const int64_t stream = steps->stage[step.stage].stream;
-    if (step.batch >= steps->batches)
-        return first;
-    return first + (stream != STREAM_DEALT
-                        ? (uint32_t)stream
-                        : plan_batch_number(steps->plan, step.batch) % steps->tile_streams);
+    return (struct step_place){.index = ((size_t)steps->batches + device) * steps->stages,
+                               .stream = device * steps->tile_streams,
+                               .stage = steps->stages,
+                               .event = RELATION_ONCE,
+                               .copies_in = true};
 }
 
 /* Returns the last batch of the device that `batch` is on. */
@@ -199,6 +195,12 @@ static uint32_t last_beside(const struct steps *steps, uint32_t batch)
 {
     const uint32_t last = steps->batches - 1;
     return last - (last - batch) % steps->devices;
+}
+
+static struct follow follow(const struct steps *steps, enum relation relation, uint32_t stage,
+                            uint32_t batch)
+{
+    return (struct follow){relation, steps_place(steps, (struct step){stage, batch})};
 }
 
 int steps_follow(const struct steps *steps, struct step step,
@@ -214,23 +216,16 @@ int steps_follow(const struct steps *steps, struct step step,
     bool carries = stage->carries && batch > 0;
     bool waited = carries && batch >= steps->devices; /* a batch before it on its device */
     if (carries)
-        follows[count++] = (struct follow){RELATION_AHEAD, {step.stage, batch - 1}};
+        follows[count++] = follow(steps, RELATION_AHEAD, step.stage, batch - 1);
     if (after_all && !waited)
-        follows[count++] = (struct follow){RELATION_LAST, {0, last_beside(steps, batch)}};
+        follows[count++] = follow(steps, RELATION_LAST, 0, last_beside(steps, batch));
     if (step.stage > 0 && !(after_all && waited))
-        follows[count++] = (struct follow){RELATION_OWN, {step.stage - 1, batch}};
+        follows[count++] = follow(steps, RELATION_OWN, step.stage - 1, batch);
     if (batch >= steps->slots && stage->frees != STAGE_NONE)
-        follows[count++] =
-            (struct follow){RELATION_BEFORE, {stage->frees, batch - steps->slots}};
-    if (begins && steps->uploads) /* last: mostly another wait covers it */
-        follows[count++] =
-            (struct follow){RELATION_ONCE, steps_upload(steps, device_of(steps, step))};
+        follows[count++] = follow(steps, RELATION_BEFORE, stage->frees, batch - steps->slots);
+    if (begins && steps->uploads) { /* last: mostly another wait covers it */
+        const uint32_t device = stage->device + plan_batch_device(steps->plan, batch);
+        follows[count++] = (struct follow){RELATION_ONCE, steps_upload(steps, device)};
+    }
     return count;
-}
-
-enum relation steps_event(const struct steps *steps, struct step step)
-{
-    if (step.batch >= steps->batches)
-        return RELATION_ONCE;
-    return steps->ways == 2 && step.stage == 0 ? RELATION_LAST : RELATION_OWN;
 }

@@ -64,17 +64,6 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
 void steps_settle(struct steps *steps, const struct placement *placement,
                   int32_t kernel_stream);
 
-/* Steps are numbered from 0: steps_number() of them at most. */
-size_t steps_number(const struct steps *steps);
-size_t steps_index(const struct steps *steps, struct step step);
-
-/* Returns the resident input's copy into a device, which comes first of all, in the device's
- * first stream. */
-struct step steps_upload(const struct steps *steps, uint32_t device);
-
-/* Returns the stream of a step. */
-uint32_t steps_stream(const struct steps *steps, struct step step);
-
 /* What a step is to a later one that must not begin before it has ended: what it leaves is
  * read, or what it reads is written over. A step follows others in this order. */
 enum relation {
@@ -85,9 +74,27 @@ enum relation {
     RELATION_BEFORE, /* a stage of the batch that had the slot before */
     RELATION_ONCE,   /* the copy of what is resident to the device, before all batches */
 };
+/* Where a step is issued. */
+struct step_place {
+    size_t index; /* among all steps */
+    uint32_t stream;
+    uint32_t stage;      /* in the plan's loops (plan/loops.h): there uploads come behind all */
+    enum relation event; /* what its event is to those that wait for it, where they are alike:
+                            RELATION_LAST or RELATION_ONCE; else RELATION_OWN */
+    bool copies_in;
+};
+struct step_place steps_place(const struct steps *steps, struct step step);
+
+/* Returns the place of the resident input's copy into a device, which comes first of all, in
+ * the device's first stream. */
+struct step_place steps_upload(const struct steps *steps, uint32_t device);
+
+/* Returns how many steps there are at most, with those copies. */
+size_t steps_number(const struct steps *steps);
+
 struct follow {
     enum relation relation;
-    struct step step;
+    struct step_place step;
 };
 
 /* Fills `follows` with the steps that must end before `step` begins, beyond the order of its
@@ -95,9 +102,5 @@ struct follow {
 enum { STEP_FOLLOWS_MAX = 5 };
 int steps_follow(const struct steps *steps, struct step step,
                  struct follow follows[STEP_FOLLOWS_MAX]);
-
-/* Returns what the event of a step is to those that wait for it, where they are all alike:
- * RELATION_LAST or RELATION_ONCE; else RELATION_OWN. */
-enum relation steps_event(const struct steps *steps, struct step step);
 
 #endif
