@@ -110,6 +110,7 @@ $(OBJ)/bin/check-emulator: $(EMULATED) $(patsubst %.c,$(OBJ)/%.o,$(wildcard test
 HOSTILE := $(filter-out tests/hostile/no_memory%,$(wildcard tests/hostile/*.c))
 $(OBJ)/bin/hostile: $(HOSTILE:%.c=$(OBJ)/%.o) \
 	$(OBJ)/tests/hostile_texts.o $(OBJECTS)
+$(O)/hostile: | $(OWN_KERNELS:%=$(O)/%)
 
 # Every command with each of its allocations failing: a library that lets them fail, and what judges.
 # Its calls of the real allocator are jumps at -O2, and a leak checker then sees who called: what the

@@ -109,6 +109,8 @@ _Noreturn static void become(const struct call *call, const struct child *child)
         limit(RLIMIT_AS, call->memory_bytes > 0 ? call->memory_bytes : 4096ull * MEBI);
     if (call->file_bytes > 0)
         limit(RLIMIT_FSIZE, call->file_bytes);
+    if (call->stack_bytes > 0)
+        limit(RLIMIT_STACK, call->stack_bytes);
     execve(call->arguments[0], (char *const *)call->arguments, (char *const *)environment);
     _exit(127);
 }

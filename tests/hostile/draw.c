@@ -202,6 +202,8 @@ const char *shell_line(struct input *input, const struct call *call)
         return "";
     if (call->file_bytes > 0)
         fprintf(out, "ulimit -f %llu; ", (unsigned long long)(call->file_bytes + 1023) / 1024);
+    if (call->stack_bytes > 0)
+        fprintf(out, "ulimit -s %llu; ", (unsigned long long)call->stack_bytes >> 10);
     for (int i = 0; i < call->extra_count; i++) {
         put_quoted(out, call->extra[i]);
         fputc(' ', out);

@@ -48,6 +48,7 @@ struct call {
     const char *out_path;  /* standard output goes there; "|": to a pipe that nobody reads */
     uint64_t memory_bytes; /* RLIMIT_AS, unless the program has a sanitizer; 0: 4 GiB */
     uint64_t file_bytes;   /* RLIMIT_FSIZE; 0: none */
+    uint64_t stack_bytes;  /* RLIMIT_STACK; 0: none */
     int ignored;           /* a signal that is ignored from the start; 0: none */
     int signal;            /* a signal that is sent; 0: none */
     int64_t delay_us;      /* when it is sent */
@@ -108,7 +109,7 @@ struct hostile_class {
     void (*judge)(struct input *input, const struct result *result);
 };
 extern const struct hostile_class hostile_values, hostile_combinations, hostile_files,
-    hostile_names, hostile_faults;
+    hostile_names, hostile_faults, hostile_libraries;
 
 /* A text that lives as long as the input. */
 __attribute__((format(printf, 2, 3))) const char *text_of(struct input *input,

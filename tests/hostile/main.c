@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct hostile_class *const classes[] = {
-    &hostile_values, &hostile_combinations, &hostile_files, &hostile_names, &hostile_faults};
+static const struct hostile_class *const classes[] = {&hostile_values, &hostile_combinations,
+                                                      &hostile_files,  &hostile_names,
+                                                      &hostile_faults, &hostile_libraries};
 
 enum {
     CLASSES = sizeof classes / sizeof classes[0],
