@@ -1,4 +1,5 @@
-/* status.c - the first error wins, and exit codes. */
+/* status.c - the first error wins, and exit codes. It stands alone: all rooms need it, and no
+ * other file of this one is about errors. */
 #include "core/status.h"
 
 #include "core/escape.h"
