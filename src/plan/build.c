@@ -103,37 +103,13 @@ static void take_back_rest(struct builder *builder)
         take_back(builder, batch);
 }
 
-/* Issues the copy of the resident input into a device. */
-static void issue_upload(struct builder *builder, uint32_t device)
-{
-    enum { NO_TILE = -1 };
-    const struct step_place upload = steps_upload(&builder->steps, device);
-    builder->places[upload.index] = ++builder->lengths[upload.stream];
-    if (builder->marking)
-        return;
-    loops_step(builder->plan->loops, (struct step){upload.stage, device});
-    loops_note(builder->plan->loops, (struct loop_item){.kind = OP_H2D});
-    struct op op = {.kind = OP_H2D, .stream = upload.stream, .tile = NO_TILE};
-    op.copy.host = plan_whole(builder->plan, BUFFER_HOST_RESIDENT);
-    op.copy.device = plan_device_part(builder->plan, BUFFER_DEVICE_RESIDENT, device);
-    build_append(builder, &op);
-    op = (struct op){.kind = OP_RECORD, .stream = upload.stream, .tile = NO_TILE};
-    record_step(builder, op, &upload);
-}
-
-/* Issues those copies, before all tiles. */
-static void issue_uploads(struct builder *builder)
-{
-    const uint32_t devices = builder->steps.uploads ? builder->steps.devices : 0;
-    for (uint32_t device = 0; device < devices; device++)
-        issue_upload(builder, device);
-}
-
 static void issue_step(struct builder *builder, struct step step)
 {
     const struct steps *steps = &builder->steps;
     const struct stage *stage = &steps->stage[step.stage];
-    const struct tiles tiles = plan_batch(builder->plan, step.batch);
+    const struct tiles none = {UINT32_MAX, 0};
+    const struct tiles tiles =
+        stage->kind == STAGE_ONCE ? none : plan_batch(builder->plan, step.batch);
     const struct step_place place = steps_place(steps, step);
     const uint32_t stream = place.stream;
     struct follow follows[STEP_FOLLOWS_MAX];
@@ -174,7 +150,8 @@ static void schedule(struct builder *builder)
     const size_t streams = builder->plan->streams;
     memset(builder->known, 0, streams * streams * sizeof *builder->known);
     memset(builder->lengths, 0, streams * sizeof *builder->lengths);
-    issue_uploads(builder);
+    for (uint32_t device = 0; device < builder->steps.uploads; device++)
+        issue_step(builder, (struct step){builder->steps.stages, device});
     for (int i = 0; i < builder->plan->loops->loop_count; i++)
         schedule_loop(builder, &builder->plan->loops->loops[i]);
     if (builder->steps.ways > 2 && builder->plan->packs)

@@ -255,6 +255,17 @@ static void write_handing(struct builder *builder, const struct stage *stage, ui
     append_noted(builder, &op);
 }
 
+/* Appends the copy of the resident input into the device of `stream`. */
+static void write_upload(struct builder *builder, uint32_t stream, struct tiles none)
+{
+    const struct plan *plan = builder->plan;
+    struct op op = build_op(OP_H2D, stream, none);
+    op.copy.host = plan_whole(plan, BUFFER_HOST_RESIDENT);
+    op.copy.device =
+        plan_device_part(plan, BUFFER_DEVICE_RESIDENT, plan_stream_device(plan, stream));
+    append_noted(builder, &op);
+}
+
 void build_stage(struct builder *builder, const struct stage *stage, struct tiles tiles,
                  uint32_t stream)
 {
@@ -269,6 +280,9 @@ void build_stage(struct builder *builder, const struct stage *stage, struct tile
     case STAGE_TO_HOST:
     case STAGE_FROM_HOST:
         write_handing(builder, stage, stream, tiles);
+        break;
+    case STAGE_ONCE:
+        write_upload(builder, stream, tiles);
         break;
     case STAGE_OUT:
         write_copy(builder, OP_D2H, PART_OUT, stream, tiles);

@@ -39,6 +39,7 @@ static void list_stages(struct steps *steps)
     }
     if (copies)
         add_stage(steps, STAGE_OUT, links - 1, plan_link_device(plan, links - 1));
+    steps->stage[steps->stages] = (struct stage){.kind = STAGE_ONCE, .frees = STAGE_NONE};
 }
 
 void steps_begin(struct steps *steps, const struct settings *settings, struct plan *plan)
@@ -155,39 +156,40 @@ void steps_settle(struct steps *steps, const struct placement *placement, int32_
         settle_by_link(steps, placement);
     else
         settle_by_tiles(steps, placement);
-    steps->uploads = plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0 && steps->batches > 0;
+    if (plan->buffer_bytes[BUFFER_HOST_RESIDENT] > 0 && steps->batches > 0)
+        steps->uploads = steps->devices;
 }
 
 /* --- steps --- */
 
 size_t steps_number(const struct steps *steps)
 {
-    return ((size_t)steps->batches + steps->devices) * steps->stages;
+    return (size_t)steps->stages * steps->batches + steps->devices;
+}
+
+/* Returns the device that a step is for. */
+static uint32_t device_of(const struct steps *steps, struct step step)
+{
+    return steps->stage[step.stage].device + (step.stage == steps->stages
+                                                  ? step.batch
+                                                  : plan_batch_device(steps->plan, step.batch));
 }
 
 struct step_place steps_place(const struct steps *steps, struct step step)
 {
     const struct stage *stage = &steps->stage[step.stage];
-    const uint32_t device = stage->device + plan_batch_device(steps->plan, step.batch);
     const uint32_t number =
         stage->stream != STREAM_DEALT
             ? (uint32_t)stage->stream
             : plan_batch_number(steps->plan, step.batch) % steps->tile_streams;
-    return (struct step_place){.index = (size_t)step.batch * steps->stages + step.stage,
-                               .stream = device * steps->tile_streams + number,
+    const enum relation alike =
+        steps->ways == 2 && step.stage == 0 ? RELATION_LAST : RELATION_OWN;
+    return (struct step_place){.index = (size_t)step.stage * steps->batches + step.batch,
                                .stage = step.stage,
-                               .event = steps->ways == 2 && step.stage == 0 ? RELATION_LAST
-                                                                            : RELATION_OWN,
-                               .copies_in = stage->kind == STAGE_IN};
-}
-
-struct step_place steps_upload(const struct steps *steps, uint32_t device)
-{
-    return (struct step_place){.index = ((size_t)steps->batches + device) * steps->stages,
-                               .stream = device * steps->tile_streams,
-                               .stage = steps->stages,
-                               .event = RELATION_ONCE,
-                               .copies_in = true};
+                               .stream = device_of(steps, step) * steps->tile_streams + number,
+                               .event = stage->kind == STAGE_ONCE ? RELATION_ONCE : alike,
+                               .copies_in =
+                                   stage->kind == STAGE_IN || stage->kind == STAGE_ONCE};
 }
 
 /* Returns the last batch of the device that `batch` is on. */
@@ -210,6 +212,8 @@ int steps_follow(const struct steps *steps, struct step step,
     const uint32_t batch = step.batch;
     const bool begins = step.stage == steps->kernel_stage[0];
     int count = 0;
+    if (stage->kind == STAGE_ONCE)
+        return 0;
     /* 2-way kernels come after H2D of all that their device gets, for which a scan's first
      * batch has waited already. */
     bool after_all = begins && steps->ways == 2;
@@ -223,9 +227,7 @@ int steps_follow(const struct steps *steps, struct step step,
         follows[count++] = follow(steps, RELATION_OWN, step.stage - 1, batch);
     if (batch >= steps->slots && stage->frees != STAGE_NONE)
         follows[count++] = follow(steps, RELATION_BEFORE, stage->frees, batch - steps->slots);
-    if (begins && steps->uploads) { /* last: mostly another wait covers it */
-        const uint32_t device = stage->device + plan_batch_device(steps->plan, batch);
-        follows[count++] = (struct follow){RELATION_ONCE, steps_upload(steps, device)};
-    }
+    if (begins && steps->uploads > 0) /* last: mostly another wait covers it */
+        follows[count++] = follow(steps, RELATION_ONCE, steps->stages, device_of(steps, step));
     return count;
 }

@@ -3,7 +3,8 @@
  * A batch is a tile, or with --issue=batch and --pack several that go as one. It goes through
  * stages: the first copies it in, then come the chain's kernels, and the last copies it out.
  * Where devices have parts of the chain, stages between these hand it on. The resident input's
- * copy into each device is a step, too: stage 0 of a batch behind the last. */
+ * copy into each device is a step, too: its stage is numbered behind those of a batch, and the
+ * devices are its batches. */
 #ifndef PIPELINE_PLAN_STEPS_H
 #define PIPELINE_PLAN_STEPS_H
 
@@ -23,7 +24,8 @@ enum stage_kind {
     STAGE_PEER,
     STAGE_TO_HOST,
     STAGE_FROM_HOST,
-    STAGE_OUT
+    STAGE_OUT,
+    STAGE_ONCE, /* what is resident goes in, before all batches */
 };
 struct stage {
     enum stage_kind kind;
@@ -44,15 +46,15 @@ struct steps {
     const struct plan *plan;
     uint32_t batches; /* those of the tiles that are not the CPU's */
     uint32_t stages;  /* of a batch; there are no copies where kernels move the bytes */
-    struct stage stage[STAGES_MOST];
-    uint32_t kernel_stage[CHAIN_MAX]; /* of each link */
-    uint32_t devices;                 /* that batches or links are dealt over */
-    uint32_t tile_streams;            /* a device's streams for them: the plan may have more */
-    uint32_t slots;                   /* that batches use in turn */
-    uint32_t wave; /* batches that go through a stage before they go through the next one */
-    int ways;      /* as asked for; with no copies to overlap, 1 and 2 are 3 */
-    bool by_stage; /* each kind of stage has a stream of its own */
-    bool uploads;  /* what is resident is copied into each device first of all */
+    struct stage stage[STAGES_MOST + 1]; /* with what comes once, behind those of a batch */
+    uint32_t kernel_stage[CHAIN_MAX];    /* of each link */
+    uint32_t devices;                    /* that batches or links are dealt over */
+    uint32_t tile_streams; /* a device's streams for them: the plan may have more */
+    uint32_t slots;        /* that batches use in turn */
+    uint32_t wave;    /* batches that go through a stage before they go through the next one */
+    int ways;         /* as asked for; with no copies to overlap, 1 and 2 are 3 */
+    bool by_stage;    /* each kind of stage has a stream of its own */
+    uint32_t uploads; /* devices that what is resident is copied into, first of all */
 };
 
 /* Lists what stages there are, and sets the plan's streams and slots. The plan has its facts.
@@ -77,19 +79,14 @@ enum relation {
 /* Where a step is issued. */
 struct step_place {
     size_t index; /* among all steps */
-    uint32_t stream;
-    uint32_t stage;      /* in the plan's loops (plan/loops.h): there uploads come behind all */
+    uint32_t stage, stream;
     enum relation event; /* what its event is to those that wait for it, where they are alike:
                             RELATION_LAST or RELATION_ONCE; else RELATION_OWN */
     bool copies_in;
 };
 struct step_place steps_place(const struct steps *steps, struct step step);
 
-/* Returns the place of the resident input's copy into a device, which comes first of all, in
- * the device's first stream. */
-struct step_place steps_upload(const struct steps *steps, uint32_t device);
-
-/* Returns how many steps there are at most, with those copies. */
+/* Returns how many steps there are at most. */
 size_t steps_number(const struct steps *steps);
 
 struct follow {
