@@ -346,6 +346,10 @@ START_TEST(several_go_to_standard_output)
 {
     ck_assert_int_eq(program_run("-d sim:h200 -n 1M --sweep=order=depth,breadth --emit=-"), 0);
     assert_shown(program_out, "Depth-first|Breadth-first");
+    /* Each head's command can be typed: a share of the CPU's is refused beside two ways. */
+    ck_assert_int_eq(
+        program_run("-d sim:h200 -n 1M --cpu-share=0.25 --sweep=ways=2,4 --emit=-"), 0);
+    assert_shown(program_out, "--ways=2 --device|--ways=4 --cpu-share=0.25 --device");
     ck_assert_int_eq(program_run("lesson 4 -d sim:h200 --emit=-"), 0);
     assert_shown(program_out, "STREAMS = |int main() {");
     ck_assert_int_eq(program_run("lesson 10 -d sim:h200 --emit=-"), 0);

@@ -123,6 +123,8 @@ static bool put_options(FILE *command, const struct settings *settings)
     const bool whole = fclose(usual.out) == 0;
     shown.no_data = defaults.no_data; /* how pipeline runs it is no part of the program */
     shown.profile = defaults.profile;
+    if (settings->ways != 4) /* meant for another run, and refused beside these ways */
+        shown.cpu_share = defaults.cpu_share;
     if (whole)
         settings_each(&shown, put_option, &usual);
     free(usual.text);
