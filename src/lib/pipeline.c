@@ -12,6 +12,7 @@
 #include "plan/build.h"
 #include "plan/hazard.h"
 #include "plan/mistake.h"
+#include "plan/together.h"
 #include "sim/simulator.h"
 
 #include <inttypes.h>
@@ -22,10 +23,11 @@
 static const char default_machine[] = "h200";
 
 struct pipeline {
-    struct settings settings;
-    struct kept_text *texts; /* what the settings point to */
-    struct machine machine;  /* as given */
-    struct machine used;     /* with the hardware queues that the settings ask for */
+    struct settings settings; /* as given */
+    struct settings settled;  /* with what follows from them, as the command has it */
+    struct kept_text *texts;  /* what the settings point to */
+    struct machine machine;   /* as given */
+    struct machine used;      /* with the hardware queues that the settings ask for */
     struct plan plan;
     struct timeline timeline;
     struct analysis analysis;
@@ -156,7 +158,7 @@ static enum status judge_hazards(const struct pipeline *pipeline, bool *races,
     size_t count;
     enum status status = plan_hazards(&pipeline->plan, &hazard, 1, &count, error);
     *races = status == STATUS_OK && count > 0;
-    if (!*races || mistake_rows[pipeline->settings.mistake].races)
+    if (!*races || mistake_rows[pipeline->settled.mistake].races)
         return status;
     return error_set(error, STATUS_FAILED,
                      "ops %" PRIu32 " and %" PRIu32 " race: nothing orders them", hazard.first,
@@ -199,7 +201,7 @@ static enum status explain(struct pipeline *pipeline, bool races, struct error *
                                        .plan = &pipeline->plan,
                                        .machine = &pipeline->used,
                                        .limit = &pipeline->limit,
-                                       .settings = &pipeline->settings,
+                                       .settings = &pipeline->settled,
                                        .model = &pipeline->used,
                                        .races = races};
     return status == STATUS_OK ? verdicts_find(&facts, &pipeline->verdicts, error) : status;
@@ -209,15 +211,17 @@ static enum status explain(struct pipeline *pipeline, bool races, struct error *
 static enum status run(struct pipeline *pipeline, struct error *error)
 {
     bool races = false;
-    enum status status = settings_check(&pipeline->settings, error);
-    if (status == STATUS_OK && settings_are_open(&pipeline->settings))
+    pipeline->settled = pipeline->settings;
+    settings_settle(&pipeline->settled);
+    enum status status = settings_check(&pipeline->settled, error);
+    if (status == STATUS_OK && settings_are_open(&pipeline->settled))
         status = error_set(error, STATUS_USAGE,
                            "tiles and streams must be numbers here, and issue chosen: auto is "
                            "the command's");
     if (status == STATUS_OK)
         status = use_machine(pipeline, error);
     if (status == STATUS_OK)
-        status = plan_build(&pipeline->settings, &pipeline->used, &pipeline->plan, error);
+        status = plan_build(&pipeline->settled, &pipeline->used, &pipeline->plan, error);
     if (status == STATUS_OK)
         status = judge_hazards(pipeline, &races, error);
     if (status == STATUS_OK)

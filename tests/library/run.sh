@@ -59,6 +59,7 @@ h100 issue=graph tiles=128
 h200 ways=4 tiles=16 intensity=250
 h200 layout=stage mistake=missing-wait
 v100 memory=mapped kernel=wave streams=3
+h200 ways=1 memory=mapped elements=1231 tiles=16
 SETTINGS
 
 # The example says what the command's first verdict says.
