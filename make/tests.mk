@@ -221,6 +221,18 @@ $(OBJ)/bin/pipeline-mpi-fake: $(filter-out $(MPI_NONE:%.c=$(OBJ)/%.o),$(FAKE_OBJ
 check-fake-devices: $(if $(NVCC),$(O)/tests/own/new.so $(OWN_KERNELS:%=$(O)/%) $(O)/pipeline-fake $(if $(MPICC),$(O)/pipeline-mpi-fake) $(O)/$(FAKE_DEVICES))
 	$(Q)$(if $(NVCC),tests/gpu/fake_devices.sh $(O),echo "check-fake-devices: left out: it needs CUDA's headers")
 
+# What has threads, under ThreadSanitizer; the recorder's library and player are linked by CFLAGS alone.
+THREADS := O='$(O)/threads' CC=clang HARDENING= LAB=
+.PHONY: check-threads
+check-threads:
+	$(Q)$(MAKE) --no-print-directory $(THREADS) SANITIZE=-fsanitize=thread CFLAGS='-O1 -g' NVCC= \
+		$(addprefix $(O)/threads/,pipeline $(if $(MPICC),pipeline-mpi))
+	$(Q)$(if $(RECORD),$(MAKE) --no-print-directory $(THREADS) SANITIZE=-fsanitize=thread CFLAGS='-O1 -g' \
+		$(addprefix $(O)/threads/,pipeline-fake $(FAKE_DEVICES) tests/own/new.so))
+	$(Q)$(if $(RECORD),$(MAKE) --no-print-directory $(THREADS) CFLAGS='-O1 -g -fsanitize=thread' \
+		$(patsubst $(O)/%,$(O)/threads/%,$(RECORDER_TESTS)))
+	$(Q)tests/threads.sh $(O)/threads || [ $$? -eq 77 ]
+
 .PHONY: gpu-binaries gpu-test
 gpu-binaries: $(O)/tests/own/new.so $(OWN_LAUNCHERS:%=$(O)/%) $(O)/check-gpu $(O)/pipeline $(NVTX_TESTS) $(FAKE_DRIVERS) $(FAKE_DRIVER_CHECK)
 gpu-test:
