@@ -271,12 +271,13 @@ static void build_tiles(struct builder *builder)
         write_ops(builder);
 }
 
-static void build_ops(struct builder *builder)
+static enum status build_ops(struct builder *builder)
 {
     if (builder->plan->has_halo)
         build_halo(builder);
     else
         build_tiles(builder);
+    return builder->error->status;
 }
 
 enum status plan_build(const struct settings *settings, const struct machine *machine,
@@ -291,17 +292,18 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.ops_most = settings_ops_most(settings);
     *plan = plan_outline(settings, machine);
     plan->loops = calloc(1, sizeof *plan->loops);
-    if (plan->loops == NULL)
-        error_set(&first, STATUS_NO_MEMORY, "no memory for a plan's loops");
-    if (!build_failed(&builder) && settings->scatter)
-        host_layout_draw(plan, settings->seed, &first);
-    if (!build_failed(&builder))
-        build_ops(&builder);
-    if (!build_failed(&builder))
-        plan_validate(plan, &first);
-    if (!build_failed(&builder))
-        managed_check(plan, machine, &first);
-    if (!build_failed(&builder))
+    enum status status = plan->loops != NULL ? STATUS_OK
+                                             : error_set(&first, STATUS_NO_MEMORY,
+                                                         "no memory for a plan's loops");
+    if (status == STATUS_OK && settings->scatter)
+        status = host_layout_draw(plan, settings->seed, &first);
+    if (status == STATUS_OK)
+        status = build_ops(&builder);
+    if (status == STATUS_OK)
+        status = plan_validate(plan, &first);
+    if (status == STATUS_OK)
+        status = managed_check(plan, machine, &first);
+    if (status == STATUS_OK)
         return STATUS_OK;
     plan_free(plan);
     return error_pass(error, &first);

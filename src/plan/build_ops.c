@@ -97,31 +97,17 @@ uint32_t build_blocks(const struct builder *builder, uint32_t link, uint64_t cou
  * copied in for the next tile. Stream order and events put these in their order, so that nobody
  * waits but the streams. */
 
-static bool carries_by_host(const struct placement *placement, uint32_t link)
+/* Appends a copy of what link `link` carries, in or out. Its place has the same offset on both
+ * sides. */
+static void write_carry(struct builder *builder, enum op_kind kind, uint32_t stream,
+                        uint32_t tile, uint32_t link)
 {
-    return placement->carry_by_host && placement->plan->chain[link]->shape == KERNEL_SCAN;
-}
-
-/* Appends `op`, a copy of the carry. Its place has the same offset on both sides. */
-static void write_carry(struct builder *builder, struct op op, uint32_t link,
-                        enum carry_place place)
-{
-    const uint32_t tile = (uint32_t)op.tile;
-    op.copy.host = placement_carry(&builder->placement, BUFFER_HOST_CARRY, link, tile, place);
-    op.copy.device =
-        placement_carry(&builder->placement, BUFFER_DEVICE_CARRY, link, tile, place);
+    const struct placement *placement = &builder->placement;
+    const enum carry_place place = kind == OP_H2D ? CARRY_BEFORE : CARRY_TOTAL;
+    struct op op = {.kind = kind, .stream = stream, .tile = (int32_t)tile};
+    op.copy.host = placement_carry(placement, BUFFER_HOST_CARRY, link, tile, place);
+    op.copy.device = placement_carry(placement, BUFFER_DEVICE_CARRY, link, tile, place);
     append_carry(builder, &op);
-}
-
-/* Appends what comes right before link `link` of the tile: the copy in of the sum of all tiles
- * before it, which a callback has left on the host. The first tile needs none. */
-static void write_carry_in(struct builder *builder, uint32_t stream, uint32_t tile,
-                           uint32_t link)
-{
-    if (!carries_by_host(&builder->placement, link) || tile == 0)
-        return;
-    const struct op op = {.kind = OP_H2D, .stream = stream, .tile = (int32_t)tile};
-    write_carry(builder, op, link, CARRY_BEFORE);
 }
 
 /* Appends the callback that leaves what the next tile copies in. */
@@ -146,14 +132,11 @@ static void write_feed(struct builder *builder, uint32_t stream, uint32_t tile, 
 static void write_carry_out(struct builder *builder, uint32_t stream, uint32_t tile,
                             uint32_t link)
 {
-    if (!carries_by_host(&builder->placement, link) || tile + 1 == builder->plan->tiles)
-        return;
-    struct op op = {.kind = OP_D2H, .stream = stream, .tile = (int32_t)tile};
-    write_carry(builder, op, link, CARRY_TOTAL);
+    const struct op sync = {.kind = OP_SYNC, .stream = stream, .tile = (int32_t)tile};
+    write_carry(builder, OP_D2H, stream, tile, link);
     write_feed(builder, stream, tile, link);
-    op.kind = OP_SYNC;
     if (builder->settings->carry == CARRY_SYNC)
-        append_carry(builder, &op);
+        append_carry(builder, &sync);
 }
 
 /* --- steps --- */
@@ -186,18 +169,6 @@ static void write_copies_in(struct builder *builder, uint32_t stream, struct til
         write_copy(builder, OP_H2D, PART_OUT, stream, tiles);
 }
 
-/* Appends all launches of a tile's kernel, one behind the other in its stream. A launch per
- * repeat goes on in the output with what the last one left there. */
-static void append_launches(struct builder *builder, struct op *op)
-{
-    const struct kernel *kernel = builder->plan->chain[op->kernel.link];
-    const uint32_t launches = kernel_launches(kernel, &builder->plan->params);
-    for (uint32_t repeat = 0; repeat < launches && !build_failed(builder); repeat++) {
-        op->kernel.repeat = repeat;
-        append_noted(builder, op);
-    }
-}
-
 static void write_callback(struct builder *builder, uint32_t stream, struct tiles tiles)
 {
     struct op callback = build_op(OP_CALLBACK, stream, tiles);
@@ -208,32 +179,34 @@ static void write_callback(struct builder *builder, uint32_t stream, struct tile
     append_noted(builder, &callback);
 }
 
-/* Appends a launch of link `link` on the tiles, with what carries a scan over. */
-static void write_launch(struct builder *builder, uint32_t stream, struct tiles tiles,
-                         uint32_t link)
+/* Appends the launches of a stage on the tiles, one behind the other in their stream, with what
+ * carries a scan over: a copy in of the sum of all tiles before, which a callback has left on
+ * the host and the first tile has no need of, and what leaves it for the next tile. A launch
+ * per repeat goes on in the output with what the last one left there. */
+static void write_launches(struct builder *builder, const struct stage *stage, uint32_t stream,
+                           struct tiles tiles)
 {
     struct op op = build_op(OP_KERNEL, stream, tiles);
     struct op_ranges ranges = {0};
     op.kernel.ranges = &ranges;
-    placement_kernel(&builder->placement, tiles, link, &op);
+    placement_kernel(&builder->placement, tiles, stage->link, &op);
     op.kernel.ranges = plan_keep_ranges(builder->plan, &ranges, builder->error);
-    op.kernel.blocks = build_blocks(builder, link, op.kernel.count);
-    write_carry_in(builder, stream, tiles.first, link);
-    append_launches(builder, &op);
-    write_carry_out(builder, stream, tiles.first, link);
+    op.kernel.blocks = build_blocks(builder, stage->link, op.kernel.count);
+    if (stage->by_host && tiles.first > 0)
+        write_carry(builder, OP_H2D, stream, tiles.first, stage->link);
+    for (; op.kernel.repeat < stage->launches && !build_failed(builder); op.kernel.repeat++)
+        append_noted(builder, &op);
+    if (stage->by_host && tiles.first + 1 < builder->plan->tiles)
+        write_carry_out(builder, stream, tiles.first, stage->link);
 }
 
 /* Appends one launch on all the tiles, or one on each where the kernel can't join them. */
-static void write_kernel(struct builder *builder, uint32_t stream, struct tiles tiles,
-                         uint32_t link)
+static void write_kernel(struct builder *builder, const struct stage *stage, uint32_t stream,
+                         struct tiles tiles)
 {
-    const bool joins = kernel_is_elementwise(builder->plan->chain[link]);
-    const uint32_t end = tiles.first + tiles.count, step = joins ? tiles.count : 1;
+    const uint32_t end = tiles.first + tiles.count, step = stage->joins ? tiles.count : 1;
     for (uint32_t tile = tiles.first; tile < end && !build_failed(builder); tile += step)
-        write_launch(builder, stream, (struct tiles){tile, step}, link);
-    if (builder->steps.kernel_stage[link] + 1 ==
-        builder->steps.stages) /* no copy out follows */
-        write_callback(builder, stream, tiles);
+        write_launches(builder, stage, stream, (struct tiles){tile, step});
 }
 
 /* Appends the copy of what a device's last link leaves to the device that goes on with it, out
@@ -274,7 +247,7 @@ void build_stage(struct builder *builder, const struct stage *stage, struct tile
         write_copies_in(builder, stream, tiles);
         break;
     case STAGE_KERNEL:
-        write_kernel(builder, stream, tiles, stage->link);
+        write_kernel(builder, stage, stream, tiles);
         break;
     case STAGE_PEER:
     case STAGE_TO_HOST:
@@ -286,9 +259,10 @@ void build_stage(struct builder *builder, const struct stage *stage, struct tile
         break;
     case STAGE_OUT:
         write_copy(builder, OP_D2H, PART_OUT, stream, tiles);
-        write_callback(builder, stream, tiles);
         break;
     }
+    if (stage == &builder->steps.stage[builder->steps.stages - 1])
+        write_callback(builder, stream, tiles);
 }
 
 /* Appends an action on the whole slot that the tiles' part of an array lies in. */

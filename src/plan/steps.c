@@ -148,9 +148,12 @@ void steps_settle(struct steps *steps, const struct placement *placement, int32_
     const struct plan *plan = steps->plan;
     for (uint32_t i = 0; i < steps->stages; i++) {
         struct stage *stage = &steps->stage[i];
+        const struct kernel *kernel = plan->chain[stage->link];
         stage->stream = stream_of(steps, i, kernel_stream);
-        stage->carries =
-            stage->kind == STAGE_KERNEL && plan->chain[stage->link]->shape == KERNEL_SCAN;
+        stage->carries = stage->kind == STAGE_KERNEL && kernel->shape == KERNEL_SCAN;
+        stage->by_host = stage->carries && placement->carry_by_host;
+        stage->joins = kernel_is_elementwise(kernel);
+        stage->launches = kernel_launches(kernel, &plan->params);
     }
     if (plan->by_link)
         settle_by_link(steps, placement);

@@ -35,6 +35,9 @@ struct stage {
     uint32_t frees;  /* the stage of the slot's batch before that must have ended, for this one
                         overwrites what that works on; or STAGE_NONE */
     bool carries;    /* it goes on from what it left of the batch before: a scan */
+    bool by_host;    /* what it carries so goes by the host */
+    bool joins;      /* one launch takes all tiles of a batch */
+    uint32_t launches;               /* of its kernel, one behind the other */
     bool takes_inputs, takes_output; /* memory that is taken within the run, right before it */
     bool gives_inputs, gives_output; /* and that is given back right behind it */
 };
