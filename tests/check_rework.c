@@ -22,6 +22,22 @@ static void mark_ops(struct plan *plan)
         plan->recorded->ops[i].span = i;
 }
 
+/* Checks that a changed plan has the buffers that something touches, and no others: in as many
+ * sets as tiles use, those of a program with a million would not fit. */
+static void assert_buffers_used(const struct plan *fixed)
+{
+    const struct plan_recorded *recorded = fixed->recorded;
+    bool *used = calloc(recorded->buffer_count + (size_t)1, sizeof *used);
+    ck_assert_ptr_nonnull(used);
+    for (size_t i = 0; i < recorded->access_count; i++) {
+        ck_assert_uint_lt(recorded->accesses[i].range.buffer, recorded->buffer_count);
+        used[recorded->accesses[i].range.buffer] = true;
+    }
+    for (uint32_t i = 0; i < recorded->buffer_count; i++)
+        ck_assert_msg(used[i], "nothing touches buffer %u of %u", i, recorded->buffer_count);
+    free(used);
+}
+
 void rework_assert_no_race(const struct plan *fixed)
 {
     struct needed needed;
@@ -153,6 +169,7 @@ START_TEST(test_needed_orders_are_kept)
         refused += status == STATUS_USAGE;
         if (status == STATUS_OK) {
             made++;
+            assert_buffers_used(&fixed);
             if (!races)
                 rework_assert_no_race(&fixed);
             if (change.pieces < 2 && change.merged < 2)

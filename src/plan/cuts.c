@@ -42,7 +42,7 @@ void cuts_tidy(struct cuts *cuts)
 /* Makes room for one more. What is there twice goes first. */
 static bool cuts_grow(struct cuts *cuts)
 {
-    enum { FIRST = 64 };
+    enum { FIRST = 4 }; /* of most buffers it is a range or two, and they may be many */
     cuts_tidy(cuts);
     if (2 * cuts->count < cuts->capacity)
         return true;

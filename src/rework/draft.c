@@ -142,16 +142,54 @@ static bool copy_names(const struct plan_recorded *from, struct plan_recorded *t
     return to->names != NULL;
 }
 
-/* Makes as many sets of the buffers as tiles use. */
-static bool copy_buffers(const struct rework_draft *draft, const struct plan_recorded *from,
+/* Which buffers of all sets are used: a bit for each, and how many are before those of a word.
+ */
+struct used {
+    uint64_t *bits;
+    uint32_t *before;
+};
+
+/* Numbers the buffers that are used as they come, and gives the plan those alone: a program may
+ * have a million, and tiles may use them in many sets, each of them a few. */
+static bool number_buffers(const struct used *used, size_t words,
+                           const struct plan_recorded *from, struct plan_recorded *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < to->access_count; i++)
+        used->bits[to->accesses[i].range.buffer / 64] |= UINT64_C(1)
+                                                         << to->accesses[i].range.buffer % 64;
+    for (size_t w = 0; w < words; w++) {
+        used->before[w] = (uint32_t)count;
+        count += (size_t)__builtin_popcountll(used->bits[w]);
+    }
+    to->buffers = malloc((count + 1) * sizeof *to->buffers);
+    if (to->buffers == NULL)
+        return false;
+    to->buffer_count = (uint32_t)count;
+    for (size_t i = 0; i < to->access_count; i++) {
+        struct range *range = &to->accesses[i].range;
+        const uint64_t below =
+            used->bits[range->buffer / 64] & ((UINT64_C(1) << range->buffer % 64) - 1);
+        const uint32_t number =
+            used->before[range->buffer / 64] + (uint32_t)__builtin_popcountll(below);
+        to->buffers[number] = from->buffers[range->buffer % from->buffer_count];
+        range->buffer = number;
+    }
+    return true;
+}
+
+/* Gives the plan, which has its accesses, the buffers of the sets that they use. */
+static bool take_buffers(const struct rework_draft *draft, const struct plan_recorded *from,
                          struct plan_recorded *to)
 {
-    size_t count = (size_t)from->buffer_count * draft->set_count;
-    to->buffers = malloc((count + 1) * sizeof *to->buffers);
-    for (size_t i = 0; to->buffers != NULL && i < count; i++)
-        to->buffers[i] = from->buffers[i % from->buffer_count];
-    to->buffer_count = (uint32_t)count;
-    return to->buffers != NULL;
+    const size_t words = (size_t)from->buffer_count * draft->set_count / 64 + 1;
+    const struct used used = {calloc(words, sizeof *used.bits),
+                              malloc(words * sizeof *used.before)};
+    const bool taken =
+        used.bits != NULL && used.before != NULL && number_buffers(&used, words, from, to);
+    free(used.bits);
+    free(used.before);
+    return taken;
 }
 
 static bool copy_items(const struct rework_draft *draft, struct plan *plan)
@@ -215,7 +253,7 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;
     if (copy_items(draft, plan) && copy_streams(draft, plan) &&
-        copy_buffers(draft, from->recorded, plan->recorded) &&
+        take_buffers(draft, from->recorded, plan->recorded) &&
         copy_names(from->recorded, plan->recorded))
         return STATUS_OK;
     plan_free(plan);

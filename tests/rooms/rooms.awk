@@ -20,7 +20,7 @@ BEGIN {
           "tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc __errno_location " \
           "fmax fmin fabs floor ceil round lround llround llrint lrint rint trunc sqrt cbrt pow exp exp2 expm1 " \
           "log log2 log10 log1p fmod modf frexp ldexp hypot sin cos tan nextafter " \
-          "__divti3 __udivti3 __modti3 __umodti3 __udivmodti4 __multi3 " \
+          "__divti3 __udivti3 __modti3 __umodti3 __udivmodti4 __multi3 __popcountdi2 " \
           "_GLOBAL_OFFSET_TABLE_ __stack_chk_fail __assert_fail", names, " ")
     for (i in names)
         allowed[names[i]] = 1
