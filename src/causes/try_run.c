@@ -148,7 +148,6 @@ static bool try_tiles(struct tuner *tuner, uint32_t tiles)
     settings.tiles = settings_tiles_near(&settings, tiles);
     uint64_t bytes = settings.elements * dtype_bytes(settings.chain[0]->in);
     if (settings_tiles_are_given(&settings) || settings.tiles == tuner->best->tiles ||
-        !settings_tiles_fit(&settings, settings.tiles) ||
         (settings.tiles > tuner->best->tiles && bytes / settings.tiles < TILE_BYTES_LEAST))
         return false;
     return take(tuner, &settings, SEARCH_KEEP);
@@ -222,8 +221,6 @@ static void search_share(struct tuner *tuner)
     for (uint32_t tiles = base.tiles; tiles <= most; tiles *= 2) {
         struct settings settings = base;
         settings.tiles = tiles;
-        if (!settings_tiles_fit(&settings, tiles))
-            continue;
         int64_t even = plan_cpu_tiles(&settings, tuner->machine), few = tiles / 48 + 1;
         for (int64_t cpu = even - few; cpu <= even + 2 * few; cpu += few) {
             if (cpu < 1 || cpu >= tiles)
