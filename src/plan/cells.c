@@ -20,6 +20,15 @@ struct reader {
 
 /* --- heads of runs --- */
 
+enum { HEAD_LEVELS = 6 };
+
+/* Bits: the cells that begin a run; in each further level, the words of the level below that
+ * are not 0. */
+struct heads {
+    uint64_t *levels[HEAD_LEVELS];
+    uint64_t words[];
+};
+
 /* Makes every cell a head. Bits behind the last cell's are set, too, and never looked at. */
 static bool heads_init(struct cell_side *side, size_t cells)
 {
@@ -29,26 +38,27 @@ static bool heads_init(struct cell_side *side, size_t cells)
         begins[level] = all;
         all += words;
     }
-    uint64_t *heads = malloc(all * sizeof *heads);
+    struct heads *heads = malloc(sizeof *heads + all * sizeof heads->words[0]);
     if (heads == NULL)
         return false;
-    memset(heads, 0xFF, all * sizeof *heads);
+    memset(heads->words, 0xFF, all * sizeof heads->words[0]);
     for (int level = 0; level < HEAD_LEVELS; level++)
-        side->heads[level] = heads + begins[level];
+        heads->levels[level] = heads->words + begins[level];
+    side->heads = heads;
     return true;
 }
 
 static void head_set(const struct cell_side *side, size_t cell)
 {
     for (int level = 0; level < HEAD_LEVELS; level++, cell /= 64)
-        side->heads[level][cell / 64] |= UINT64_C(1) << cell % 64;
+        side->heads->levels[level][cell / 64] |= UINT64_C(1) << cell % 64;
 }
 
 static void head_clear(const struct cell_side *side, size_t cell)
 {
     for (int level = 0; level < HEAD_LEVELS; level++, cell /= 64) {
-        side->heads[level][cell / 64] &= ~(UINT64_C(1) << cell % 64);
-        if (side->heads[level][cell / 64] != 0)
+        side->heads->levels[level][cell / 64] &= ~(UINT64_C(1) << cell % 64);
+        if (side->heads->levels[level][cell / 64] != 0)
             return;
     }
 }
@@ -58,10 +68,10 @@ static void head_clear(const struct cell_side *side, size_t cell)
 static size_t last_bit(const struct cell_side *side, int level, size_t at)
 {
     size_t place = at / 64;
-    uint64_t word = side->heads[level][place] & (UINT64_MAX >> (63 - at % 64));
+    uint64_t word = side->heads->levels[level][place] & (UINT64_MAX >> (63 - at % 64));
     if (word == 0) {
         place = last_bit(side, level + 1, place - 1);
-        word = side->heads[level][place];
+        word = side->heads->levels[level][place];
     }
     return place * 64 + 63 - (size_t)__builtin_clzll(word);
 }
@@ -130,7 +140,9 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
         const struct access *access = plan_accesses(plan, &plan->ops[i], room, &count);
         for (uint32_t j = 0; j < count; j++) {
             const struct range *range = &access[j].range;
-            if (!cuts_add(&cells->buffers[range->buffer].cuts, range))
+            struct cut_buffer *buffer = &cells->buffers[range->buffer];
+            buffer->both |= plan->recorded != NULL && !plan->recorded->ops[i].sure;
+            if (!cuts_add(&buffer->cuts, range))
                 return false;
         }
     }
@@ -141,7 +153,7 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
 static bool side_init(struct cell_side *side, size_t cells, bool alone)
 {
     side->cells = calloc(cells + 1, sizeof *side->cells);
-    if (side->cells == NULL || cells > INT32_MAX || !heads_init(side, cells) ||
+    if (side->cells == NULL || cells > INT32_MAX || (cells > 1 && !heads_init(side, cells)) ||
         (!alone && !latest_init(side, cells)))
         return false;
     for (size_t i = 0; i < cells; i++)
@@ -153,7 +165,6 @@ bool cells_init(struct cells *cells, const struct plan *plan)
 {
     *cells = (struct cells){
         .buffer_count = plan_buffer_count(plan),
-        .first_side = plan->recorded != NULL ? SIDE_POSSIBLE : SIDE_SURE,
         .pool_count = 1,
     };
     cells->buffers = calloc(cells->buffer_count + (size_t)1, sizeof *cells->buffers);
@@ -162,9 +173,9 @@ bool cells_init(struct cells *cells, const struct plan *plan)
     for (uint32_t b = 0; b < cells->buffer_count; b++) {
         struct cut_buffer *buffer = &cells->buffers[b];
         cuts_tidy(&buffer->cuts);
-        for (int s = cells->first_side; s < SIDE_COUNT && buffer->cuts.count > 0; s++) {
-            if (!side_init(&buffer->sides[s], buffer->cuts.count - 1,
-                           cells->first_side == SIDE_SURE))
+        for (int s = buffer->both ? SIDE_POSSIBLE : SIDE_SURE;
+             s < SIDE_COUNT && buffer->cuts.count > 0; s++) {
+            if (!side_init(&buffer->sides[s], buffer->cuts.count - 1, !buffer->both))
                 return false;
         }
     }
@@ -177,7 +188,7 @@ void cells_free(struct cells *cells)
         cuts_free(&cells->buffers[b].cuts);
         for (int s = 0; s < SIDE_COUNT; s++) {
             free(cells->buffers[b].sides[s].cells);
-            free(cells->buffers[b].sides[s].heads[0]);
+            free(cells->buffers[b].sides[s].heads);
             free(cells->buffers[b].sides[s].latest);
         }
     }
@@ -370,7 +381,7 @@ bool cells_touch(struct cells *cells, const struct access *access, struct epoch 
         bool after = cell->write.place > 0 && comes_after(&toucher, &cell->write);
         to = cell->end;
         look_at_run(&toucher, own, head, sure);
-        if (cells->first_side == SIDE_POSSIBLE)
+        if (buffer->both)
             look_across(&toucher, other, head > toucher.first ? head : toucher.first,
                         to < toucher.end ? to : toucher.end, after ? own->since[head] : 0);
     }

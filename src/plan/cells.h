@@ -22,14 +22,13 @@ struct epoch {
 
 enum { SIDE_POSSIBLE, SIDE_SURE, SIDE_COUNT };
 
-enum { HEAD_LEVELS = 6 };
 struct memory_cell;
+struct heads;
 struct reader;
 struct cell_side {
     struct memory_cell *cells; /* cell i is [cuts[i], cuts[i + 1]) */
-    /* Bits: the cells that begin a run; in each further level, the words of the level below
-     * that are not 0. All lie in the memory of the first. */
-    uint64_t *heads[HEAD_LEVELS];
+    struct heads *heads; /* NULL where there is a single cell: most buffers of a program that
+                            has a million */
     /* A tree of maxima: the leaf of a head is 1 more than the latest op that touched its run,
      * that of another cell 0. Only where there are two sides. */
     uint32_t *latest;
@@ -41,13 +40,13 @@ struct cell_side {
 
 struct cut_buffer {
     struct cuts cuts;
+    bool both; /* some access is possible: else there is no side for such, nor a tree */
     struct cell_side sides[SIDE_COUNT];
 };
 
 struct cells {
     struct cut_buffer *buffers;
     uint32_t buffer_count;
-    int first_side;      /* plans without possible accesses have no cells for them */
     struct reader *pool; /* entry 0 is not used */
     size_t pool_count, pool_capacity;
     uint32_t free_reader;
