@@ -1,6 +1,6 @@
 /* backends.c - the list of backends, in the order of devices.def, and which runs on them one
- * process can make. It stands alone because commands, calibration and tests take backends from
- * here, and nothing else of the commands' room. */
+ * process can make. It is a room of its own (docs/rooms.txt), above all others that choose one
+ * from the list. */
 #include "app/backends.h"
 
 #include "plan/mistake.h"

@@ -241,6 +241,15 @@ static void size_slots(struct placement *placement, uint32_t tiles, uint64_t cou
     placement->stride[output_buffer(placement)] = (reduces ? tiles : count) * out;
 }
 
+/* Gives the host a slot of its own for each of the device's. */
+static void size_packing(const struct placement *placement, struct plan *plan)
+{
+    const enum buffer out = output_buffer(placement);
+    plan->buffer_bytes[BUFFER_HOST_PACK_IN0] = plan->buffer_bytes[BUFFER_DEVICE_IN0];
+    plan->buffer_bytes[BUFFER_HOST_PACK_IN1] = plan->buffer_bytes[BUFFER_DEVICE_IN1];
+    plan->buffer_bytes[BUFFER_HOST_PACK_OUT] = placement->reduces ? 0 : plan->buffer_bytes[out];
+}
+
 static void size_buffers(struct placement *placement, struct plan *plan)
 {
     uint64_t in = placement->in_bytes, out = placement->out_bytes;
@@ -256,12 +265,8 @@ static void size_buffers(struct placement *placement, struct plan *plan)
     if (kernel_chain_scans(plan->chain, plan->chain_length))
         plan->buffer_bytes[BUFFER_DEVICE_CARRY] =
             devices * plan->chain_length * plan->tiles * carry_bytes(placement);
-    if (plan->packs) { /* a slot of the host's for each of the device's */
-        plan->buffer_bytes[BUFFER_HOST_PACK_IN0] = plan->buffer_bytes[BUFFER_DEVICE_IN0];
-        plan->buffer_bytes[BUFFER_HOST_PACK_IN1] = plan->buffer_bytes[BUFFER_DEVICE_IN1];
-        plan->buffer_bytes[BUFFER_HOST_PACK_OUT] =
-            placement->reduces ? 0 : plan->buffer_bytes[output_buffer(placement)];
-    }
+    if (plan->packs)
+        size_packing(placement, plan);
     if (plan->by_host) /* slots for each device that hands tiles on */
         plan->buffer_bytes[BUFFER_HOST_EXCHANGE] =
             (devices - 1) * placement->device_slots * placement->stride[BUFFER_DEVICE_IN0];
