@@ -250,7 +250,7 @@ static int check_run(const char *line)
 
 START_TEST(test_printed_commands)
 {
-    enum { SEED = 20261128, RUNS = 900, RUNS_DEEP = 2000 };
+    enum { SEED = 20261128, RUNS = 640, RUNS_DEEP = 2000 };
     uint64_t random = SEED;
     const int runs = test_cases(RUNS) > RUNS ? RUNS_DEEP : test_cases(RUNS);
     int commands = 0;
