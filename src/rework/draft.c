@@ -44,18 +44,19 @@ const struct access *rework_touch_of(const struct rework_draft *draft,
     return NULL;
 }
 
-static bool take_items(struct rework_draft *draft, const struct plan *plan)
+static bool take_items(struct rework_draft *draft, const struct plan *plan, uint32_t first,
+                       uint32_t count)
 {
-    for (uint32_t i = 0; i < plan->op_count; i++) {
+    for (uint32_t i = first; i < first + count; i++) {
         struct rework_item item = {.op = plan->ops[i],
                                    .seen = plan->recorded->ops[i],
                                    .origin = i,
                                    .tile = REWORK_NONE,
                                    .target = REWORK_NONE};
         const struct access *accesses = plan->recorded->accesses + item.seen.first_access;
-        uint32_t count = item.seen.access_count;
+        uint32_t touched = item.seen.access_count;
         item.seen.access_count = 0;
-        for (uint32_t k = 0; k < count; k++) {
+        for (uint32_t k = 0; k < touched; k++) {
             if (!rework_draft_touch(draft, &item, &accesses[k], 0))
                 return false;
         }
@@ -66,7 +67,7 @@ static bool take_items(struct rework_draft *draft, const struct plan *plan)
 }
 
 enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
-                               struct error *error)
+                               uint32_t first, uint32_t count, struct error *error)
 {
     const struct plan *plan = base->plan;
     *draft = (struct rework_draft){.base = base,
@@ -91,7 +92,8 @@ enum status rework_draft_begin(struct rework_draft *draft, const struct rework_b
     draft->stands = malloc((plan->op_count + (size_t)1) * sizeof *draft->stands);
     for (uint32_t i = 0; draft->stands != NULL && i < plan->op_count; i++)
         draft->stands[i] = i;
-    return draft->stands != NULL && take_items(draft, plan) ? STATUS_OK : no_memory(error);
+    return draft->stands != NULL && take_items(draft, plan, first, count) ? STATUS_OK
+                                                                          : no_memory(error);
 }
 
 void rework_draft_free(struct rework_draft *draft)

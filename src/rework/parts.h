@@ -54,8 +54,9 @@ struct rework_draft {
     enum issue issue;
 };
 
+/* Begins a draft of `count` ops of the base's plan, from op `first` on. */
 enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
-                               struct error *error);
+                               uint32_t first, uint32_t count, struct error *error);
 void rework_draft_free(struct rework_draft *draft);
 
 /* Takes an item out. The time that its thread spent before it is spent before the next. */

@@ -4,7 +4,6 @@
 #include "rework/parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum status rework_begin(struct rework_base *base, const struct plan *plan,
                          const struct machine *machine, struct error *error)
@@ -22,7 +21,7 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     if (status == STATUS_OK)
         status = plan_needed(plan, base->needed, error);
     if (status == STATUS_OK)
-        status = rework_draft_begin(&draft, base, error);
+        status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
     if (status == STATUS_OK)
         status = rework_tiles_find(&draft, error);
     if (status == STATUS_OK)
@@ -104,7 +103,7 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
                          "of %u ops it is not known what they work on: they may need the order "
                          "that the fix takes away",
                          base->blind);
-    enum status status = rework_draft_begin(&draft, base, error);
+    enum status status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
     if (status == STATUS_OK)
         status = change_draft(&draft, change, error);
     if (status == STATUS_OK)
@@ -120,11 +119,9 @@ enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *
 {
     const struct rework_base base = {.plan = plan};
     struct rework_draft draft;
-    enum status status = rework_draft_begin(&draft, &base, error);
+    enum status status =
+        rework_draft_begin(&draft, &base, (plan->op_count - count) / 2, count, error);
     if (status == STATUS_OK) {
-        const size_t first = (draft.count - count) / 2;
-        memmove(draft.items, draft.items + first, count * sizeof *draft.items);
-        draft.count = count;
         draft.loads_lazily = false;
         status = rework_draft_plan(&draft, middle, error);
     }
