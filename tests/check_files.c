@@ -507,8 +507,9 @@ START_TEST(test_small_stacks)
                            "ulimit -s 200 && $P list machines >out 2>err; test $? = 1)"),
                      0);
     ck_assert_int_eq(shell("(ulimit -Ss 96 && $P -q -d sim:h200 -n 1M --fix >out)"), 0);
-    ck_assert_int_eq(shell("(ulimit -Ss 96 && $P -q record -o r.jsonl sh -c 'ulimit -s' >out); "
-                           "grep -q '^96$' out"),
+    /* A program that was built without the recorder has nothing to start. */
+    ck_assert_int_eq(shell("(ulimit -Ss 96 && $P -q record -o r.jsonl sh -c 'ulimit -s' "
+                           ">out 2>err); grep -q '^96$' out || grep -q nvcc err"),
                      0);
 }
 END_TEST

@@ -84,12 +84,16 @@ __attribute__((destructor)) static void closed(void)
         _Exit(0);
 }
 
+static locale_t commas;
+
 __attribute__((constructor)) static void opened(void)
 {
     if (OWN >= LEAVES && OWN <= HANGS)
         end_badly(OWN);
-    if (OWN == COMMAS)
+    if (OWN == COMMAS) {
         setlocale(LC_ALL, "commas");
+        commas = newlocale(LC_ALL_MASK, "commas", (locale_t)0);
+    }
 }
 
 static void host(const struct pipeline_work *work)
@@ -101,7 +105,7 @@ static void host(const struct pipeline_work *work)
     uint32_t sum = 0;
     used = 1;
     if (OWN == COMMAS)
-        uselocale(newlocale(LC_ALL_MASK, "commas", (locale_t)0));
+        uselocale(commas);
     if (OWN == EXIT)
         exit(0);
     if (OWN == TALKER) {
