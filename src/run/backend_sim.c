@@ -169,7 +169,6 @@ static enum status sim_prepare(struct backend *backend, const struct workload *w
     if (status != STATUS_OK)
         return status;
     backend->workload = workload;
-    backend->memory.plan = workload->plan;
     if (workload->arrays == NULL)
         return STATUS_OK;
     for (int b = 0; b < BUFFER_FIRST_DEVICE; b++)
@@ -281,6 +280,7 @@ static enum status sim_run(struct backend *backend, struct timeline *timeline,
     };
     struct run_times result = {0};
     backend->timeline = filled;
+    backend->memory.plan = backend->workload->plan;
     backend->running.count = 0;
     if (data)
         poison_device_memory(backend, backend->workload->plan);
