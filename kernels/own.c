@@ -124,8 +124,11 @@ static enum status open_into(struct own_place *place, const char *path, struct e
     status = found != NULL
                  ? take(place, path, found, error)
                  : refuse(path, "it defines no pipeline_kernel (pipeline/kernel.h)", error);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        own_enter(path, "code that runs when it is closed");
         dlclose(library);
+        own_leave();
+    }
     return status;
 }
 

@@ -27,6 +27,9 @@ enum status kernel_own_add(const char *path, const struct pipeline_kernel *own,
  * is opened after that. */
 void kernel_own_forget_folders(void);
 
+/* Has `clean` called where a library ends the program, before that. */
+void kernel_own_on_end(void (*clean)(void));
+
 /* Says that the program ends by itself now, with this code: an exit() before it is a library's,
  * and fails the run. Where a library is open and the run has failed this does not return: a
  * destructor, which could end the process with a code of its own, no longer runs. */

@@ -46,8 +46,12 @@ void own_leave(void)
     c_locale_enter(); /* the library may have chosen another */
 }
 
-/* Says whose code it was that crashed, and lets the signal do what it does. Other threads,
- * which may crash at once, wait for that. */
+static const int watched_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+enum { WATCHED = sizeof watched_signals / sizeof watched_signals[0] };
+static struct sigaction before[WATCHED]; /* what was done with each of them */
+
+/* Says whose code it was that crashed, and lets the signal do what it did before. Other
+ * threads, which may crash at once, wait for that. */
 static void crashed(int number)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -67,12 +71,23 @@ static void crashed(int number)
         pieces[i] = (struct iovec){(void *)texts[i], strlen(texts[i])};
     if (inside.path != NULL && writev(STDERR_FILENO, pieces, TEXTS) < 0)
         inside.path = NULL; /* nobody is left to tell */
-    signal(number, SIG_DFL);
+    for (int i = 0; i < WATCHED; i++) {
+        if (watched_signals[i] == number)
+            sigaction(number, &before[i], NULL);
+    }
     raise(number);
 }
 
+/* --- ends --- */
+
 static bool opened, done;
 static pid_t process; /* this one: those that a library starts may end as they like */
+static void (*clean_up)(void);
+
+void kernel_own_on_end(void (*clean)(void))
+{
+    clean_up = clean;
+}
 
 void kernel_own_end(int code)
 {
@@ -98,14 +113,16 @@ static void ended(void)
         return;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
         inside.path = NULL; /* nobody is left to tell */
+    if (clean_up != NULL)
+        clean_up();
     end(1);
 }
 
 /* Stands in the C library's place for libraries that are opened, too: nothing else sees that
- * one ends the process so. */
+ * one, or a thread that it started, ends the process so. */
 void _exit(int code)
 {
-    if (inside.path != NULL)
+    if (inside.path != NULL || code == 0)
         ended();
     end(code);
 }
@@ -117,12 +134,11 @@ void _Exit(int code)
 
 void own_watch_crashes(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     static bool watched;
     const struct sigaction action = {.sa_handler = crashed};
     process = getpid();
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
-        sigaction(signals[i], &action, NULL);
+    for (int i = 0; i < WATCHED && !watched; i++)
+        sigaction(watched_signals[i], &action, &before[i]);
     if (!watched && atexit(ended) == 0 && at_quick_exit(ended) == 0)
         watched = true;
 }

@@ -74,7 +74,8 @@ fi
 
 as_root=
 [ "$(id -u)" = 0 ] || as_root="sudo "
-[ "${BOOTSTRAP:-yes}" = no ] || [ -z "$missing$browser" ] || sh -c "${as_root}apt-get update -qq"
+# Without a network what a browser needs is left out, and what else is missing can't be had.
+[ "${BOOTSTRAP:-yes}" = no ] || sh -c "${as_root}apt-get update -qq" || [ -z "$missing" ]
 # Without a list of packages, none has been refused.
 packages=
 for names in $missing; do

@@ -135,6 +135,8 @@ START_TEST(crashes_are_told)
     ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "EXIT.so"), 1);
     assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
     ck_assert_str_eq(program_out, "");
+    ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "QUITS_BESIDE.so"), 1);
+    assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
     ck_assert_int_eq(program_run("-q -d sim:h200 -n 1M -k " OWN "QUIT.so"), 1);
     assert_has(program_err, "pipeline: the library of your kernel ended the program\n");
 }

@@ -3,6 +3,7 @@
 #include "app/process.h"
 
 #include "core/c_locale.h"
+#include "kernels/own.h"
 #include "term/child.h"
 #include "term/output_file.h"
 #include "term/progress.h"
@@ -159,6 +160,7 @@ enum status process_begin(struct error *error)
     /* Where SIGCHLD is ignored nobody can learn how a child ended. */
     given.ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
     atexit(output_files_unlink); /* OpenMP ends the program when it gets no thread */
+    kernel_own_on_end(output_files_unlink);
     bound_threads();
     raise_limits();
     const enum status status = check_stack(error);

@@ -99,7 +99,8 @@ void record_say_nothing(bool quiet, const char *program, const char *output)
 {
     record_say(quiet,
                "nothing was recorded%s%s: CUDA did not load the recorder. So %s did not use "
-               "CUDA, or it did in a process without the environment that it was given",
+               "CUDA, or found no driver here, or used CUDA in a process without the "
+               "environment that it was given",
                output != NULL ? ", and there is no new " : "", output != NULL ? output : "",
                program);
 }

@@ -23,9 +23,11 @@ static void cut_mangled(char *name)
 {
     const char *at = name + 2, *last = name;
     size_t length = 2, left = strlen(at);
-    while (*at == 'N' || *at == 'K' || *at == 'L') {
-        at++;
-        left--;
+    /* N and K are of nested names, L of local ones, and St is std. */
+    while (*at == 'N' || *at == 'K' || *at == 'L' || strncmp(at, "St", 2) == 0) {
+        const size_t skipped = *at == 'S' ? 2 : 1;
+        at += skipped;
+        left -= skipped;
     }
     while (isdigit((unsigned char)*at)) {
         char *text;

@@ -573,7 +573,7 @@ function fixButton(command, base) {
 }
 
 /* The fix of a cause is a button where the run is of the simulator. */
-function mendOf({ fix, command, predicted }, base) {
+function fixOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
     return [html('p', '', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
         ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
@@ -585,11 +585,11 @@ function causesOf(run, base) {
         const price = isBound(cause) || cost === '0 ns' ? '' : `${cost}${part ? `, ${part}` : ''}`;
         return html('li', named ? 'named' : '', html('h3', '', code, html('span', '', price)),
             html('p', '', sentence(text), ...(seen ? [html('span', 'seen', ` Seen: ${seen}.`)] : [])),
-            ...mendOf(cause, base));
+            ...fixOf(cause, base));
     });
     if (run.no_verdict) items.push(html('li', '', html('p', '', sentence(run.no_verdict))));
     if (run.best && !run.verdicts?.some(({ command }) => command === run.best.command)) {
-        items.push(html('li', 'best', html('h3', '', 'best settings found'), ...mendOf(run.best, base)));
+        items.push(html('li', 'best', html('h3', '', 'best settings found'), ...fixOf(run.best, base)));
     }
     return items;
 }

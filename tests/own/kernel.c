@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ enum {
     FALLS_LATE,
     HANGS_LATE,
     LEAVES_USED, /* once its twin was called */
+    QUITS_BESIDE, /* a thread of its own ends the program */
     COMMAS,      /* it chooses a locale whose numbers have commas, for the process and the thread */
 };
 
@@ -96,6 +98,12 @@ __attribute__((constructor)) static void opened(void)
     }
 }
 
+static void *quit(void *unused)
+{
+    (void)unused;
+    _Exit(0);
+}
+
 static void host(const struct pipeline_work *work)
 {
     const float *in = work->in[0], *second = work->in[1];
@@ -114,6 +122,11 @@ static void host(const struct pipeline_work *work)
     }
     if (OWN == QUIT)
         _Exit(0);
+    if (OWN == QUITS_BESIDE) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, quit, NULL) == 0)
+            pthread_join(thread, NULL);
+    }
     if (OWN == TALKER)
         syscall(SYS_exit_group, 0);
     if (OWN == CRASH)
