@@ -185,7 +185,7 @@ FUZZERS ?= $(patsubst tests/fuzz/target_%.c,%,$(wildcard tests/fuzz/target_*.c))
 RECORD_FAKES := tests/record/fakes/libcupti.so.13 tests/record/fakes/libcuda.so.1 tests/record/old/libcupti.so.13
 OWN_KERNELS := $(addprefix tests/own/,$(addsuffix .so,SOFT AXPY TOTAL PLACE NEWER NONAME SPACED TAKEN TWINLESS \
                INPUTS TYPES COST PAIR WIDE CRASH EXIT GARBLED NONE WILD MEDDLER LAZY BLIND BLINDSUM BLINDPLACE STRAY ODD \
-               FAILING PARITY QUIT DOUBLES TALKER LEAVES QUITS FALLS HANGS LEAVES_LATE QUITS_LATE FALLS_LATE HANGS_LATE LEAVES_USED QUITS_BESIDE COMMAS))
+               FAILING PARITY QUIT DOUBLES TALKER LEAVES QUITS FALLS HANGS LEAVES_LATE QUITS_LATE FALLS_LATE HANGS_LATE LEAVES_USED QUITS_BESIDE ELSEWHERE COMMAS))
 OWN_LAUNCHERS := $(addprefix tests/own/launch-,$(addsuffix .so,RIGHT BLIND LEGACY APART WAITS ALLOCATES NOTHING BEHIND \
                  SHORT UNEVEN BOASTER TOILER))
 EMIT_KERNELS := $(addprefix tests/emit/,$(addsuffix .so,half halfoff axpy total totaloff ints intsoff count countoff \

@@ -31,8 +31,8 @@ void kernel_own_forget_folders(void);
 void kernel_own_on_end(void (*clean)(void));
 
 /* Says that the program ends by itself now, with this code: an exit() before it is a library's,
- * and fails the run. Where a library is open and the run has failed this does not return: a
- * destructor, which could end the process with a code of its own, no longer runs. */
+ * and fails the run. Where a library is open this does not return: a destructor, which could
+ * end the process with a code of its own, or never, no longer runs. */
 void kernel_own_end(int code);
 
 #endif

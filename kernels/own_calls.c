@@ -11,6 +11,7 @@
 #include "kernels/own_parts.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -92,9 +93,11 @@ void kernel_own_on_end(void (*clean)(void))
 void kernel_own_end(int code)
 {
     done = true;
-    if (!opened || code == 0)
+    if (!opened)
         return;
     fflush(NULL);
+    if (clean_up != NULL)
+        clean_up();
     _exit(code);
 }
 
@@ -145,10 +148,15 @@ void own_watch_crashes(void)
 
 void *own_open(const char *path)
 {
+    const int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     own_enter(path, "code that runs when it is opened");
     opened = true;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     own_leave();
+    if (folder >= 0 && fchdir(folder) != 0) /* it may have gone elsewhere, where our files */
+        library = NULL;                     /* would then lie */
+    if (folder >= 0)
+        close(folder);
     return library;
 }
 

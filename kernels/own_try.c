@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -46,19 +47,25 @@ static void open_and_close(const char *path, pid_t parent, int to)
 }
 
 /* Returns how far the other process has come when it ends, or has had its seconds. One in which
- * we were stopped counts once, however long that was. */
-static enum stage await(int from, int *seconds)
+ * we were stopped counts once, however long that was. A process that it has started may hold
+ * the pipe for longer, and it may close the pipe itself: its end is told by `child`. */
+static enum stage await(int child, int from, int *seconds)
 {
     enum stage stage = OPENING;
-    struct pollfd ready = {.fd = from, .events = POLLIN};
+    struct pollfd ready[] = {{.fd = from, .events = POLLIN}, {.fd = child, .events = POLLIN}};
     while (stage != CLOSED && *seconds > 0) {
         char byte;
-        if (poll(&ready, 1, 1000) <= 0)
+        const int count = poll(ready, 2, 1000);
+        if (count == 0)
             *seconds -= 1;
-        else if (read(from, &byte, 1) == 1)
+        else if (count < 0)
+            continue; /* a signal came */
+        else if (ready[0].revents != 0 && read(from, &byte, 1) == 1)
             stage++;
-        else
+        else if (ready[1].revents != 0)
             break;
+        else
+            ready[0].fd = -1; /* nobody writes to it any more */
     }
     return stage;
 }
@@ -94,10 +101,16 @@ enum status own_try(const char *path, int seconds, struct error *error)
     if (child == 0)
         open_and_close(path, parent, pipe[1]);
     close(pipe[1]);
-    const enum stage stage = child > 0 ? await(pipe[0], &left) : OPENING;
+    const int end = child > 0 ? pidfd_open(child, 0) : -1;
+    const enum stage stage = end >= 0 ? await(end, pipe[0], &left) : OPENING;
     close(pipe[0]);
-    if (child < 0)
+    if (end >= 0)
+        close(end);
+    if (child < 0 || end < 0) {
+        if (child > 0)
+            kill(child, SIGKILL);
         return error_set(error, STATUS_FAILED, "no process to try a library in");
+    }
     kill(child, SIGKILL); /* one that has ended keeps the end that it had */
     waitpid(child, &ended, 0);
     return judge(path, stage, seconds, left, ended, error);

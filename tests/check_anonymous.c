@@ -15,10 +15,14 @@ static const struct {
     {"", ""},
     {"void scale<float>(float*)", "void scale(float*)"},
     {"void a<b<c>, 4>::d<e>(f<g>, int)", "void a::d(f, int)"},
+    {"void h<int, &C::operator->, SECRET>(int)", "void h(int)"},
+    {"void h<&C::operator<, SECRET, &C::operator>>=, 3>(int)", "void h(int)"},
+    {"S<SECRET, ((5)>(3))> g<SECRET, 5>(int)", "S g(int)"},
     {"lost<float", "lost"},
     {"a->b>c", "a->b>c"},
     {"_Z5scaleIfEvPf", "scale"},
     {"_ZN2my5scaleIfEvPf", "scale"},
+    {"_ZSt9transformIiEvv", "transform"},
     {"_Z", "_Z"},
     {"_Z99999999999999999999x", "_Z"},
     {"_Z3ab", "_Z"},
@@ -82,6 +86,8 @@ START_TEST(test_runs)
         if (i == 0)
             assert_shown(program_out, "scale,SOFT.so|\"in.raw\"|\"sim:mine.ini*2\"");
     }
+    run("-q --anonymous --dry-run --format=json" OWN_RUN);
+    assert_nowhere("secret", "/dev/null");
     run("compare -q --anonymous -d sim:h200 --machine=secret/mine.ini -n 4k --format=json");
     assert_nowhere("secret", "/dev/null");
     run("-q --anonymous -d sim:secret/mine.ini -n 4k --sweep=tiles=1,2 --format=csv");

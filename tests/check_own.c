@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define OWN BUILD_FOLDER "/tests/own/"
 
@@ -160,6 +161,18 @@ START_TEST(hangs_are_told)
     assert_has(program_err, "fifo.so can't be opened as a library: it is no regular file");
     ck_assert_int_eq(program_run("kernel check ./fifo.so"), 2);
     remove("fifo.so");
+}
+END_TEST
+
+/* Files lie where they were asked for, whatever folder a library goes to. */
+START_TEST(folders_stay)
+{
+    remove("here.csv");
+    ck_assert_int_eq(system("cp '" OWN "ELSEWHERE.so' ."), 0);
+    ck_assert_msg(
+        program_run("-q -d sim:h200 -n 1k -t 2 --timeline=here.csv -k ./ELSEWHERE.so") == 0,
+        "%s", program_err);
+    ck_assert_int_eq(access("here.csv", R_OK), 0);
 }
 END_TEST
 
@@ -349,6 +362,7 @@ Suite *own_suite(void)
     tcase_add_test(tests, crashes_are_told);
     tcase_add_test(tests, hangs_are_told);
     tcase_add_test(tests, failures_stay);
+    tcase_add_test(tests, folders_stay);
     tcase_add_test(tests, launchers_have_times);
     tcase_add_loop_test(tests, checks_tell, 0, sizeof checked / sizeof checked[0]);
     tcase_add_test(tests, a_gpu_is_no_simulated_machine);

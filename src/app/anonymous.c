@@ -7,18 +7,40 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A device may be a machine file: "sim:./mine.ini*2". Its text is the options' own, for no
- * default has a folder in it. */
-static void cut_settings(struct settings *settings)
+static void cut_files(struct settings *settings)
 {
-    static const char simulated[] = "sim:";
-    const size_t length = strlen(simulated);
     if (settings->input != NULL)
         settings->input = anonymous_file(settings->input);
     if (settings->output != NULL)
         settings->output = anonymous_file(settings->output);
-    if (settings->device != NULL && strncmp(settings->device, simulated, length) == 0)
-        anonymous_cut_file((char *)settings->device + length);
+}
+
+/* Returns where the path begins in a device that is a machine file, "sim:./mine.ini*2"; NULL:
+ * it is none. */
+static const char *path_of(const char *device)
+{
+    static const char simulated[] = "sim:";
+    const bool is_one = device != NULL && strncmp(device, simulated, strlen(simulated)) == 0;
+    return is_one ? device + strlen(simulated) : NULL;
+}
+
+/* A device's text is the options' own where it has a path, for no default has one. */
+static void cut_settings(struct settings *settings)
+{
+    cut_files(settings);
+    if (path_of(settings->device) != NULL)
+        anonymous_cut_file((char *)path_of(settings->device));
+}
+
+void anonymous_settings(struct settings *settings, char device[TIMELINE_TEXT])
+{
+    const char *path = path_of(settings->device);
+    cut_files(settings);
+    kernel_own_forget_folders();
+    if (path == NULL)
+        return;
+    snprintf(device, TIMELINE_TEXT, "sim:%s", anonymous_file(path));
+    settings->device = device;
 }
 
 static void cut_hosts(struct ranks_seen *ranks)

@@ -9,4 +9,8 @@
  */
 void anonymous_runs(struct job *jobs, struct report *report);
 
+/* Leaves them out of a copy of a run's settings, which is shown before the run's files are
+ * opened: `device` gets what is left of its device, if that is a file. */
+void anonymous_settings(struct settings *settings, char device[TIMELINE_TEXT]);
+
 #endif

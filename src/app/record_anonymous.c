@@ -5,6 +5,7 @@
 #include "core/anonymous.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,17 @@ static char *text_end(char *at)
     return *at == '"' ? at : NULL;
 }
 
-/* Writes a line whose texts behind `at` are cut. */
-static void put_cut(FILE *out, char *line, char *at, void (*cut)(char *text))
+/* A recording that is written anew. */
+struct rewriting {
+    FILE *out;
+    char program[NAME_MAX + 1]; /* the file's name of the program, as it stands in the lines */
+};
+
+/* Writes a line whose texts behind `at` are cut; the program's own file is one of those. */
+static void put_cut(const struct rewriting *rewriting, char *line, char *at,
+                    void (*cut)(char *text))
 {
+    FILE *out = rewriting->out;
     for (char *quote, *end; (quote = strchr(at, '"')) != NULL; at = end + 1) {
         end = text_end(quote + 1);
         if (end == NULL)
@@ -39,26 +48,31 @@ static void put_cut(FILE *out, char *line, char *at, void (*cut)(char *text))
         fprintf(out, "%.*s", (int)(quote + 1 - line), line);
         *end = '\0';
         cut(quote + 1);
-        fprintf(out, "%s\"", quote + 1);
+        const bool own = strcmp(quote + 1, rewriting->program) == 0;
+        fprintf(out, "%s\"", own ? ANONYMOUS_PROGRAM : quote + 1);
         line = end + 1;
     }
     fputs(line, out);
 }
 
-static void put_line(FILE *out, char *line)
+static void put_line(struct rewriting *rewriting, char *line)
 {
     static const char program[] = "\"program\":\"";
+    FILE *out = rewriting->out;
     char *found = line[0] == '{' ? strstr(line, program) : NULL;
     if (found != NULL) {
         char *text = found + strlen(program), *end = text_end(text);
         fprintf(out, "%.*s%s", (int)(text - line), line, ANONYMOUS_PROGRAM);
         fputs(end != NULL ? end : "\"}\n", out);
+        if (end != NULL)
+            *end = '\0';
+        snprintf(rewriting->program, sizeof rewriting->program, "%s", anonymous_file(text));
         return;
     }
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
         const size_t length = strlen(named[i].begin);
         if (strncmp(line, named[i].begin, length) == 0) {
-            put_cut(out, line, line + length, named[i].cut);
+            put_cut(rewriting, line, line + length, named[i].cut);
             return;
         }
     }
@@ -68,11 +82,12 @@ static void put_line(FILE *out, char *line)
 /* Returns 0, or an errno. */
 static int rewrite(FILE *file, FILE *out)
 {
+    struct rewriting rewriting = {.out = out};
     char *line = NULL;
     size_t room = 0;
     errno = 0;
     while (getline(&line, &room, file) > 0)
-        put_line(out, line);
+        put_line(&rewriting, line);
     const bool whole = feof(file) && fflush(out) == 0 && !ferror(out);
     free(line);
     return whole ? 0 : errno != 0 ? errno : ENOMEM;

@@ -119,6 +119,21 @@ static void begin_range(const struct job *job)
     marks_begin(name);
 }
 
+/* Prints the plan of a run that is not made. */
+static enum status show_plan(const struct job *job, struct run_report *run,
+                             struct plan_list *plans, struct error *error)
+{
+    struct settings shown = job->settings;
+    char device[TIMELINE_TEXT];
+    if (job->options->anonymous)
+        anonymous_settings(&shown, device);
+    if (job->options->format == FORMAT_JSON)
+        plan_list_add(plans, &job->plan, &shown, run);
+    else if (write_plan(stdout, &job->plan, &shown) != STATUS_OK)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
+    return STATUS_OK;
+}
+
 /* One run, from its settings to what is known of it. */
 static enum status run_one(struct job *job, struct outputs *outputs, struct output_file *output,
                            struct run_report *run, struct plan_list *plans, struct error *error)
@@ -132,13 +147,8 @@ static enum status run_one(struct job *job, struct outputs *outputs, struct outp
         return STATUS_OK;
     if (status == STATUS_OK && job->options->emit != NULL)
         return outputs_write_program(job->options, outputs, &job->plan, &job->settings, error);
-    if (status == STATUS_OK && job->options->dry_run) {
-        if (job->options->format == FORMAT_JSON)
-            plan_list_add(plans, &job->plan, &job->settings, run);
-        else if (write_plan(stdout, &job->plan, &job->settings) != STATUS_OK)
-            return error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
-        return STATUS_OK;
-    }
+    if (status == STATUS_OK && job->options->dry_run)
+        return show_plan(job, run, plans, error);
     if (status == STATUS_OK)
         status = ranks_agree(job_prepare(job, run, error), error);
     if (status == STATUS_OK)

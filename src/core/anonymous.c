@@ -2,6 +2,7 @@
 #include "core/anonymous.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +45,21 @@ static void cut_mangled(char *name)
     name[length] = '\0';
 }
 
+/* Returns true for a sign of an operator's: that of "operator<", or the arrow's. */
+static bool is_operator(const char *name, const char *at)
+{
+    static const char word[] = "operator";
+    const size_t length = strlen(word);
+    const char *first = at;
+    while (first > name && strchr("<>-=", first[-1]) != NULL)
+        first--;
+    return (at > name && *at == '>' && at[-1] == '-') ||
+           ((size_t)(first - name) >= length && strncmp(first - length, word, length) == 0);
+}
+
 void anonymous_cut_kernel(char *name)
 {
-    int depth = 0;
+    int depth = 0, inner = 0; /* brackets that are open; parentheses among arguments */
     char *to = name;
     if (strncmp(name, "_Z", 2) == 0) {
         cut_mangled(name);
@@ -54,13 +67,18 @@ void anonymous_cut_kernel(char *name)
     }
     if (strchr(name, '<') == NULL) /* it may be a constant */
         return;
-    for (const char *from = name; *from != '\0'; from++) {
-        if (*from == '<')
+    char *whole = strdup(name);
+    for (const char *from = whole; from != NULL && *from != '\0'; from++) {
+        const bool sign = inner == 0 && !is_operator(whole, from);
+        if (*from == '<' && sign)
             depth++;
-        else if (*from == '>' && depth > 0)
+        else if (*from == '>' && sign && depth > 0)
             depth--;
         else if (depth == 0)
             *to++ = *from;
+        else if (*from == '(' || *from == ')')
+            inner += *from == '(' ? 1 : -1;
     }
     *to = '\0';
+    free(whole);
 }

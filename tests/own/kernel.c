@@ -55,6 +55,7 @@ enum {
     FALLS_LATE,
     HANGS_LATE,
     LEAVES_USED, /* once its twin was called */
+    ELSEWHERE, /* it goes to another folder when it is opened */
     QUITS_BESIDE, /* a thread of its own ends the program */
     COMMAS,      /* it chooses a locale whose numbers have commas, for the process and the thread */
 };
@@ -92,6 +93,8 @@ __attribute__((constructor)) static void opened(void)
 {
     if (OWN >= LEAVES && OWN <= HANGS)
         end_badly(OWN);
+    if (OWN == ELSEWHERE && chdir("/") != 0)
+        abort();
     if (OWN == COMMAS) {
         setlocale(LC_ALL, "commas");
         commas = newlocale(LC_ALL_MASK, "commas", (locale_t)0);
