@@ -7,8 +7,7 @@
 
 /* --- calls --- */
 
-/* Writes the copy of a tile that is columns of a matrix on the host, and one piece on the
- * device. */
+/* Writes the copy of a tile: columns of a matrix on the host, one piece on the device. */
 static void put_columns(FILE *out, int indent, const struct emit_program *program, bool inwards,
                         int input, const char *stream)
 {

@@ -1,5 +1,6 @@
 /* draft.c - a run while its settings are being gathered: how it gets its values, and in which
- * words a setting is named in an error line. */
+ * words a setting is named in an error line. It stands apart because the command line, config
+ * files and sweeps fill drafts alike. */
 #include "core/items.h"
 #include "options/table.h"
 

@@ -1,4 +1,5 @@
-/* view_anonymous.c - see view_anonymous.h. */
+/* view_anonymous.c - see view_anonymous.h. It stands apart from view.c, which reads files and
+ * asks nothing about what is in their names. */
 #include "trace/view_anonymous.h"
 
 #include "core/anonymous.h"
