@@ -47,12 +47,23 @@ void own_leave(void)
     c_locale_enter(); /* the library may have chosen another */
 }
 
-static const int watched_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-enum { WATCHED = sizeof watched_signals / sizeof watched_signals[0] };
-static struct sigaction before[WATCHED]; /* what was done with each of them */
+static pid_t process; /* this one: those that a library starts may end as they like */
+static void (*clean_up)(void);
 
-/* Says whose code it was that crashed, and lets the signal do what it did before. Other
- * threads, which may crash at once, wait for that. */
+void kernel_own_on_end(void (*clean)(void))
+{
+    clean_up = clean;
+}
+
+/* Cleans up behind this process, not behind one that was started only to try a library. */
+static void clean(void)
+{
+    if (clean_up != NULL && getpid() == process)
+        clean_up();
+}
+
+/* Says whose code it was that crashed, and lets the signal do what it does. Other threads,
+ * which may crash at once, wait for that. */
 static void crashed(int number)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -72,23 +83,14 @@ static void crashed(int number)
         pieces[i] = (struct iovec){(void *)texts[i], strlen(texts[i])};
     if (inside.path != NULL && writev(STDERR_FILENO, pieces, TEXTS) < 0)
         inside.path = NULL; /* nobody is left to tell */
-    for (int i = 0; i < WATCHED; i++) {
-        if (watched_signals[i] == number)
-            sigaction(number, &before[i], NULL);
-    }
+    clean();
+    signal(number, SIG_DFL);
     raise(number);
 }
 
 /* --- ends --- */
 
 static bool opened, done;
-static pid_t process; /* this one: those that a library starts may end as they like */
-static void (*clean_up)(void);
-
-void kernel_own_on_end(void (*clean)(void))
-{
-    clean_up = clean;
-}
 
 void kernel_own_end(int code)
 {
@@ -96,8 +98,7 @@ void kernel_own_end(int code)
     if (!opened)
         return;
     fflush(NULL);
-    if (clean_up != NULL)
-        clean_up();
+    clean();
     _exit(code);
 }
 
@@ -116,8 +117,7 @@ static void ended(void)
         return;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
         inside.path = NULL; /* nobody is left to tell */
-    if (clean_up != NULL)
-        clean_up();
+    clean();
     end(1);
 }
 
@@ -137,11 +137,12 @@ void _Exit(int code)
 
 void own_watch_crashes(void)
 {
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     static bool watched;
     const struct sigaction action = {.sa_handler = crashed};
     process = getpid();
-    for (int i = 0; i < WATCHED && !watched; i++)
-        sigaction(watched_signals[i], &action, &before[i]);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !watched; i++)
+        sigaction(signals[i], &action, NULL);
     if (!watched && atexit(ended) == 0 && at_quick_exit(ended) == 0)
         watched = true;
 }
