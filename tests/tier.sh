@@ -97,6 +97,7 @@ deep_steps() {
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     # Every program of --emit and every random case, of which the quick tier has a quarter.
     step suites env PIPELINE_TESTS=full tests/run-suites.sh "$build" emulator-full all
+    step record tests/record/run.sh "$build" deep
     beside deep_pages deep_programs deep_hostile
     step fuzz run_make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-20}"
     step gpu-build run_make gpu-binaries
@@ -111,7 +112,6 @@ deep_programs() {
     step recording many_ops
     step wasm run_make check-wasm
     step install run_make check-install
-    step record tests/record/run.sh "$build" deep
     step docs tests/docs.sh "$build/pipeline"
     step ranks left_out tests/mpi/run.sh "$build"
     step make tests/make.sh

@@ -8,12 +8,17 @@
 
 #include <locale.h>
 
-/* Gives the calling thread the locale "C". Threads begin with the process's: each that reads or
- * writes numbers calls this first, and again behind code of others, which may choose one for
- * the thread. Returns the thread's locale before, for uselocale(). */
+/* Gives the calling thread the locale "C", which a page, where nobody else is, never left.
+ * Threads begin with the process's: each that reads or writes numbers calls this first, and
+ * again behind code of others, which may choose one for the thread. Returns the thread's locale
+ * before, for uselocale(). */
 static inline locale_t c_locale_enter(void)
 {
+#ifdef __wasi__
+    return (locale_t)0;
+#else
     return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* takes no memory */
+#endif
 }
 
 #endif
