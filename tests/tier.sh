@@ -129,7 +129,6 @@ deep_hostile() {
         --suppressions=tests/valgrind.supp" tests/run-suites.sh "$build" $memcheck
     step memory tests/hostile/no_memory.sh "$build" --runs=1500
     step memory-asan tests/hostile/no_memory.sh "$build/asan" --runs=80
-    step threads run_make check-threads
 }
 
 # A recording of 1,000,000 operations is read, judged and drawn in 2 GiB.
