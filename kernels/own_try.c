@@ -24,8 +24,8 @@ static void send_stage(int to)
         _exit(1);
 }
 
-/* What a library prints there it prints again here. One that can't be opened is told of here,
- * too. */
+/* This process prints nothing: the parent opens the library again, which then prints what it
+ * has to, and says why one can't be opened. */
 static void open_and_close(const char *path, pid_t parent, int to)
 {
     const int nowhere = open("/dev/null", O_RDWR);

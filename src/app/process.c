@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What the system lets us have more of than it gives at first, where it lets us. */
+/* These limits are raised, because the system often allows more than it gives at first. */
 enum { FILES, STACK, LIMITS };
 static const struct {
     __rlimit_resource_t resource;

@@ -44,8 +44,9 @@ struct knob_set {
     const struct knob_field {
         int knob;
         size_t offset, size; /* in union choice; a knob may have several fields */
-        /* Of a setting, the option up to its value, and the values by number: "--order=" and
-         * "depth"; NULL: numbers, of which what is no number of any is "auto". */
+        /* A setting is printed as the option up to its value, "--order=", and its value's name
+         * by number, "depth"; values are NULL where numbers are printed, or "auto" for what is
+         * no number. */
         const char *option, *const *values;
     } * fields;
     int field_count;

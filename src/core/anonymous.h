@@ -3,7 +3,7 @@
 #ifndef PIPELINE_CORE_ANONYMOUS_H
 #define PIPELINE_CORE_ANONYMOUS_H
 
-/* What stands for the name of a recorded program. */
+/* A recorded program is called this, because its own name may tell what its owner works on. */
 #define ANONYMOUS_PROGRAM "program"
 
 /* Returns what is left of a file's path, which is within it: the file's own name. */

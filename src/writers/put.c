@@ -219,7 +219,7 @@ static void put_colors(struct put *put)
     }
 }
 
-/* What a page is put together from. */
+/* A page is put together from a template and from what its parts are written by. */
 struct page {
     struct put *put;
     const struct template_part *parts;
