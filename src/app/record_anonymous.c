@@ -19,6 +19,7 @@ static const struct named {
 } named[] = {
     {"[\"name\",", anonymous_cut_kernel},
     {"[\"frames\",", anonymous_cut_file},
+    {"[\"from\",", anonymous_cut_file},
     {"[\"line\",", anonymous_cut_file},
 };
 

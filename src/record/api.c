@@ -69,6 +69,7 @@ bool api_find_cupti(void)
         {"cuptiGetDeviceId", &record_api.device_number, true},
         {"cuptiGetGraphNodeId", &record_api.node_id, true},
         {"cuptiGetVersion", &record_api.version, true},
+        {"cuptiActivityConfigureUnifiedMemoryCounter", &record_api.configure_migrations, false},
         {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
         {"cuptiGetResultString", &record_api.result_string, false},
     };
@@ -85,6 +86,7 @@ void api_find_driver(void)
         {"cuStreamGetFlags", &record_api.stream_flags, false},
         {"cuStreamGetPriority", &record_api.stream_priority, false},
         {"cuStreamIsCapturing", &record_api.stream_capturing, false},
+        {"cuPointerGetAttribute", &record_api.pointer_attribute, false},
         {"cuFuncGetParamInfo", &record_api.function_param, false},
         {"cuKernelGetParamInfo", &record_api.kernel_param, false},
         {"cuGraphGetNodes", &record_api.graph_nodes, false},

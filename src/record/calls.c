@@ -3,7 +3,6 @@
 #include "record/effects.h"
 
 #include <errno.h>
-#include <execinfo.h>
 #include <string.h>
 
 static _Thread_local struct {
@@ -16,6 +15,10 @@ bool calls_run_here(void)
 {
     return own.depth > 0;
 }
+
+/* Calls of which a line says who makes them: they make what is better made once. */
+static bool runtime_makes[CUPTI_RUNTIME_TRACE_CBID_SIZE];
+static bool driver_makes[CUPTI_DRIVER_TRACE_CBID_SIZE];
 
 /* --- the callbacks --- */
 
@@ -40,7 +43,8 @@ static bool has_lasting_effect(CUpti_CallbackDomain domain, CUpti_CallbackId id)
     return name != NULL &&
            (strstr(name, "lloc") != NULL || strstr(name, "Free") != NULL ||
             strstr(name, "Register") != NULL || strstr(name, "Instantiate") != NULL ||
-            strstr(name, "BeginCapture") != NULL);
+            strstr(name, "BeginCapture") != NULL || strstr(name, "EventCreate") != NULL ||
+            strstr(name, "EnablePeer") != NULL || strstr(name, "PoolSet") != NULL);
 }
 
 static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -51,8 +55,8 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         .entry =
             {
                 .kind = ENTRY_CALL,
-                .domain = (uint16_t)domain,
-                .callback = id,
+                .domain = (uint8_t)domain,
+                .callback = (uint16_t)id,
                 .call = data->correlationId,
                 .context = data->contextUid,
                 .stream = NO_STREAM,
@@ -75,22 +79,6 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
         record_reached(data->symbolName, true, data->correlationId);
-}
-
-/* Notes where the call that is about to be made comes from. The innermost frames are this
- * library's and CUPTI's. */
-static void note_frames(const CUpti_CallbackData *data)
-{
-    void *frames[FRAMES_MOST];
-    uint64_t words[FRAMES_MOST];
-    int count = backtrace(frames, FRAMES_MOST);
-    for (int i = 0; i < count; i++)
-        words[i] = (uint64_t)(uintptr_t)frames[i];
-    const struct entry entry = {.kind = ENTRY_FRAMES,
-                                .call = data->correlationId,
-                                .words = count > 0 ? (uint32_t)count : 0};
-    if (count > 0)
-        entries_add(&entry, words);
 }
 
 /* Does what has to be done before a call is made, also one that CUDA makes of itself: only the
@@ -139,6 +127,18 @@ static void take_resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
         ops_flush();
 }
 
+static void note_origin(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t call)
+{
+    const bool makes =
+        domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_makes[id] : driver_makes[id];
+    if ((!makes && !record_frames) || !record_has_call(call))
+        return;
+    if (makes)
+        frames_note_maker(call);
+    if (record_frames)
+        frames_note(call);
+}
+
 /* Calls of this library's own are within the program's call, too. */
 static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData *data)
@@ -148,8 +148,7 @@ static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         graphs_call_begins();
         record_call_begins(data->correlationId);
         before_call(domain, id, data);
-        if (record_frames && record_has_call(data->correlationId))
-            note_frames(data);
+        note_origin(domain, id, data->correlationId);
         own.start_ns = record_now_ns();
     } else {
         before_call(domain, id, data);
@@ -188,33 +187,81 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 
 /* --- the calls that are wanted --- */
 
-/* Returns true for calls without an effect that take time worth knowing: those that make and
- * unmake things, and further kinds of copies. */
-static bool is_telling(const char *name)
+/* How the names of calls begin that make things. */
+static const char *const makers[] = {
+    "cudaStreamCreate",
+    "cudaEventCreate",
+    "cudaMalloc",
+    "cudaHostAlloc",
+    "cudaHostRegister",
+    "cudaMemPoolCreate",
+    "cudaLibraryLoad",
+    "cudaGraphInstantiate",
+    "cuStreamCreate",
+    "cuEventCreate",
+    "cuMemAlloc",
+    "cuMemHostAlloc",
+    "cuMemHostRegister",
+    "cuMemPoolCreate",
+    "cuLibraryLoad",
+    "cuModuleLoad",
+    "cuGraphInstantiate",
+    "cuMemCreate",
+    NULL,
+};
+
+/* Those of further calls without an effect that take time, or change what others do. */
+static const char *const telling[] = {
+    "cudaStreamDestroy",
+    "cudaEventDestroy",
+    "cudaMemcpy",
+    "cudaMemset",
+    "cudaFree",
+    "cudaHostUnregister",
+    "cudaMemPrefetch",
+    "cudaMemAdvise",
+    "cudaGraphUpload",
+    "cudaGraphExec",
+    "cudaDeviceReset",
+    "cudaStreamEndCap",
+    "cudaDeviceEnablePeer",
+    "cudaMemPoolSet",
+    "cudaDeviceSetMemPool",
+    "cudaMemPoolTrim",
+    "cudaSetDeviceFlags",
+    "cuStreamDestroy",
+    "cuEventDestroy",
+    "cuMemcpy",
+    "cuMemset",
+    "cuMemFree",
+    "cuMemHostUnregister",
+    "cuMemPrefetch",
+    "cuGraphUpload",
+    "cuGraphExec",
+    "cuStreamEndCapture",
+    "cuCtxEnablePeerAccess",
+    "cuMemPoolSet",
+    "cuMemPoolTrim",
+    "cuDeviceSetMemPool",
+    "cuDevicePrimaryCtxSetFlags",
+    NULL,
+};
+
+static bool begins_as(const char *name, const char *const *beginnings)
 {
-    static const char *const beginnings[] = {
-        "cudaStreamCreate",  "cudaStreamDestroy",   "cudaEventCreate",  "cudaEventDestroy",
-        "cudaMemcpy",        "cudaMemset",          "cudaMalloc",       "cudaFree",
-        "cudaHost",          "cudaMemPrefetch",     "cudaMemAdvise",    "cudaGraphInstantiate",
-        "cudaGraphUpload",   "cudaGraphExec",       "cudaDeviceReset",  "cuStreamCreate",
-        "cuStreamDestroy",   "cuEventCreate",       "cuEventDestroy",   "cuMemcpy",
-        "cuMemset",          "cuMemAlloc",          "cuMemFree",        "cuMemHostAlloc",
-        "cuMemHostRegister", "cuMemHostUnregister", "cuMemPrefetch",    "cuGraphInstantiate",
-        "cuModuleLoad",      "cuLibraryLoad",       "cudaStreamEndCap", "cuStreamEndCapture",
-    };
-    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    }
-    return false;
+    while (*beginnings != NULL && strncmp(name, *beginnings, strlen(*beginnings)) != 0)
+        beginnings++;
+    return *beginnings != NULL;
 }
 
 static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
-                       CUpti_CallbackId size)
+                       CUpti_CallbackId size, bool *makes)
 {
     for (CUpti_CallbackId id = 1; id < size; id++) {
         const char *name = api_call_name(domain, id);
-        if (effect_of(domain, id) == NULL && (name == NULL || !is_telling(name)))
+        makes[id] = name != NULL && begins_as(name, makers);
+        if (effect_of(domain, id) == NULL && !makes[id] &&
+            (name == NULL || !begins_as(name, telling)))
             continue;
         record_api.enable_callback(1, subscriber, domain, id); /* an older CUPTI may lack it */
     }
@@ -243,8 +290,10 @@ const char *calls_begin(void)
     if (result != CUPTI_SUCCESS)
         return "CUPTI refuses to tell of calls";
     api_find_names();
-    enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
-    enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
+    enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+               runtime_makes);
+    enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+               driver_makes);
     static const CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
                                                  CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                  CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,

@@ -1,6 +1,8 @@
 /* effects.c - what calls do, read from their arguments: the table is record/calls.def. */
 #include "record/effects.h"
 
+#include <string.h>
+
 enum { LEGACY = false, OWN = true };
 
 #define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
@@ -37,7 +39,7 @@ static bool find_stream(struct call *c, enum entry_kind kind, CUstream stream, b
     c->entry.stream = tables_stream(c->data->context, c->data->contextUid, stream, per_thread);
     if (c->entry.stream == NO_STREAM)
         return false;
-    c->entry.kind = (uint16_t)kind;
+    c->entry.kind = (uint8_t)kind;
     return true;
 }
 
@@ -71,6 +73,19 @@ static void copy2d(struct call *c, const void *to, size_t to_pitch, const void *
                                            height};
     in_stream(c, ENTRY_COPY2D, stream, per_thread);
     memcpy(c->entry.values, values, sizeof values);
+}
+
+/* Notes what a copy took, where that may be the host's. Of a copy that waits in a stream it is
+ * what stood there when the call returned. */
+static void took(struct call *c, enum cudaMemcpyKind kind)
+{
+    const uint64_t *v = c->entry.values;
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDefault)
+        return;
+    if (c->entry.kind == ENTRY_COPY)
+        c->entry.hash = host_hash(v[1], 0, v[2], 1);
+    else if (c->entry.kind == ENTRY_COPY2D)
+        c->entry.hash = host_hash(v[2], v[3], v[4], v[5]);
 }
 
 static void set(struct call *c, const void *address, size_t bytes, CUstream stream,
@@ -155,20 +170,39 @@ static void capture(struct call *c, const void *unused)
         atomic_store(&captures, true);
 }
 
-static void take_at(struct call *c, const char *kind, const void *address, size_t bytes)
+/* `readable`: the host reads it as it does any memory, and nothing happens. */
+static void take_host(struct call *c, const char *kind, const void *address, size_t bytes,
+                      bool readable)
 {
-    bool host = kind[0] == 'p' && kind[1] == 'i'; /* pinned */
-    host = host || kind[0] == 'r';                /* registered */
+    tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t)address, bytes, MEMORY_HOST);
+    host_take((uint64_t)(uintptr_t)address, bytes, readable);
+}
+
+static void take_pinned(struct call *c, const void *place, size_t bytes, unsigned flags)
+{
     if (succeeded(c))
-        tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t)address, bytes,
-                    host ? MEMORY_HOST
-                         : (int64_t)tables_context(c->data->context, c->data->contextUid));
+        take_host(c, "pinned", *(void *const *)place, bytes,
+                  (flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0);
+}
+
+static void take_registered(struct call *c, const void *address, size_t bytes, unsigned flags)
+{
+    if (succeeded(c))
+        take_host(c, "registered", address, bytes, (flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
 }
 
 static void take(struct call *c, const char *kind, const void *place, size_t bytes)
 {
     if (succeeded(c))
-        take_at(c, kind, *(void *const *)place, bytes);
+        tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t) * (void *const *)place, bytes,
+                    tables_context(c->data->context, c->data->contextUid));
+}
+
+static void take_managed(struct call *c, const void *place, size_t bytes)
+{
+    take(c, "managed", place, bytes);
+    if (succeeded(c))
+        ops_want_migrations();
 }
 
 static void take_rows(struct call *c, const void *place, const size_t *pitch, size_t rows)
@@ -181,8 +215,51 @@ static void take_rows(struct call *c, const void *place, const size_t *pitch, si
  * gives it back begins: so that another thread's, at the same address, comes behind. */
 static void give_back(struct call *c, const void *address)
 {
-    if (succeeded(c) && address != NULL)
-        tables_give_back(c->entry.start_ns, (uint64_t)(uintptr_t)address);
+    if (!succeeded(c) || address == NULL)
+        return;
+    tables_give_back(c->entry.start_ns, (uint64_t)(uintptr_t)address);
+    host_give_back((uint64_t)(uintptr_t)address);
+}
+
+/* --- settings: what later calls rest on, whatever part is recorded --- */
+
+static void put_setting(const struct call *c, const char *what, uint64_t of, uint64_t value)
+{
+    file_begin(what);
+    file_number(c->entry.end_ns);
+    file_address(of);
+    file_address(value);
+    file_end();
+}
+
+static void make_event(struct call *c, const void *place, unsigned flags)
+{
+    if (succeeded(c))
+        put_setting(c, "event", (uint64_t)(uintptr_t) * (void *const *)place, flags);
+}
+
+static void reach_peer(struct call *c, uint32_t peer)
+{
+    if (succeeded(c))
+        put_setting(c, "peer", tables_context(c->data->context, c->data->contextUid), peer);
+}
+
+static void reach_context(struct call *c, CUcontext context)
+{
+    uint32_t peer;
+    if (succeeded(c) && record_api.device_number(context, &peer) == CUPTI_SUCCESS)
+        reach_peer(c, peer);
+}
+
+/* A value that means no end of them is one that every reader of JSON can hold. */
+static void set_pool(struct call *c, const void *pool, int attribute, const void *value)
+{
+    uint64_t bytes;
+    if (!succeeded(c) || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+        return;
+    memcpy(&bytes, value, sizeof bytes);
+    put_setting(c, "threshold", (uint64_t)(uintptr_t)pool,
+                bytes < INT64_MAX ? bytes : INT64_MAX);
 }
 
 /* --- the table --- */

@@ -2,9 +2,6 @@
  * at a time and read by one other, without a lock between them. */
 #include "record/record.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,7 +115,7 @@ static bool lane_take(void)
 /* Returns how many places of a chunk an entry takes with its words. */
 static uint32_t room_of(const struct entry *entry)
 {
-    bool words = entry->kind == ENTRY_LAUNCH || entry->kind == ENTRY_FRAMES;
+    bool words = entry->kind == ENTRY_LAUNCH || entry->kind >= ENTRY_FRAMES;
     size_t bytes =
         words && entry->words != ENTRY_NO_WORDS ? entry->words * sizeof(uint64_t) : 0;
     return 1 + (uint32_t)((bytes + sizeof *entry - 1) / sizeof *entry);
@@ -243,6 +240,8 @@ static void put_effect(const struct entry *entry, const uint64_t *words)
     file_number(entry->stream);
     for (uint8_t i = 0; i < effects[entry->kind].values; i++)
         file_address(entry->values[i]);
+    if (entry->hash != 0)
+        file_number(entry->hash);
     if (entry->kind == ENTRY_LAUNCH)
         put_words(entry, words);
     if (entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS) {
@@ -251,51 +250,6 @@ static void put_effect(const struct entry *entry, const uint64_t *words)
     } else if (entry->kind == ENTRY_FUNCTION) {
         file_address(entry->values[0]);
         file_address(entry->values[1]);
-    }
-    file_end();
-}
-
-/* The file that a piece of code is from, and where it begins in memory; NULL: not known. */
-struct code {
-    const char *file;
-    uint64_t begin;
-};
-
-/* Finds the file of a place. The loader's lock is not taken where the C library can do without:
- * a thread that ends the program while it loads a library holds it, and waits for the lock
- * under which entries are written. */
-static struct code find_code(uint64_t place)
-{
-    void *address = (void *)(uintptr_t)place;
-#if __GLIBC_PREREQ(2, 35)
-    struct dl_find_object found;
-    if (_dl_find_object(address, &found) != 0)
-        return (struct code){NULL, 0};
-    const char *file = found.dlfo_link_map->l_name;
-    if (*file == '\0') /* the program itself */
-        file = program_invocation_name;
-    return (struct code){file, (uint64_t)(uintptr_t)found.dlfo_map_start};
-#else
-    Dl_info about;
-    if (dladdr(address, &about) == 0)
-        return (struct code){NULL, 0};
-    return (struct code){about.dli_fname, (uint64_t)(uintptr_t)about.dli_fbase};
-#endif
-}
-
-/* Writes each frame as the file that its code is from and the place in it. */
-static void put_frames(const struct entry *entry, const uint64_t *words)
-{
-    struct code code[FRAMES_MOST]; /* asked for before: the file's lock is held then */
-    for (uint32_t i = 0; i < entry->words; i++)
-        code[i] = find_code(words[i]);
-    file_begin("frames");
-    file_number(entry->call);
-    for (uint32_t i = 0; i < entry->words; i++) {
-        if (code[i].file == NULL)
-            continue;
-        file_text(code[i].file);
-        file_address(words[i] - code[i].begin);
     }
     file_end();
 }
@@ -313,11 +267,11 @@ static bool lane_write(struct lane *lane, bool at_exit)
             const struct entry *entry = &chunk->entries[lane->read];
             const uint64_t *words = (const uint64_t *)(entry + 1);
             /* The calls of these are entries of their own. */
-            if (entry->kind == ENTRY_FRAMES)
-                put_frames(entry, words);
+            if (entry->kind >= ENTRY_FRAMES)
+                places_write(entry, words);
             else if (entry->kind != ENTRY_FUNCTION)
                 put_call(entry);
-            if (entry->kind != ENTRY_CALL && entry->kind != ENTRY_FRAMES)
+            if (entry->kind != ENTRY_CALL && entry->kind < ENTRY_FRAMES)
                 put_effect(entry, words);
             lane->read += room_of(entry);
         }

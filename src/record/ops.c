@@ -14,6 +14,7 @@ typedef CUpti_ActivityMemcpy5 memcpy_record;
 typedef CUpti_ActivityMemcpyPtoP4 peer_record;
 typedef CUpti_ActivityMemset4 memset_record;
 typedef CUpti_ActivityKernel8 kernel_record;
+typedef CUpti_ActivityUnifiedMemoryCounter2 migration_record;
 
 enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8, SPARE_MOST = 16, BUFFERS_MOST = 96 };
 
@@ -163,6 +164,26 @@ static void put_kernel(const kernel_record *kernel)
     file_end();
 }
 
+/* Writes the move of managed pages, which no call asked for unless it prefetched them. */
+static void put_migration(const migration_record *moved)
+{
+    static const char *const causes[] = {"unknown",  "user",     "coherence",
+                                         "prefetch", "eviction", "access-counters"};
+    const bool in =
+        moved->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+    if (!atomic_load(&record_active))
+        return;
+    file_begin("migration");
+    file_text(in ? "h2d" : "d2h");
+    file_address(moved->start);
+    file_address(moved->end);
+    file_address(moved->address);
+    file_address(moved->value);
+    file_text(causes[moved->flags < sizeof causes / sizeof causes[0] ? moved->flags : 0]);
+    file_number(in ? moved->dstId : moved->srcId);
+    file_end();
+}
+
 static void put_activity(const CUpti_Activity *activity)
 {
     switch (activity->kind) {
@@ -188,6 +209,9 @@ static void put_activity(const CUpti_Activity *activity)
     }
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         put_kernel((const kernel_record *)activity);
+        break;
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        put_migration((const migration_record *)activity);
         break;
     default:
         break;
@@ -281,6 +305,24 @@ const char *ops_begin(void)
     if (record_api.flush_period != NULL)
         record_api.flush_period(FLUSH_MS);
     return NULL;
+}
+
+/* Not all devices can tell of pages, and a program without managed memory need not pay for it.
+ */
+void ops_want_migrations(void)
+{
+    static atomic_bool told;
+    CUpti_ActivityUnifiedMemoryCounterConfig counters[] = {
+        {.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+         .kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+         .enable = 1},
+        {.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+         .kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+         .enable = 1}};
+    if (atomic_exchange(&told, true) || record_api.configure_migrations == NULL)
+        return;
+    if (record_api.configure_migrations(counters, 2) == CUPTI_SUCCESS)
+        record_api.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 void ops_flush(void)

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,9 +160,7 @@ int InitializeInjection(void)
                    limit != NULL ? strtoull(limit, NULL, 10) : 0))
         return 1;
     record_frames = record_variable("PIPELINE_RECORD_BACKTRACE") != NULL;
-    void *frame;
-    if (record_frames)
-        backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
+    frames_begin();
     api_find_driver();
     entries_begin();
     const char *why = begin();

@@ -11,7 +11,10 @@
  *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread
+ *   record/frames.c   where calls come from
+ *   record/places.c   the files of code
  *   record/tables.c   contexts, devices, streams, the span of known addresses
+ *   record/host.c     the host's memory that copies take from
  *   record/layout.c   a kernel's arguments
  *   record/graphs.c   the nodes and edges of executable graphs
  *   record/functions.c  the host's functions in streams
@@ -51,7 +54,8 @@ struct record_api {
     CUptiResult (*device_number)(CUcontext, uint32_t *);
     CUptiResult (*node_id)(CUgraphNode, uint64_t *);
     CUptiResult (*version)(uint32_t *);
-    /* These two may be missing. */
+    /* These three may be missing. */
+    CUptiResult (*configure_migrations)(CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t);
     CUptiResult (*subscribe_named)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
                                    CUpti_SubscriberParams *);
     CUptiResult (*result_string)(CUptiResult, const char **);
@@ -63,6 +67,7 @@ struct record_api {
     CUresult (*stream_flags)(CUstream, unsigned *);
     CUresult (*stream_priority)(CUstream, int *);
     CUresult (*stream_capturing)(CUstream, CUstreamCaptureStatus *);
+    CUresult (*pointer_attribute)(void *, CUpointer_attribute, CUdeviceptr);
     CUresult (*function_param)(CUfunction, size_t, size_t *, size_t *);
     CUresult (*kernel_param)(CUkernel, size_t, size_t *, size_t *);
     CUresult (*graph_nodes)(CUgraph, CUgraphNode *, size_t *);
@@ -193,15 +198,17 @@ enum entry_kind {
     ENTRY_FUNCTION,
     ENTRY_GRAPH,
     ENTRY_FRAMES, /* the words are return addresses, innermost first */
+    ENTRY_FROM,   /* the word is one: of the innermost frame that is not CUDA's */
 };
 
 enum { ENTRY_VALUES = 6, ENTRY_WORDS_MAX = 64, FRAMES_MOST = 24 };
 
 /* One call: written by its thread, read by the library's. */
 struct entry {
-    uint16_t kind, domain;
-    uint32_t callback; /* CUPTI's number of the call */
+    uint8_t kind, domain;
+    uint16_t callback; /* CUPTI's number of the call */
     uint32_t call;     /* the correlation id */
+    uint32_t hash;     /* of samples of what a copy took; 0: not known */
     uint32_t context, stream;
     int32_t result;
     uint32_t words;  /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */
@@ -220,6 +227,32 @@ void entries_add(const struct entry *entry, const uint64_t *words);
 /* Turns what was noted into lines. Returns true if there is more. One thread at a time. At the
  * program's end no memory is given back. */
 bool entries_write(bool at_exit);
+
+/* --- where calls come from --- */
+
+/* Is called once, before the others, and not within a call of CUDA's. */
+void frames_begin(void);
+
+/* Note all frames of the call that is about to be made; and the file that makes it. */
+void frames_note(uint32_t call);
+void frames_note_maker(uint32_t call);
+
+/* Whose code is at a place: CUDA's and the recorder's is what a call passes on its way here. */
+enum place_side { PLACE_UNKNOWN, PLACE_CUDAS, PLACE_PROGRAMS };
+enum place_side place_side(uint64_t place);
+
+/* Writes an entry of these two. */
+void places_write(const struct entry *entry, const uint64_t *words);
+
+/* --- the host's memory --- */
+
+/* Memory was pinned, or registered, and was given back: any memory's address will do. */
+void host_take(uint64_t address, uint64_t bytes, bool readable);
+void host_give_back(uint64_t address);
+
+/* Returns a hash of samples of what a copy took that CUDA has just accepted; 0: its source is
+ * not the host's, or not known well enough to be read. */
+uint32_t host_hash(uint64_t from, uint64_t pitch, uint64_t width, uint64_t rows);
 
 /* --- contexts, streams, memory --- */
 
@@ -291,6 +324,9 @@ const char *calls_begin(void);
 /* Returns true if the thread is within a call of CUDA's. */
 bool calls_run_here(void);
 const char *ops_begin(void);
+
+/* Managed memory is there: from now on CUPTI tells of its pages, too. */
+void ops_want_migrations(void);
 void ops_flush(void);
 void ops_end(void);
 

@@ -75,6 +75,18 @@ EXPORTED CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *st
     return CUDA_SUCCESS;
 }
 
+/* Memory at low addresses, where no program has any, is the device's. */
+EXPORTED CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                                        CUdeviceptr address)
+{
+    const unsigned kind = CU_MEMORYTYPE_DEVICE;
+    pass();
+    if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE || address >= FAKE_DEVICE_END)
+        return CUDA_ERROR_INVALID_VALUE;
+    *(unsigned *)value = kind;
+    return CUDA_SUCCESS;
+}
+
 EXPORTED CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
                                      size_t *size)
 {

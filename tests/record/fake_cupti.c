@@ -94,6 +94,12 @@ EXPORTED CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     return kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ERROR_INVALID_KIND : CUPTI_SUCCESS;
 }
 
+EXPORTED CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(
+    CUpti_ActivityUnifiedMemoryCounterConfig *counters, uint32_t count)
+{
+    return counters != NULL && count > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
 EXPORTED CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     (void)kind;
@@ -127,6 +133,8 @@ static size_t size_of(const CUpti_Activity *record)
         return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+        return sizeof(CUpti_ActivityUnifiedMemoryCounter2);
     default:
         return 0;
     }

@@ -17,7 +17,10 @@ struct fake_context {
     uint32_t number, device;
 };
 
-enum { FAKE_NO_NUMBER = 999 };
+/* No thread has this number, which its own stream would have. */
+enum { FAKE_NO_NUMBER = 999999999 };
+
+#define FAKE_DEVICE_END UINT64_C(0x100000000)
 
 struct fake_stream {
     uint32_t number;

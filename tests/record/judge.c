@@ -11,7 +11,7 @@
 
 /* A kind of line, and what its elements are: i a whole number, I one or null, t a time, T one
  * or null, s a text, n a kernel's name, w words or null, f a file and a place in it, any number
- * of times; of ? on, the rest is left as it is. */
+ * of times; h a copy's hash, or nothing; of ? on, the rest is left as it is. */
 static const struct {
     const char *kind, *elements;
 } kinds[] = {
@@ -22,8 +22,13 @@ static const struct {
     {"free", "ti"},
     {"name", "is"},
     {"call", "isitti"},
-    {"copy", "iiiiii"},
-    {"copy2d", "iiiiiiiii"},
+    {"from", "is"},
+    {"event", "tii"},
+    {"peer", "tii"},
+    {"threshold", "tii"},
+    {"migration", "sttiisi"},
+    {"copy", "iiiiiih"},
+    {"copy2d", "iiiiiiiiih"},
     {"set", "iiiii"},
     {"launch", "iiiw"},
     {"record", "iiii"},
@@ -103,6 +108,24 @@ static void fold_frames(json_t *line)
     json_array_append_new(line, json_string("*"));
 }
 
+/* Replaces a hash by how many others came before it: what it is is nobody's business. */
+static void fold_hash(json_t *line, size_t place)
+{
+    static json_t *known;
+    char key[32];
+    const json_t *hash = json_array_get(line, place);
+    if (hash == NULL)
+        return;
+    if (!json_is_integer(hash) || json_integer_value(hash) <= 0)
+        refuse(line, "a hash is a number above 0");
+    if (known == NULL)
+        known = json_object();
+    snprintf(key, sizeof key, "%lld", (long long)json_integer_value(hash));
+    if (json_object_get(known, key) == NULL)
+        json_object_set_new(known, key, json_integer((json_int_t)json_object_size(known)));
+    json_array_set(line, place, json_object_get(known, key));
+}
+
 /* Checks the line, puts what is compared into its elements, and returns its kind. */
 static const char *fold(json_t *line, json_t *names)
 {
@@ -118,7 +141,8 @@ static const char *fold(json_t *line, json_t *names)
         fold_frames(line);
         return kind;
     }
-    for (size_t i = 0; elements[i] != '\0' && elements[i] != '?'; i++) {
+    const size_t length = strcspn(elements, "h?");
+    for (size_t i = 0; i < length; i++) {
         json_t *element = json_array_get(line, i + 1);
         if (element == NULL || !fits(elements[i], element))
             refuse(line, "element %zu is of another kind", i + 1);
@@ -137,7 +161,10 @@ static const char *fold(json_t *line, json_t *names)
             json_array_set(line, i + 1, name);
         }
     }
-    if (strchr(elements, '?') == NULL && json_array_size(line) != strlen(elements) + 1)
+    if (elements[length] == 'h')
+        fold_hash(line, length + 1);
+    const bool hashed = elements[length] == 'h' && json_array_size(line) == length + 2;
+    if (elements[length] != '?' && !hashed && json_array_size(line) != length + 1)
         refuse(line, "it has more elements than it should");
     return kind;
 }

@@ -106,9 +106,24 @@ uint32_t play_call_alone(const struct played *call)
     return number;
 }
 
+/* Returns true for calls that make something: the recording says which file they are from. */
+static bool is_maker(const char *name)
+{
+    static const char *const makers[] = {"cudaMalloc",     "cudaHostAlloc", "cuMemAlloc",
+                                         "cuMemHostAlloc", "Create",        "Instantiate",
+                                         "HostRegister",   "cuModuleLoad",  "cuLibraryLoad"};
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
+        if (strstr(name, makers[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
 uint32_t play_call(const struct played *call)
 {
     uint32_t id = play_call_alone(call);
+    if (is_maker(call->name))
+        expect("[\"from\",%u,\"record-player\"]", id);
     expect("[\"call\",%u,\"%s\",%d,\"*\",\"*\",%d]", id, call->name, gettid(), call->result);
     return id;
 }

@@ -389,6 +389,147 @@ static int captures(void)
     return 0;
 }
 
+/* --- what copies took --- */
+
+enum { TAKEN = 1 << 20 };
+static char taken[TAKEN];
+
+/* Copies `bytes` of what has been taken, which has the `hash`-th content; -1: none is told. */
+static void take_in(enum cudaMemcpyKind kind, const void *from, size_t bytes, int hash)
+{
+    cudaMemcpy_v3020_params params = {
+        .dst = (void *)4096, .src = from, .count = bytes, .kind = kind};
+    char text[16] = "";
+    if (hash >= 0)
+        snprintf(text, sizeof text, ",%d", hash);
+    const uint32_t id = CALL(PLAY_RUNTIME(cudaMemcpy_v3020), "cudaMemcpy", .params = &params);
+    expect("[\"copy\",%u,1,7,4096,%llu,%zu%s]", id, (unsigned long long)(uintptr_t)from, bytes,
+           text);
+}
+
+static void take_rows_in(size_t width, size_t height, int hash)
+{
+    cudaMemcpy2D_v3020_params params = {.dst = (void *)4096,
+                                        .dpitch = 512,
+                                        .src = taken,
+                                        .spitch = 1024,
+                                        .width = width,
+                                        .height = height,
+                                        .kind = cudaMemcpyHostToDevice};
+    const uint32_t id =
+        CALL(PLAY_RUNTIME(cudaMemcpy2D_v3020), "cudaMemcpy2D", .params = &params);
+    expect("[\"copy2d\",%u,1,7,4096,512,%llu,1024,%zu,%zu,%d]", id,
+           (unsigned long long)(uintptr_t)taken, width, height, hash);
+}
+
+static void pin(const void *place, size_t bytes, unsigned flags)
+{
+    cudaHostRegister_v4000_params params = {
+        .ptr = (void *)(uintptr_t)place, .size = bytes, .flags = flags};
+    CALL(PLAY_RUNTIME(cudaHostRegister_v4000), "cudaHostRegister", .params = &params);
+    expect("[\"memory\",\"registered\",\"*\",%llu,%zu,null]",
+           (unsigned long long)(uintptr_t)place, bytes);
+}
+
+static void unpin(const void *place)
+{
+    cudaHostUnregister_v4000_params params = {.ptr = (void *)(uintptr_t)place};
+    CALL(PLAY_RUNTIME(cudaHostUnregister_v4000), "cudaHostUnregister", .params = &params);
+    expect("[\"free\",\"*\",%llu]", (unsigned long long)(uintptr_t)place);
+}
+
+/* The same content has the same hash, pinned or not, and no other one has it. */
+static int takings(void)
+{
+    play_expect_start();
+    legacy_line();
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, 0);
+    take_in(cudaMemcpyDefault, taken, TAKEN, 0);
+    pin(taken, TAKEN, 0);
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, 0);
+    taken[TAKEN - 1] = 1;
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, 1);
+    taken[TAKEN - 1] = 0;
+    taken[0] = 1;
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, 2);
+    take_in(cudaMemcpyHostToDevice, taken, 3, 3);
+    take_rows_in(100, 3, 4);
+    taken[2 * 1024 + 99] = 1;
+    take_rows_in(100, 3, 5);
+    taken[1024 + 1] = 1;
+    take_rows_in(2, 900, 6);
+    take_rows_in(2, 900, 6);
+    unpin(taken);
+    /* Of what is not the host's, or is slow to read, nothing is told. */
+    take_in(cudaMemcpyDeviceToDevice, taken, TAKEN, -1);
+    take_in(cudaMemcpyHostToDevice, (const void *)8192, TAKEN, -1);
+    pin(taken, TAKEN, CU_MEMHOSTREGISTER_IOMEMORY);
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, -1);
+    pin(taken, TAKEN / 2, 0); /* with what was there gone in a way that nobody saw */
+    take_in(cudaMemcpyHostToDevice, taken + 64, 64, 7);
+    take_in(cudaMemcpyHostToDevice, taken, TAKEN, -1);
+    return 0;
+}
+
+/* --- what later calls rest on --- */
+
+static void managed_pages(void)
+{
+    void *place = (void *)(1 << 20);
+    cudaMallocManaged_v6000_params params = {.devPtr = &place, .size = 65536};
+    const CUpti_ActivityUnifiedMemoryCounter2 record = {
+        .kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
+        .counterKind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+        .value = 4096,
+        .start = 5,
+        .end = 6,
+        .address = 1 << 20,
+        .srcId = 1,
+        .flags = CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_COHERENCE};
+    CALL(PLAY_RUNTIME(cudaMallocManaged_v6000), "cudaMallocManaged", .params = &params);
+    expect("[\"memory\",\"managed\",\"*\",%d,65536,0]", 1 << 20);
+    play_activity(&record, sizeof record);
+    expect("[\"migration\",\"d2h\",\"*\",\"*\",%d,4096,\"coherence\",1]", 1 << 20);
+}
+
+static int settings(void)
+{
+    static struct fake_context other = {.number = 9, .device = 3};
+    cudaEvent_t made = (cudaEvent_t)(uintptr_t)777;
+    cudaEventCreate_v3020_params plain = {.event = &made};
+    cudaEventCreateWithFlags_v3020_params fast = {.event = &made, .flags = 2};
+    cudaEventCreateWithFlags_v3020_params none = {.event = NULL};
+    cudaDeviceEnablePeerAccess_v4000_params peer = {.peerDevice = 2};
+    cuCtxEnablePeerAccess_params context = {.peerContext = (CUcontext)&other};
+    uint64_t bytes = UINT64_MAX;
+    cudaMemPoolSetAttribute_v11020_params pool = {.memPool = (cudaMemPool_t)(uintptr_t)555,
+                                                  .attr = cudaMemPoolAttrReleaseThreshold,
+                                                  .value = &bytes};
+    play_expect_start();
+    CALL(PLAY_RUNTIME(cudaEventCreate_v3020), "cudaEventCreate", .params = &plain);
+    expect("[\"event\",\"*\",777,0]");
+    CALL(PLAY_RUNTIME(cudaEventCreateWithFlags_v3020), "cudaEventCreateWithFlags",
+         .params = &fast);
+    expect("[\"event\",\"*\",777,2]");
+    CALL(PLAY_RUNTIME(cudaEventCreateWithFlags_v3020), "cudaEventCreateWithFlags",
+         .params = &none, .result = 1);
+    CALL(PLAY_RUNTIME(cudaDeviceEnablePeerAccess_v4000), "cudaDeviceEnablePeerAccess",
+         .params = &peer);
+    expect("[\"peer\",\"*\",0,2]");
+    CALL(PLAY_RUNTIME(cudaDeviceEnablePeerAccess_v4000), "cudaDeviceEnablePeerAccess",
+         .params = &peer, .result = 704);
+    CALL(PLAY_DRIVER(cuCtxEnablePeerAccess), "cuCtxEnablePeerAccess", .params = &context);
+    expect("[\"peer\",\"*\",0,3]");
+    CALL(PLAY_RUNTIME(cudaMemPoolSetAttribute_v11020), "cudaMemPoolSetAttribute",
+         .params = &pool);
+    expect("[\"threshold\",\"*\",555,9223372036854775807]");
+    pool.attr = cudaMemPoolReuseFollowEventDependencies;
+    CALL(PLAY_RUNTIME(cudaMemPoolSetAttribute_v11020), "cudaMemPoolSetAttribute",
+         .params = &pool);
+    managed_pages();
+    return 0;
+}
+
 /* --- names that nobody expects --- */
 
 static int names(void)
@@ -557,8 +698,8 @@ static int buffers(void)
 }
 
 const struct script script_deeds[] = {
-    {"calls", calls},   {"buffers", buffers},   {"own", own},       {"launches", launches},
-    {"graphs", graphs}, {"captures", captures}, {"names", names},   {"part", part},
-    {"early", early},   {"ranges", ranges},     {"frames", frames}, {"contexts", contexts},
-    {"lose", lose},     {NULL, NULL},
+    {"calls", calls},   {"buffers", buffers},   {"own", own},           {"launches", launches},
+    {"graphs", graphs}, {"captures", captures}, {"names", names},       {"part", part},
+    {"early", early},   {"ranges", ranges},     {"frames", frames},     {"contexts", contexts},
+    {"lose", lose},     {"takings", takings},   {"settings", settings}, {NULL, NULL},
 };

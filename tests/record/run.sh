@@ -67,7 +67,7 @@ note_held='["note","another tool in the program holds CUPTI: a \"profiler\""]'
 note_old='["note","libcupti.so was not found, or is too old: it comes with the CUDA Toolkit"]'
 
 scripts_quick() {
-    for script in calls own launches graphs captures names ranges contexts lose buffers threads functions \
+    for script in calls own launches graphs captures takings settings names ranges contexts lose buffers threads functions \
         visitors return exit chdir closed taken lifted again fork; do
         play $script
         judge whole "$whole"
