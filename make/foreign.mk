@@ -23,6 +23,7 @@ $(O)/foreign/per_thread-wrong $(O)/foreign/per_thread-right: FOREIGN_FLAGS = -Xc
     $(if $(filter %-right,$@),--default-stream per-thread)
 $(O)/foreign/one_stream-wrong $(O)/foreign/one_stream-right: FOREIGN_LIBS = -L$(CUDA_HOME)/lib64/stubs -lcuda
 $(O)/foreign/libnasty.so: FOREIGN_FLAGS = -shared -Xcompiler -fPIC
+$(O)/foreign/libprobe.so: FOREIGN_LIBS = -shared -fPIC -isystem $(CUDA_HOME)/extras/CUPTI/include -ldl
 
 .PHONY: foreign
 ifeq ($(NVCC),)
