@@ -550,6 +550,45 @@ START_TEST(kernels_reach_over_all_parts)
 }
 END_TEST
 
+#define ISSUE(call, thread, start, end)                                                        \
+    "[\"call\"," #call ",\"cudaLaunchKernel\"," #thread "," #start "," #end ",0]\n"            \
+    "[\"launch\"," #call ",1,13,[]]\n"                                                         \
+    "[\"kernel\"," #call ",1,13,9000,9100,3,132,1024,64,0,0]\n"
+
+/* Calls take what those of their name took for the most part: one that found a queue full
+ * took longer, which is simulated. Nodes of a graph take the host nothing more. */
+START_TEST(calls_take_what_most_took)
+{
+    struct replanned got = replan(ISSUE(1, 1, 100, 107) ISSUE(2, 1, 110, 910)
+                                      ISSUE(3, 1, 920, 927) COPY(4, 930, 7000000, 900000, 64));
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_int_eq(got.plan.recorded->ops[i].call_ns, 7);
+    ck_assert_int_eq(got.plan.recorded->ops[3].call_ns, 1);
+    replanned_free(&got);
+}
+END_TEST
+
+/* Where one thread goes on in the stream in which another one stopped, both are one chain of
+ * calls: time elsewhere is that in which no thread was in a call. Threads that call at the same
+ * time, or that go on in other streams, are threads of their own. */
+START_TEST(threads_that_take_turns_are_one)
+{
+#define FOUR(call, thread, start)                                                              \
+    ISSUE(call##1, thread, start##10, start##15)                                               \
+    ISSUE(call##2, thread, start##20, start##25)                                               \
+    ISSUE(call##3, thread, start##30, start##35) ISSUE(call##4, thread, start##40, start##45)
+    struct replanned got = replan(FOUR(1, 1, 1) FOUR(2, 2, 2) FOUR(3, 1, 3) FOUR(4, 2, 4));
+    ck_assert_uint_eq(got.plan.recorded->threads, 1);
+    ck_assert_int_eq(got.plan.recorded->ops[4].host_ns, 65);
+    ck_assert_int_eq(got.plan.recorded->ops[8].host_ns, 65);
+    replanned_free(&got);
+    got = replan(ISSUE(1, 1, 100, 105) ISSUE(2, 2, 102, 107) ISSUE(3, 1, 110, 115)
+                     ISSUE(4, 1, 120, 125) ISSUE(5, 1, 130, 135) ISSUE(6, 1, 140, 145));
+    ck_assert_uint_eq(got.plan.recorded->threads, 2);
+    replanned_free(&got);
+}
+END_TEST
+
 /* Memory that is given back at once is one op; else there is one for each call. */
 START_TEST(memory_is_taken_and_given_back)
 {
@@ -701,6 +740,8 @@ Suite *replan_suite(void)
     tcase_add_test(all, copies_touch_what_they_name);
     tcase_add_test(all, kernels_reach_as_far_as_copies);
     tcase_add_test(all, kernels_reach_over_all_parts);
+    tcase_add_test(all, calls_take_what_most_took);
+    tcase_add_test(all, threads_that_take_turns_are_one);
     tcase_add_test(all, memory_is_taken_and_given_back);
     tcase_add_test(all, giving_back_waits_for_the_device);
     tcase_add_test(all, launches_wait_for_room);

@@ -16,6 +16,8 @@
 /* The facts that were seen of an op, beside those that every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
+    int64_t call_ns; /* what calls of that name took where they wait for nothing; 0: as the
+                        machine has it */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
     double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */

@@ -174,7 +174,9 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     }
     if (queue != NULL)
         queue->calls++;
-    int64_t call_ns = facts->issue_ns + rule_load_ns(sim->machine, load_code(sim, op));
+    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
+    int64_t call_ns = seen != NULL && seen->call_ns > 0 ? seen->call_ns : facts->issue_ns;
+    call_ns += rule_load_ns(sim->machine, load_code(sim, op));
     if (sim->plan->issue == ISSUE_BATCH)
         call_ns += rule_issue_batch_ns(sim->machine, rule_copies(sim->plan, op_at(sim, op)));
     if (sim->calls_wait && rule_call_hands_over(sim->machine, sim->plan, op_at(sim, op)))

@@ -4,6 +4,7 @@
  * - replan: calls and ops;
  * - replan_graph: a launch of a graph, and replan_shape: the order of its nodes;
  * - replan_ops: ops, and their streams, names and events;
+ * - replan_host: what calls take the host, and threads that take turns;
  * - replan_work: how much of a GPU launches take, and how long they would have taken alone;
  * - replan_memory: what ops touch;
  * - replan_live: the memory that the program has at a moment. */
@@ -203,7 +204,7 @@ static int64_t own_ns(const struct replan *replan, const struct recorded_call *c
 static enum status take_alloc(struct replan *replan, const struct recorded_call *call,
                               bool pinned)
 {
-    struct replan_thread *thread = &replan->threads[call->thread];
+    struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
     bool given_back;
     uint32_t index = live_change(&replan->live, call, pinned, &given_back);
     if (index == RECORDING_NONE)
@@ -303,12 +304,15 @@ static enum status take_tables(struct replan *replan)
     memset(replan->names, 0xff, (recording->name_count + 2) * sizeof *replan->names);
     for (uint32_t i = 0; i < recording->threads; i++)
         replan->threads[i].alloc = RECORDING_NONE;
-    replan->recorded->threads = recording->threads > 0 ? recording->threads : 1;
     replan->recorded->names =
         calloc(recording->name_count + 2, sizeof *replan->recorded->names);
     if (replan->recorded->names == NULL)
         return replan_no_memory(replan);
-    enum status status = live_init(&replan->live, recording, replan->error);
+    enum status status = replan_find_host(replan);
+    replan->recorded->threads =
+        recording->threads > 0 && !replan->turns ? recording->threads : 1;
+    if (status == STATUS_OK)
+        status = live_init(&replan->live, recording, replan->error);
     if (status == STATUS_OK)
         status = sort_ends(replan);
     return status == STATUS_OK ? sort_handles(replan) : status;
@@ -318,6 +322,7 @@ static void free_tables(struct replan *replan)
 {
     replan_graphs_free(replan);
     live_free(&replan->live);
+    free(replan->calls_ns);
     free(replan->threads);
     free(replan->streams);
     free(replan->names);

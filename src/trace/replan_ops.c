@@ -75,7 +75,7 @@ static uint32_t find_name(struct replan *replan, const struct recorded_op *ran)
  * that made an op. Threads begin with the first call of all. */
 static int64_t time_elsewhere(struct replan *replan, const struct recorded_call *call)
 {
-    struct replan_thread *thread = &replan->threads[call->thread];
+    struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
     if (!replan->begun)
         replan->begin_ns = call->start_ns;
     replan->begun = true;
@@ -96,14 +96,17 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
     enum status status = plan_append(replan->plan, &op, replan->error);
     if (status != STATUS_OK)
         return status;
+    const bool same = replan->last_call == call;
     seen.first_access = recorded->access_count;
-    seen.thread = call->thread;
+    seen.thread = replan_thread_of(replan, call);
     seen.host_ns = time_elsewhere(replan, call);
+    seen.call_ns = replan_call_ns(replan, call, &op, &seen, same);
+    replan->last_call = call;
     if (!op_on_device(op.kind))
         seen.name = UINT32_MAX;
     if (!op_on_device(op.kind) && op.kind != OP_CALLBACK)
         seen.span = UINT32_MAX;
-    replan->threads[call->thread].alloc = RECORDING_NONE;
+    replan->threads[seen.thread].alloc = RECORDING_NONE;
     recorded->ops[op.id = replan->plan->op_count - 1] = seen;
     return STATUS_OK;
 }

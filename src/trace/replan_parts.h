@@ -62,6 +62,9 @@ struct replan {
     size_t shape_count, shape_room;
     struct graph_lane *lanes; /* streams that graphs' branches were put into */
     size_t lane_count, lane_room;
+    const struct recorded_call *last_call; /* that an op was appended for */
+    int64_t *calls_ns;          /* per row of the table of calls: half of them took no longer */
+    bool turns;                 /* threads take turns: they are one */
     uint32_t loads, slow_loads; /* first launches of kernels; those whose call took long */
     struct replan_left left;
     struct error *error;
@@ -107,6 +110,23 @@ enum status replan_number_events(struct replan *replan);
 
 /* Gives ops of no stream the number of streams, which stands for none of them. */
 void replan_number_streams(struct plan *plan);
+
+/* --- replan_host.c --- */
+
+/* Finds what calls take, by their names, and whether threads take turns. */
+enum status replan_find_host(struct replan *replan);
+
+/* Returns what the call of an op that it issued takes; 0: as the machine has it. An op that the
+ * `same` call issued as the one before takes the host nothing more. */
+int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
+                       const struct op *op, const struct op_recorded *seen, bool same);
+
+/* Returns the plan's number of a call's thread. */
+static inline uint32_t replan_thread_of(const struct replan *replan,
+                                        const struct recorded_call *call)
+{
+    return replan->turns ? 0 : call->thread;
+}
 
 /* --- replan_graph.c --- */
 

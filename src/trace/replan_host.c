@@ -1,0 +1,90 @@
+/* replan_host.c - what a recorded program's calls took the host, and which threads made them.
+ */
+#include "trace/replan_parts.h"
+
+#include <stdlib.h>
+
+/* --- what calls take --- */
+
+/* How long a call of a row took. */
+struct took {
+    int64_t ns;
+    uint16_t row;
+};
+
+static int compare_took(const void *a, const void *b)
+{
+    const struct took *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* Finds the median of each row. The longest calls loaded code, or waited for room in a queue,
+ * which is simulated. */
+static enum status find_medians(struct replan *replan)
+{
+    const struct recording *recording = replan->recording;
+    struct took *took = malloc((recording->call_count + 1) * sizeof *took);
+    size_t count = 0;
+    replan->calls_ns = calloc(host_call_rows(), sizeof *replan->calls_ns);
+    if (took == NULL || replan->calls_ns == NULL) {
+        free(took);
+        return replan_no_memory(replan);
+    }
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        if (call->result == 0)
+            took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row};
+    }
+    qsort(took, count, sizeof *took, compare_took);
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first; next < count && took[next].row == took[first].row;)
+            next++;
+        replan->calls_ns[took[first].row] = took[first + (next - first) / 2].ns;
+    }
+    free(took);
+    return STATUS_OK;
+}
+
+int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
+                       const struct op *op, const struct op_recorded *seen, bool same)
+{
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const bool hands_over =
+        kind == CALL_LAUNCH || kind == CALL_GRAPH || kind == CALL_COPY || kind == CALL_QUICK;
+    if (!hands_over || seen->pageable || seen->waits || replan->plan->launches_block ||
+        op_is_call(op->kind))
+        return 0;
+    return same ? 1 : replan->calls_ns[call->row];
+}
+
+/* --- threads --- */
+
+/* Threads of which one goes on in a stream where another one stops, as those of a framework
+ * that computes gradients, are one chain of calls: what one does takes the others' time, too.
+ * Those that work beside each other make their calls in between each other's, and those that
+ * only keep each other out have streams of their own. */
+static bool take_turns(const struct recording *recording)
+{
+    enum { MOST = 4 };
+    const struct recorded_call *before = NULL;
+    size_t calls = 0, turns = 0, apart = 0;
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        const bool changes = before != NULL && before->thread != call->thread;
+        const bool beside =
+            changes && (before->end_ns > call->start_ns || before->stream != call->stream);
+        calls += call->op_count > 0;
+        turns += changes;
+        apart += beside;
+        before = call;
+    }
+    return turns > 0 && MOST * turns <= calls && MOST * apart <= turns;
+}
+
+enum status replan_find_host(struct replan *replan)
+{
+    replan->turns = take_turns(replan->recording);
+    return find_medians(replan);
+}
