@@ -70,6 +70,7 @@ bool api_find_cupti(void)
         {"cuptiGetGraphNodeId", &record_api.node_id, true},
         {"cuptiGetVersion", &record_api.version, true},
         {"cuptiActivityConfigureUnifiedMemoryCounter", &record_api.configure_migrations, false},
+        {"cuptiActivitySetAttribute", &record_api.set_attribute, false},
         {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
         {"cuptiGetResultString", &record_api.result_string, false},
     };

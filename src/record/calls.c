@@ -7,6 +7,9 @@
 
 static _Thread_local struct {
     unsigned depth; /* of calls within calls */
+    unsigned calls; /* one of so many is looked at: */
+    bool looked_at; /* how much of it and around it is the recorder's */
+    int64_t outside_ns, inside_ns;
     int64_t start_ns;
     CUfunction function; /* that a call within this one launched */
 } own;
@@ -16,9 +19,19 @@ bool calls_run_here(void)
     return own.depth > 0;
 }
 
-/* Calls of which a line says who makes them: they make what is better made once. */
-static bool runtime_makes[CUPTI_RUNTIME_TRACE_CBID_SIZE];
-static bool driver_makes[CUPTI_DRIVER_TRACE_CBID_SIZE];
+/* What calls are by their names: those that make what is better made once, of which a line says
+ * who calls; and those whose effect is asked for later, whatever part is recorded. */
+enum { MAKES = 1, LASTS = 2 };
+static uint8_t runtime_traits[CUPTI_RUNTIME_TRACE_CBID_SIZE];
+static uint8_t driver_traits[CUPTI_DRIVER_TRACE_CBID_SIZE];
+
+/* Only calls of the two that were enabled come here. */
+static bool has_trait(CUpti_CallbackDomain domain, CUpti_CallbackId id, int trait)
+{
+    const uint8_t traits =
+        domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_traits[id] : driver_traits[id];
+    return (traits & trait) != 0;
+}
 
 /* --- the callbacks --- */
 
@@ -34,17 +47,6 @@ static void see_within(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     else if (id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx ||
              id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz)
         own.function = ((const cuLaunchKernelEx_params *)data->functionParams)->f;
-}
-
-/* Returns true for calls whose effect is asked for later, whatever part is recorded. */
-static bool has_lasting_effect(CUpti_CallbackDomain domain, CUpti_CallbackId id)
-{
-    const char *name = api_call_name(domain, id);
-    return name != NULL &&
-           (strstr(name, "lloc") != NULL || strstr(name, "Free") != NULL ||
-            strstr(name, "Register") != NULL || strstr(name, "Instantiate") != NULL ||
-            strstr(name, "BeginCapture") != NULL || strstr(name, "EventCreate") != NULL ||
-            strstr(name, "EnablePeer") != NULL || strstr(name, "PoolSet") != NULL);
 }
 
 static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -69,7 +71,7 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (data->functionReturnValue != NULL)
         call.entry.result = *(const int32_t *)data->functionReturnValue;
     bool active = record_has_call(data->correlationId);
-    if (!active && (effect == NULL || !has_lasting_effect(domain, id)))
+    if (!active && (effect == NULL || !has_trait(domain, id, LASTS)))
         return;
     if (data->context != NULL)
         tables_context(data->context, data->contextUid);
@@ -79,6 +81,9 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
         record_reached(data->symbolName, true, data->correlationId);
+    if (active && own.looked_at)
+        costs_add(call.entry.kind, own.outside_ns + record_now_ns() - call.entry.end_ns,
+                  own.inside_ns);
 }
 
 /* Does what has to be done before a call is made, also one that CUDA makes of itself: only the
@@ -129,8 +134,7 @@ static void take_resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
 
 static void note_origin(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t call)
 {
-    const bool makes =
-        domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_makes[id] : driver_makes[id];
+    const bool makes = has_trait(domain, id, MAKES);
     if ((!makes && !record_frames) || !record_has_call(call))
         return;
     if (makes)
@@ -143,13 +147,18 @@ static void note_origin(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32
 static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData *data)
 {
+    enum { LOOK_EVERY = 61 }; /* a prime number: a loop's calls are all looked at in time */
     if (own.depth++ == 0) {
+        own.looked_at = own.calls++ % LOOK_EVERY == 0;
+        const int64_t begin_ns = own.looked_at ? record_now_ns() : 0;
         own.function = NULL;
         graphs_call_begins();
         record_call_begins(data->correlationId);
         before_call(domain, id, data);
         note_origin(domain, id, data->correlationId);
         own.start_ns = record_now_ns();
+        own.outside_ns = own.start_ns - begin_ns;
+        own.inside_ns = 0;
     } else {
         before_call(domain, id, data);
     }
@@ -168,6 +177,23 @@ static void take_exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     own.depth--;
 }
 
+static bool is_looked_into(const CUpti_CallbackData *data)
+{
+    return own.looked_at && own.depth > (data->callbackSite == CUPTI_API_ENTER ? 0 : 1);
+}
+
+/* The same for a call within one that is looked at. */
+static void take_within(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                        const CUpti_CallbackData *data)
+{
+    const int64_t begin_ns = record_now_ns();
+    if (data->callbackSite == CUPTI_API_ENTER)
+        take_entry(domain, id, data);
+    else
+        take_exit(domain, id, data);
+    own.inside_ns += record_now_ns() - begin_ns;
+}
+
 /* Whatever goes wrong within is nothing that the program should find in errno. */
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *about)
@@ -178,6 +204,8 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
         return;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE)
         take_resource(id, about);
+    else if (is_looked_into(about))
+        take_within(domain, id, about);
     else if (((const CUpti_CallbackData *)about)->callbackSite == CUPTI_API_ENTER)
         take_entry(domain, id, about);
     else
@@ -187,81 +215,63 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 
 /* --- the calls that are wanted --- */
 
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
 /* How the names of calls begin that make things. */
 static const char *const makers[] = {
-    "cudaStreamCreate",
-    "cudaEventCreate",
-    "cudaMalloc",
-    "cudaHostAlloc",
-    "cudaHostRegister",
-    "cudaMemPoolCreate",
-    "cudaLibraryLoad",
-    "cudaGraphInstantiate",
-    "cuStreamCreate",
-    "cuEventCreate",
-    "cuMemAlloc",
-    "cuMemHostAlloc",
-    "cuMemHostRegister",
-    "cuMemPoolCreate",
-    "cuLibraryLoad",
-    "cuModuleLoad",
-    "cuGraphInstantiate",
-    "cuMemCreate",
-    NULL,
+    "cudaStreamCreate",   "cudaEventCreate",   "cudaMalloc",      "cudaHostAlloc",
+    "cudaHostRegister",   "cudaMemPoolCreate", "cudaLibraryLoad", "cudaGraphInstantiate",
+    "cuStreamCreate",     "cuEventCreate",     "cuMemAlloc",      "cuMemHostAlloc",
+    "cuMemHostRegister",  "cuMemPoolCreate",   "cuLibraryLoad",   "cuModuleLoad",
+    "cuGraphInstantiate", "cuMemCreate",
 };
 
 /* Those of further calls without an effect that take time, or change what others do. */
 static const char *const telling[] = {
-    "cudaStreamDestroy",
-    "cudaEventDestroy",
-    "cudaMemcpy",
-    "cudaMemset",
-    "cudaFree",
-    "cudaHostUnregister",
-    "cudaMemPrefetch",
-    "cudaMemAdvise",
-    "cudaGraphUpload",
-    "cudaGraphExec",
-    "cudaDeviceReset",
-    "cudaStreamEndCap",
-    "cudaDeviceEnablePeer",
-    "cudaMemPoolSet",
-    "cudaDeviceSetMemPool",
-    "cudaMemPoolTrim",
-    "cudaSetDeviceFlags",
-    "cuStreamDestroy",
-    "cuEventDestroy",
-    "cuMemcpy",
-    "cuMemset",
-    "cuMemFree",
-    "cuMemHostUnregister",
-    "cuMemPrefetch",
-    "cuGraphUpload",
-    "cuGraphExec",
-    "cuStreamEndCapture",
-    "cuCtxEnablePeerAccess",
-    "cuMemPoolSet",
-    "cuMemPoolTrim",
-    "cuDeviceSetMemPool",
-    "cuDevicePrimaryCtxSetFlags",
-    NULL,
+    "cudaStreamDestroy", "cudaEventDestroy",   "cudaMemcpy",      "cudaMemset",
+    "cudaFree",          "cudaHostUnreg",      "cudaMemPrefetch", "cudaMemAdvise",
+    "cudaGraphUpload",   "cudaGraphExec",      "cudaDeviceReset", "cudaStreamEndCap",
+    "cudaMemPoolSet",    "cudaDeviceSetMem",   "cudaMemPoolTrim", "cudaSetDeviceFlags",
+    "cuStreamDestroy",   "cuEventDestroy",     "cuMemcpy",        "cuMemset",
+    "cuMemFree",         "cuMemHostUnreg",     "cuMemPrefetch",   "cuGraphUpload",
+    "cuGraphExec",       "cuStreamEndCapture", "cuMemPoolSet",    "cuMemPoolTrim",
+    "cuDeviceSetMem",
 };
 
-static bool begins_as(const char *name, const char *const *beginnings)
+static bool begins_as(const char *name, const char *const *beginnings, size_t count)
 {
-    while (*beginnings != NULL && strncmp(name, *beginnings, strlen(*beginnings)) != 0)
-        beginnings++;
-    return *beginnings != NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the names of calls have in them whose effect lasts. */
+static const char *const lasting[] = {
+    "lloc",         "Free",        "Register",   "Instantiate",
+    "BeginCapture", "EventCreate", "EnablePeer", "PoolSet",
+};
+
+static uint8_t find_traits(const char *name)
+{
+    uint8_t traits = begins_as(name, makers, COUNT(makers)) ? MAKES : 0;
+    for (size_t i = 0; i < COUNT(lasting); i++) {
+        if (strstr(name, lasting[i]) != NULL)
+            traits |= LASTS;
+    }
+    return traits;
 }
 
 static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
-                       CUpti_CallbackId size, bool *makes)
+                       CUpti_CallbackId size, uint8_t *traits)
 {
     for (CUpti_CallbackId id = 1; id < size; id++) {
         const char *name = api_call_name(domain, id);
-        makes[id] = name != NULL && begins_as(name, makers);
-        if (effect_of(domain, id) == NULL && !makes[id] &&
-            (name == NULL || !begins_as(name, telling)))
+        if (name != NULL)
+            traits[id] = find_traits(name);
+        if (effect_of(domain, id) == NULL && (traits[id] & MAKES) == 0 &&
+            (name == NULL || !begins_as(name, telling, COUNT(telling))))
             continue;
         record_api.enable_callback(1, subscriber, domain, id); /* an older CUPTI may lack it */
     }
@@ -291,9 +301,9 @@ const char *calls_begin(void)
         return "CUPTI refuses to tell of calls";
     api_find_names();
     enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-               runtime_makes);
+               runtime_traits);
     enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-               driver_makes);
+               driver_traits);
     static const CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
                                                  CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                  CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,

@@ -220,6 +220,14 @@ static void put_activity(const CUpti_Activity *activity)
 
 /* --- buffers --- */
 
+static uint8_t *make_buffer(void)
+{
+    uint8_t *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+    if (buffer != NULL)
+        memset(buffer, 0, BUFFER_BYTES);
+    return buffer;
+}
+
 /* Gives CUPTI a buffer, or none where it has too many: it drops records then, and counts them.
  */
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -229,7 +237,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
     if (spare_count > 0) {
         *buffer = spare[--spare_count];
     } else if (buffer_count < BUFFERS_MOST) {
-        *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+        *buffer = make_buffer();
         buffer_count += *buffer != NULL;
     }
     record_unlock(&spare_lock);
@@ -250,6 +258,7 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
         record_lose(dropped);
     if (buffer == NULL)
         return;
+    memset(buffer, 0, BUFFER_BYTES);
     record_lock(&spare_lock);
     if (spare_count < SPARE_MOST) {
         spare[spare_count++] = buffer;
@@ -260,15 +269,19 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
     free(buffer);
 }
 
-/* Touches the pages of the first buffers: CUPTI asks for one within a call of the program's,
- * which pages that are not there yet would hold up for half a millisecond. */
+/* Makes the first buffers: CUPTI asks for one within a call of the program's, which pages that
+ * are not there yet would hold up for half a millisecond. For the same reason CUPTI is told
+ * that they are zero already. */
 static void take_spare_buffers(void)
 {
+    size_t size = sizeof(uint8_t);
+    uint8_t yes = 1;
+    if (record_api.set_attribute != NULL)
+        record_api.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &yes);
     while (spare_count < SPARE_MOST / 2) {
-        uint8_t *buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
+        uint8_t *buffer = make_buffer();
         if (buffer == NULL)
             return;
-        memset(buffer, 0, BUFFER_BYTES);
         spare[spare_count++] = buffer;
         buffer_count++;
     }

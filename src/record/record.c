@@ -26,6 +26,7 @@ static void finish(const char *why, bool at_exit)
         functions_end();
         while (entries_write(at_exit))
             ;
+        costs_write();
         file_close(why);
     }
     record_unlock(&end_lock);

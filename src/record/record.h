@@ -11,6 +11,7 @@
  *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread
+ *   record/costs.c    how much of the time is the recorder's own
  *   record/frames.c   where calls come from
  *   record/places.c   the files of code
  *   record/tables.c   contexts, devices, streams, the span of known addresses
@@ -54,7 +55,8 @@ struct record_api {
     CUptiResult (*device_number)(CUcontext, uint32_t *);
     CUptiResult (*node_id)(CUgraphNode, uint64_t *);
     CUptiResult (*version)(uint32_t *);
-    /* These three may be missing. */
+    /* These four may be missing. */
+    CUptiResult (*set_attribute)(CUpti_ActivityAttribute, size_t *, void *);
     CUptiResult (*configure_migrations)(CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t);
     CUptiResult (*subscribe_named)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
                                    CUpti_SubscriberParams *);
@@ -227,6 +229,12 @@ void entries_add(const struct entry *entry, const uint64_t *words);
 /* Turns what was noted into lines. Returns true if there is more. One thread at a time. At the
  * program's end no memory is given back. */
 bool entries_write(bool at_exit);
+
+/* --- what recording costs --- */
+
+/* Note how long the recorder took around a call of that kind, and within it. */
+void costs_add(enum entry_kind kind, int64_t outside_ns, int64_t inside_ns);
+void costs_write(void);
 
 /* --- where calls come from --- */
 

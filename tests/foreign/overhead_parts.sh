@@ -1,13 +1,13 @@
 #!/bin/sh
 # overhead_parts.sh BUILD [RUNS] - on a GPU: what parts of recording cost. Runs loops of launches, and of
 # PyTorch where python3 has it, bare, with parts of what CUPTI does for the recorder
-# (overhead/libprobe.c), and recorded; in turns, RUNS times each (7), and prints the medians: how long a
+# (overhead/libprobe.c), and recorded; in turns, RUNS times each (5), and prints the medians: how long a
 # launch or a step took, and how much longer than bare. `host` and `sync` are what the host is too slow
 # for. It judges nothing. Exits with 1 where a run fails, and with 77 where there is no device.
 set -u
 build=${1:?the build folder}
 build=$(cd "$build" && pwd) || exit 2
-runs=${2:-7}
+runs=${2:-5}
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -84,11 +84,11 @@ PARTS
     grep -h '^\["lost"' "$folder"/out*.jsonl 2>/dev/null | sed 's/^/  /'
 }
 
-for ns in 5000 10000; do
-    for how in device host sync copies; do
-        measure "launches $how, kernels of $ns ns" "$build/foreign/launches" $how 50000 $ns
-    done
+for how in device host sync copies; do
+    measure "launches $how, kernels of 5000 ns" "$build/foreign/launches" $how 50000 5000
 done
+parts=$(echo "$parts" | grep -x 'bare\|recorded\|\(both\|kernels\|ops\|all\|all-but-runtime\) .*')
+measure "launches device, kernels of 10000 ns" "$build/foreign/launches" device 50000 10000
 for how in host device; do
     if python3 -c 'import torch' 2>/dev/null; then
         measure "PyTorch, $how" python3 "$here/overhead/loop.py" $how 300

@@ -100,6 +100,16 @@ EXPORTED CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(
     return counters != NULL && count > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
+/* Buffers are looked at when they are handed over. */
+EXPORTED CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size,
+                                               void *value)
+{
+    if (attribute != CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER || *size != 1)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    state.zeroed = *(const uint8_t *)value != 0;
+    return CUPTI_SUCCESS;
+}
+
 EXPORTED CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     (void)kind;

@@ -58,6 +58,7 @@ struct fake_cupti {
     CUpti_BuffersCallbackRequestFunc request;
     CUpti_BuffersCallbackCompleteFunc complete;
     CUpti_TimestampCallbackFunc now;
+    bool zeroed;                  /* the buffers are, it was told */
     const char *holder;           /* another subscriber; NULL: there is none */
     atomic_size_t dropped;        /* records, which the next buffer tells of */
     void (*flush)(void);          /* delivers what the test still holds; NULL: nothing */

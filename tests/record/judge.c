@@ -42,6 +42,7 @@ static const struct {
     {"kernel", "iiittniiiii"},
     {"range", "itts"},
     {"frames", "if"},
+    {"cost", "siii"},
     {"lost", "is"},
     {"note", "s"},
     {"end", "ts"},
@@ -238,7 +239,7 @@ int main(int argc, char **argv)
         if (i == 0)
             continue;
         const char *kind = fold(line, names);
-        if (strcmp(kind, "name") == 0)
+        if (strcmp(kind, "name") == 0 || strcmp(kind, "cost") == 0)
             continue;
         json_dumpf(line, stdout, JSON_COMPACT);
         putchar('\n');

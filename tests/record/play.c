@@ -172,6 +172,10 @@ void play_activity(const void *record, size_t bytes)
             buffer.used = 0;
             cupti->request(&buffer.bytes, &buffer.size, &records);
             must(buffer.bytes, "buffer of the recorder's");
+            for (size_t i = 0; cupti->zeroed && i < buffer.size; i++) {
+                if (buffer.bytes[i] != 0)
+                    must(NULL, "buffer that is zero");
+            }
         }
         put = buffer.used + bytes <= buffer.size;
         if (put) {

@@ -72,6 +72,7 @@ scripts_quick() {
         play $script
         judge whole "$whole"
     done
+    costs_are_told
     for script in abort kill segv _exit fsize; do
         play $script
         judge cut
@@ -100,6 +101,13 @@ scripts_quick() {
     play threads-limit PIPELINE_RECORD_LIMIT=100000
     limit_is_kept 100000
     ends_early cancelled busy asking handler handler handler handler handler
+}
+
+# How much of the time is the recorder's: of each thread's first call in any case.
+costs_are_told() {
+    play visitors
+    line=$(grep -h '^\["cost"' "$folder"/*.jsonl)
+    echo "$line" | grep -q '^\["cost","sync",10000,[1-9][0-9]*,0\]$' || fail "the cost is '$line'"
 }
 
 # A disk that is full is one of memory, which only root may make.
