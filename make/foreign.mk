@@ -52,8 +52,9 @@ $(foreach s,$(FOREIGN_BLIND),$(eval $(call foreign_rule,$(call foreign_blind,$(s
 $(foreach s,$(FOREIGN_SINGLE),$(eval $(call foreign_rule,$(call foreign_single,$(s)),$(s))))
 
 # What is committed of a real run, judged anew by the program as it is; first, whether the judge can tell.
-# The bounds are what it reached (bench/results/h200-2026-11-22-record.txt), so that it gets no worse.
+# The bounds are what it reached (bench/results/h200-2026-11-22-record.txt), so that it gets no worse;
+# the second twin that is accused, `staging`, has a host that packs for most of its time, which was `unknown` then.
 .PHONY: check-foreign
 check-foreign: $(O)/pipeline
 	$(Q)tests/foreign/self.py
-	$(Q)tests/foreign/judge.sh $(O) --accused=1 --worst=0.19 || [ $$? -eq 77 ]
+	$(Q)tests/foreign/judge.sh $(O) --accused=2 --worst=0.19 || [ $$? -eq 77 ]

@@ -94,6 +94,7 @@ static const struct {
     {"hazard_bytes", hazard_bytes_suite},
     {"needed", needed_suite},
     {"recorded", recorded_suite},
+    {"host_bound", host_bound_suite},
     {"rework", rework_suite},
     {"replan", replan_suite},
     {"replan_view", replan_view_suite},

@@ -31,6 +31,7 @@ Suite *deadlock_suite(void);
 Suite *hazard_suite(void);
 Suite *hazard_bytes_suite(void);
 Suite *recorded_suite(void);
+Suite *host_bound_suite(void);
 Suite *mistake_suite(void);
 Suite *mistakes_suite(void);
 Suite *event_queue_suite(void);

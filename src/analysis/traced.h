@@ -28,14 +28,17 @@ struct traced {
     uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
     uint32_t *first_launches; /* by the kernel's name: the first that ran */
     int64_t launch_ns;        /* the median of the launches' calls */
-    int64_t last_issue_ns;    /* of all ops */
-    bool launches_block;      /* they return only when their kernels have ended */
-    bool launches_may_block;  /* the same, of kernels too short to tell */
-    bool pins_first;          /* memory is page-locked before the first op, and never later */
-    bool memsets_bar;         /* no memset runs beside another op, though others do */
-    bool in_graphs;           /* most ops were issued by the call that issued the one before */
-    bool many_threads;        /* several threads issued ops */
-    uint32_t host_funcs;      /* calls that put a function into a stream */
+    int64_t slow_ns;          /* a call that hands something over, and takes longer, did more */
+    int64_t work_ns; /* what passes between two calls and takes longer is the host's own work */
+    int64_t last_issue_ns;   /* of all ops */
+    bool launches_block;     /* they return only when their kernels have ended */
+    bool launches_may_block; /* the same, of kernels too short to tell */
+    bool pins_first;         /* memory is page-locked before the first op, and never later */
+    bool memsets_bar;        /* no memset runs beside another op, though others do */
+    bool in_graphs;          /* most ops were issued by the call that issued the one before */
+    bool many_threads;       /* several threads issued ops, */
+    bool turns;              /* of which one goes on where another one stops: one chain */
+    uint32_t host_funcs;     /* calls that put a function into a stream */
     bool short_ops; /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;   /* so few that nothing could overlap much */
 };

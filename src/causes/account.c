@@ -54,7 +54,7 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
 
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to)
 {
-    if (account->causes[from].cost_ns == 0)
+    if (from == to || account->causes[from].cost_ns == 0)
         return;
     account->causes[to].cost_ns += account->causes[from].cost_ns;
     account->causes[from].cost_ns = 0;

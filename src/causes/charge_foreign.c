@@ -81,6 +81,20 @@ const char *foreign_counted(uint32_t count, const char *one, const char *many,
     return text;
 }
 
+void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
+                      char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const char *line = index < timeline->call_count
+                           ? timeline_call_line(timeline, &timeline->calls[index])
+                           : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    const size_t used = strlen(seen);
+    if (line != NULL)
+        snprintf(seen + used, VERDICT_SEEN - used, "%s at %.64s", before,
+                 slash != NULL ? slash + 1 : line);
+}
+
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct knob_gain *gain =

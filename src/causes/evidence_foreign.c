@@ -29,28 +29,13 @@ static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *on
                foreign_counted(count, one, many, text));
 }
 
-/* --- source lines --- */
-
-/* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
-static void append_line(const struct foreign *foreign, uint32_t index, const char *before,
-                        char seen[VERDICT_SEEN])
-{
-    const struct timeline *timeline = foreign->timeline;
-    const char *line = index < timeline->call_count
-                           ? timeline_call_line(timeline, &timeline->calls[index])
-                           : NULL;
-    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
-    if (line != NULL)
-        append(seen, "%s at %.64s", before, slash != NULL ? slash + 1 : line);
-}
-
 /* Adds the line that issued the longest of some ops. */
 static void append_longest(const struct foreign *foreign, const struct tally *ops,
                            char seen[VERDICT_SEEN])
 {
     if (ops->count > 0)
-        append_line(foreign, traced_call_of(&foreign->trace, ops->longest),
-                    ", the longest issued", seen);
+        foreign_put_line(foreign, traced_call_of(&foreign->trace, ops->longest),
+                         ", the longest issued", seen);
 }
 
 /* --- the default stream --- */
@@ -92,7 +77,7 @@ static void put_calls(const struct foreign *foreign, uint32_t kinds, char seen[V
     snprintf(seen, VERDICT_SEEN, "%s such as %s",
              foreign_counted(calls.count, "call", "calls", text),
              host_call_name(calls.count > 0 ? foreign->timeline->calls[calls.longest].row : 0));
-    append_line(foreign, calls.longest, "", seen);
+    foreign_put_line(foreign, calls.longest, "", seen);
     append(seen, " before the last op was issued, %s in all", units_time(calls.sum_ns, time));
 }
 
@@ -171,7 +156,7 @@ static enum evidence first_launch(const struct foreign *foreign, struct verdict 
     snprintf(verdict->seen, VERDICT_SEEN, "the first launch of %.64s",
              kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
                                  : "a kernel");
-    append_line(foreign, launches.longest, ",", verdict->seen);
+    foreign_put_line(foreign, launches.longest, ",", verdict->seen);
     append(verdict->seen, " took %s, half of all at most %s",
            units_time(launches.longest_ns, longest),
            units_time(foreign->trace.launch_ns, median));

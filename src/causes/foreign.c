@@ -168,8 +168,32 @@ static enum verdict_code keeps_late(const struct foreign *foreign)
             causes[code].cost_ns > causes[VERDICT_SMALL_TILES].cost_ns / 2)
             return (enum verdict_code)code;
     }
+    return VERDICT_SMALL_TILES;
+}
+
+/* Returns what the host's handing over is called where nothing keeps it from that. */
+static enum verdict_code late_cause(const struct foreign *foreign)
+{
     bool known = !foreign->timeline->issue_unknown && !foreign->trace.launches_may_block;
-    return known && foreign->trace.short_ops ? VERDICT_SMALL_TILES : VERDICT_UNKNOWN;
+    return known && (foreign->trace.short_ops || host_is_late(foreign))
+               ? host_late_cause(foreign)
+               : VERDICT_UNKNOWN;
+}
+
+/* Charges causes that are calls no more than these took: what is beyond that would have been
+ * handed over as late without them. */
+static void bound_calls(struct foreign *foreign, enum verdict_code late)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    int64_t calls_ns[VERDICT_COUNT] = {0};
+    foreign_add_calls(foreign, calls_ns);
+    for (int code = 0; code < VERDICT_COPY_BOUND && foreign->timeline->call_count > 0; code++) {
+        const int64_t beyond_ns = causes[code].cost_ns - calls_ns[code];
+        if ((verdict_rows[code].traits & KEEPS_ISSUE) == 0 || beyond_ns <= 0)
+            continue;
+        causes[code].cost_ns -= beyond_ns;
+        causes[late].cost_ns += beyond_ns;
+    }
 }
 
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
@@ -180,10 +204,13 @@ static void settle(struct foreign *foreign)
     const int64_t time_ns = foreign->judge.time_ns;
     bool few = foreign->trace.analysis.engines[foreign->trace.engine].spans <= FEW_TILES;
     double small = SMALL_SHARE * (double)time_ns;
-    if ((double)causes[VERDICT_SMALL_TILES].cost_ns < small)
+    const enum verdict_code late = late_cause(foreign), keeps = keeps_late(foreign);
+    if (late != VERDICT_LAUNCH_BOUND && (double)causes[VERDICT_SMALL_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_SMALL_TILES, VERDICT_REST);
-    else if (keeps_late(foreign) != VERDICT_SMALL_TILES)
-        account_move(&foreign->judge.charges, VERDICT_SMALL_TILES, keeps_late(foreign));
+    else
+        account_move(&foreign->judge.charges, VERDICT_SMALL_TILES,
+                     keeps == VERDICT_SMALL_TILES ? late : keeps);
+    bound_calls(foreign, late);
     foreign->filling_ns = causes[VERDICT_FEW_TILES].cost_ns;
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);

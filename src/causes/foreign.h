@@ -73,6 +73,22 @@ enum { FOREIGN_COUNT = 48 };
 const char *foreign_counted(uint32_t count, const char *one, const char *many,
                             char text[FOREIGN_COUNT]);
 
+/* Adds what the calls took that are causes, by their codes. */
+void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT]);
+
+/* Returns true if the device had nothing left when the host began to issue most ops; and what
+ * that is called where nothing else keeps the host: it issues slowly, or its ops are small. */
+bool host_is_late(const struct foreign *foreign);
+enum verdict_code host_late_cause(const struct foreign *foreign);
+
+/* What was seen of a host that is late (causes/host_foreign.c). */
+enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict);
+enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdict);
+
+/* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
+void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
+                      char seen[VERDICT_SEEN]);
+
 /* Sets what was seen of causes, and what that is worth. */
 void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count);
 

@@ -21,7 +21,7 @@ static enum verdict_code work_cause(const struct foreign *foreign, const struct 
 static bool keeps_others(enum verdict_code cause)
 {
     return (verdict_rows[cause].traits & KEEPS_HOST) != 0 || cause == VERDICT_SLOW_CALLBACK ||
-           cause == VERDICT_UNKNOWN;
+           cause == VERDICT_HOST_WORK || cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
@@ -50,7 +50,8 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
                     span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
     bool memset = span != SPAN_NONE && span_at(foreign, span)->kind == OP_MEMSET;
-    enum verdict_code quick = call->end_ns - call->start_ns > TRACED_LATE_NS ? VERDICT_UNKNOWN
+    const bool slow = call->end_ns - call->start_ns > foreign->trace.slow_ns;
+    enum verdict_code quick = slow     ? VERDICT_UNKNOWN
                               : memset ? work_cause(foreign, span_at(foreign, span))
                                        : VERDICT_SMALL_TILES;
     /* A host that asks again and again waits. */
@@ -75,6 +76,13 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     }
 }
 
+void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT])
+{
+    for (uint32_t i = 0; i < foreign->timeline->call_count; i++)
+        calls_ns[call_cause(foreign, i)] +=
+            foreign->timeline->calls[i].end_ns - foreign->timeline->calls[i].start_ns;
+}
+
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
 static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t from_ns,
                       struct foreign_pieces *pieces)
@@ -84,8 +92,9 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
     for (uint32_t i = foreign->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
          i = foreign->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
-        enum verdict_code outside =
-            now_ns - until_ns > TRACED_LATE_NS ? VERDICT_UNKNOWN : VERDICT_SMALL_TILES;
+        enum verdict_code outside = now_ns - until_ns > foreign->trace.work_ns
+                                        ? VERDICT_HOST_WORK
+                                        : VERDICT_SMALL_TILES;
         if (until_ns < now_ns &&
             !add(pieces, until_ns, now_ns, outside, VERDICT_REST, SPAN_NONE))
             return false;
@@ -112,8 +121,8 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
         if (before == SPAN_NONE)
             return VERDICT_REST;
         enum verdict_code cause = call_cause(foreign, before);
-        if (calls[later_call].start_ns - calls[before].end_ns > TRACED_LATE_NS)
-            return VERDICT_UNKNOWN;
+        if (calls[later_call].start_ns - calls[before].end_ns > foreign->trace.work_ns)
+            return VERDICT_HOST_WORK;
         if (cause != VERDICT_SMALL_TILES)
             return cause;
         later_call = before;

@@ -41,6 +41,19 @@ uint16_t host_call_rows(void);
 const char *host_call_name(uint16_t row);
 enum host_call_kind host_call_kind(uint16_t row);
 
+/* Returns how long it may take from a call to the next one where the host only issues: more is
+ * work of its own. A framework takes its time before each op, much the same before all of them,
+ * so it is told by how long half of such gaps are at most; but none takes longer than
+ * WORK_MOST_NS for an op. */
+static inline int64_t host_work_least_ns(int64_t median_ns)
+{
+    enum { WORK_LEAST_NS = 20000, WORK_MOST_NS = 250000, WORK_TIMES = 16 };
+    const int64_t least_ns = WORK_TIMES * median_ns;
+    return least_ns < WORK_LEAST_NS  ? WORK_LEAST_NS
+           : least_ns < WORK_MOST_NS ? least_ns
+                                     : WORK_MOST_NS;
+}
+
 /* Returns true if calls of that kind tend to keep the host: they wait, take and give back
  * memory, or move the host's bytes. */
 static inline bool host_call_holds(enum host_call_kind kind)

@@ -1,0 +1,123 @@
+/* host_foreign.c - a host that is late: what it issues comes when the device has done all that
+ * there was before. It issues slowly, or works for itself in between. */
+#include "causes/foreign.h"
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- how late it is --- */
+
+/* How the ops of the device follow what the host does. */
+struct pace {
+    uint32_t ops,
+        late;         /* those that the host began to issue when the device had nothing left */
+    int64_t work_ns;  /* of all ops */
+    int64_t span_ns;  /* from the first one's start to the last one's */
+    int64_t calls_ns; /* what the calls took that issued them */
+};
+
+static struct pace pace_of(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct pace pace = {0};
+    int64_t first_ns = 0, end_ns = INT64_MIN;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!op_on_device(span->kind))
+            continue;
+        const uint32_t call = traced_call_of(&foreign->trace, i);
+        first_ns = pace.ops == 0 ? span->start_ns : earlier(first_ns, span->start_ns);
+        pace.ops++;
+        pace.late += call != SPAN_NONE && timeline->calls[call].start_ns >= end_ns;
+        pace.work_ns += span->end_ns - span->start_ns;
+        pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
+        end_ns = later(end_ns, span->end_ns);
+    }
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        pace.calls_ns += foreign->trace.issued[i] != SPAN_NONE
+                             ? timeline->calls[i].end_ns - timeline->calls[i].start_ns
+                             : 0;
+    return pace;
+}
+
+bool host_is_late(const struct foreign *foreign)
+{
+    const struct pace pace = pace_of(foreign);
+    return 2 * (uint64_t)pace.late >= pace.ops;
+}
+
+/* Tiles are what is copied, one by one, and worked on; where the calls for that take the host's
+ * time, fewer and larger ones would do. */
+enum verdict_code host_late_cause(const struct foreign *foreign)
+{
+    const struct engine_use *engines = foreign->trace.analysis.engines;
+    const uint64_t copies = engines[ENGINE_H2D].spans + (uint64_t)engines[ENGINE_D2H].spans;
+    const struct pace pace = pace_of(foreign);
+    bool tiles = 3 * copies >= pace.ops && 2 * pace.calls_ns >= pace.span_ns;
+    return tiles ? VERDICT_SMALL_TILES : VERDICT_LAUNCH_BOUND;
+}
+
+/* --- in words --- */
+
+enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct pace pace = pace_of(foreign);
+    const int64_t ops = pace.ops > 0 ? pace.ops : 1, gaps = pace.ops > 1 ? pace.ops - 1 : 1;
+    char work[UNITS_TEXT], each[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "an op takes %s, and one begins every %s; %" PRIu32 " of %" PRIu32
+             " ops were issued when the device had done all before them",
+             units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
+             pace.late, pace.ops);
+    return 2 * (uint64_t)pace.late >= pace.ops ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+}
+
+/* The times that the host was in no call, by the call behind them. */
+struct pauses {
+    uint32_t count, longest; /* a call; SPAN_NONE: none */
+    int64_t sum_ns, longest_ns;
+    uint32_t pinned; /* calls that then copied in from page-locked memory */
+};
+
+static struct pauses pauses_of(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct pauses pauses = {.longest = SPAN_NONE};
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const uint32_t before = foreign->trace.call_before[i], op = foreign->trace.issued[i];
+        const int64_t pause_ns =
+            before != SPAN_NONE ? timeline->calls[i].start_ns - timeline->calls[before].end_ns
+                                : 0;
+        if (pause_ns <= foreign->trace.work_ns)
+            continue;
+        const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
+        pauses.count++;
+        pauses.sum_ns += pause_ns;
+        pauses.pinned +=
+            span != NULL && span->kind == OP_H2D && span->host_memory == HOST_MEMORY_PINNED;
+        pauses.longest = pause_ns > pauses.longest_ns ? i : pauses.longest;
+        pauses.longest_ns = later(pauses.longest_ns, pause_ns);
+    }
+    return pauses;
+}
+
+enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct pauses pauses = pauses_of(foreign);
+    char sum[UNITS_TEXT], longest[UNITS_TEXT], times[FOREIGN_COUNT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "it was in no call to CUDA %s for %s in all, at most %s before %s",
+             foreign_counted(pauses.count, "time", "times", times),
+             units_time(pauses.sum_ns, sum), units_time(pauses.longest_ns, longest),
+             host_call_name(pauses.longest != SPAN_NONE
+                                ? foreign->timeline->calls[pauses.longest].row
+                                : 0));
+    foreign_put_line(foreign, pauses.longest, "", verdict->seen);
+    const size_t used = strlen(verdict->seen);
+    if (2 * pauses.pinned > pauses.count)
+        snprintf(verdict->seen + used, VERDICT_SEEN - used,
+                 "; page-locked memory is copied in then: the host seems to fill it");
+    return EVIDENCE_CERTAIN;
+}

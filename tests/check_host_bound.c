@@ -1,0 +1,216 @@
+/* check_host_bound.c - programs whose device waits for the host: it issues slowly, or works for
+ * itself; and others that look so. */
+#include "foreign_cases.h"
+#include "suites.h"
+#include "trace_cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- recordings of loops --- */
+
+/* A call of a pass, in microseconds: how long the host was elsewhere before it, how long it
+ * took, and how long its op; 0: it has none. */
+struct step {
+    const char *call;
+    int elsewhere, takes, works;
+    int thread;
+};
+
+struct loop {
+    int passes;
+    const struct step *steps;
+    int count;
+};
+
+enum { US = 1000, LATENCY = 2 * US, NEXT = 1 * US };
+
+/* What has been written so far. */
+struct writer {
+    FILE *out;
+    int64_t now_ns, free_ns;
+    int id;
+};
+
+/* Writes what a call did. A call that waits returns 4 us behind the last op's end at the
+ * earliest. */
+static void write_step(struct writer *writer, const struct step *step)
+{
+    const bool waits = strstr(step->call, "Synchronize") != NULL;
+    const bool copies = strstr(step->call, "Memcpy") != NULL;
+    const int64_t start_ns = writer->now_ns + step->elsewhere * US;
+    int64_t end_ns = start_ns + step->takes * US;
+    if (waits && writer->free_ns + 4 * US > end_ns)
+        end_ns = writer->free_ns + 4 * US;
+    fprintf(writer->out, "[\"call\",%d,\"%s\",%d,%ld,%ld,0]\n", ++writer->id, step->call,
+            1 + step->thread, (long)start_ns, (long)end_ns);
+    writer->now_ns = end_ns;
+    if (waits)
+        fprintf(writer->out, "[\"sync\",%d,\"stream\",1,13]\n", writer->id);
+    if (step->works == 0)
+        return;
+    int64_t begin_ns = end_ns + LATENCY;
+    if (writer->free_ns + NEXT > begin_ns)
+        begin_ns = writer->free_ns + NEXT;
+    writer->free_ns = begin_ns + step->works * US;
+    if (copies)
+        fprintf(writer->out,
+                "[\"copy\",%d,1,13,7000000,5000000,4096]\n"
+                "[\"op\",%d,\"h2d\",1,13,%ld,%ld,4096,\"pinned\",\"device\",0]\n",
+                writer->id, writer->id, (long)begin_ns, (long)writer->free_ns);
+    else
+        fprintf(writer->out,
+                "[\"launch\",%d,1,13,[7000000]]\n"
+                "[\"kernel\",%d,1,13,%ld,%ld,3,132,1024,64,0,0]\n",
+                writer->id, writer->id, (long)begin_ns, (long)writer->free_ns);
+}
+
+static void write_loop(const struct loop *loop)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct writer writer = {.out = open_memstream(&text, &size), .now_ns = 10000};
+    ck_assert_ptr_nonnull(writer.out);
+    fputs("{\"pipeline_recording\":1,\"version\":\"0.1.0\",\"program\":\"p\",\"pid\":1,"
+          "\"parent\":0,\"begin_ns\":0,\"driver\":13000,\"launch_blocking\":false,"
+          "\"connections\":null,\"lazy\":false}\n"
+          "[\"device\",0,\"a GPU\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"
+          "[\"stream\",1,13,77,\"non-blocking\",0]\n[\"name\",3,\"k\"]\n"
+          "[\"memory\",\"device\",10,7000000,1048576,0]\n"
+          "[\"memory\",\"pinned\",20,5000000,1048576,null]\n",
+          writer.out);
+    for (int pass = 0; pass < loop->passes; pass++) {
+        for (int i = 0; i < loop->count; i++)
+            write_step(&writer, &loop->steps[i]);
+    }
+    fprintf(writer.out, "[\"end\",%ld,\"exit\"]\n", (long)writer.now_ns);
+    fclose(writer.out);
+    test_file_write(test_trace_path, text, size);
+    free(text);
+}
+
+#define LOOP(passes, ...)                                                                      \
+    ((struct loop){(passes), (const struct step[]){__VA_ARGS__},                               \
+                   sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)})
+#define LAUNCH(elsewhere, works)                                                               \
+    {                                                                                          \
+        "cudaLaunchKernel", (elsewhere), 6, (works), 0                                         \
+    }
+#define SYNC(elsewhere)                                                                        \
+    {                                                                                          \
+        "cudaStreamSynchronize", (elsewhere), 3, 0, 0                                          \
+    }
+
+static struct verdicts judged(struct loop loop)
+{
+    struct verdicts verdicts;
+    write_loop(&loop);
+    foreign_judge(&verdicts);
+    return verdicts;
+}
+
+static const struct verdict *found(const struct verdicts *verdicts, enum verdict_code code)
+{
+    for (int i = 0; i < verdicts->named; i++) {
+        if (verdicts->items[i].code == code)
+            return &verdicts->items[i];
+    }
+    return NULL;
+}
+
+static double share(const struct verdicts *verdicts, enum verdict_code code)
+{
+    const struct verdict *verdict = found(verdicts, code);
+    return verdict != NULL ? (double)verdict->cost_ns / (double)verdicts->time_ns : 0;
+}
+
+/* --- who was late --- */
+
+/* A framework takes as long before each op, some times longer, and the device has done the last
+ * one long before the next one is there. */
+START_TEST(host_issues_slowly)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(50, LAUNCH(9, 3), LAUNCH(12, 3), LAUNCH(26, 2), LAUNCH(60, 4)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_LAUNCH_BOUND);
+    ck_assert_int_eq(verdicts.items[0].evidence, EVIDENCE_CERTAIN);
+    ck_assert_double_gt(share(&verdicts, VERDICT_LAUNCH_BOUND), 0.8);
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "an op takes 3 us"));
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "200 of 200 ops"));
+    ck_assert_ptr_null(found(&verdicts, VERDICT_UNKNOWN));
+}
+END_TEST
+
+/* The same calls, with kernels that keep the device busy, and as short ones that were issued
+ * ahead: what they cost the host is nobody's loss. */
+START_TEST(a_busy_device_waits_for_no_host)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(50, LAUNCH(9, 40), LAUNCH(12, 40), LAUNCH(26, 40), LAUNCH(30, 2)));
+    ck_assert_ptr_null(found(&verdicts, VERDICT_LAUNCH_BOUND));
+    ck_assert_ptr_null(found(&verdicts, VERDICT_HOST_WORK));
+}
+END_TEST
+
+/* Few long times that are no framework's: what the host did then is known by the copy behind.
+ */
+START_TEST(host_works_for_itself)
+{
+    const struct verdicts verdicts = judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0},
+                                                 LAUNCH(2, 30), LAUNCH(2, 30), LAUNCH(2, 30)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
+    ck_assert_double_gt(share(&verdicts, VERDICT_HOST_WORK), 0.7);
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "49 times for 44.1 ms"));
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "cudaMemcpyAsync"));
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "page-locked"));
+}
+END_TEST
+
+/* A wait is charged no more than its calls took: the host would be as late without it. */
+START_TEST(a_short_wait_is_not_to_blame)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(50, LAUNCH(12, 3), LAUNCH(12, 3), LAUNCH(26, 2), LAUNCH(12, 3), SYNC(2)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_LAUNCH_BOUND);
+    ck_assert_double_le(share(&verdicts, VERDICT_SYNC_IN_LOOP), 0.1);
+}
+END_TEST
+
+/* What one thread does while another one waits for it is no work beside CUDA. */
+START_TEST(threads_take_turns)
+{
+#define OF(thread, elsewhere, works)                                                           \
+    {                                                                                          \
+        "cudaLaunchKernel", (elsewhere), 6, (works), (thread)                                  \
+    }
+    const struct verdicts verdicts =
+        judged(LOOP(50, OF(0, 70, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3),
+                    OF(1, 70, 3), OF(1, 10, 3), OF(1, 10, 3), OF(1, 10, 3), OF(1, 10, 3)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_LAUNCH_BOUND);
+    ck_assert_ptr_null(found(&verdicts, VERDICT_HOST_WORK));
+}
+END_TEST
+
+/* Of two launches the first one loaded the code. */
+START_TEST(one_launch_tells_of_the_other)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0}, {"cudaLaunchKernel", 1, 6, 10, 0}));
+    ck_assert_ptr_null(found(&verdicts, VERDICT_UNKNOWN));
+}
+END_TEST
+
+Suite *host_bound_suite(void)
+{
+    Suite *suite = suite_create("host_bound");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, test_trace_begin, test_trace_end);
+    tcase_add_test(all, host_issues_slowly);
+    tcase_add_test(all, a_busy_device_waits_for_no_host);
+    tcase_add_test(all, host_works_for_itself);
+    tcase_add_test(all, a_short_wait_is_not_to_blame);
+    tcase_add_test(all, threads_take_turns);
+    tcase_add_test(all, one_launch_tells_of_the_other);
+    suite_add_tcase(suite, all);
+    return suite;
+}
