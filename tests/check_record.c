@@ -307,6 +307,20 @@ START_TEST(test_output_name)
 }
 END_TEST
 
+/* A child that only asks whether there is a GPU leaves nothing, and takes no place. */
+START_TEST(test_children_without_work)
+{
+    ck_assert_int_eq(shell("$P record -o one $G asker itself && [ $(wc -l <err) = 1 ]"), 0);
+    ck_assert_int_eq(shell("$P record -o two $G asker child && [ $(wc -l <err) = 1 ]"), 0);
+    assert_in("one", "kernel");
+    assert_in("two", "kernel");
+    assert_count("one.* two.* .pipeline-record-*", 0);
+    /* Where nobody did more, that is what there is to say. */
+    ck_assert_int_eq(shell("FAKE_RECORD=bare $P record -o three $G children 1"), 0);
+    assert_in("err", "three: nothing that ran on a GPU; 0 calls");
+}
+END_TEST
+
 START_TEST(test_output_elsewhere)
 {
     ck_assert_int_eq(shell("$P record -q -o /dev/stdout $G exit 3 | tail -n 1 >last"), 0);
@@ -577,6 +591,7 @@ Suite *record_suite(void)
     tcase_add_test(tests, test_installed_library);
     tcase_add_test(tests, test_own_name);
     tcase_add_test(tests, test_output_name);
+    tcase_add_test(tests, test_children_without_work);
     tcase_add_test(tests, test_output_elsewhere);
     tcase_add_loop_test(tests, test_summary, 0, sizeof summaries / sizeof summaries[0]);
     tcase_add_test(tests, test_source_lines);

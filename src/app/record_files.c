@@ -21,9 +21,10 @@
 
 enum {
     NAME_TRIES = 1000,
-    SHOWN_MOST = 20,  /* recordings that are told of one by one */
-    GRACE_LOOKS = 50, /* at processes that are about to end, */
-    GRACE_MS = 20,    /* so far apart */
+    SHOWN_MOST = 20,   /* recordings that are told of one by one */
+    GRACE_LOOKS = 50,  /* at processes that are about to end, */
+    GRACE_MS = 20,     /* so far apart */
+    EMPTY_MOST = 4096, /* bytes of a recording in which there is nothing */
 };
 
 /* A recording in the folder: PROGRAM.PID.jsonl. */
@@ -31,6 +32,8 @@ struct record_file {
     char *name; /* in the folder */
     pid_t process;
     struct timespec written; /* last */
+    off_t bytes;
+    bool empty;
 };
 
 struct record_list {
@@ -147,8 +150,10 @@ static bool list_add(struct record_list *list, int folder, const char *name)
     if (!ITEMS_ROOM(list->items, list->count, list->capacity))
         return false;
     struct record_file *file = &list->items[list->count];
-    *file = (struct record_file){
-        .name = strdup(name), .process = process, .written = about.st_mtim};
+    *file = (struct record_file){.name = strdup(name),
+                                 .process = process,
+                                 .written = about.st_mtim,
+                                 .bytes = about.st_size};
     return file->name != NULL && ++list->count > 0;
 }
 
@@ -228,6 +233,43 @@ static void await_others(const struct record_files *files, const struct record_l
         nanosleep(&pause, NULL);
         look++;
     }
+}
+
+/* Returns true if the process used CUDA for nothing: it asked whether there is a GPU, as a
+ * framework does when it is loaded. */
+static bool is_empty(const struct record_files *files, const struct record_file *item)
+{
+    struct record_tally tally;
+    FILE *file = item->bytes <= EMPTY_MOST ? open_recording(files, item->name) : NULL;
+    if (file == NULL)
+        return false;
+    const bool empty = record_scan(file, &tally) && tally.headed && tally.lines == 0;
+    fclose(file);
+    return empty;
+}
+
+/* Takes away the recordings of other processes in which there is nothing, if there is one with
+ * something. */
+static void drop_empty(const struct record_files *files, struct record_list *list,
+                       pid_t process)
+{
+    size_t kept = 0, empty = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct record_file *item = &list->items[i];
+        item->empty = !is_being_written(files, item, process) && is_empty(files, item);
+        empty += item->empty;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const struct record_file item = list->items[i];
+        char *path = NULL;
+        if (item.empty && item.process != process && empty < list->count &&
+            asprintf(&path, "%s/%s", files->folder, item.name) >= 0 && unlink(path) == 0)
+            free(item.name);
+        else
+            list->items[kept++] = item;
+        free(path);
+    }
+    list->count = kept;
 }
 
 /* --- the places --- */
@@ -352,6 +394,7 @@ void record_files_end(struct record_files *files, pid_t process, const char *pro
     const char *output = files->opened.path;
     const int unknown = list_read(&list, files->folder);
     await_others(files, &list, process);
+    drop_empty(files, &list, process);
     while (own < list.count && list.items[own].process != process)
         own++;
     if (own == list.count && list.count == 1)

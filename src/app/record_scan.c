@@ -49,6 +49,7 @@ static void take_line(struct record_tally *tally, char *text, size_t length)
     const struct line_value *v = line.values;
     if (line_scan(text, length, &line) != NULL || v[0].kind != LINE_TEXT)
         return;
+    tally->lines += strcmp(v[0].text, "end") != 0;
     if (strcmp(v[0].text, "kernel") == 0 && line.count > 5) {
         tally->kernels++;
         count_span(tally, &v[4]);

@@ -14,6 +14,7 @@ struct record_tally {
     bool headed; /* the first line is a recording's */
     uint64_t kernels, copies, memsets, calls;
     int64_t first_ns, last_ns; /* first start and last end of what ran; equal: nothing did */
+    uint64_t lines;            /* behind the first, without one that says that it ended */
     bool ended, limited;       /* it says that it ended, and that its limit was reached */
     char notes[RECORD_NOTES_MAX][RECORD_NOTE_ROOM]; /* and what was lost, in the file's words */
     int note_count;

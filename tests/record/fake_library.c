@@ -76,13 +76,14 @@ int InitializeInjection(void)
     if (strcmp(mode, "empty") != 0)
         fprintf(recording, "{\"pipeline_recording\":1,\"program\":\"%s\",\"pid\":%d}\n",
                 program_invocation_short_name, (int)getpid());
-    if (strcmp(mode, "empty") != 0 && strcmp(mode, "idle") != 0)
+    const int bare = strcmp(mode, "bare") == 0;
+    if (strcmp(mode, "empty") != 0 && strcmp(mode, "idle") != 0 && !bare)
         write_ops();
     if (strcmp(mode, "lost") == 0)
         fputs("[\"lost\",12,\"CUPTI dropped them\"]\n"
               "[\"note\",\"another \\u001b[31m tool\"]\n",
               recording);
-    if (strcmp(mode, "empty") != 0)
+    if (strcmp(mode, "empty") != 0 && !bare)
         write_told();
     if (getenv("PIPELINE_RECORD_BACKTRACE") != NULL)
         write_frames();

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,20 @@ static int start_children(int count)
     return 0;
 }
 
+/* Starts a child that only asks for a GPU, and then uses CUDA, or has another child do that. */
+static int ask_first(bool itself)
+{
+    if (fork() == 0) {
+        setenv("FAKE_RECORD", "bare", 1);
+        use_cuda();
+        exit(0);
+    }
+    wait(NULL);
+    if (itself)
+        use_cuda();
+    return itself ? 0 : start_children(1);
+}
+
 /* Leaves a child behind that uses CUDA until there is a file called `until`. */
 static int leave_child(const char *until)
 {
@@ -180,6 +195,8 @@ static int run_mood(int argc, char *argv[])
         return copy_input();
     if (strcmp(mood, "children") == 0)
         return start_children(atoi(argument));
+    if (strcmp(mood, "asker") == 0)
+        return ask_first(strcmp(argument, "itself") == 0);
     if (strcmp(mood, "leave") == 0)
         return leave_child(argument);
     if (strcmp(mood, "exec") == 0) {
@@ -200,13 +217,15 @@ static int run_mood(int argc, char *argv[])
     return 94;
 }
 
-/* A mood behind "no-" uses no CUDA; `children` and `leave` use it in other processes alone. */
+/* A mood behind "no-" uses no CUDA; some use it when they want to, or in other processes alone.
+ */
 int main(int argc, char *argv[])
 {
     if (argc < 2)
         return 93;
     const int plain = strncmp(argv[1], "no-", 3) == 0 ? 3 : 0;
-    if (plain == 0 && strcmp(argv[1], "children") != 0 && strcmp(argv[1], "leave") != 0)
+    if (plain == 0 && strcmp(argv[1], "children") != 0 && strcmp(argv[1], "leave") != 0 &&
+        strcmp(argv[1], "asker") != 0)
         use_cuda();
     argv[1] += plain;
     return run_mood(argc, argv);
