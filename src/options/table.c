@@ -354,15 +354,21 @@ const struct option_row option_rows[OPTION_COUNT] = {
                  "small-tiles:10% or any:20%; may be repeated: `pipeline list verdicts`",
          .with = "It is checked behind the report. Causes of less than 4 % are not told from "
                  "one another. A run for which none can be named at all fails, too."},
-    [OPTION_START] = {"start", 0, "NAME", TYPE_NAME, PROGRAM_FIELD(record.start, RECORD),
+    [OPTION_START] = {"start", 0, "NAME[:N]|N", TYPE_NAME, PROGRAM_FIELD(record.start, RECORD),
                       .absent = "with the program",
                       .help = "record: begin with the first launch of the kernel, or begin of "
-                              "the NVTX range, of that name"},
+                              "the NVTX range, of that name, with the N-th, or with the N-th "
+                              "pass of the program's loop",
+                      .with = "Passes are counted by the NVTX range that begins N times before "
+                              "any other does, and in a program without ranges by its calls "
+                              "that wait, such as cudaStreamSynchronize(): the part begins "
+                              "behind the N-th."},
     [OPTION_STOP] = {"stop", 0, "NAME", TYPE_NAME, PROGRAM_FIELD(record.stop, RECORD),
                      .absent = "with the program",
                      .help =
                          "record: end with the first launch of the kernel, or end of the NVTX "
-                         "range, of that name after that"},
+                         "range, of that name after that, with the N-th of all, or with the "
+                         "N-th pass of the program's loop"},
     [OPTION_LIMIT] = {"limit", 0, "SIZE", TYPE_NUMBER,
                       PROGRAM_FIELD(record.limit_bytes, RECORD), .fallback = "1G",
                       .least = 4096, .most = 1ull << 40, .suffixes = true,

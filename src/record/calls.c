@@ -20,8 +20,9 @@ bool calls_run_here(void)
 }
 
 /* What calls are by their names: those that make what is better made once, of which a line says
- * who calls; and those whose effect is asked for later, whatever part is recorded. */
-enum { MAKES = 1, LASTS = 2 };
+ * who calls; those whose effect is asked for later, whatever part is recorded; and those in
+ * which the host waits. */
+enum { MAKES = 1, LASTS = 2, WAITS = 4 };
 static uint8_t runtime_traits[CUPTI_RUNTIME_TRACE_CBID_SIZE];
 static uint8_t driver_traits[CUPTI_DRIVER_TRACE_CBID_SIZE];
 
@@ -174,6 +175,8 @@ static void take_exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         see_within(domain, id, data);
     else
         take_call(domain, id, data);
+    if (own.depth == 1 && has_trait(domain, id, WAITS))
+        record_waited(data->correlationId);
     own.depth--;
 }
 
@@ -256,6 +259,7 @@ static const char *const lasting[] = {
 static uint8_t find_traits(const char *name)
 {
     uint8_t traits = begins_as(name, makers, COUNT(makers)) ? MAKES : 0;
+    traits |= strstr(name, "Synchronize") != NULL ? WAITS : 0;
     for (size_t i = 0; i < COUNT(lasting); i++) {
         if (strstr(name, lasting[i]) != NULL)
             traits |= LASTS;

@@ -37,19 +37,15 @@ static void begin(struct range *range, const char *name)
 
 static void end(const struct range *range)
 {
-    if (!atomic_load(&record_on)) {
-        record_reached(range->name, true, 0); /* what began before CUDA is used may end, too */
-        return;
+    if (atomic_load(&record_on) && atomic_load(&record_active)) {
+        file_begin("range");
+        file_number(gettid());
+        file_number(range->start_ns);
+        file_number(record_now_ns());
+        file_text(range->name);
+        file_end();
     }
-    if (!atomic_load(&record_active))
-        return;
-    file_begin("range");
-    file_number(gettid());
-    file_number(range->start_ns);
-    file_number(record_now_ns());
-    file_text(range->name);
-    file_end();
-    record_reached(range->name, true, 0);
+    record_reached(range->name, true, 0); /* what began before CUDA is used may end, too */
 }
 
 /* Registered strings are ours: handles are the texts themselves. */

@@ -7,7 +7,8 @@
  * leaves all but its last moments. Nothing is ever printed, and where something fails the
  * program runs on as if the library were not there.
  *
- *   record/state.c    whether anything is recorded at the moment; locks
+ *   record/state.c    the environment, the time, locks
+ *   record/part.c     where to, and whether anything is recorded at the moment
  *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread
@@ -143,6 +144,9 @@ bool record_has_call(uint32_t id);
  * kernel that call `call` launches, or of an NVTX range (0), which began or ended. A part may
  * begin before CUDA is used; one that also ends before that is forgotten. */
 void record_reached(const char *name, bool ended, uint32_t call);
+
+/* The host has waited for the device in a call: that is a pass of a program without ranges. */
+void record_waited(uint32_t call);
 
 /* --- locks --- */
 

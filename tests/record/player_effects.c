@@ -603,6 +603,47 @@ static int part(void)
     return 0;
 }
 
+/* Five passes of a loop whose range is called `step`; the third and the fourth are recorded. */
+static int passes(void)
+{
+    play_expect_start();
+    nvtxRangePushA("all");
+    for (int i = 1; i <= 5; i++) {
+        const bool recorded = i == 3 || i == 4;
+        nvtxRangePushA("step");
+        if (recorded)
+            play_sync();
+        else
+            play_call_alone(&(struct played){PLAY_RUNTIME(cudaDeviceSynchronize_v3020),
+                                             .name = "cudaDeviceSynchronize"});
+        if (recorded)
+            expect("[\"range\",%d,\"*\",\"*\",\"step\"]", gettid());
+        nvtxRangePop();
+    }
+    nvtxRangePop();
+    return 0;
+}
+
+/* Without ranges the host's waits are the passes: what is behind the second is recorded, up to
+ * the fourth. */
+static int waits(void)
+{
+    static struct fake_function none;
+    play_expect_start();
+    legacy_line();
+    for (int i = 1; i <= 6; i++) {
+        if (i == 3 || i == 4) {
+            kernel_line(play_launch(NULL, "step", &none, NULL, "[]"), "step");
+            play_sync();
+        } else {
+            play_call_alone(&(struct played){
+                PLAY_RUNTIME(cudaStreamSynchronize_v3020), .name = "cudaStreamSynchronize",
+                .params = &(cudaStreamSynchronize_v3020_params){0}, .result = i == 1});
+        }
+    }
+    return 0;
+}
+
 /* The range that PLAYER_RANGE names is the part: it has begun before CUDA was used. */
 static int early(void)
 {
@@ -698,8 +739,9 @@ static int buffers(void)
 }
 
 const struct script script_deeds[] = {
-    {"calls", calls},   {"buffers", buffers},   {"own", own},           {"launches", launches},
-    {"graphs", graphs}, {"captures", captures}, {"names", names},       {"part", part},
-    {"early", early},   {"ranges", ranges},     {"frames", frames},     {"contexts", contexts},
-    {"lose", lose},     {"takings", takings},   {"settings", settings}, {NULL, NULL},
+    {"calls", calls},       {"buffers", buffers},   {"own", own},     {"launches", launches},
+    {"graphs", graphs},     {"captures", captures}, {"names", names}, {"part", part},
+    {"passes", passes},     {"waits", waits},       {"early", early}, {"ranges", ranges},
+    {"frames", frames},     {"contexts", contexts}, {"lose", lose},   {"takings", takings},
+    {"settings", settings}, {NULL, NULL},
 };

@@ -86,6 +86,12 @@ scripts_quick() {
     judge whole '["end","*","stop"]'
     play part-range PIPELINE_RECORD_START='the part' PIPELINE_RECORD_STOP='the part'
     judge whole '["end","*","stop"]'
+    play passes PIPELINE_RECORD_START=3 PIPELINE_RECORD_STOP=4
+    judge whole '["end","*","stop"]'
+    play passes-named PIPELINE_RECORD_START=step:3 PIPELINE_RECORD_STOP=step:4
+    judge whole '["end","*","stop"]'
+    play waits PIPELINE_RECORD_START=2 PIPELINE_RECORD_STOP=4
+    judge whole '["end","*","stop"]'
     play early PLAYER_RANGE='the part' PIPELINE_RECORD_START='the part' PIPELINE_RECORD_STOP='the part'
     judge whole '["end","*","stop"]'
     play child PIPELINE_RECORD_START='the part'
