@@ -98,6 +98,7 @@ static const struct {
     {"rework", rework_suite},
     {"replan", replan_suite},
     {"replan_view", replan_view_suite},
+    {"loop_causes", loop_causes_suite},
     {"rework_view", rework_view_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},

@@ -117,6 +117,7 @@ Suite *stencil_suite(void);
 Suite *halo_suite(void);
 Suite *replan_suite(void);
 Suite *replan_view_suite(void);
+Suite *loop_causes_suite(void);
 Suite *rework_view_suite(void);
 Suite *needed_suite(void);
 Suite *rework_suite(void);

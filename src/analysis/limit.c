@@ -308,7 +308,7 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         const struct op_recorded *seen = &plan->recorded->ops[i];
-        in += op->kind == OP_H2D ? (double)op_bytes(op) : 0;
+        in += op->kind == OP_H2D && !seen->repeats ? (double)op_bytes(op) : 0;
         out += op->kind == OP_D2H ? (double)op_bytes(op) : 0;
         kernels += op->kind == OP_KERNEL ? (double)seen->work_ns * seen->fill : 0;
     }

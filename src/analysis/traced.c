@@ -6,6 +6,7 @@
 #include "plan/needed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     TELLING_NS =
@@ -292,6 +293,20 @@ static void find_issued(struct traced *traced)
     }
 }
 
+/* Counts how often calls of a kind come, one or several, with an op issued in between. */
+static void find_rounds(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    bool counted[CALL_KINDS] = {false};
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const enum host_call_kind kind = host_call_kind(timeline->calls[i].row);
+        if (traced->issued[i] != SPAN_NONE)
+            memset(counted, 0, sizeof counted);
+        traced->rounds[kind] += !counted[kind];
+        counted[kind] = true;
+    }
+}
+
 /* Finds whether graphs, and whether several threads, issued the ops. */
 static void find_issuers(struct traced *traced)
 {
@@ -417,6 +432,7 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_busiest(traced);
     find_ends(traced);
     find_issued(traced);
+    find_rounds(traced);
     find_issuers(traced);
     find_memsets(traced);
     find_pins(traced);

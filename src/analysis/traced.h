@@ -38,7 +38,8 @@ struct traced {
     bool in_graphs;          /* most ops were issued by the call that issued the one before */
     bool many_threads;       /* several threads issued ops, */
     bool turns;              /* of which one goes on where another one stops: one chain */
-    uint32_t host_funcs;     /* calls that put a function into a stream */
+    uint32_t rounds[CALL_KINDS]; /* how often calls of a kind came, with ops issued between */
+    uint32_t host_funcs;         /* calls that put a function into a stream */
     bool short_ops; /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;   /* so few that nothing could overlap much */
 };

@@ -42,6 +42,8 @@ static bool is_by_waiting_copies(const struct foreign *foreign)
 static enum verdict_code called(const struct foreign *foreign, enum verdict_code code)
 {
     bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
+    if (code == VERDICT_ONE_QUEUE && foreign->suspect == VERDICT_TIMED_EVENTS)
+        return VERDICT_TIMED_EVENTS;
     if (code == VERDICT_ONE_STREAM && foreign->trace.in_graphs)
         return VERDICT_NEEDLESS_WAIT;
     if (code == VERDICT_ONE_STREAM && legacy && foreign->trace.many_threads)
@@ -182,7 +184,7 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     causes[VERDICT_REST].cost_ns += slower_ns;
     left_ns -= slower_ns;
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
-    causes[much ? VERDICT_UNKNOWN : VERDICT_REST].cost_ns += left_ns;
+    causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
 }
 
 /* Leaves what is too little to be named to the rest. */

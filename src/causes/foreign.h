@@ -25,8 +25,9 @@ struct foreign {
     struct judge judge; /* its `found` is set for a recorded program whose machine is known */
     const struct timeline *timeline;
     struct traced trace;
-    int64_t filling_ns;    /* that filling and draining cost */
-    uint32_t stream_waits; /* copies in that waited for room */
+    int64_t filling_ns;        /* that filling and draining cost */
+    uint32_t stream_waits;     /* copies in that waited for room */
+    enum verdict_code suspect; /* what time is charged to that nothing else explains */
     bool simulated;    /* the judge's `found` is set; `tried` only where that is near the run */
     int64_t slower_ns; /* that the copies of the busiest engine took beyond the limit */
     int64_t data_ns;   /* of the loss: each result is the next input */
@@ -88,6 +89,18 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
 /* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN]);
+
+/* What was seen of causes that a recording's facts show (causes/facts_foreign.c): each says it,
+ * and returns what it is worth. */
+enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict);
+enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdict);
+enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict);
+enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict);
+enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict);
+
+/* Returns the cause that time which nothing else explains is charged to: one that the facts
+ * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */
+enum verdict_code facts_suspect(const struct foreign *foreign);
 
 /* Sets what was seen of causes, and what that is worth. */
 void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count);

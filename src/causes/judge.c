@@ -98,6 +98,24 @@ static bool costs_more(const struct judge *judge, const struct verdict *x,
     return x->cost_ns > y->cost_ns;
 }
 
+/* Returns true if another program's cause without a prediction cost more than twice what the
+ * fix of one with it gains. */
+static bool costs_far_more(const struct judge *judge, const struct verdict *bare,
+                           const struct verdict *fixed)
+{
+    return judge->foreign && bare->cost_ns > 2 * (judge->time_ns - fixed->predicted_ns);
+}
+
+/* Returns true if the fix of `x` presumes nothing of the program, that of `y` does, and gains
+ * less than twice as much. */
+static bool is_safer(const struct judge *judge, const struct verdict *x,
+                     const struct verdict *y)
+{
+    return (verdict_rows[x->code].traits & PRESUMES) == 0 &&
+           (verdict_rows[y->code].traits & PRESUMES) != 0 &&
+           2 * (judge->time_ns - x->predicted_ns) > judge->time_ns - y->predicted_ns;
+}
+
 /* Returns true if cause `x` comes before `y`: its fix gains more; or as much, and it is blamed
  * first; or there is no fix, and it cost more. */
 static bool comes_before(const struct judge *judge, const struct verdict *x,
@@ -105,9 +123,11 @@ static bool comes_before(const struct judge *judge, const struct verdict *x,
 {
     bool one = x->predicted_ns > 0, other = y->predicted_ns > 0;
     if (one != other)
-        return one;
+        return one != costs_far_more(judge, one ? y : x, one ? x : y);
     if (!one)
         return costs_more(judge, x, y);
+    if (is_safer(judge, x, y) || is_safer(judge, y, x))
+        return is_safer(judge, x, y);
     double apart = (double)(x->predicted_ns - y->predicted_ns);
     if (apart <= ALIKE * (double)y->predicted_ns && apart >= -ALIKE * (double)y->predicted_ns)
         return last_knob(&judge->found, x->code) > last_knob(&judge->found, y->code);

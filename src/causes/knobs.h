@@ -105,10 +105,14 @@ enum change_knob {
     CHANGE_CALLBACKS,
     CHANGE_MEMSETS,
     CHANGE_DEVICE_COPIES,
+    CHANGE_REPEATS,
+    CHANGE_PEERS,
     CHANGE_UNBLOCKS,
     CHANGE_LAUNCHES,
     CHANGE_ALLOCS,
     CHANGE_PINNED_ALLOCS,
+    CHANGE_MAKES, /* and, behind it, one for each kind of calls that make something */
+    CHANGE_MAKES_LAST = CHANGE_MAKES + CALL_LOAD - CALL_MAKE - 1,
     CHANGE_SYNCS,
     CHANGE_PINS,
     CHANGE_COUNT

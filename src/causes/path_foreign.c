@@ -42,6 +42,13 @@ static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
 
 /* --- the host --- */
 
+/* Returns true if calls of a kind that tell a cause do so: what is made once is in no loop. */
+static bool is_again(const struct foreign *foreign, enum host_call_kind kind)
+{
+    enum { ROUNDS = 3 };
+    return (int)kind < CALL_MAKE || foreign->trace.rounds[kind] >= ROUNDS;
+}
+
 /* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
 static enum verdict_code call_cause(const struct foreign *foreign, uint32_t index)
 {
@@ -72,7 +79,7 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
             return VERDICT_LAUNCH_BLOCKING;
         return traced_loads_code(&foreign->trace, index, span) ? VERDICT_LAZY_LOADING : quick;
     default:
-        return known != VERDICT_REST ? known : quick;
+        return known != VERDICT_REST && is_again(foreign, kind) ? known : quick;
     }
 }
 

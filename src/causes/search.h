@@ -17,7 +17,7 @@
 #include "rework/rework.h"
 
 enum {
-    KNOBS_MOST = 24,
+    KNOBS_MOST = 32,
     KNOB_NONE = -1,
     STREAMS_GOOD = 4, /* enough for copies both ways, a kernel, and one to come */
     QUEUES_GOOD = 32, /* more have never been of use */

@@ -4,6 +4,8 @@
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
+#include <string.h>
+
 enum {
     PART_OPS = 16000, /* of more, that many in the middle stand for all */
     SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
@@ -68,11 +70,13 @@ static struct rework put_right(const struct finder *finder)
     uint32_t most =
         finder->machine->queues_max < QUEUES_GOOD ? finder->machine->queues_max : QUEUES_GOOD;
     bool seen = finder->base.blind == 0;
-    return (struct rework){
+    struct rework right = {
         .pins = true,
         .unblocks = seen,
         .drops_memsets = seen,
         .drops_device_copies = seen,
+        .drops_repeats = seen && finder->looks.repeats,
+        .reaches_peers = finder->looks.slow_peers,
         .spreads_blocks = finder->looks.few_blocks,
         .cuts_copies = true,
         .drops_syncs = seen,
@@ -85,6 +89,8 @@ static struct rework put_right(const struct finder *finder)
         .evens_priorities = true,
         .queues = finder->machine->queues < most ? most : 0,
     };
+    memcpy(right.makes_early, finder->looks.makes, sizeof right.makes_early);
+    return right;
 }
 
 static void search_streams(struct finder *finder)

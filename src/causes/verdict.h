@@ -36,6 +36,8 @@ enum cause_trait {
                         what ops work on */
     MAY_EXCEED = 16, /* a timeline shows it for certain, so what a measured run took beyond its
                         simulation may be charged to it, even if that has nothing of it */
+    PRESUMES = 64,   /* its fix presumes of the program what nothing shows: it stands behind one
+                        that presumes nothing and gains nearly as much */
     NO_PLACE = 32, /* it lies at no place of the timeline, so no other's place stands for it */
 };
 

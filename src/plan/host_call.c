@@ -3,12 +3,14 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
     enum host_call_kind kind;
 } rows[] = {
     {"another call", CALL_OTHER},
+    {"a call that was captured", CALL_MAKE},
     {"cudaMemcpyAsync", CALL_COPY},
     {"cudaMemcpy2DAsync", CALL_COPY},
     {"cudaMemcpy3DAsync", CALL_COPY},
@@ -81,9 +83,9 @@ static const struct {
     {"cudaEventQuery", CALL_QUICK},
     {"cudaStreamQuery", CALL_QUICK},
     {"cudaStreamWaitEvent", CALL_QUICK},
-    {"cudaMallocAsync", CALL_QUICK},
-    {"cudaMallocFromPoolAsync", CALL_QUICK},
-    {"cudaFreeAsync", CALL_QUICK},
+    {"cudaMallocAsync", CALL_POOL},
+    {"cudaMallocFromPoolAsync", CALL_POOL},
+    {"cudaFreeAsync", CALL_POOL},
     {"cudaMemPrefetchAsync", CALL_QUICK},
     {"cudaMemAdvise", CALL_QUICK},
     {"cuEventRecord", CALL_QUICK},
@@ -103,9 +105,9 @@ static const struct {
     {"cuMemsetD2D8Async", CALL_QUICK},
     {"cuMemsetD2D16Async", CALL_QUICK},
     {"cuMemsetD2D32Async", CALL_QUICK},
-    {"cuMemAllocAsync", CALL_QUICK},
-    {"cuMemAllocFromPoolAsync", CALL_QUICK},
-    {"cuMemFreeAsync", CALL_QUICK},
+    {"cuMemAllocAsync", CALL_POOL},
+    {"cuMemAllocFromPoolAsync", CALL_POOL},
+    {"cuMemFreeAsync", CALL_POOL},
     {"cuMemPrefetchAsync", CALL_QUICK},
     {"cuMemAdvise", CALL_QUICK},
     {"cudaStreamSynchronize", CALL_SYNC},
@@ -138,13 +140,13 @@ static const struct {
     {"cuMemHostRegister", CALL_PIN},
     {"cuMemHostUnregister", CALL_PIN},
     {"cuMemFreeHost", CALL_PIN},
-    {"cudaStreamCreate", CALL_MAKE},
-    {"cudaStreamCreateWithFlags", CALL_MAKE},
-    {"cudaStreamCreateWithPriority", CALL_MAKE},
-    {"cudaStreamDestroy", CALL_MAKE},
-    {"cudaEventCreate", CALL_MAKE},
-    {"cudaEventCreateWithFlags", CALL_MAKE},
-    {"cudaEventDestroy", CALL_MAKE},
+    {"cudaStreamCreate", CALL_STREAM},
+    {"cudaStreamCreateWithFlags", CALL_STREAM},
+    {"cudaStreamCreateWithPriority", CALL_STREAM},
+    {"cudaStreamDestroy", CALL_STREAM},
+    {"cudaEventCreate", CALL_STREAM},
+    {"cudaEventCreateWithFlags", CALL_STREAM},
+    {"cudaEventDestroy", CALL_STREAM},
     {"cudaStreamBeginCapture", CALL_MAKE},
     {"cudaStreamEndCapture", CALL_MAKE},
     {"cudaGraphCreate", CALL_MAKE},
@@ -155,11 +157,11 @@ static const struct {
     {"cudaGraphExecUpdate", CALL_MAKE},
     {"cudaGraphExecDestroy", CALL_MAKE},
     {"cudaGraphUpload", CALL_MAKE},
-    {"cuStreamCreate", CALL_MAKE},
-    {"cuStreamCreateWithPriority", CALL_MAKE},
-    {"cuStreamDestroy", CALL_MAKE},
-    {"cuEventCreate", CALL_MAKE},
-    {"cuEventDestroy", CALL_MAKE},
+    {"cuStreamCreate", CALL_STREAM},
+    {"cuStreamCreateWithPriority", CALL_STREAM},
+    {"cuStreamDestroy", CALL_STREAM},
+    {"cuEventCreate", CALL_STREAM},
+    {"cuEventDestroy", CALL_STREAM},
     {"cuStreamBeginCapture", CALL_MAKE},
     {"cuStreamEndCapture", CALL_MAKE},
     {"cuGraphCreate", CALL_MAKE},
@@ -170,8 +172,24 @@ static const struct {
     {"cuGraphExecUpdate", CALL_MAKE},
     {"cuGraphExecDestroy", CALL_MAKE},
     {"cuGraphUpload", CALL_MAKE},
+    {"cudaLibraryLoadData", CALL_LOAD},
+    {"cudaLibraryUnload", CALL_LOAD},
+    {"cuLibraryLoadData", CALL_LOAD},
+    {"cuLibraryUnload", CALL_LOAD},
+    {"cuModuleLoad", CALL_LOAD},
+    {"cuModuleLoadData", CALL_LOAD},
+    {"cuModuleLoadDataEx", CALL_LOAD},
+    {"cuModuleLoadFatBinary", CALL_LOAD},
+    {"cuModuleUnload", CALL_LOAD},
+    /* Calls that a library makes for what its users make: a handle, a plan. */
+    {"cuBLAS's own", CALL_HANDLE},
+    {"cuFFT's own", CALL_HANDLE},
+    {"cuSOLVER's own", CALL_HANDLE},
+    {"cuSPARSE's own", CALL_HANDLE},
+    {"cuDNN's own", CALL_HANDLE},
+    {"cuRAND's own", CALL_HANDLE},
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROW_CAPTURED = 1, ROWS = sizeof rows / sizeof rows[0] };
 
 /* Returns true if nothing but a version, or the stream that stands for none, follows a name:
  * "_v3020", "_ptsz", "_v7000_ptsz". */
@@ -188,6 +206,36 @@ uint16_t host_call_row(const char *name)
             return row;
     }
     return 0;
+}
+
+uint16_t host_call_library(const char *file)
+{
+    enum { LIB = 3 }; /* of "libcublasLt.so.13" */
+    uint16_t row = strncmp(file, "lib", LIB) == 0 ? 1 : ROWS;
+    while (row < ROWS &&
+           (rows[row].kind != CALL_HANDLE ||
+            strncasecmp(file + LIB, rows[row].name, strcspn(rows[row].name, "'")) != 0))
+        row++;
+    return row < ROWS ? row : 0;
+}
+
+uint16_t host_call_own(uint16_t row, uint16_t own)
+{
+    const enum host_call_kind kind = host_call_kind(row);
+    const bool lasts = kind >= CALL_MAKE || kind == CALL_ALLOC || kind == CALL_PIN;
+    return lasts && own != 0 ? own : row;
+}
+
+uint16_t host_call_captured(struct host_capture *capture, uint64_t thread, uint16_t row)
+{
+    const char *name = host_call_name(row);
+    if (host_call_kind(row) != CALL_MAKE)
+        return capture->on && capture->thread == thread ? ROW_CAPTURED : row;
+    if (strstr(name, "BeginCapture") != NULL)
+        *capture = (struct host_capture){true, thread};
+    else if (strstr(name, "EndCapture") != NULL && capture->thread == thread)
+        capture->on = false;
+    return row;
 }
 
 uint16_t host_call_rows(void)

@@ -18,8 +18,17 @@ enum host_call_kind {
     CALL_ALLOC,     /* takes or gives back memory of the device */
     CALL_PIN,       /* the same of page-locked memory of the host */
     CALL_PACK,      /* copies within the host's memory, by the thread that makes the calls */
-    CALL_MAKE,      /* makes or gives back a stream, an event or a graph */
+    /* From here on: what they make could be made once, before a loop. */
+    CALL_MAKE,   /* makes or gives back a graph, or is captured into one */
+    CALL_HANDLE, /* is made by a library for itself, such as cuBLAS for a handle */
+    CALL_STREAM, /* makes or gives back a stream or an event */
+    CALL_POOL,   /* takes or gives back memory in stream order */
+    CALL_LOAD,   /* loads or unloads code */
+    CALL_KINDS
 };
+
+/* The kinds of calls that make what could be made once, counted from CALL_MAKE. */
+enum { CALL_MADE_KINDS = CALL_KINDS - CALL_MAKE };
 
 struct host_call {
     int64_t start_ns, end_ns;
@@ -53,6 +62,21 @@ static inline int64_t host_work_least_ns(int64_t median_ns)
            : least_ns < WORK_MOST_NS ? least_ns
                                      : WORK_MOST_NS;
 }
+
+/* Returns the row of the calls that a library makes for itself, by its file: "libcublas.so.13";
+ * 0: none is known. And the row of such a call: `own` where it makes something that lasts. */
+uint16_t host_call_library(const char *file);
+uint16_t host_call_own(uint16_t row, uint16_t own);
+
+/* The capture that calls are in, one after another, in order. */
+struct host_capture {
+    bool on;
+    uint64_t thread;
+};
+
+/* Returns the row that a call of `thread` counts as: `row`, or where it is captured into a
+ * graph, which it then makes, that of such calls. */
+uint16_t host_call_captured(struct host_capture *capture, uint64_t thread, uint16_t row);
 
 /* Returns true if calls of that kind tend to keep the host: they wait, take and give back
  * memory, or move the host's bytes. */

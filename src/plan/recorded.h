@@ -7,6 +7,7 @@
 #ifndef PIPELINE_PLAN_RECORDED_H
 #define PIPELINE_PLAN_RECORDED_H
 
+#include "plan/host_call.h"
 #include "plan/op.h"
 
 #include <stdbool.h>
@@ -16,25 +17,42 @@
 /* The facts that were seen of an op, beside those that every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
+    uint32_t made_ns[CALL_MADE_KINDS]; /* of that: for calls that make what a loop could use
+                                          again; up to 4 s each */
     int64_t call_ns; /* what calls of that name took where they wait for nothing; 0: as the
                         machine has it */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
     double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
     size_t first_access; /* of `accesses`: what it touches */
+    uint64_t peer_bytes; /* kernels: those of a copy between devices, which stands as one */
+    uint32_t took;       /* copies in: a hash of samples of what they brought; 0: not known */
     uint32_t access_count;
     uint32_t name;   /* of kernels: an index of `names` */
     uint32_t thread; /* which made the call: below `threads` */
     uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
     bool pageable;   /* copies: from or to pageable memory of the host */
     bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
+    bool repeats;    /* copies in: they bring again what the one before brought there */
     bool sure;       /* its accesses are certain: copies and memsets; a kernel's are possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */
 struct recorded_buffer {
     uint64_t address, bytes;
-    bool host;
+    bool host, managed;
+};
+
+/* What was seen of all of the program. */
+struct recorded_facts {
+    uint32_t events, timed_events; /* that were recorded; and that keep the time */
+    uint32_t prefetches;           /* calls that prefetch managed memory */
+    uint32_t faults;               /* moves of managed pages that nobody asked for, */
+    uint64_t fault_bytes;          /* their bytes, */
+    int64_t faults_ns;             /* and how long they took */
+    bool one_queue;                /* CUDA_DEVICE_MAX_CONNECTIONS is 1 */
+    bool reaches_peers;            /* a device may reach another's memory */
+    bool keeps_pools;              /* a pool keeps the memory that is given back to it */
 };
 
 struct plan_recorded {
@@ -46,6 +64,7 @@ struct plan_recorded {
     char **names; /* of kernels; each is owned */
     uint32_t name_count;
     uint32_t threads;
+    struct recorded_facts facts;
 };
 
 #endif

@@ -116,6 +116,8 @@ void rework_draft_drop(struct rework_draft *draft, size_t item)
         if (next->gone || next->seen.thread != gone->seen.thread)
             continue;
         next->seen.host_ns += gone->seen.host_ns;
+        for (int k = 0; k < CALL_MADE_KINDS; k++)
+            next->seen.made_ns[k] += gone->seen.made_ns[k];
         return;
     }
 }
@@ -254,6 +256,7 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->launches_block = draft->launches_block;
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;
+    plan->recorded->facts = from->recorded->facts;
     if (copy_items(draft, plan) && copy_streams(draft, plan) &&
         take_buffers(draft, from->recorded, plan->recorded) &&
         copy_names(from->recorded, plan->recorded))

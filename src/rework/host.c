@@ -203,6 +203,8 @@ static uint32_t needed_copy(struct host *host, uint32_t wait, bool *whole)
     }
     host->open_count = kept;
     bool works = after != REWORK_NONE && items[after].seen.host_ns >= WORK_NS;
+    if (works && host->draft->base->managed) /* what kernels left there needs no copy */
+        return wait;
     if (works && host->out != REWORK_NONE && covers(host, item, &items[host->out])) {
         *whole |= !host->out_alone || (found != REWORK_NONE &&
                                        items[found].op.stream != items[host->out].op.stream);
@@ -317,6 +319,12 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
         if (change->shortens_callbacks && item->op.kind == OP_CALLBACK &&
             item->seen.work_ns > draft->base->machine->callback_ns)
             item->seen.work_ns = draft->base->machine->callback_ns;
+        for (int k = 0; k < CALL_MADE_KINDS; k++) {
+            if (!change->makes_early[k] && !(k == CALL_LOAD - CALL_MAKE && change->loads_early))
+                continue;
+            item->seen.host_ns = later(item->seen.host_ns - item->seen.made_ns[k], 0);
+            item->seen.made_ns[k] = 0;
+        }
         if (is_dropped(item, change))
             rework_draft_drop(draft, i);
         if (change->graphs)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 enum {
+    MADE_TIMES = 3,      /* what is made before as many ops is made in a loop */
     TILE_COPIES = 8,     /* a tile that is copied more often is a loop */
     SMALL_OP_NS = 30000, /* ops that take longer are not small */
 };
@@ -42,8 +43,15 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
     struct share shares[OP_KIND_COUNT] = {0};
     double work_ns = 0;
     uint32_t ops = 0, kernels = 0, legacies = 0, copies = 0;
+    uint32_t made[CALL_MADE_KINDS] = {0};
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        looks->repeats |= seen->repeats;
+        looks->slow_peers |=
+            !plan->recorded->facts.reaches_peers && rework_peer_ns(base->machine, seen) > 0;
+        for (int k = 0; k < CALL_MADE_KINDS; k++)
+            looks->makes[k] |= seen->made_ns[k] > 0 && ++made[k] >= MADE_TIMES;
         if (!op_on_device(op->kind) || op->stream >= plan->streams)
             continue;
         bool legacy = plan_stream_kind(plan, op->stream) == STREAM_LEGACY;

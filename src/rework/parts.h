@@ -100,6 +100,13 @@ struct range rework_range_part(struct range range, uint32_t piece, uint32_t piec
 void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces);
 
 /* Do those of the changes that are about the work itself. */
+void rework_repeats_drop(struct rework_draft *draft);
+void rework_peers_reach(struct rework_draft *draft);
+
+/* Returns how long a copy between devices would take by their own link, where the machine has
+ * one and the copy took more than twice as long; else 0. */
+int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen);
+
 void rework_device_copies_drop(struct rework_draft *draft);
 void rework_blocks_spread(struct rework_draft *draft);
 enum status rework_copies_cut(struct rework_draft *draft, struct error *error);

@@ -13,6 +13,8 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     for (uint32_t i = 0; i < plan->op_count; i++)
         base->blind +=
             op_on_device(plan->ops[i].kind) && plan->recorded->ops[i].access_count == 0;
+    for (uint32_t i = 0; i < plan->recorded->buffer_count; i++)
+        base->managed |= plan->recorded->buffers[i].managed;
     base->clocks = calloc(1, sizeof *base->clocks);
     base->needed = calloc(1, sizeof *base->needed);
     enum status status = base->clocks != NULL && base->needed != NULL
@@ -49,6 +51,10 @@ static enum status change_draft(struct rework_draft *draft, const struct rework 
 {
     bool tiles = change->unblocks || change->streams > 0 || change->order != REWORK_AS_ISSUED;
     enum status status = rework_host_change(draft, change, error);
+    if (status == STATUS_OK && change->drops_repeats)
+        rework_repeats_drop(draft);
+    if (status == STATUS_OK && change->reaches_peers)
+        rework_peers_reach(draft);
     if (status == STATUS_OK && change->drops_memsets)
         rework_memsets_drop(draft);
     if (status == STATUS_OK && change->drops_device_copies)
@@ -90,8 +96,9 @@ static enum status order_draft(struct rework_draft *draft, const struct rework *
 /* Returns true if a change takes away an order that data may have asked for. */
 static bool takes_order(const struct rework *change)
 {
-    return change->unblocks || change->drops_memsets || change->drops_device_copies ||
-           change->drops_syncs || change->streams > 0 || change->order != REWORK_AS_ISSUED;
+    return change->unblocks || change->drops_repeats || change->drops_memsets ||
+           change->drops_device_copies || change->drops_syncs || change->streams > 0 ||
+           change->order != REWORK_AS_ISSUED;
 }
 
 enum status rework_apply(const struct rework_base *base, const struct rework *change,

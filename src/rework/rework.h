@@ -31,6 +31,10 @@ struct rework {
      * names its source, too: that kernel is given the two the other way round. It is presumed
      * that it writes all that is read there later. */
     bool drops_device_copies;
+    /* A copy in that brings what the one before brought to the same bytes goes. It is presumed
+     * that no kernel writes there. */
+    bool drops_repeats;
+    bool reaches_peers; /* devices copy to each other by their own link */
     /* Kernels of fewer blocks than the GPU has SMs get a block for each SM. It is presumed that
      * their work can be spread so; what more blocks gain beyond that is not counted. */
     bool spreads_blocks;
@@ -44,6 +48,9 @@ struct rework {
     bool drops_syncs;
     /* Device memory, and page-locked memory, is taken before the first op. */
     bool drops_allocs, drops_pinned_allocs;
+    /* What calls make, by their kind, is made before the first op: graphs, handles, streams and
+     * events, memory of pools. Code is there with loads_early. */
+    bool makes_early[CALL_MADE_KINDS];
     bool frees_launches;     /* launches return at once */
     bool shortens_callbacks; /* host functions return at once: another thread does their work */
     bool loads_early;        /* kernels' code is there before their first launch */
@@ -73,6 +80,7 @@ struct rework_base {
     struct clocks_table *clocks; /* the orders that it keeps */
     struct needed *needed;       /* those that its data asks for */
     uint32_t tiles;              /* those that its data shows; 0: none */
+    bool managed;                /* it has managed memory, which the host reaches as well */
     uint32_t blind;              /* copies, memsets and kernels whose bytes are not known */
 };
 
@@ -97,11 +105,14 @@ enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *
 /* --- what a plan is like --- */
 
 struct rework_looks {
-    uint32_t streams;    /* that the plan's ops are in */
-    bool legacy_works;   /* much of the work is in the legacy default stream */
-    bool small, chained; /* ops are; tiles have several kernels */
-    bool loops;          /* tiles are copied again and again */
-    bool few_blocks;     /* kernels leave most SMs without a block while they run */
+    uint32_t streams;            /* that the plan's ops are in */
+    bool legacy_works;           /* much of the work is in the legacy default stream */
+    bool small, chained;         /* ops are; tiles have several kernels */
+    bool loops;                  /* tiles are copied again and again */
+    bool slow_peers;             /* copies between devices are far slower than their own link */
+    bool repeats;                /* copies bring again what is there */
+    bool makes[CALL_MADE_KINDS]; /* calls of that kind come again and again */
+    bool few_blocks;             /* kernels leave most SMs without a block while they run */
 };
 
 /* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */

@@ -10,6 +10,37 @@ enum {
     PIECE_BYTES = 8 << 20,
 };
 
+/* --- copies that bring the same --- */
+
+void rework_repeats_drop(struct rework_draft *draft)
+{
+    for (size_t i = 0; i < draft->count; i++) {
+        if (draft->items[i].seen.repeats)
+            rework_draft_drop(draft, i);
+    }
+    rework_draft_tidy(draft);
+}
+
+/* --- copies between devices --- */
+
+int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen)
+{
+    if (seen->peer_bytes == 0 || !machine_has_peers(machine))
+        return 0;
+    const int64_t ns = machine->peer_latency_ns +
+                       (int64_t)((double)seen->peer_bytes / machine->peer_bytes_per_s * 1e9);
+    return 2 * ns < seen->work_ns ? ns : 0;
+}
+
+void rework_peers_reach(struct rework_draft *draft)
+{
+    for (size_t i = 0; i < draft->count; i++) {
+        struct op_recorded *seen = &draft->items[i].seen;
+        const int64_t ns = rework_peer_ns(draft->base->machine, seen);
+        seen->work_ns = ns > 0 ? ns : seen->work_ns;
+    }
+}
+
 /* --- copies within the device --- */
 
 /* Returns the next op that touches what a copy within the device writes; NULL: none is near. */

@@ -64,6 +64,9 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
             inside[outer++] = inside[i];
     }
     qsort(inside, outer, sizeof *inside, compare_starts);
+    struct host_capture capture = {.on = false};
+    for (uint32_t i = 0; i < outer; i++)
+        inside[i].row = host_call_captured(&capture, inside[i].thread, inside[i].row);
     timeline->calls = inside;
     timeline->call_count = outer;
     return STATUS_OK;

@@ -126,9 +126,9 @@ struct place *places_create(size_t count)
 
 void draft_free(struct draft *draft)
 {
-    struct pile *piles[] = {&draft->contexts,     &draft->streams,   &draft->frees,
-                            &draft->names,        &draft->effects,   &draft->ops,
-                            &draft->device_lines, &draft->call_lines};
+    struct pile *piles[] = {&draft->contexts,     &draft->streams,    &draft->frees,
+                            &draft->names,        &draft->effects,    &draft->ops,
+                            &draft->device_lines, &draft->call_lines, &draft->makers};
     struct draft_name *names = draft->names.items;
     for (size_t i = 0; i < draft->names.count; i++)
         free(names[i].text);

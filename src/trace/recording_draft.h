@@ -40,6 +40,11 @@ struct draft_line {
     uint64_t call;
     char *text;
 };
+/* The library whose code makes a call, as the row of its own calls. */
+struct draft_maker {
+    uint64_t call;
+    uint16_t row;
+};
 struct draft_free {
     uint64_t address;
     int64_t time_ns;
@@ -65,7 +70,7 @@ struct draft {
     struct trace_text text;
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
-        nodes, edges, ranges, notes, lines;
+        nodes, edges, ranges, notes, lines, makers, settings, migrations;
     struct pile device_lines, call_lines; /* by item: its line */
     struct names stream_numbers, threads; /* as they were met */
     bool ended;                           /* its end was read */
@@ -164,6 +169,8 @@ enum status draft_take_effect(struct draft *draft, enum recorded_effect effect,
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
 enum status take_call(struct draft *draft, const struct line_value *v);
 enum status take_copy(struct draft *draft, const struct line_value *v);
+enum status take_copy2d(struct draft *draft, const struct line_value *v);
+enum status take_from(struct draft *draft, const struct line_value *v);
 enum status take_launch(struct draft *draft, const struct line_value *v);
 enum status take_sync(struct draft *draft, const struct line_value *v);
 enum status take_function(struct draft *draft, const struct line_value *v);

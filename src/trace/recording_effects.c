@@ -78,8 +78,36 @@ enum status take_copy(struct draft *draft, const struct line_value *v)
         made->copy.from = v[5].number;
         made->copy.width = made->copy.to_pitch = made->copy.from_pitch = v[6].number;
         made->copy.height = 1;
+        made->copy.hash = line_is_whole(&v[7]) ? (uint32_t)v[7].number : 0;
     }
     return status;
+}
+
+enum status take_copy2d(struct draft *draft, const struct line_value *v)
+{
+    struct recorded_call *made;
+    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
+    if (status == STATUS_OK) {
+        made->copy.to = v[4].number;
+        made->copy.to_pitch = v[5].number;
+        made->copy.from = v[6].number;
+        made->copy.from_pitch = v[7].number;
+        made->copy.width = v[8].number;
+        made->copy.height = v[9].number;
+        made->copy.hash = line_is_whole(&v[10]) ? (uint32_t)v[10].number : 0;
+    }
+    return status;
+}
+
+enum status take_from(struct draft *draft, const struct line_value *v)
+{
+    const uint16_t row = host_call_library(v[2].text);
+    struct draft_maker *maker;
+    if (row == 0)
+        return STATUS_OK;
+    ADD(maker, draft->makers);
+    *maker = (struct draft_maker){.call = v[1].number, .row = row};
+    return STATUS_OK;
 }
 
 enum status take_launch(struct draft *draft, const struct line_value *v)

@@ -26,6 +26,11 @@ struct line_value {
     char *text;      /* texts: in UTF-8, without a NUL in it; lists: for line_next() */
 };
 
+static inline bool line_is_whole(const struct line_value *value)
+{
+    return value->kind == LINE_NUMBER && (!value->negative || value->number == 0);
+}
+
 /* The first values of a line; those behind are checked, and left out. An object's are its keys,
  * each before its value. A call's frames are most: two values each of at most 24. */
 enum { LINE_VALUES = 64 };

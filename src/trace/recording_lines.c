@@ -31,11 +31,6 @@ static bool text_copy(const char *text, char **copy)
     return *copy != NULL;
 }
 
-static bool is_whole(const struct line_value *value)
-{
-    return value->kind == LINE_NUMBER && (!value->negative || value->number == 0);
-}
-
 /* --- devices, contexts, streams --- */
 
 static enum status take_device(struct draft *draft, const struct line_value *v)
@@ -125,6 +120,37 @@ static enum status take_free(struct draft *draft, const struct line_value *v)
     return STATUS_OK;
 }
 
+/* --- what later calls rest on --- */
+
+static enum status take_setting(struct draft *draft, const struct line_value *v)
+{
+    static const char *const kinds[] = {[SETTING_EVENT] = "event",
+                                        [SETTING_PEER] = "peer",
+                                        [SETTING_THRESHOLD] = "threshold",
+                                        NULL};
+    struct recorded_setting *setting;
+    ADD(setting, draft->settings);
+    *setting = (struct recorded_setting){.of = v[2].number,
+                                         .value = v[3].number,
+                                         .kind = (uint8_t)draft_word_of(v[0].text, kinds)};
+    return STATUS_OK;
+}
+
+static enum status take_migration(struct draft *draft, const struct line_value *v)
+{
+    struct recorded_migration *moved;
+    if (v[3].number < v[2].number)
+        return trace_refuse(&draft->text, "the migration ends before it starts");
+    ADD(moved, draft->migrations);
+    *moved = (struct recorded_migration){.start_ns = (int64_t)v[2].number,
+                                         .end_ns = (int64_t)v[3].number,
+                                         .bytes = v[5].number,
+                                         .in = strcmp(v[1].text, "h2d") == 0,
+                                         .asked = strcmp(v[6].text, "prefetch") == 0 ||
+                                                  strcmp(v[6].text, "user") == 0};
+    return STATUS_OK;
+}
+
 /* --- graphs --- */
 
 static enum status take_node(struct draft *draft, const struct line_value *v)
@@ -144,8 +170,8 @@ static enum status take_node(struct draft *draft, const struct line_value *v)
                                       &node->launch.word_count)
                    : STATUS_OK;
     bool set = node->kind == OP_MEMSET, copy = op_is_copy(node->kind) || node->kind == OP_D2D;
-    node->known =
-        (set || copy) && is_whole(&v[4]) && is_whole(&v[5]) && (set || is_whole(&v[6]));
+    node->known = (set || copy) && line_is_whole(&v[4]) && line_is_whole(&v[5]) &&
+                  (set || line_is_whole(&v[6]));
     if (node->known && set) {
         node->set.address = v[4].number;
         node->set.bytes = v[5].number;
@@ -242,7 +268,7 @@ static const struct form {
     enum status (*take)(struct draft *draft,
                         const struct line_value *v); /* NULL: draft_take_effect() does */
     enum recorded_effect effect;
-    size_t into[6];
+    size_t into[2];
 } forms[] = {
     /* Those that there are most of come first. */
     {"call", "nsnttI", take_call, EFFECT_NONE, {0}},
@@ -257,12 +283,7 @@ static const struct form {
     {"range", "ntts", take_range, EFFECT_NONE, {0}},
     {"memory", "stnnU", take_memory, EFFECT_NONE, {0}},
     {"free", "tn", take_free, EFFECT_NONE, {0}},
-    {"copy2d",
-     "DUUNNNNNN",
-     NULL,
-     EFFECT_COPY,
-     {AT(copy.to), AT(copy.to_pitch), AT(copy.from), AT(copy.from_pitch), AT(copy.width),
-      AT(copy.height)}},
+    {"copy2d", "DUUNNNNNN", take_copy2d, EFFECT_NONE, {0}},
     {"function", "DUUTT", take_function, EFFECT_NONE, {0}},
     {"graph", "DUUN", NULL, EFFECT_GRAPH, {AT(exec)}},
     {"node", "nns", take_node, EFFECT_NONE, {0}},
@@ -272,6 +293,11 @@ static const struct form {
     {"context", "uu", take_context, EFFECT_NONE, {0}},
     {"device", "uSZZZZZZZZ", take_device, EFFECT_NONE, {0}},
     {"line", "ns", take_line, EFFECT_NONE, {0}},
+    {"from", "ns", take_from, EFFECT_NONE, {0}},
+    {"event", "tnn", take_setting, EFFECT_NONE, {0}},
+    {"peer", "tnn", take_setting, EFFECT_NONE, {0}},
+    {"threshold", "tnn", take_setting, EFFECT_NONE, {0}},
+    {"migration", "sttnns", take_migration, EFFECT_NONE, {0}},
     {"lost", "nS", take_lost, EFFECT_NONE, {0}},
     {"note", "s", take_note, EFFECT_NONE, {0}},
     {"end", "Ts", take_end, EFFECT_NONE, {0}},
@@ -282,7 +308,7 @@ static const struct form {
 static bool check(struct line_value *value, char field)
 {
     static char nothing[] = "";
-    bool whole = is_whole(value);
+    bool whole = line_is_whole(value);
     bool null = value->kind == LINE_NULL;
     switch ((enum field)field) {
     case ANY:

@@ -193,6 +193,22 @@ static enum status order_threads(struct draft *draft)
     return STATUS_OK;
 }
 
+/* Has calls that a library makes for itself, and those that a capture takes up, count as that.
+ */
+static void settle_rows(struct draft *draft, const struct place *places)
+{
+    struct recorded_call *calls = draft->calls.items;
+    const struct draft_maker *makers = draft->makers.items;
+    struct host_capture capture = {.on = false};
+    for (size_t i = 0, near = 0; i < draft->makers.count; i++) {
+        uint32_t call = place_find(places, draft->calls.count, makers[i].call, &near);
+        if (call != RECORDING_NONE)
+            calls[call].row = host_call_own(calls[call].row, makers[i].row);
+    }
+    for (size_t i = 0; i < draft->calls.count; i++)
+        calls[i].row = host_call_captured(&capture, calls[i].thread, calls[i].row);
+}
+
 /* --- names, ops --- */
 
 /* Puts the names in order of their ids, and sets `places` to them. */
@@ -368,6 +384,8 @@ void draft_keep(struct draft *draft)
     recording->edges = move(&draft->edges, &recording->edge_count);
     recording->ranges = move(&draft->ranges, &recording->range_count);
     recording->words = move(&draft->words, &recording->word_count);
+    recording->settings = move(&draft->settings, &recording->setting_count);
+    recording->migrations = move(&draft->migrations, &recording->migration_count);
     recording->notes = move(&draft->notes, &recording->note_count);
 }
 
@@ -394,6 +412,7 @@ enum status draft_order(struct draft *draft)
     if (status == STATUS_OK)
         status = order_threads(draft);
     if (status == STATUS_OK) {
+        settle_rows(draft, calls);
         join_effects(draft, calls, moved);
         join_ops(draft, calls, names, moved);
         status = place_ops(draft);

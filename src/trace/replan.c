@@ -6,6 +6,7 @@
  * - replan_ops: ops, and their streams, names and events;
  * - replan_host: what calls take the host, and threads that take turns;
  * - replan_work: how much of a GPU launches take, and how long they would have taken alone;
+ * - replan_facts: copies that bring the same again, and what is no op's;
  * - replan_memory: what ops touch;
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"
@@ -268,6 +269,7 @@ static enum status take_call(struct replan *replan, const struct recorded_call *
     uint32_t stream = RECORDING_NONE;
     if (!live_advance(&replan->live, call->start_ns))
         return replan_no_memory(replan);
+    replan_note_made(replan, call);
     if (call->result != 0) {
         replan->left.failed_calls += effect != EFFECT_NONE;
         return STATUS_OK;
@@ -303,7 +305,7 @@ static enum status take_tables(struct replan *replan)
     memset(replan->streams, 0xff, recording->stream_count * sizeof *replan->streams);
     memset(replan->names, 0xff, (recording->name_count + 2) * sizeof *replan->names);
     for (uint32_t i = 0; i < recording->threads; i++)
-        replan->threads[i].alloc = RECORDING_NONE;
+        replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE, .making = -1};
     replan->recorded->names =
         calloc(recording->name_count + 2, sizeof *replan->recorded->names);
     if (replan->recorded->names == NULL)
@@ -369,6 +371,10 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
         status = replan_number_events(&replan);
     if (status == STATUS_OK)
         status = replan_resolve(&replan);
+    if (status == STATUS_OK)
+        status = replan_mark_repeats(&replan);
+    if (status == STATUS_OK)
+        replan_note_facts(&replan);
     replan_number_streams(plan);
     free_tables(&replan);
     if (status != STATUS_OK)

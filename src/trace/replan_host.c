@@ -59,6 +59,36 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
     return same ? 1 : replan->calls_ns[call->row];
 }
 
+/* --- what is made --- */
+
+/* What a library does between two of its own calls, and a program within a capture, belongs to
+ * what is made there. A pool that has the memory gives it in little time, as one made before a
+ * loop does. */
+void replan_note_made(struct replan *replan, const struct recorded_call *call)
+{
+    enum { POOL_NS = 2000 };
+    struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const int made = kind >= CALL_MAKE ? (int)kind - CALL_MAKE : -1;
+    const bool goes_on = made >= 0 && made == thread->making && kind != CALL_POOL;
+    const int64_t from_ns = goes_on ? thread->made_until_ns : call->start_ns;
+    const int64_t quick_ns = kind == CALL_POOL ? POOL_NS : 0;
+    thread->making = made;
+    thread->made_until_ns = call->end_ns;
+    if (made >= 0)
+        thread->made_ns[made] += later(0, call->end_ns - from_ns - quick_ns);
+}
+
+void replan_take_made(struct replan *replan, struct op_recorded *seen)
+{
+    struct replan_thread *thread = &replan->threads[seen->thread];
+    for (int i = 0; i < CALL_MADE_KINDS; i++) {
+        const int64_t most_ns = earlier(seen->host_ns, UINT32_MAX);
+        seen->made_ns[i] = (uint32_t)earlier(thread->made_ns[i], most_ns);
+        thread->made_ns[i] = 0;
+    }
+}
+
 /* --- threads --- */
 
 /* Threads of which one goes on in a stream where another one stops, as those of a framework

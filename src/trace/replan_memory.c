@@ -237,6 +237,8 @@ static uint32_t find_buffer(struct resolver *resolver, const struct place *place
         *buffer =
             add_buffer(resolver, memory->address, memory->bytes,
                        memory->kind == RECORDED_PINNED || memory->kind == RECORDED_REGISTERED);
+    if (*buffer != RECORDING_NONE && memory->kind == RECORDED_MANAGED)
+        resolver->replan->recorded->buffers[*buffer].managed = true;
     return *buffer;
 }
 

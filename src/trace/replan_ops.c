@@ -100,6 +100,7 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
     seen.first_access = recorded->access_count;
     seen.thread = replan_thread_of(replan, call);
     seen.host_ns = time_elsewhere(replan, call);
+    replan_take_made(replan, &seen);
     seen.call_ns = replan_call_ns(replan, call, &op, &seen, same);
     replan->last_call = call;
     if (!op_on_device(op.kind))
@@ -178,6 +179,9 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         op.copy.host.bytes = op.copy.device.bytes = ran->bytes;
         seen.pageable = (to_host ? ran->to : ran->from) == HOST_MEMORY_PAGEABLE;
         seen.waits = host_call_kind(call->row) == CALL_COPY_WAIT;
+        seen.took = !to_host && call->op_count == 1 && call->effect == EFFECT_COPY
+                        ? call->copy.hash
+                        : 0;
     } else if (op.kind == OP_D2D) {
         op.move.from.bytes = op.move.to.bytes = ran->bytes;
     } else {
@@ -185,6 +189,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
     }
     if (op.kind == OP_D2D || op.kind == OP_MEMSET)
         seen.fill = fill_of_bytes(&replan->recording->devices[replan->device], ran->bytes);
+    seen.peer_bytes = ran->peer ? ran->bytes : 0;
     seen.sure = op.kind != OP_KERNEL || ran->peer;
     return replan_append(replan, call, op, seen);
 }

@@ -36,6 +36,10 @@ struct replan_thread {
     uint32_t alloc;   /* that op, if it took memory; RECORDING_NONE */
     uint32_t memory;  /* which */
     bool began;
+    /* Since that call: its time in calls that make what a loop could use again, and the kind of
+     * the latest of these, counted from CALL_MAKE, where nothing came between; or -1. */
+    int64_t made_ns[CALL_MADE_KINDS], made_until_ns;
+    int making;
 };
 
 struct replan {
@@ -121,6 +125,11 @@ enum status replan_find_host(struct replan *replan);
 int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
                        const struct op *op, const struct op_recorded *seen, bool same);
 
+/* Notes what a call took that makes what a loop could use again; and moves what was noted since
+ * its thread's last op to the op that comes now, which has its thread and host_ns. */
+void replan_note_made(struct replan *replan, const struct recorded_call *call);
+void replan_take_made(struct replan *replan, struct op_recorded *seen);
+
 /* Returns the plan's number of a call's thread. */
 static inline uint32_t replan_thread_of(const struct replan *replan,
                                         const struct recorded_call *call)
@@ -147,6 +156,15 @@ bool replan_touch_word(struct replan *replan, uint64_t word);
 
 /* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
 enum status replan_resolve(struct replan *replan);
+
+/* --- replan_facts.c --- */
+
+/* Notes what was seen of all of the program. */
+void replan_note_facts(struct replan *replan);
+
+/* Marks the copies that bring what the copy before brought, by the samples of its bytes. Ops
+ * have their buffers. */
+enum status replan_mark_repeats(struct replan *replan);
 
 /* --- replan_work.c --- */
 

@@ -1,0 +1,141 @@
+/* facts_foreign.c - causes that a recording's facts show: what copies brought, who touched
+ * managed memory, how events and pools were made. */
+#include "causes/foreign.h"
+#include "core/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- memory of pools --- */
+
+enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const struct tally calls = traced_calls(&foreign->trace, 1U << CALL_POOL, INT64_MAX);
+    char text[FOREIGN_COUNT], sum[UNITS_TEXT], longest[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s took %s in all, the longest %s%s",
+             foreign_counted(calls.count, "call", "calls", text),
+             host_call_name(calls.count > 0 ? foreign->timeline->calls[calls.longest].row : 0),
+             units_time(calls.sum_ns, sum), units_time(calls.longest_ns, longest),
+             plan != NULL && !plan->recorded->facts.keeps_pools
+                 ? "; no pool was told to keep its memory"
+                 : "");
+    return EVIDENCE_CERTAIN;
+}
+
+/* --- copies that bring the same --- */
+
+/* Tells of those from the place that most bytes came from again in one copy. */
+enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const struct op_recorded *seen = plan->recorded->ops;
+    const struct range *from = &plan->ops[0].copy.host;
+    uint32_t repeats = 0, copies = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (seen[i].repeats && op_bytes(&plan->ops[i]) > bytes) {
+            from = &plan->ops[i].copy.host;
+            bytes = from->bytes;
+        }
+    }
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const bool same = seen[i].took != 0 && range_equal(&plan->ops[i].copy.host, from);
+        copies += same;
+        repeats += same && seen[i].repeats;
+    }
+    char text[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " copies in from 0x%" PRIx64
+             ", %s each, brought the same bytes as the time before, sampled",
+             repeats, copies, plan->recorded->buffers[from->buffer].address + from->offset,
+             units_bytes(bytes, text));
+    return EVIDENCE_LIKELY;
+}
+
+/* --- managed memory --- */
+
+/* Counts the kernels that may touch managed memory. */
+static uint32_t count_managed(const struct plan *plan)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        bool managed = false;
+        for (uint32_t k = 0; k < seen->access_count && !managed; k++) {
+            const struct access *access = &plan->recorded->accesses[seen->first_access + k];
+            managed = plan->recorded->buffers[access->range.buffer].managed;
+        }
+        count += managed && plan->ops[i].kind == OP_KERNEL;
+    }
+    return count;
+}
+
+enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const struct recorded_facts *facts = &plan->recorded->facts;
+    char text[FOREIGN_COUNT], bytes[UNITS_TEXT], time[UNITS_TEXT];
+    if (facts->faults > 0)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "pages of managed memory moved %" PRIu32
+                 " times as they were touched, %s in %s",
+                 facts->faults, units_bytes(facts->fault_bytes, bytes),
+                 units_time(facts->faults_ns, time));
+    else
+        snprintf(verdict->seen, VERDICT_SEEN, "%s with managed memory, and %s",
+                 foreign_counted(count_managed(plan), "kernel works", "kernels work", text),
+                 facts->prefetches > 0 ? "little is prefetched" : "nothing is prefetched");
+    return facts->faults > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+}
+
+/* --- events, devices --- */
+
+enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct recorded_facts *facts = &foreign->judge.facts->plan->recorded->facts;
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32 " of %" PRIu32 " events that were recorded keep the time, and "
+             "CUDA_DEVICE_MAX_CONNECTIONS is 1",
+             facts->timed_events, facts->events);
+    return EVIDENCE_LIKELY;
+}
+
+enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const struct machine *model = foreign->judge.facts->model;
+    uint32_t copies = 0;
+    uint64_t bytes = 0;
+    double ns = 0;
+    char text[FOREIGN_COUNT];
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        copies += seen->peer_bytes > 0;
+        bytes += seen->peer_bytes;
+        ns += seen->peer_bytes > 0 ? (double)seen->work_ns : 0;
+    }
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%s between devices ran at %.3g GB/s, where their link does %.3g; no device was "
+             "given access to another's memory",
+             foreign_counted(copies, "copy", "copies", text), ns > 0 ? (double)bytes / ns : 0,
+             model->peer_bytes_per_s / 1e9);
+    return EVIDENCE_CERTAIN;
+}
+
+/* --- what holds things up unseen --- */
+
+enum verdict_code facts_suspect(const struct foreign *foreign)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
+    bool waits = false;
+    if (facts == NULL)
+        return VERDICT_UNKNOWN;
+    if (facts->faults > 0 || (facts->prefetches == 0 && count_managed(plan) > 0))
+        return VERDICT_PAGE_FAULTS;
+    for (uint32_t i = 0; i < plan->op_count && !waits; i++)
+        waits = plan->ops[i].kind == OP_WAIT;
+    return facts->one_queue && facts->timed_events > 0 && waits ? VERDICT_TIMED_EVENTS
+                                                                : VERDICT_UNKNOWN;
+}

@@ -1,0 +1,266 @@
+/* check_loop_causes.c - recordings of loops that make, copy or wait for what they need not:
+ * each comes back under its cause's name, with what was seen of it and the time without it. */
+#include "suites.h"
+#include "test_folder.h"
+#include "test_program.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PASSES = 12,
+    MIB = 1 << 20,
+    IN = 0x500000000,  /* page-locked memory of the host */
+    OUT = 0x600000000, /* likewise */
+    BUF = 0x700000000, /* of the device */
+    MANAGED = 0x710000000,
+    EVENT = 0x9000,
+};
+
+/* A recording while it is written: what the host and each of two streams have come to. */
+struct loop {
+    FILE *out;
+    int64_t now_ns, free_ns[2];
+    int id, pass;
+};
+
+static const char head[] =
+    "{\"pipeline_recording\":1,\"program\":\"p\"%s}\n"
+    "[\"device\",0,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"
+    "[\"stream\",1,13,113,\"non-blocking\",0]\n[\"stream\",1,14,114,\"non-blocking\",0]\n"
+    "[\"memory\",\"pinned\",20,%" PRIu64 ",67108864,null]\n"
+    "[\"memory\",\"pinned\",20,%" PRIu64 ",67108864,null]\n"
+    "[\"memory\",\"device\",10,%" PRIu64 ",67108864,0]\n"
+    "[\"memory\",\"managed\",10,%" PRIu64 ",67108864,0]\n[\"name\",3,\"k\"]\n";
+
+/* A call that takes `length_ns`. */
+static void call(struct loop *loop, const char *name, int64_t length_ns)
+{
+    loop->now_ns += 300;
+    fprintf(loop->out, "[\"call\",%d,\"%s\",1,%" PRId64 ",%" PRId64 ",0]\n", ++loop->id, name,
+            loop->now_ns, loop->now_ns + length_ns);
+    loop->now_ns += length_ns;
+}
+
+/* Returns when an op that was issued by now begins in a stream, and has it end `length_ns`
+ * later.
+ */
+static int64_t begins(struct loop *loop, int stream, int64_t length_ns)
+{
+    const int64_t issued_ns = loop->now_ns + 3000, free_ns = loop->free_ns[stream] + 1000;
+    const int64_t start_ns = issued_ns > free_ns ? issued_ns : free_ns;
+    loop->free_ns[stream] = start_ns + length_ns;
+    return start_ns;
+}
+
+static void copy(struct loop *loop, int stream, bool in, uint64_t to, uint64_t from,
+                 uint64_t bytes, int hash)
+{
+    call(loop, "cudaMemcpyAsync", 1500);
+    const int64_t start_ns = begins(loop, stream, 1500 + (int64_t)(bytes / 55));
+    fprintf(loop->out, "[\"copy\",%d,1,%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64, loop->id,
+            13 + stream, to, from, bytes);
+    fprintf(loop->out, hash > 0 ? ",%d]\n" : "]\n", hash);
+    fprintf(loop->out,
+            "[\"op\",%d,\"%s\",1,%d,%" PRId64 ",%" PRId64 ",%" PRIu64
+            ",\"pinned\",\"pinned\",0]\n",
+            loop->id, in ? "h2d" : "d2h", 13 + stream, start_ns, loop->free_ns[stream], bytes);
+}
+
+static void launch(struct loop *loop, int stream, uint64_t word, int64_t length_ns)
+{
+    call(loop, "cudaLaunchKernel", 3000);
+    const int64_t start_ns = begins(loop, stream, length_ns);
+    fprintf(loop->out, "[\"launch\",%d,1,%d,[%" PRIu64 "]]\n", loop->id, 13 + stream, word);
+    fprintf(loop->out, "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",3,1056,1024,32,0,0]\n",
+            loop->id, 13 + stream, start_ns, loop->free_ns[stream]);
+}
+
+static void wait(struct loop *loop)
+{
+    const int64_t latest_ns =
+        loop->free_ns[0] > loop->free_ns[1] ? loop->free_ns[0] : loop->free_ns[1];
+    const int64_t until_ns = latest_ns + 5000 - loop->now_ns;
+    call(loop, "cudaDeviceSynchronize", until_ns > 2000 ? until_ns : 2000);
+    fprintf(loop->out, "[\"sync\",%d,\"device\",1,null]\n", loop->id);
+}
+
+static void from(struct loop *loop, const char *file)
+{
+    fprintf(loop->out, "[\"from\",%d,\"%s\"]\n", loop->id, file);
+}
+
+/* What is right of each pass: new bytes come in, are worked on, and go out. */
+static void work(struct loop *loop)
+{
+    copy(loop, 0, true, BUF, IN, MIB, 1000 + loop->pass);
+    launch(loop, 0, BUF, 60000);
+    copy(loop, 0, false, OUT, BUF, MIB, 0);
+}
+
+/* --- the causes --- */
+
+static void makes_graphs(struct loop *loop)
+{
+    call(loop, "cudaStreamBeginCapture", 5000);
+    call(loop, "cudaLaunchKernel", 20000);
+    call(loop, "cudaStreamEndCapture", 30000);
+    call(loop, "cudaGraphInstantiateWithFlags", 200000);
+    work(loop);
+    call(loop, "cudaGraphExecDestroy", 20000);
+}
+
+static void makes_handles(struct loop *loop)
+{
+    call(loop, "cudaMalloc", 150000);
+    from(loop, "libcublas.so.13");
+    loop->now_ns += 50000;
+    call(loop, "cudaEventCreateWithFlags", 20000);
+    from(loop, "libcublasLt.so.13");
+    work(loop);
+}
+
+static void makes_streams(struct loop *loop)
+{
+    call(loop, "cudaStreamCreateWithFlags", 150000);
+    call(loop, "cudaEventCreate", 40000);
+    from(loop, "a.out");
+    work(loop);
+    call(loop, "cudaStreamDestroy", 80000);
+}
+
+static void takes_from_pools(struct loop *loop)
+{
+    call(loop, "cudaMallocAsync", 250000);
+    work(loop);
+    call(loop, "cudaFreeAsync", 1500);
+}
+
+static void copies_again(struct loop *loop)
+{
+    copy(loop, 0, true, BUF + 16 * MIB, IN + 16 * MIB, 16 * MIB, 77);
+    work(loop);
+}
+
+/* The same bytes, to where other ones were copied in between; and other bytes. */
+static void copies_anew(struct loop *loop)
+{
+    copy(loop, 0, true, BUF + 16 * MIB, IN + 16 * MIB, 8 * MIB, 77);
+    copy(loop, 0, true, BUF + 20 * MIB, IN + 40 * MIB, 8 * MIB, 78);
+    copy(loop, 0, true, BUF + 32 * MIB, IN + 16 * MIB, 16 * MIB, 100 + loop->pass);
+    work(loop);
+}
+
+static void touches_managed(struct loop *loop)
+{
+    launch(loop, 0, MANAGED, 60000);
+    wait(loop);
+    loop->now_ns += 200000; /* the host touches what the kernel left there */
+}
+
+static void prefetches(struct loop *loop)
+{
+    call(loop, "cudaMemPrefetchAsync", 3000);
+    touches_managed(loop);
+}
+
+/* A wait that nothing names holds each second stream's kernel: as a timed event in the one
+ * queue does. */
+static void keeps_time(struct loop *loop)
+{
+    if (loop->pass == 0)
+        fprintf(loop->out, "[\"event\",900,%d,0]\n", EVENT);
+    copy(loop, 0, true, BUF, IN, 4 * MIB, 1000 + loop->pass);
+    call(loop, "cudaEventRecord", 800);
+    fprintf(loop->out, "[\"record\",%d,1,13,%d]\n", loop->id, EVENT);
+    call(loop, "cudaStreamWaitEvent", 400);
+    fprintf(loop->out, "[\"wait\",%d,1,14,%d]\n", loop->id, EVENT);
+    loop->free_ns[1] = loop->free_ns[0] + 90000;
+    launch(loop, 1, BUF, 60000);
+    loop->free_ns[0] = loop->free_ns[1];
+}
+
+static const struct cause {
+    const char *code; /* the first verdict's; or, behind a '!', what is none of them */
+    void (*pass)(struct loop *loop);
+    const char *seen; /* in its evidence */
+    bool predicted;
+    const char *header;
+} causes[] = {
+    {"graph-in-loop", makes_graphs, "such as cudaGraphInstantiateWithFlags", true, ""},
+    {"handle-in-loop", makes_handles, "such as cuBLAS's own", true, ""},
+    {"stream-in-loop", makes_streams, "such as cudaStreamCreateWithFlags", true, ""},
+    {"alloc-in-stream", takes_from_pools, "no pool was told to keep its memory", true, ""},
+    {"repeated-copy", copies_again, "11 of 12 copies in from 0x501000000", true, ""},
+    {"!repeated-copy", copies_anew, NULL, false, ""},
+    {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
+    {"!page-faults", prefetches, NULL, false, ""},
+    {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
+    {"!timed-events", keeps_time, NULL, false, ""},
+};
+
+static json_t *viewed(const struct cause *cause)
+{
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    struct loop loop = {.out = out, .now_ns = 1000000};
+    json_error_t why;
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, head, cause->header, (uint64_t)IN, (uint64_t)OUT, (uint64_t)BUF,
+            (uint64_t)MANAGED);
+    for (; loop.pass < PASSES; loop.pass++)
+        cause->pass(&loop);
+    wait(&loop);
+    fclose(out);
+    test_file_put("rec.jsonl", text);
+    free(text);
+    ck_assert_msg(program_run("view -q --format=json rec.jsonl") == 0, "%s", program_err);
+    text = test_file_text("out");
+    json_t *root = json_loads(text, 0, &why);
+    ck_assert_msg(root != NULL, "%s", why.text);
+    free(text);
+    return root;
+}
+
+START_TEST(causes_of_loops_are_named)
+{
+    const struct cause *cause = &causes[_i];
+    json_t *root = viewed(cause);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    const json_t *verdicts = json_object_get(run, "verdicts"), *verdict;
+    size_t i;
+    json_array_foreach(verdicts, i, verdict)
+    {
+        const char *code = json_string_value(json_object_get(verdict, "code"));
+        const json_t *fix = json_object_get(verdict, "fix");
+        if (cause->code[0] == '!') {
+            ck_assert_str_ne(code, cause->code + 1);
+            continue;
+        }
+        const char *seen = json_string_value(json_object_get(verdict, "seen"));
+        ck_assert_msg(strcmp(code, cause->code) == 0, "%s (%s), not %s", code, seen,
+                      cause->code);
+        ck_assert_msg(strstr(seen, cause->seen) != NULL, "%s", seen);
+        ck_assert_int_eq(json_is_number(json_object_get(fix, "predicted_ms")),
+                         cause->predicted);
+        break;
+    }
+    json_decref(root);
+}
+END_TEST
+
+Suite *loop_causes_suite(void)
+{
+    Suite *suite = suite_create("loop_causes");
+    TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
+    tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_loop_test(all, causes_of_loops_are_named, 0,
+                        (int)(sizeof causes / sizeof causes[0]));
+    suite_add_tcase(suite, all);
+    return suite;
+}
