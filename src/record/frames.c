@@ -19,8 +19,10 @@ void frames_begin(void)
     void *place = library != NULL ? dlsym(library, "_Unwind_GetIP") : NULL;
     memcpy(&unwind, &walk, sizeof walk);
     memcpy(&frame_place, &place, sizeof place);
-    if (record_frames)
-        backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
+    if (!record_frames)
+        return;
+    backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
+    python_begin();
 }
 
 static void note(enum entry_kind kind, uint32_t call, const uint64_t *words, int count)
@@ -31,12 +33,13 @@ static void note(enum entry_kind kind, uint32_t call, const uint64_t *words, int
         entries_add(&entry, words);
 }
 
-/* The innermost frames are this library's and CUPTI's. */
+/* The innermost frames are this library's and CUPTI's. Those of a call from Python are the
+ * interpreter's, and say nothing beside its line. */
 void frames_note(uint32_t call)
 {
     void *frames[FRAMES_MOST];
     uint64_t words[FRAMES_MOST];
-    int count = backtrace(frames, FRAMES_MOST);
+    int count = python_note(call) ? 0 : backtrace(frames, FRAMES_MOST);
     for (int i = 0; i < count; i++)
         words[i] = (uint64_t)(uintptr_t)frames[i];
     note(ENTRY_FRAMES, call, words, count);

@@ -15,6 +15,7 @@
  *   record/costs.c    how much of the time is the recorder's own
  *   record/frames.c   where calls come from
  *   record/places.c   the files of code
+ *   record/python.c   the lines of Python
  *   record/tables.c   contexts, devices, streams, the span of known addresses
  *   record/host.c     the host's memory that copies take from
  *   record/layout.c   a kernel's arguments
@@ -244,6 +245,11 @@ void costs_write(void);
 
 /* Is called once, before the others, and not within a call of CUDA's. */
 void frames_begin(void);
+
+/* Looks whether the program is in Python; writes the line of Python that makes the call, if
+ * there is one. */
+void python_begin(void);
+bool python_note(uint32_t call);
 
 /* Note all frames of the call that is about to be made; and the file that makes it. */
 void frames_note(uint32_t call);

@@ -73,6 +73,7 @@ scripts_quick() {
         judge whole "$whole"
     done
     costs_are_told
+    python_lines
     for script in abort kill segv _exit fsize; do
         play $script
         judge cut
@@ -114,6 +115,27 @@ costs_are_told() {
     play visitors
     line=$(grep -h '^\["cost"' "$folder"/*.jsonl)
     echo "$line" | grep -q '^\["cost","sync",10000,[1-9][0-9]*,0\]$' || fail "the cost is '$line'"
+}
+
+# Calls from Python have the lines of its source. PYTHONS names others to try.
+python_lines() {
+    scripts=$(cd "$(dirname "$0")" && pwd)
+    for python in ${PYTHONS:-python3}; do
+        name=python-$(basename "$(dirname "$(dirname "$python")")") folder=$work/$name.d
+        mkdir -p "$folder"
+        "$python" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]); sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+            "$build/libpipeline-record.so" >/dev/null 2>&1 || {
+            echo "record: skipped: lines of $python: it is none of 3.11 to 3.13, or cannot load the recorder"
+            continue
+        }
+        checks=$((checks + 1))
+        LD_LIBRARY_PATH="$here/fakes" PIPELINE_RECORD_TO="$folder" PIPELINE_RECORD_BACKTRACE=1 \
+            "$python" "$scripts/calls.py" "$here/fakes" "$build/libpipeline-record.so" >"$work/want" 2>&1 ||
+            fail "the program fails" "$work/want"
+        grep -h '^\["line",' "$folder"/*.jsonl >"$work/got"
+        diff "$work/want" "$work/got" >"$work/diff" || fail "lines of Python differ (< is expected)" "$work/diff"
+        ! grep -q '^\["frames"' "$folder"/*.jsonl || fail "calls from Python have frames, too"
+    done
 }
 
 # A disk that is full is one of memory, which only root may make.
@@ -165,6 +187,7 @@ deep)
     ;;
 '') scripts_quick ;;
 flood) scripts_deep ;;
+python) python_lines ;;
 *)
     for script in "$@"; do
         play "$script"

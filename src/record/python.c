@@ -1,0 +1,174 @@
+/* python.c - the line of a Python program that makes a call. Frameworks give the interpreter's
+ * lock back before they call CUDA, and it must not be taken here, for who holds it may wait for
+ * a lock that the call is made under. So frames are read as they lie in memory: those of a
+ * thread that is within a call stay as they are. Where they lie is known for some versions of
+ * CPython; each read fails rather than crashes, and what is said to be a piece of code has to
+ * have its type. */
+#include "record/record.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { DEPTH_MOST = 64, TEXT_ROOM = 1024, HEAD = 64, CODE_HEAD = 208, TYPE_AT = 8 };
+
+/* Where a version keeps what, in bytes, in a thread's state, a frame and a piece of code. */
+struct layout {
+    unsigned version;             /* 0x030B is 3.11 */
+    bool has_cframe;              /* the state has a pointer to a place that has the frame */
+    uint16_t in_state, in_cframe; /* that pointer, or the frame; the frame */
+    uint16_t code, previous, instruction;
+    uint16_t file, name, instructions;
+};
+static const struct layout layouts[] = {
+    {0x030B, true, 56, 8, 32, 48, 56, 112, 120, 184},
+    {0x030C, true, 56, 0, 0, 8, 56, 112, 120, 192},
+    {0x030D, false, 72, 0, 0, 8, 56, 112, 120, 200},
+};
+static const struct layout *layout; /* NULL: there is no Python, or one that is not known */
+
+/* CPython's, none of which needs the lock for what it is used for here. */
+static struct {
+    void *(*thread_state)(void);
+    int (*line_of)(void *code, int offset);
+    ssize_t (*length)(void *text);
+    uint32_t (*character)(void *text, ssize_t index);
+    const char *(*version_text)(void);
+    void *code_type, *text_type;
+} python;
+
+void python_begin(void)
+{
+    const struct {
+        const char *name;
+        void *place;
+    } wanted[] = {
+        {"PyGILState_GetThisThreadState", &python.thread_state},
+        {"PyCode_Addr2Line", &python.line_of},
+        {"PyUnicode_GetLength", &python.length},
+        {"PyUnicode_ReadChar", &python.character},
+        {"Py_GetVersion", &python.version_text},
+        {"PyCode_Type", &python.code_type},
+        {"PyUnicode_Type", &python.text_type},
+    };
+    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        void *found = dlsym(RTLD_DEFAULT, wanted[i].name);
+        if (version == NULL || found == NULL)
+            return;
+        memcpy(wanted[i].place, &found, sizeof found);
+    }
+    if (strstr(python.version_text(), "free-threading") != NULL)
+        return;
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+        if (*version >> 16 == layouts[i].version)
+            layout = &layouts[i];
+    }
+}
+
+/* --- memory --- */
+
+/* Reads memory that may not be there. */
+static bool read_at(const void *place, void *into, size_t bytes)
+{
+    const struct iovec local = {into, bytes}, remote = {(void *)(uintptr_t)place, bytes};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+/* Returns the pointer in what was read. */
+static void *pointer_in(const char *read, size_t at)
+{
+    void *pointer;
+    memcpy(&pointer, read + at, sizeof pointer);
+    return pointer;
+}
+
+/* Sets `text` to a text of Python's, or to as much of it as there is room for. */
+static bool read_text(void *object, char text[TEXT_ROOM])
+{
+    char head[TYPE_AT + sizeof(void *)];
+    size_t used = 0;
+    if (!read_at(object, head, sizeof head) || pointer_in(head, TYPE_AT) != python.text_type)
+        return false;
+    const ssize_t length = python.length(object);
+    for (ssize_t i = 0; i < length && used + 5 < TEXT_ROOM; i++) {
+        const uint32_t c = python.character(object, i);
+        const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        static const uint8_t first[] = {0, 0xC0, 0xE0, 0xF0};
+        text[used++] = (char)(first[more] | c >> 6 * more);
+        for (int left = more - 1; left >= 0; left--)
+            text[used++] = (char)(0x80 | (c >> 6 * left & 0x3F));
+    }
+    text[used] = '\0';
+    return true;
+}
+
+/* --- frames --- */
+
+/* A frame of the program's own or of a library's. */
+struct place {
+    char file[TEXT_ROOM], name[TEXT_ROOM];
+    int line;
+};
+
+/* Reads where a frame is. Returns false where it is none of a program's source. */
+static bool read_place(const char *frame, struct place *place)
+{
+    char code[CODE_HEAD];
+    char *at = pointer_in(frame, layout->code),
+         *instruction = pointer_in(frame, layout->instruction);
+    if (!read_at(at, code, sizeof code) || pointer_in(code, TYPE_AT) != python.code_type ||
+        !read_text(pointer_in(code, layout->file), place->file) ||
+        !read_text(pointer_in(code, layout->name), place->name))
+        return false;
+    place->line = python.line_of(at, (int)(instruction - (at + layout->instructions)));
+    return place->line > 0 && (place->file[0] != '<' || strcmp(place->file, "<string>") == 0 ||
+                               strcmp(place->file, "<stdin>") == 0);
+}
+
+/* Returns true for what was installed, and is not what somebody works on. */
+static bool is_librarys(const char *file)
+{
+    return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL ||
+           strstr(file, "/lib/python3") != NULL;
+}
+
+/* Finds the innermost frame of the program's own, or else the innermost. */
+static bool find_place(struct place *place)
+{
+    char head[HEAD];
+    struct place found;
+    bool any = false, own = false;
+    void *at = NULL, *state = python.thread_state();
+    if (state == NULL || !read_at((char *)state + layout->in_state, &at, sizeof at) ||
+        (layout->has_cframe && !read_at((char *)at + layout->in_cframe, &at, sizeof at)))
+        return false;
+    for (int depth = 0; depth < DEPTH_MOST && !own && at != NULL; depth++) {
+        if (!read_at(at, head, sizeof head))
+            break;
+        if (read_place(head, &found)) {
+            own = !is_librarys(found.file);
+            if (own || !any)
+                *place = found;
+            any = true;
+        }
+        at = pointer_in(head, layout->previous);
+    }
+    return any;
+}
+
+bool python_note(uint32_t call)
+{
+    struct place place;
+    char text[TEXT_ROOM + 16];
+    if (layout == NULL || !find_place(&place))
+        return false;
+    snprintf(text, sizeof text, "%s:%d", place.file, place.line);
+    file_begin("line");
+    file_number(call);
+    file_text(text);
+    file_text(place.name);
+    file_end();
+    return true;
+}
