@@ -17,7 +17,7 @@ struct step {
     int thread;
 };
 
-struct loop {
+struct host_loop {
     int passes;
     const struct step *steps;
     int count;
@@ -65,7 +65,7 @@ static void write_step(struct writer *writer, const struct step *step)
                 writer->id, writer->id, (long)begin_ns, (long)writer->free_ns);
 }
 
-static void write_loop(const struct loop *loop)
+static void write_loop(const struct host_loop *loop)
 {
     char *text = NULL;
     size_t size = 0;
@@ -90,8 +90,8 @@ static void write_loop(const struct loop *loop)
 }
 
 #define LOOP(passes, ...)                                                                      \
-    ((struct loop){(passes), (const struct step[]){__VA_ARGS__},                               \
-                   sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)})
+    ((struct host_loop){(passes), (const struct step[]){__VA_ARGS__},                          \
+                        sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)})
 #define LAUNCH(elsewhere, works)                                                               \
     {                                                                                          \
         "cudaLaunchKernel", (elsewhere), 6, (works), 0                                         \
@@ -101,7 +101,7 @@ static void write_loop(const struct loop *loop)
         "cudaStreamSynchronize", (elsewhere), 3, 0, 0                                          \
     }
 
-static struct verdicts judged(struct loop loop)
+static struct verdicts judged(struct host_loop loop)
 {
     struct verdicts verdicts;
     write_loop(&loop);

@@ -120,6 +120,7 @@ static const struct {
     {"dgemm_plans", dgemm_plans_suite},
     {"mistakes", mistakes_suite},
     {"latency", latency_suite},
+    {"loop", loop_suite},
     {"carry", carry_suite},
     {"alloc", alloc_suite},
     {"own", own_suite},

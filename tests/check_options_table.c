@@ -55,9 +55,9 @@ START_TEST(help_lists_everything)
                  row->placeholder != NULL ? "=" : "",
                  row->placeholder != NULL ? row->placeholder : "");
         const char *found = strstr(help, text);
+        while (found != NULL && strchr(" \n", found[strlen(text)]) == NULL)
+            found = strstr(found + 1, text);
         ck_assert_msg(found != NULL, "%s is not in the help", text);
-        found += strlen(text);
-        ck_assert_msg(*found == ' ' || *found == '\n', "%s goes on otherwise", text);
     }
     for (const struct command_row *row = command_rows; row->name != NULL; row++) {
         snprintf(text, sizeof text, "\n  pipeline %s", row->usage);

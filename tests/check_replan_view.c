@@ -1,6 +1,5 @@
-/* check_replan_view.c - what `pipeline view` makes of a recording's plan: its loop, and its
- * races without false alarms. */
-#include "plan/repetition.h"
+/* check_replan_view.c - what `pipeline view` makes of a recording's plan: its races, without
+ * false alarms. */
 #include "recording_maker.h"
 #include "sim_cases.h"
 #include "suites.h"
@@ -10,74 +9,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- loops --- */
-
-static struct repetition find(const struct plan *plan)
-{
-    struct repetition found;
-    struct error error = {0};
-    ck_assert_int_eq(plan_find_repetition(plan, &found, &error), STATUS_OK);
-    return found;
-}
-
-/* Appends `times` iterations of a copy in, two kernels, a copy out and a wait of the host's. */
-static void append_loop(struct plan *plan, uint32_t times)
-{
-    for (uint32_t i = 0; i < times; i++) {
-        const uint32_t stream = i % plan->streams;
-        test_h2d(plan, stream, 0, 0, 1000 + i % 2);
-        test_kernel(plan, stream, 0, 0, 16, 1);
-        test_kernel(plan, stream, 0, 0, 16, 1);
-        test_d2h(plan, stream, 0, 0, 1000 + i % 2);
-        test_sync(plan, stream);
-    }
-}
-
-START_TEST(loops_are_found_between_other_ops)
-{
-    struct plan plan = test_plan(3, 0, 1, 1 << 20);
-    for (uint32_t i = 0; i < 7; i++)
-        test_memset(&plan, 0, 0, 1u << i, 0);
-    append_loop(&plan, 10000);
-    for (uint32_t i = 0; i < 9; i++)
-        test_d2h(&plan, 1, 0, 0, 64u << i);
-    struct repetition loop = find(&plan);
-    ck_assert_uint_eq(loop.period, 5);
-    ck_assert_uint_ge(loop.count, 9999);
-    ck_assert_uint_le(loop.count, 10000);
-    ck_assert_uint_ge(loop.first, 7);
-    plan_free(&plan);
-}
-END_TEST
-
-/* A loop that stops to do something else is found as far as it goes. */
-START_TEST(interrupted_loops_are_found)
-{
-    struct plan plan = test_plan(2, 0, 1, 1 << 20);
-    append_loop(&plan, 300);
-    test_memset(&plan, 0, 0, 4, 0);
-    append_loop(&plan, 1000);
-    struct repetition loop = find(&plan);
-    ck_assert_uint_eq(loop.period, 5);
-    ck_assert_uint_ge(loop.count, 999);
-    plan_free(&plan);
-}
-END_TEST
-
-START_TEST(no_loop_is_found_where_none_is)
-{
-    struct plan plan = test_plan(2, 0, 1, 1 << 20);
-    uint64_t state = 99;
-    ck_assert_uint_eq(find(&plan).count, 0);
-    test_h2d(&plan, 0, 0, 0, 16);
-    ck_assert_uint_eq(find(&plan).count, 0);
-    for (int i = 0; i < 500; i++)
-        test_memset(&plan, 0, 0, 1u << test_random_below(&state, 20), 0);
-    ck_assert_uint_eq(find(&plan).count, 0);
-    plan_free(&plan);
-}
-END_TEST
 
 /* --- races --- */
 
@@ -312,9 +243,6 @@ Suite *replan_view_suite(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
-    tcase_add_test(all, loops_are_found_between_other_ops);
-    tcase_add_test(all, interrupted_loops_are_found);
-    tcase_add_test(all, no_loop_is_found_where_none_is);
     tcase_add_loop_test(all, missing_waits_are_possible_races, 0, 3);
     tcase_add_test(all, copies_that_race_are_told_for_certain);
     tcase_add_test(all, races_are_found_behind_many_pairs);

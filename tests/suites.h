@@ -53,6 +53,7 @@ Suite *columns_suite(void);
 Suite *timeline_suite(void);
 Suite *analysis_suite(void);
 Suite *latency_suite(void);
+Suite *loop_suite(void);
 Suite *critical_suite(void);
 Suite *verdict_suite(void);
 Suite *fixes_suite(void);

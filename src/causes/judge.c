@@ -56,7 +56,10 @@ static int64_t run_predicted_ns(const struct judge *judge, int64_t fixed_ns)
  * in the simulator. */
 static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
-    double extent_ns = (double)timeline_extent_ns(judge->facts->timeline);
+    /* A loop's time is that of whole passes, in which the host comes before the first op. */
+    const struct timeline *timeline = judge->facts->timeline;
+    double extent_ns =
+        (double)(timeline->partial ? judge->time_ns : timeline_extent_ns(timeline));
     double left = (double)fixed_ns / (double)judge->found.given_ns;
     int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
     return later(judge->time_ns - saved_ns, judge->limit_ns);

@@ -180,7 +180,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     enum status status = STATUS_OK;
     plan_init(&part);
     if (plan->op_count > 2 * PART_OPS)
-        status = rework_middle(plan, PART_OPS, &part, error);
+        status = rework_part(plan, (plan->op_count - PART_OPS) / 2, PART_OPS, &part, error);
     const struct plan *tried = part.op_count > 0 ? &part : plan;
     if (status == STATUS_OK)
         status = rework_begin(&finder.base, tried, machine, error);

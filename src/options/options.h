@@ -82,6 +82,7 @@ struct view_edge {
 };
 struct view_part {
     struct view_edge from, to;
+    bool all;                           /* the whole, not only the loop that it shows */
     uint32_t streams[PART_STREAMS_MAX]; /* by the numbers that the file gives them */
     int stream_count;                   /* 0: all */
     const char *device;                 /* a number, or a part of a name; NULL: all */

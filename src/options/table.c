@@ -334,6 +334,8 @@ const struct option_row option_rows[OPTION_COUNT] = {
         {"window", 0, "A..B", TYPE_WINDOW, PROGRAM_FIELD(part, VIEW), .absent = "all of it",
          .help = "view: only what ran from A to B, like 2ms..5ms or 25%..50%; ops that cross "
                  "an edge are cut there, their bytes in proportion"},
+    [OPTION_ALL] = {"all", 0, NULL, TYPE_FLAG, PROGRAM_FIELD(part.all, VIEW),
+                    .help = "view: judge the whole, not only the loop that it shows"},
     [OPTION_STREAM] =
         {"stream", 0, "N[,N...]", TYPE_STREAMS, PROGRAM_FIELD(part, VIEW), .absent = "all",
          .help =

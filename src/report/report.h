@@ -11,7 +11,6 @@
 #include "options/options.h"
 #include "plan/hazard.h"
 #include "plan/plan.h"
-#include "plan/repetition.h"
 #include "plan/timeline.h"
 #include "report/compare.h"
 
@@ -57,10 +56,10 @@ struct run_report {
     size_t hazards_lost;       /* those whose ops overlapped or came in the wrong order */
     char (*hazard_texts)[HAZARD_TEXT]; /* "h2d 4 and scale 4 both touch device.in0 [0, 4096); in
                                           this run scale 4 began 12 us before h2d 4 ended" */
-    /* A recording has its plan, and the loop that it shows; and races that it may have, of
-     * which nobody knows. Their texts are owned. Hazards name spans, not ops of the plan. */
+    /* A recording has its plan, of its loop where that is judged; and races that it may have,
+     * of which nobody knows. Their texts are owned. Hazards name spans, not ops of the plan;
+     * SPAN_NONE is one outside of the loop. */
     const struct plan *plan; /* NULL: it is no recording, or only a part of one */
-    struct repetition repetition;
     size_t possible_count;
     const char *races_left; /* why there may be more races than these; NULL: no such reason */
     char (*possible_texts)[HAZARD_TEXT];

@@ -121,16 +121,15 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
     return status;
 }
 
-enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *middle,
-                          struct error *error)
+enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
+                        struct plan *part, struct error *error)
 {
     const struct rework_base base = {.plan = plan};
     struct rework_draft draft;
-    enum status status =
-        rework_draft_begin(&draft, &base, (plan->op_count - count) / 2, count, error);
+    enum status status = rework_draft_begin(&draft, &base, first, count, error);
     if (status == STATUS_OK) {
-        draft.loads_lazily = false;
-        status = rework_draft_plan(&draft, middle, error);
+        draft.loads_lazily &= first == 0;
+        status = rework_draft_plan(&draft, part, error);
     }
     rework_draft_free(&draft);
     return status;

@@ -98,9 +98,10 @@ void rework_end(struct rework_base *base);
 enum status rework_apply(const struct rework_base *base, const struct rework *change,
                          struct plan *fixed, struct error *error);
 
-/* Makes a plan of `count` ops in the middle of a plan that has more; plan_free() it. */
-enum status rework_middle(const struct plan *plan, uint32_t count, struct plan *middle,
-                          struct error *error);
+/* Makes a plan of the `count` ops of a recorded plan from `first` on, which must be there;
+ * plan_free() it. Kernels of a part that does not begin with the plan were loaded before. */
+enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
+                        struct plan *part, struct error *error);
 
 /* --- what a plan is like --- */
 

@@ -221,24 +221,13 @@ static void tell_part(struct trace *trace, const struct view_part *part, int64_t
                                  part->streams[i]);
 }
 
-/* Cuts one trace: see traces_cut(). After STATUS_NO_MEMORY it can only be freed. */
-static enum status cut_trace(struct trace *trace, const struct view_part *part,
-                             struct error *error)
+/* Keeps what ran of a part from `from` to `to`. After STATUS_NO_MEMORY the trace can only be
+ * freed. */
+static enum status keep_part(struct trace *trace, const struct view_part *part, int64_t from,
+                             int64_t to, struct error *error)
 {
     const struct plan no_plan = {0};
     struct timeline *timeline = &trace->timeline;
-    int64_t time_ns = timeline_time_ns(timeline);
-    int64_t from = edge_ns(&part->from, time_ns, 0),
-            to = edge_ns(&part->to, time_ns, INT64_MAX);
-    char begin[UNITS_TEXT], end[UNITS_TEXT];
-    if (!part->from.given && !part->to.given && part->stream_count == 0)
-        return STATUS_OK;
-    if (from >= to)
-        return error_set(error, STATUS_USAGE, "--window ends before it begins, at %s of %s",
-                         units_time(from, begin), units_time(time_ns, end));
-    if (from >= time_ns && time_ns > 0)
-        return error_set(error, STATUS_USAGE, "--window begins at %s, and all has ended at %s",
-                         units_time(from, begin), units_time(time_ns, end));
     keep_spans(timeline, part, from, to);
     keep_calls(timeline, from, to);
     timeline->partial = true;
@@ -252,8 +241,35 @@ static enum status cut_trace(struct trace *trace, const struct view_part *part,
     trace->limit_ns = 0;
     trace->speedup = 0;
     trace->from_ns = from;
-    tell_part(trace, part, from, to, time_ns);
     return timeline_finish(timeline, &no_plan, error);
+}
+
+enum status trace_keep_loop(struct trace *trace, struct error *error)
+{
+    const struct view_part all = {0};
+    const struct loop *loop = &trace->loop;
+    trace->end_ns = timeline_time_ns(&trace->timeline) - loop->to_ns;
+    return keep_part(trace, &all, loop->from_ns, loop->to_ns, error);
+}
+
+/* Cuts one trace: see traces_cut(). After STATUS_NO_MEMORY it can only be freed. */
+static enum status cut_trace(struct trace *trace, const struct view_part *part,
+                             struct error *error)
+{
+    const int64_t time_ns = timeline_time_ns(&trace->timeline);
+    int64_t from = edge_ns(&part->from, time_ns, 0),
+            to = edge_ns(&part->to, time_ns, INT64_MAX);
+    char begin[UNITS_TEXT], end[UNITS_TEXT];
+    if (!part->from.given && !part->to.given && part->stream_count == 0)
+        return STATUS_OK;
+    if (from >= to)
+        return error_set(error, STATUS_USAGE, "--window ends before it begins, at %s of %s",
+                         units_time(from, begin), units_time(time_ns, end));
+    if (from >= time_ns && time_ns > 0)
+        return error_set(error, STATUS_USAGE, "--window begins at %s, and all has ended at %s",
+                         units_time(from, begin), units_time(time_ns, end));
+    tell_part(trace, part, from, to, time_ns);
+    return keep_part(trace, part, from, to, error);
 }
 
 /* --- all traces of a file --- */

@@ -14,4 +14,8 @@
 enum status traces_cut(struct traces *traces, const struct view_part *part, const char *path,
                        struct error *error);
 
+/* Leaves the loop of a trace, trace->loop, which must have been found, and sets trace->end_ns.
+ * STATUS_NO_MEMORY: the trace can then only be freed. */
+enum status trace_keep_loop(struct trace *trace, struct error *error);
+
 #endif

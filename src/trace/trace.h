@@ -20,6 +20,7 @@
 #ifndef PIPELINE_TRACE_H
 #define PIPELINE_TRACE_H
 
+#include "analysis/loop.h"
 #include "core/status.h"
 #include "plan/timeline.h"
 
@@ -35,13 +36,18 @@ struct trace_copies {
 struct trace {
     char name[64]; /* "trace", or the device where there are several */
     struct timeline timeline;
-    bool saved;          /* from a file that this program wrote: waits and tiles are known */
-    int64_t limit_ns;    /* as that file says; 0: it does not */
-    double speedup;      /* likewise */
-    char part[160];      /* of the file, in words: "2 ms to 5 ms of 12.1 ms"; "": the whole */
-    int64_t from_ns;     /* where that begins: its times count from there */
-    int64_t origin_ns;   /* the time in the file that the timeline's count from */
-    bool memory_known;   /* the trace says what memory copies went from and to */
+    bool saved;         /* from a file that this program wrote: waits and tiles are known */
+    int64_t limit_ns;   /* as that file says; 0: it does not */
+    double speedup;     /* likewise */
+    char part[160];     /* of the file, in words: "2 ms to 5 ms of 12.1 ms"; "": the whole */
+    struct loop loop;   /* that the timeline shows, and nothing else; loop.passes is 0 where it
+                           shows what ran before and behind, too */
+    bool loop_sought;   /* and was not found, where loop.passes is 0 */
+    int64_t startup_ns; /* that the program ran before its loop, as far as the file goes back */
+    int64_t end_ns;     /* and behind it */
+    int64_t from_ns;    /* where the part or the loop begins: times count from there */
+    int64_t origin_ns;  /* the time in the file that the timeline's count from */
+    bool memory_known;  /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     struct trace_copies in, out;       /* from the host, to the host */
     const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
@@ -51,6 +57,10 @@ struct trace {
     uint32_t early;   /* ops that start before the call that issued them: then no call is taken
                          for true */
 };
+
+/* Returns how long the thread of a loop was in no call to CUDA before that, where the calls are
+ * known. */
+int64_t trace_outside_ns(const struct trace *trace);
 
 enum { TRACE_UNREAD = 256 };
 

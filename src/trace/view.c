@@ -8,6 +8,7 @@
 #include "trace/recording.h"
 #include "trace/view_anonymous.h"
 #include "trace/view_fix.h"
+#include "trace/view_loop.h"
 #include "trace/view_plan.h"
 
 #include <inttypes.h>
@@ -70,9 +71,10 @@ static struct plan *keep_plan(struct view *view)
     return view->plans[view->plan_count++] = plan;
 }
 
-/* Makes and judges the plan that a recording shows, unless only a part of it is viewed. */
+/* Makes and judges the plan that a recording shows, unless only a part of it is viewed: *made.
+ */
 static enum status add_plan(struct view *view, const struct trace *trace,
-                            struct run_report *run, struct error *error)
+                            struct run_report *run, struct plan **made, struct error *error)
 {
     struct replan_left left;
     uint32_t device = trace->recording != NULL
@@ -83,6 +85,7 @@ static enum status add_plan(struct view *view, const struct trace *trace,
     struct plan *plan = keep_plan(view);
     if (plan == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
+    *made = plan;
     enum status status = view_make_plan(trace->recording, device, run, plan, &left, error);
     return status == STATUS_OK ? view_judge_plan(trace->recording, plan, &left, run, error)
                                : status;
@@ -213,10 +216,15 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
                              struct error *error)
 {
     struct run_report *run = &view->report.runs[index];
-    const struct trace *trace = &view->traces[index];
-    enum status status = critical_find(&run->timeline, NULL, &run->critical, error);
+    struct trace *trace = &view->traces[index];
+    struct plan *plan = NULL;
+    enum status status = add_plan(view, trace, run, &plan, error);
+    if (status == STATUS_OK && view->loops && !trace->saved && trace->part[0] == '\0')
+        status = view_keep_loop(run, trace, plan, error);
     if (status == STATUS_OK)
-        status = add_plan(view, trace, run, error);
+        status = analyse(&run->timeline, &run->analysis, error);
+    if (status == STATUS_OK)
+        status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK && run->plan != NULL)
         status = view_find_machine(view->calibrated, view->machine, trace->recording,
                                    recording_device_of(trace->recording, run->timeline.device),
@@ -409,6 +417,8 @@ enum status view_read(const struct options *options, const struct machine *calib
                           .anonymous = options->anonymous,
                           .machine = options->machine,
                           .calibrated = calibrated,
+                          .loops = !options->part.all && !options->dry_run &&
+                                   options->before == NULL,
                           .fix = options->fix,
                           .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */

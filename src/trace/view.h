@@ -21,6 +21,7 @@ struct view {
     int files;
     const char *machine;              /* the value of --machine; NULL: it was not given */
     const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */
+    bool loops;                       /* of a trace with a loop nothing else is judged */
     bool fix;                         /* recordings are shown with their best fixes, too */
     int fixed;                        /* runs that are so */
     bool fixable; /* a run is a whole recording, whose fixes are tried on a machine */

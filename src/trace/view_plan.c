@@ -268,9 +268,7 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     judge->doubtful = recording->lost > 0 || left->stray_ops > 0 || left->foreign_waits > 0 ||
                       left->void_waits > 0;
     run->plan = plan;
-    enum status status = plan_find_repetition(plan, &run->repetition, error);
-    if (status == STATUS_OK)
-        status = judge_init(judge);
+    enum status status = judge_init(judge);
     for (int kernels = KERNELS_NONE; kernels <= KERNELS_WRITERS && status == STATUS_OK;
          kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);

@@ -1,4 +1,4 @@
-/* view_plan.h - what the plan of a recording tells of a run: its loop, and its races. */
+/* view_plan.h - what the plan of a recording tells of a run: its races. */
 #ifndef PIPELINE_TRACE_VIEW_PLAN_H
 #define PIPELINE_TRACE_VIEW_PLAN_H
 
@@ -11,7 +11,7 @@ enum status view_make_plan(const struct recording *recording, uint32_t device,
                            const struct run_report *run, struct plan *plan,
                            struct replan_left *left, struct error *error);
 
-/* Sets run->plan, its loop and its hazards; `plan` must stay.
+/* Sets run->plan and its hazards; `plan` must stay.
  *
  * A race is certain where a copy or memset was issued while another one, in another stream,
  * touched the same bytes, one of them writing, and no stream, event, or wait of the host orders

@@ -35,15 +35,19 @@ static enum status find_races(const struct run_report *run, struct marks *marks)
     for (size_t i = 0; i < run->hazard_count && run->hazards != NULL; i++) {
         const struct hazard *hazard = &run->hazards[i];
         const uint32_t last = hazard->first > hazard->second ? hazard->first : hazard->second;
-        marks->ops = last >= marks->ops ? last + 1 : marks->ops;
+        if (last != SPAN_NONE) /* it is in the loop that is drawn */
+            marks->ops = last >= marks->ops ? last + 1 : marks->ops;
     }
     if (marks->ops == 0)
         return STATUS_OK;
     marks->races = calloc(marks->ops, sizeof *marks->races);
     if (marks->races == NULL)
         return STATUS_NO_MEMORY;
-    for (size_t i = 0; i < run->hazard_count; i++)
-        marks->races[run->hazards[i].first] = marks->races[run->hazards[i].second] = true;
+    for (size_t i = 0; i < run->hazard_count; i++) {
+        const uint32_t first = run->hazards[i].first, second = run->hazards[i].second;
+        if (first < marks->ops && second < marks->ops)
+            marks->races[first] = marks->races[second] = true;
+    }
     return STATUS_OK;
 }
 

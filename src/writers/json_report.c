@@ -3,6 +3,7 @@
  * Schema 2 differs from schema 1 in names alone: a run's total is "time_ms", "time_min_ms" and
  * "time_max_ms", which were "span_ms", "span_min_ms" and "span_max_ms". */
 #include "report/compare.h"
+#include "trace/trace.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
@@ -329,21 +330,45 @@ static void put_analysis(struct json *json, const struct run_report *run)
     json_put_integer(json_key_of(json, "resolution_ns", traced), run->timeline.resolution_ns);
 }
 
-/* Writes what only recordings have: races that they may have, and their loop. */
+/* Writes the loop of another program's run, in which the times of the report are; null where
+ * all is judged. */
+static void put_loop(struct json *json, const struct run_report *run)
+{
+    const struct trace *trace = run->trace;
+    const struct loop *loop = &trace->loop;
+    const bool found = loop->passes > 0;
+    json_put_count(json_key_of(json, "passes", found), loop->passes);
+    json_put_ms(json_key_of(json, "pass_ms", found), loop->pass_ns);
+    json_put_ms(json_key_of(json, "startup_ms", found), trace->startup_ns);
+    if (is_known(json_key(json, "startup"), found && run->timeline.calls != NULL)) {
+        json_open(json, '{');
+        json_put_ms(json_key(json, "outside_ms"), trace_outside_ns(trace));
+        json_put_ms(json_key(json, "loads_ms"), loop->startup.loads_ns);
+        json_put_ms(json_key(json, "allocations_ms"), loop->startup.allocs_ns);
+        json_put_ms(json_key(json, "waits_ms"), loop->startup.waits_ns);
+        json_put_ms(json_key(json, "calls_ms"), loop->startup.calls_ns);
+        json_close(json, '}');
+    }
+    json_put_ms(json_key_of(json, "end_ms", found), trace->end_ns);
+    if (!is_known(json_key(json, "loop"), found))
+        return;
+    json_open_flat(json, '{');
+    json_put_count(json_key(json, "first"), loop->first);
+    json_put_count(json_key(json, "ops"), loop->ops);
+    json_put_count(json_key(json, "iterations"), loop->passes);
+    json_put_count(json_key(json, "unlike"), loop->unlike);
+    json_put_ms(json_key(json, "from_ms"), loop->from_ns);
+    json_put_ms(json_key(json, "to_ms"), loop->to_ns);
+    json_close(json, '}');
+}
+
+/* Writes what only recordings have: races that they may have. */
 static void put_recorded(struct json *json, const struct run_report *run)
 {
-    const struct repetition *loop = &run->repetition;
     json_open(json_key(json, "possible_hazards"), '[');
     for (size_t i = 0; i < run->possible_count; i++)
         json_put_text(json, run->possible_texts[i]);
     json_close(json, ']');
-    if (!is_known(json_key(json, "loop"), loop->count > 0))
-        return;
-    json_open_flat(json, '{');
-    json_put_count(json_key(json, "first"), loop->first);
-    json_put_count(json_key(json, "ops"), loop->period);
-    json_put_count(json_key(json, "iterations"), loop->count);
-    json_close(json, '}');
 }
 
 static void put_run(struct json *json, const struct run_report *run)
@@ -356,6 +381,8 @@ static void put_run(struct json *json, const struct run_report *run)
     for (size_t i = 0; i < run->hazard_count; i++)
         json_put_text(json, run->hazard_texts[i]);
     json_close(json, ']');
+    if (run->trace != NULL)
+        put_loop(json, run);
     if (run->plan != NULL)
         put_recorded(json, run);
     put_verdicts(json, &run->verdicts);

@@ -34,6 +34,49 @@ static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
         snprintf(text + used, LINE_TEXT - used, ", ..");
 }
 
+/* Adds ", 200 ms of it in allocations" and the like to a line, where that is much of it. */
+static void put_share(char line[LINE_TEXT], int64_t part_ns, int64_t whole_ns, const char *name)
+{
+    enum { NAMED_PARTS = 50 };
+    const size_t used = strlen(line);
+    char time[UNITS_TEXT];
+    if (part_ns > 0 && part_ns >= whole_ns / NAMED_PARTS)
+        snprintf(line + used, LINE_TEXT - used, "%s%s %s", line[used - 1] == ':' ? " " : ", ",
+                 units_time(part_ns, time), name);
+}
+
+/* Writes which loop is judged, and what came before and behind it. */
+static void put_loop(FILE *out, const struct run_report *run, const struct writer_style *style)
+{
+    const struct trace *trace = run->trace;
+    char line[LINE_TEXT], pass[UNITS_TEXT], time[UNITS_TEXT];
+    if (trace == NULL || trace->saved || trace->part[0] != '\0')
+        return;
+    const struct loop *loop = &trace->loop;
+    if (loop->passes == 0) {
+        if (trace->loop_sought)
+            fputs("no loop was found: all is judged\n", out);
+        return;
+    }
+    const struct loop_startup *startup = &loop->startup;
+    writer_print_words(out, style->width, 2,
+                       "the loop: %" PRIu32 " passes of %" PRIu32 " op%s, %s each; all that "
+                       "follows is about these (--all: about everything)",
+                       loop->passes, loop->ops, loop->ops == 1 ? "" : "s",
+                       units_time(loop->pass_ns, pass));
+    snprintf(line, sizeof line, "start-up %s:", units_time(trace->startup_ns, time));
+    if (run->timeline.calls != NULL)
+        put_share(line, trace_outside_ns(trace), trace->startup_ns, "outside CUDA");
+    put_share(line, startup->loads_ns, trace->startup_ns, "in first loads");
+    put_share(line, startup->allocs_ns, trace->startup_ns, "in allocations");
+    put_share(line, startup->waits_ns, trace->startup_ns, "waiting for the device");
+    put_share(line, startup->calls_ns, trace->startup_ns, "in other calls");
+    const size_t used = strlen(line);
+    line[used - 1] = line[used - 1] == ':' ? '\0' : line[used - 1];
+    writer_print_words(out, style->width, 2, "%s; behind the loop %s", line,
+                       units_time(trace->end_ns, time));
+}
+
 static void put_heading(FILE *out, const struct run_report *run,
                         const struct writer_style *style)
 {
@@ -65,6 +108,7 @@ static void put_heading(FILE *out, const struct run_report *run,
                                                              : "ran");
         return;
     }
+    put_loop(out, run, style);
     put_streams(timeline, streams);
     view_count_ops(run, ops);
     writer_print_words(out, style->width, 2,

@@ -240,74 +240,9 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
     return text[0] != '\0';
 }
 
-/* Writes how often `kind` is in the loop: "3 kernels". */
-static size_t put_count(const struct run_report *run, enum op_kind kind, const char *name,
-                        bool first, char *text, size_t room)
-{
-    const struct repetition *loop = &run->repetition;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < loop->period; i++)
-        count += run->plan->ops[loop->first + i].kind == kind;
-    if (count == 0 || room == 0)
-        return 0;
-    return (size_t)snprintf(text, room, "%s%" PRIu32 " %s%s", first ? "" : ", ", count, name,
-                            count == 1 ? "" : "s");
-}
-
-/* Returns what an iteration of the loop took in the mean: from the first op of the first to
- * that of the last; 0: not known. */
-static int64_t iteration_ns(const struct run_report *run)
-{
-    const struct repetition *loop = &run->repetition;
-    const struct op_recorded *ops = run->plan->recorded->ops;
-    for (uint32_t i = 0; i < loop->period; i++) {
-        const uint32_t first = ops[loop->first + i].span;
-        const uint32_t last = ops[loop->first + i + loop->period * (loop->count - 1)].span;
-        if (first < run->timeline.span_count && last < run->timeline.span_count)
-            return (run->timeline.spans[last].start_ns - run->timeline.spans[first].start_ns) /
-                   (loop->count - 1);
-    }
-    return 0;
-}
-
-static bool repeats(const struct run_report *run, const struct view_facts *facts,
-                    char text[FINDING_TEXT])
-{
-    static const struct {
-        enum op_kind kind;
-        const char *name;
-    } parts[] = {{OP_H2D, "H2D"},
-                 {OP_KERNEL, "kernel"},
-                 {OP_D2H, "D2H"},
-                 {OP_D2D, "D2D"},
-                 {OP_MEMSET, "memset"},
-                 {OP_CALLBACK, "host function"},
-                 {OP_RECORD, "event record"},
-                 {OP_WAIT, "event wait"},
-                 {OP_SYNC, "synchronisation"},
-                 {OP_SYNC_EVENT, "event synchronisation"},
-                 {OP_ALLOC, "allocation"}};
-    char time[UNITS_TEXT];
-    (void)facts;
-    if (run->plan == NULL || run->repetition.count == 0)
-        return false;
-    size_t used = (size_t)snprintf(text, FINDING_TEXT,
-                                   "The program repeats itself: %" PRIu32 " iterations of ",
-                                   run->repetition.count);
-    const size_t begin = used;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < FINDING_TEXT; i++)
-        used += put_count(run, parts[i].kind, parts[i].name, used == begin, text + used,
-                          FINDING_TEXT - used);
-    if (used < FINDING_TEXT && iteration_ns(run) > 0)
-        snprintf(text + used, FINDING_TEXT - used, "; one every %s.",
-                 units_time(iteration_ns(run), time));
-    return true;
-}
-
 static finding *const findings[] = {
-    repeats, one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops,
-    idle,    late_issue, coarse_bytes,          clocks,           unseen,   refused,
-    lacks};
+    one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
+    late_issue, coarse_bytes,          clocks,           unseen,   refused,   lacks};
 
 static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_t most,
                       const struct writer_style *style)

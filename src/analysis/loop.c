@@ -1,0 +1,327 @@
+/* loop.c - which of the kinds of passes is the loop's, and which of its passes are judged. */
+#include "analysis/loop_kinds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LOAD_NS = 200000 }; /* a launch's call before the loop that takes longer loads code */
+
+static const double HALF = 0.5;        /* of all ops are a loop */
+static const double UNLIKE_MOST = 0.1; /* of the time: with more, one stretch is judged */
+static const double SLOW_FIRST = 1.25; /* times the median: a first pass that differs */
+
+/* --- its passes --- */
+
+/* Passes, one behind the other, as places of items, with what lies between them. */
+struct stretch {
+    uint32_t first, end;
+    uint32_t passes, unlike; /* how many; and how often something else lies between */
+    int64_t unlike_ns;       /* that took so long */
+};
+
+/* Returns the next stretch of the kind's passes from `place` on; one without passes where there
+ * is none. */
+static struct stretch next_stretch(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                                   uint32_t place)
+{
+    while (place + kind->ops <= kinds->count && !loop_is_pass(kinds, kind, place))
+        place++;
+    struct stretch stretch = {.first = place, .end = place};
+    for (; loop_is_pass(kinds, kind, stretch.end); stretch.end += kind->ops)
+        stretch.passes++;
+    return stretch;
+}
+
+static int64_t stretch_ns(const struct loop_kinds *kinds, const struct stretch *stretch)
+{
+    return loop_border_ns(kinds, stretch->end) - loop_border_ns(kinds, stretch->first);
+}
+
+/* Returns the longest stretch of the kind's passes, or all of them from the first to the last
+ * where what lies between takes little. */
+static struct stretch find_stretch(const struct loop_kinds *kinds, const struct loop_kind *kind)
+{
+    struct stretch longest = {0}, whole = {0};
+    for (uint32_t place = 0;;) {
+        const struct stretch next = next_stretch(kinds, kind, place);
+        if (next.passes == 0)
+            break;
+        if (longest.passes == 0 || stretch_ns(kinds, &next) > stretch_ns(kinds, &longest))
+            longest = next;
+        if (whole.passes > 0) {
+            whole.unlike++;
+            whole.unlike_ns +=
+                loop_border_ns(kinds, next.first) - loop_border_ns(kinds, whole.end);
+        } else {
+            whole.first = next.first;
+        }
+        whole.passes += next.passes;
+        place = whole.end = next.end;
+    }
+    return (double)whole.unlike_ns <= UNLIKE_MOST * (double)stretch_ns(kinds, &whole) ? whole
+                                                                                      : longest;
+}
+
+static int64_t pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                       uint32_t place)
+{
+    return loop_border_ns(kinds, place + kind->ops) - loop_border_ns(kinds, place);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the median of the passes' times. `times` has room for all. */
+static int64_t median_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                         const struct stretch *stretch, int64_t *times)
+{
+    uint32_t count = 0;
+    for (uint32_t at = stretch->first; at + kind->ops <= stretch->end;) {
+        const bool same = loop_is_pass(kinds, kind, at);
+        if (same)
+            times[count++] = pass_ns(kinds, kind, at);
+        at += same ? kind->ops : 1;
+    }
+    qsort(times, count, sizeof *times, compare_times);
+    return times[count / 2];
+}
+
+/* Returns true if the pass at a place took longer than others do. */
+static bool is_slow(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                    int64_t usual_ns, uint32_t place)
+{
+    return loop_is_pass(kinds, kind, place) &&
+           (double)pass_ns(kinds, kind, place) > SLOW_FIRST * (double)usual_ns;
+}
+
+/* Returns true if an op is none of a pass's, and takes longer than a pass. */
+static bool is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
+                      const uint64_t *names)
+{
+    const uint64_t name = loop_name_of(span);
+    return op_on_device(span->kind) && span->end_ns - span->start_ns > usual_ns &&
+           bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) == NULL;
+}
+
+/* Leaves out the first passes, up to half of all, as long as they or the one behind took longer
+ * than the median: what the host did before its first pass came before all of it. Those stay
+ * that something else on the device may have held up. `names` are those of a pass's ops. */
+static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                        int64_t usual_ns, const uint64_t *names, struct stretch *stretch)
+{
+    const uint32_t half = stretch->passes / 2;
+    const uint32_t least = half > LOOP_PASSES_MIN ? half : LOOP_PASSES_MIN;
+    const int64_t last_ns = loop_border_ns(kinds, stretch->end);
+    int64_t held_ns = INT64_MIN;
+    for (uint32_t i = 0; i < kinds->timeline->span_count; i++) {
+        const struct span *span = &kinds->timeline->spans[i];
+        if (span->start_ns < last_ns && is_beside(span, kind, usual_ns, names))
+            held_ns = later(held_ns, span->end_ns);
+    }
+    while (stretch->passes > least && loop_is_pass(kinds, kind, stretch->first) &&
+           loop_border_ns(kinds, stretch->first) >= held_ns &&
+           (is_slow(kinds, kind, usual_ns, stretch->first) ||
+            is_slow(kinds, kind, usual_ns, stretch->first + kind->ops))) {
+        stretch->first += kind->ops;
+        stretch->passes--;
+    }
+}
+
+/* Returns when the stretch begins: with all, or such that its first pass takes no longer than
+ * others do, whatever the host did before it. */
+static int64_t begin_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                        int64_t usual_ns, const struct stretch *stretch)
+{
+    const int64_t usual_begin_ns = loop_border_ns(kinds, stretch->first + kind->ops) - usual_ns;
+    if (stretch->first == 0)
+        return loop_border_ns(kinds, 0);
+    return earlier(kinds->items[stretch->first].start_ns,
+                   later(loop_border_ns(kinds, stretch->first), usual_begin_ns));
+}
+
+/* --- the loop --- */
+
+/* What a thread beside the loop's issued. */
+struct helper {
+    uint64_t thread;
+    uint32_t ops, shared; /* how many, and how many of them are a pass's, too */
+    int64_t first_ns, last_ns;
+};
+
+enum { HELPERS_MOST = 64 };
+
+/* Returns the entry of a thread, which may be new; the last one is all others'. */
+static struct helper *helper_of(struct helper helpers[HELPERS_MOST], uint64_t thread)
+{
+    struct helper *helper = helpers;
+    while (helper->ops > 0 && helper->thread != thread && helper < helpers + HELPERS_MOST - 1)
+        helper++;
+    if (helper->ops == 0)
+        *helper = (struct helper){.thread = thread, .first_ns = INT64_MAX};
+    return helper;
+}
+
+/* Widens the window to the work of threads that do the same as the loop's. `names` are those of
+ * a pass's ops, in order. */
+static void take_threads(const struct loop_kinds *kinds, const uint64_t *names, uint32_t ops,
+                         struct loop *loop)
+{
+    static const double PEER = 0.9; /* of its ops are a pass's */
+    const struct timeline *timeline = kinds->timeline;
+    struct helper helpers[HELPERS_MOST] = {{.ops = 0}};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        const uint64_t thread = loop_thread_of(timeline, span), name = loop_name_of(span);
+        if (!op_on_device(span->kind) || thread == kinds->thread)
+            continue;
+        struct helper *helper = helper_of(helpers, thread);
+        helper->ops++;
+        helper->shared += bsearch(&name, names, ops, sizeof name, loop_compare_names) != NULL;
+        helper->first_ns = earlier(helper->first_ns, span->start_ns);
+        helper->last_ns = later(helper->last_ns, span->end_ns);
+    }
+    for (int i = 0; i < HELPERS_MOST && helpers[i].ops > 0; i++) {
+        const struct helper *helper = &helpers[i];
+        if ((double)helper->shared < PEER * (double)helper->ops ||
+            (double)helper->ops < HALF * (double)kinds->count)
+            continue;
+        loop->from_ns = earlier(loop->from_ns, helper->first_ns);
+        loop->to_ns = later(loop->to_ns, helper->last_ns);
+    }
+}
+
+/* Widens the window to ops beside the passes that run across its edges: they hold the passes
+ * up, and so are no start-up. `names` are those of a pass's ops. */
+static void take_beside(const struct timeline *timeline, const struct loop_kind *kind,
+                        const uint64_t *names, struct loop *loop)
+{
+    const int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->start_ns >= to_ns || span->end_ns <= from_ns ||
+            !is_beside(span, kind, loop->pass_ns, names))
+            continue;
+        loop->from_ns = earlier(loop->from_ns, span->start_ns);
+        loop->to_ns = later(loop->to_ns, span->end_ns);
+    }
+}
+
+/* Adds up what the loop's thread did before it. */
+static void find_startup(const struct loop_kinds *kinds, struct loop *loop)
+{
+    const struct timeline *timeline = kinds->timeline;
+    struct loop_startup *startup = &loop->startup;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (call->start_ns >= loop->from_ns)
+            break;
+        if (call->thread != kinds->thread)
+            continue;
+        const int64_t length_ns = earlier(call->end_ns, loop->from_ns) - call->start_ns;
+        const enum host_call_kind kind = host_call_kind(call->row);
+        if ((kind == CALL_LAUNCH || kind == CALL_OTHER) && length_ns > LOAD_NS)
+            startup->loads_ns += length_ns;
+        else if (kind == CALL_ALLOC || kind == CALL_PIN)
+            startup->allocs_ns += length_ns;
+        else if (kind == CALL_SYNC || kind == CALL_COPY_WAIT)
+            startup->waits_ns += length_ns;
+        else
+            startup->calls_ns += length_ns;
+    }
+}
+
+/* Returns true if the passes are most of what the program did. Of less, such as all the copies
+ * before all the kernels, the rest is as much its work. */
+static bool is_enough(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                      const struct stretch *stretch)
+{
+    return stretch->passes >= LOOP_PASSES_MIN &&
+           (double)kind->ops * (double)(kind->passes + 1) >= HALF * (double)kinds->count;
+}
+
+/* Takes up what is left of passes at the beginning and the end of all, where nothing else came
+ * before and behind the stretch, which begins where it was found unless the first passes were
+ * left out: a loop whose passes overlap shows no border there. */
+static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                       uint32_t found, struct stretch *stretch)
+{
+    const uint32_t before = stretch->first, behind = kinds->count - stretch->end;
+    if (found + behind > kind->ops)
+        return;
+    stretch->end = kinds->count;
+    if (before > found)
+        return;
+    stretch->passes += before + behind == kind->ops;
+    stretch->first = 0;
+}
+
+/* Returns how many ops of the device begin in the window, for each pass. */
+static uint32_t ops_of(const struct timeline *timeline, const struct loop *loop)
+{
+    uint32_t ops = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        ops += op_on_device(span->kind) && span->start_ns >= loop->from_ns &&
+               span->start_ns < loop->to_ns;
+    }
+    return (ops + loop->passes / 2) / loop->passes;
+}
+
+/* Sets the loop of one kind of pass, if it is one. `room` has room for a number for each op. */
+static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind, void *room,
+                   struct loop *loop)
+{
+    struct stretch stretch = find_stretch(kinds, kind);
+    if (!is_enough(kinds, kind, &stretch))
+        return false;
+    const int64_t usual_ns = median_ns(kinds, kind, &stretch, room);
+    const uint32_t found = stretch.first;
+    loop_sort_names(kinds, kind, room);
+    leave_first(kinds, kind, usual_ns, room, &stretch);
+    take_parts(kinds, kind, found, &stretch);
+    *loop = (struct loop){.passes = stretch.passes,
+                          .first = stretch.first,
+                          .unlike = stretch.unlike,
+                          .pass_ns = usual_ns,
+                          .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
+                          .to_ns = loop_border_ns(kinds, stretch.end)};
+    take_threads(kinds, room, kind->ops, loop);
+    take_beside(kinds->timeline, kind, room, loop);
+    loop->ops = ops_of(kinds->timeline, loop);
+    find_startup(kinds, loop);
+    return true;
+}
+
+/* Finds the loop among all kinds of passes. Returns false when memory runs out. */
+static bool find(const struct loop_kinds *kinds, struct loop *loop)
+{
+    const struct loop_kind *whole = loop_find_whole(kinds);
+    uint64_t *room = malloc((kinds->count + (size_t)1) * sizeof *room);
+    if (whole == NULL || room == NULL) {
+        free(room);
+        return whole == NULL;
+    }
+    const struct loop_kind *common = loop_find_common(kinds, whole, room);
+    if (common == NULL || !settle(kinds, common, room, loop))
+        (void)settle(kinds, whole, room, loop);
+    free(room);
+    return true;
+}
+
+enum status loop_find(const struct timeline *timeline, struct loop *loop, struct error *error)
+{
+    struct loop_kinds kinds;
+    struct loop result = {0};
+    bool done = loop_kinds_find(&kinds, timeline);
+    if (done && kinds.count > 0)
+        done = find(&kinds, &result);
+    loop_kinds_free(&kinds);
+    if (!done)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to look for a loop in %u ops",
+                         timeline->span_count);
+    *loop = result;
+    return STATUS_OK;
+}

@@ -1,0 +1,350 @@
+/* loop_kinds.c - finds what a program repeats by the ops that occur once in each pass.
+ *
+ * Every op, and every short series of ops, is tried as the mark at which passes begin: between
+ * two of its occurrences lies a pass. The sum of a number for each op tells whether two passes
+ * have the same ops, whatever their order (a sum of fingerprints, as in Karp and Rabin,
+ * "Efficient randomized pattern-matching algorithms", 1987, without the order), and prefix sums
+ * give it for any two marks at once. */
+#include "analysis/loop_kinds.h"
+
+#include "core/bisect.h"
+#include "core/mix.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double ALIKE = 0.97;      /* of the time that the best makes up: as good as it */
+static const double SHORTER = 2.0 / 3; /* of a pass's ops has one that is no part of it */
+static const double HALF = 0.5;        /* of the time a pass makes up beside its variants */
+
+/* The mark of a place, to be sorted by it. */
+struct mark {
+    uint64_t name;
+    uint32_t place;
+};
+
+/* --- the ops --- */
+
+/* Returns a number for about so many bytes: two to an octave. Tiles of an array that can't be
+ * cut evenly differ by an element. */
+static uint64_t size_class(uint64_t bytes)
+{
+    return bytes > 0 ? (uint64_t)(1 + lround(2 * log2((double)bytes))) : 0;
+}
+
+uint64_t loop_name_of(const struct span *span)
+{
+    const uint64_t detail = span->kind == OP_KERNEL ? span->link : size_class(span->bytes);
+    return mix_bits(detail << 8 | (uint64_t)(span->kind + 1));
+}
+
+uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
+{
+    struct bisect search = bisect_in(0, timeline->call_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns < span->issue_ns);
+    const bool found = search.at < timeline->call_count && !timeline->issue_unknown &&
+                       timeline->calls[search.at].start_ns == span->issue_ns;
+    return found ? timeline->calls[search.at].thread : 0;
+}
+
+int loop_compare_names(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the commonest of some numbers, which it sorts. */
+static uint64_t commonest(uint64_t *numbers, size_t count)
+{
+    uint64_t best = 0;
+    size_t most = 0;
+    qsort(numbers, count, sizeof *numbers, loop_compare_names);
+    for (size_t i = 0, first = 0; i < count; i++) {
+        first = numbers[i] == numbers[first] ? first : i;
+        if (i - first + 1 <= most)
+            continue;
+        most = i - first + 1;
+        best = numbers[i];
+    }
+    return best;
+}
+
+static bool counts(const struct span *span)
+{
+    return op_on_device(span->kind);
+}
+
+/* An op and when it was issued, as far as that is known. */
+struct issued {
+    int64_t ns;
+    uint32_t span;
+};
+
+static int compare_issued(const void *a, const void *b)
+{
+    const struct issued *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return (x->span > y->span) - (x->span < y->span);
+}
+
+static void put_item(struct loop_kinds *kinds, const struct span *span)
+{
+    struct loop_item *item = &kinds->items[kinds->count];
+    const struct loop_item *before = kinds->count > 0 ? item - 1 : NULL;
+    const int64_t ended_ns = before != NULL                   ? before->ended_ns
+                             : kinds->timeline->issue_unknown ? span->start_ns
+                                                              : span->issue_ns;
+    *item = (struct loop_item){
+        .name = loop_name_of(span),
+        .sum = before != NULL ? before->sum + before->name : 0,
+        .border_ns = earlier(span->start_ns, ended_ns),
+        .start_ns = span->start_ns,
+        .ended_ns = later(ended_ns, span->end_ns),
+    };
+    kinds->count++;
+}
+
+/* Lists the ops of the thread that issued most of them. `threads` and `order` have room for
+ * all. */
+static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issued *order)
+{
+    const struct timeline *timeline = kinds->timeline;
+    size_t count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        if (counts(&timeline->spans[i]))
+            threads[count++] = loop_thread_of(timeline, &timeline->spans[i]);
+    }
+    kinds->thread = commonest(threads, count);
+    count = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (counts(span) && loop_thread_of(timeline, span) == kinds->thread)
+            order[count++] =
+                (struct issued){timeline->issue_unknown ? span->start_ns : span->issue_ns, i};
+    }
+    qsort(order, count, sizeof *order, compare_issued);
+    for (size_t i = 0; i < count; i++)
+        put_item(kinds, &timeline->spans[order[i].span]);
+}
+
+static bool make_items(struct loop_kinds *kinds)
+{
+    const size_t all = kinds->timeline->span_count + (size_t)1;
+    uint64_t *threads = malloc(all * sizeof *threads);
+    struct issued *order = malloc(all * sizeof *order);
+    kinds->items = malloc(all * sizeof *kinds->items);
+    const bool room = threads && order && kinds->items;
+    if (room)
+        list_items(kinds, threads, order);
+    free(threads);
+    free(order);
+    return room;
+}
+
+/* --- passes --- */
+
+int64_t loop_border_ns(const struct loop_kinds *kinds, uint32_t place)
+{
+    return place < kinds->count ? kinds->items[place].border_ns
+                                : kinds->items[kinds->count - 1].ended_ns;
+}
+
+static uint64_t sum_of(const struct loop_kinds *kinds, uint32_t first, uint32_t end)
+{
+    const struct loop_item *items = kinds->items;
+    const uint64_t until = end < kinds->count
+                               ? items[end].sum
+                               : items[kinds->count - 1].sum + items[kinds->count - 1].name;
+    return until - items[first].sum;
+}
+
+/* Returns the name of the series of ops that begins at a place. */
+static uint64_t series_name(const struct loop_kinds *kinds, uint32_t place, uint32_t series)
+{
+    uint64_t name = 0;
+    for (uint32_t i = 0; i < series; i++)
+        name = mix_at(name, kinds->items[place + i].name);
+    return name;
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Takes up a kind of pass, unless it is there, or others make up more of the time. */
+static void add_kind(struct loop_kinds *kinds, const struct loop_kind *kind)
+{
+    struct loop_kind *least = &kinds->kinds[0];
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        struct loop_kind *other = &kinds->kinds[i];
+        if (other->sum == kind->sum && other->ops == kind->ops) {
+            if (kind->time_ns > other->time_ns)
+                *other = *kind;
+            return;
+        }
+        least = other->time_ns < least->time_ns ? other : least;
+    }
+    if (kinds->kind_count < LOOP_KINDS_MOST)
+        kinds->kinds[kinds->kind_count++] = *kind;
+    else if (kind->time_ns > least->time_ns)
+        *least = *kind;
+}
+
+/* A pass between two marks, to be sorted by what it has. */
+struct pass {
+    uint64_t sum;
+    uint32_t first, end;
+};
+
+static int compare_passes(const void *a, const void *b)
+{
+    const struct pass *x = a, *y = b;
+    if (x->sum != y->sum)
+        return x->sum < y->sum ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Takes up the kinds of passes between `count` marks of one name. `passes` has room for as
+ * many. */
+static void try_mark(struct loop_kinds *kinds, const struct mark *marks, uint32_t count,
+                     struct pass *passes)
+{
+    const uint32_t all = count - 1;
+    for (uint32_t i = 0; i < all; i++)
+        passes[i] = (struct pass){.sum = sum_of(kinds, marks[i].place, marks[i + 1].place),
+                                  .first = marks[i].place,
+                                  .end = marks[i + 1].place};
+    qsort(passes, all, sizeof *passes, compare_passes);
+    for (uint32_t first = 0, end = 0; first < all; first = end) {
+        struct loop_kind kind = {.sum = passes[first].sum,
+                                 .ops = passes[first].end - passes[first].first,
+                                 .place = passes[first].first};
+        for (; end < all && passes[end].sum == kind.sum; end++)
+            kind.time_ns += loop_border_ns(kinds, passes[end].end) -
+                            loop_border_ns(kinds, passes[end].first);
+        kind.passes = end - first;
+        if (kind.passes >= LOOP_PASSES_MIN - 1)
+            add_kind(kinds, &kind);
+    }
+}
+
+/* Tries every series of that many ops as the mark. Returns false when memory runs out. */
+static bool try_series(struct loop_kinds *kinds, uint32_t series)
+{
+    if (kinds->count < series + LOOP_PASSES_MIN)
+        return true;
+    const uint32_t count = kinds->count - series + 1;
+    struct mark *marks = malloc(count * sizeof *marks);
+    struct pass *passes = malloc(count * sizeof *passes);
+    const bool room = marks != NULL && passes != NULL;
+    for (uint32_t i = 0; room && i < count; i++)
+        marks[i] = (struct mark){series_name(kinds, i, series), i};
+    if (room)
+        qsort(marks, count, sizeof *marks, compare_marks);
+    for (uint32_t first = 0, end = 0; room && first < count; first = end) {
+        while (end < count && marks[end].name == marks[first].name)
+            end++;
+        if (end - first >= LOOP_PASSES_MIN)
+            try_mark(kinds, &marks[first], end - first, passes);
+    }
+    free(marks);
+    free(passes);
+    return room;
+}
+
+bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, uint32_t place)
+{
+    const uint32_t end = place + kind->ops;
+    return end <= kinds->count && sum_of(kinds, place, end) == kind->sum;
+}
+
+bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline)
+{
+    static const uint32_t series[] = {1, 2, 4, 16}; /* ops that are a mark together */
+    *kinds = (struct loop_kinds){.timeline = timeline};
+    bool done = make_items(kinds);
+    for (size_t i = 0; done && i < sizeof series / sizeof series[0]; i++)
+        done = try_series(kinds, series[i]);
+    return done;
+}
+
+void loop_kinds_free(struct loop_kinds *kinds)
+{
+    free(kinds->items);
+    kinds->items = NULL;
+}
+
+/* --- the kind of pass --- */
+
+void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                     uint64_t *names)
+{
+    for (uint32_t i = 0; i < kind->ops; i++)
+        names[i] = kinds->items[kind->place + i].name;
+    qsort(names, kind->ops, sizeof *names, loop_compare_names);
+}
+
+/* Returns true if the rest of a kind of pass, beside what another kind covers, is mostly of ops
+ * that the other has, too: an evaluation among steps of training. `names` has room for one of
+ * the other's passes. */
+static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind *whole,
+                         const struct loop_kind *part, uint64_t *names)
+{
+    const uint32_t end = whole->place + whole->ops;
+    uint32_t rest = 0, shared = 0;
+    loop_sort_names(kinds, part, names);
+    for (uint32_t i = whole->place; i < end;) {
+        if (i + part->ops <= end && loop_is_pass(kinds, part, i)) {
+            i += part->ops;
+            continue;
+        }
+        rest++;
+        shared += bsearch(&kinds->items[i++].name, names, part->ops, sizeof *names,
+                          loop_compare_names) != NULL;
+    }
+    return rest > 0 && 2 * shared >= rest;
+}
+
+/* Returns the kind that makes up most of the time of those with at most `ops` ops; NULL: there
+ * is none. */
+static const struct loop_kind *find_best(const struct loop_kinds *kinds, double ops)
+{
+    const struct loop_kind *best = NULL;
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        const struct loop_kind *kind = &kinds->kinds[i];
+        if ((double)kind->ops <= ops && (best == NULL || kind->time_ns > best->time_ns))
+            best = kind;
+    }
+    return best;
+}
+
+const struct loop_kind *loop_find_whole(const struct loop_kinds *kinds)
+{
+    const struct loop_kind *best = find_best(kinds, INFINITY), *shorter = best;
+    while (shorter != NULL && (double)shorter->time_ns >= ALIKE * (double)best->time_ns) {
+        best = shorter;
+        shorter = find_best(kinds, SHORTER * (double)best->ops);
+    }
+    return best;
+}
+
+const struct loop_kind *loop_find_common(const struct loop_kinds *kinds,
+                                         const struct loop_kind *whole, uint64_t *names)
+{
+    const struct loop_kind *chosen = NULL;
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        const struct loop_kind *kind = &kinds->kinds[i];
+        if (kind->ops * LOOP_PASSES_MIN <= whole->ops &&
+            (chosen == NULL || kind->ops < chosen->ops) &&
+            (double)kind->time_ns >= HALF * (double)whole->time_ns &&
+            has_variants(kinds, whole, kind, names))
+            chosen = kind;
+    }
+    return chosen;
+}

@@ -1,0 +1,71 @@
+/* loop_kinds.h - the kinds of passes that a timeline may be made of: private to the files that
+ * find the loop. */
+#ifndef PIPELINE_ANALYSIS_LOOP_KINDS_H
+#define PIPELINE_ANALYSIS_LOOP_KINDS_H
+
+#include "analysis/loop.h"
+
+enum { LOOP_KINDS_MOST = 32 }; /* that are compared in the end */
+
+/* An op of the thread that issues most of them, in order of issue. */
+struct loop_item {
+    uint64_t name;     /* the same for ops that are the same */
+    uint64_t sum;      /* of the names before it */
+    int64_t border_ns; /* when a pass that begins with it does: when all before it has ended,
+                          and at its start at the latest; of the first op, when it is issued */
+    int64_t start_ns;
+    int64_t ended_ns; /* when it and all before it have ended */
+};
+
+/* A kind of pass: all that have the same ops. */
+struct loop_kind {
+    uint64_t sum; /* of its ops' names */
+    uint32_t ops, passes;
+    uint32_t place;  /* of its first pass's mark */
+    int64_t time_ns; /* that its passes took in all */
+};
+
+struct loop_kinds {
+    const struct timeline *timeline;
+    uint64_t thread;         /* that issues the ops */
+    struct loop_item *items; /* owned */
+    uint32_t count;
+    struct loop_kind kinds[LOOP_KINDS_MOST];
+    uint32_t kind_count;
+};
+
+/* Lists a timeline's ops, and the kinds of passes that take most of its time. O(n log n).
+ * Returns false when memory runs out; loop_kinds_free() in any case. */
+bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline);
+void loop_kinds_free(struct loop_kinds *kinds);
+
+/* Returns a number that is the same for ops that are the same. */
+uint64_t loop_name_of(const struct span *span);
+
+/* Returns the thread that issued an op; 0 where that is not known. */
+uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span);
+
+/* Returns when what lies before item `place` is over: when it begins or, at the end, when all
+ * has ended. */
+int64_t loop_border_ns(const struct loop_kinds *kinds, uint32_t place);
+
+/* Returns true if a pass of that kind begins at item `place`. */
+bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, uint32_t place);
+
+/* Compares names, for qsort(); puts those of a pass's ops in order: `names` has room for them.
+ */
+int loop_compare_names(const void *a, const void *b);
+void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                     uint64_t *names);
+
+/* Returns the kind of pass that makes up most of the time or, where those of a part of its
+ * length make up as much, the shortest of these: else it would be several passes. NULL: there
+ * is none. */
+const struct loop_kind *loop_find_whole(const struct loop_kinds *kinds);
+
+/* Returns the kind of pass, shorter than `whole`, of which that is made beside variants of it;
+ * NULL: there is none. `names` has room for all ops. */
+const struct loop_kind *loop_find_common(const struct loop_kinds *kinds,
+                                         const struct loop_kind *whole, uint64_t *names);
+
+#endif

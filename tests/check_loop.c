@@ -1,0 +1,298 @@
+/* check_loop.c - the loop that a timeline shows: where it begins and ends, and none where there
+ * is none. */
+#include "analysis/loop.h"
+#include "fixtures.h"
+#include "suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- timelines by hand: one op behind the other --- */
+
+enum { OPS_MOST = 20000, HOST_THREAD = 7 };
+
+struct script {
+    struct timeline timeline;
+    int64_t now_ns;
+    uint64_t thread;
+};
+
+static struct script begin(void)
+{
+    struct script script = {.thread = HOST_THREAD};
+    timeline_init(&script.timeline);
+    script.timeline.spans = calloc(OPS_MOST, sizeof *script.timeline.spans);
+    script.timeline.calls = calloc(OPS_MOST, sizeof *script.timeline.calls);
+    script.timeline.streams = 4;
+    return script;
+}
+
+static void op(struct script *script, enum op_kind kind, unsigned name, int64_t ns)
+{
+    struct timeline *timeline = &script->timeline;
+    struct span *span = &timeline->spans[timeline->span_count];
+    ck_assert_uint_lt(timeline->span_count, OPS_MOST);
+    *span = (struct span){.op = timeline->span_count++,
+                          .kind = (uint8_t)kind,
+                          .link = (uint16_t)(kind == OP_KERNEL ? name : 0),
+                          .bytes = kind == OP_KERNEL ? 0 : (uint64_t)name << 10,
+                          .issue_ns = script->now_ns,
+                          .start_ns = script->now_ns + 1000,
+                          .end_ns = script->now_ns + 1000 + ns};
+    timeline->calls[timeline->call_count++] =
+        (struct host_call){.start_ns = script->now_ns,
+                           .end_ns = script->now_ns + 500,
+                           .thread = script->thread,
+                           .row = host_call_row("cudaLaunchKernel")};
+    script->now_ns = span->end_ns;
+}
+
+static void host(struct script *script, int64_t ns)
+{
+    script->now_ns += ns;
+}
+
+/* A pass of 48 us: a copy in, three kernels, a copy out, 5 us of the host. */
+static void pass(struct script *script)
+{
+    op(script, OP_H2D, 64, 10000);
+    op(script, OP_KERNEL, 1, 5000);
+    op(script, OP_KERNEL, 2, 5000);
+    op(script, OP_KERNEL, 1, 5000);
+    op(script, OP_D2H, 64, 13000);
+    host(script, 5000);
+}
+enum { PASS_NS = 48000 };
+
+/* What comes before: copies of all sizes, kernels of all names, a second of the host. */
+static void start_up(struct script *script)
+{
+    for (unsigned i = 0; i < 40; i++)
+        op(script, i % 3 ? OP_KERNEL : OP_H2D, 10 + i, 4000 + 100 * i);
+    host(script, 1000000000);
+}
+
+static struct loop find(struct script *script)
+{
+    struct loop loop;
+    struct error error = {0};
+    ck_assert_int_eq(loop_find(&script->timeline, &loop, &error), STATUS_OK);
+    if (loop.passes > 0) {
+        ck_assert_uint_ge(loop.passes, LOOP_PASSES_MIN);
+        ck_assert_int_lt(loop.from_ns, loop.to_ns);
+        ck_assert_int_ge(loop.from_ns, 0);
+        ck_assert_int_le(loop.to_ns, timeline_time_ns(&script->timeline));
+    }
+    return loop;
+}
+
+static void end(struct script *script)
+{
+    timeline_free(&script->timeline);
+}
+
+/* --- what is found --- */
+
+START_TEST(a_loop_is_found_between_other_ops)
+{
+    struct script script = begin();
+    start_up(&script);
+    const int64_t begin_ns = script.now_ns;
+    for (int i = 0; i < 20; i++)
+        pass(&script);
+    const int64_t end_ns = script.now_ns;
+    start_up(&script);
+    const struct loop loop = find(&script);
+    ck_assert_uint_ge(loop.passes, 19);
+    ck_assert_uint_le(loop.passes, 20);
+    ck_assert_uint_eq(loop.ops, 5);
+    ck_assert_int_eq(loop.pass_ns, PASS_NS);
+    ck_assert_int_ge(loop.from_ns, begin_ns - PASS_NS);
+    ck_assert_int_le(loop.to_ns, end_ns);
+    ck_assert_int_eq(loop.to_ns - loop.from_ns, loop.passes * (int64_t)PASS_NS);
+    end(&script);
+}
+END_TEST
+
+/* The first passes load code, and take longer: they are start-up. */
+START_TEST(slow_first_passes_are_left_out)
+{
+    struct script script = begin();
+    for (int i = 0; i < 20; i++) {
+        host(&script, i < 3 ? 900000 : 0);
+        pass(&script);
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.passes, 17);
+    ck_assert_int_ge(loop.from_ns, 3 * 900000);
+    end(&script);
+}
+END_TEST
+
+/* What other passes do, too, is an evaluation; the commonest pass is judged, as long as no
+ * other stands between. */
+START_TEST(an_evaluation_is_no_part_of_the_pass)
+{
+    struct script script = begin();
+    for (int i = 0; i < 60; i++) {
+        pass(&script);
+        for (int k = 0; i % 10 == 9 && k < 6; k++) {
+            op(&script, OP_H2D, 64, 10000);
+            op(&script, OP_KERNEL, 1, 5000);
+        }
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.ops, 5);
+    ck_assert_int_eq(loop.pass_ns, PASS_NS);
+    ck_assert_uint_ge(loop.passes, 9);
+    ck_assert_uint_le(loop.passes, 11);
+    end(&script);
+}
+END_TEST
+
+/* Where little else lies between them, it is judged with them. */
+START_TEST(a_message_now_and_then_stays)
+{
+    struct script script = begin();
+    for (int i = 0; i < 61; i++) {
+        pass(&script);
+        if (i % 7 == 6)
+            op(&script, OP_D2H, 1, 1000);
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.ops, 5);
+    ck_assert_uint_ge(loop.passes, 59);
+    ck_assert_uint_eq(loop.unlike, 8);
+    end(&script);
+}
+END_TEST
+
+/* Tiles that belong together by what stands once before and behind them are one pass. */
+START_TEST(tiles_are_not_taken_for_passes)
+{
+    struct script script = begin();
+    for (int i = 0; i < 12; i++) {
+        op(&script, OP_H2D, 9999, 60000);
+        for (int tile = 0; tile < 8; tile++)
+            pass(&script);
+        op(&script, OP_MEMSET, 1, 40000);
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.ops, 42);
+    ck_assert_uint_ge(loop.passes, 11);
+    end(&script);
+}
+END_TEST
+
+/* Another thread's ops come when they come: the passes are those of the thread that issues
+ * most.
+ */
+START_TEST(passes_are_those_of_one_thread)
+{
+    struct script script = begin();
+    uint64_t state = 3;
+    for (int i = 0; i < 50; i++) {
+        op(&script, OP_H2D, 64, 10000);
+        script.thread = 8;
+        for (unsigned k = 0; k < 1 + test_random_below(&state, 3); k++)
+            op(&script, OP_KERNEL, 40 + (unsigned)test_random_below(&state, 9), 1000);
+        script.thread = HOST_THREAD;
+        op(&script, OP_KERNEL, 1, 5000);
+        op(&script, OP_KERNEL, 2, 5000);
+        op(&script, OP_D2H, 64, 10000);
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_ge(loop.passes, 48);
+    end(&script);
+}
+END_TEST
+
+/* The host's calls before the loop are told apart by what they do. */
+START_TEST(start_up_is_told_by_its_calls)
+{
+    struct script script = begin();
+    struct host_call *call = &script.timeline.calls[0];
+    call[0] = (struct host_call){0, 3000000, HOST_THREAD, .row = host_call_row("cudaMalloc")};
+    call[1] = (struct host_call){3000000, 3500000, HOST_THREAD,
+                                 .row = host_call_row("cudaLaunchKernel")};
+    call[2] = (struct host_call){3500000, 3600000, HOST_THREAD,
+                                 .row = host_call_row("cudaDeviceSynchronize")};
+    call[3] = (struct host_call){3500000, 9000000, 99, .row = host_call_row("cudaMalloc")};
+    script.timeline.call_count = 4;
+    script.now_ns = 10000000;
+    for (int i = 0; i < 20; i++)
+        pass(&script);
+    const struct loop loop = find(&script);
+    ck_assert_int_eq(loop.startup.allocs_ns, 3000000);
+    ck_assert_int_eq(loop.startup.loads_ns, 500000);
+    ck_assert_int_eq(loop.startup.waits_ns, 100000);
+    ck_assert_int_eq(loop.startup.calls_ns, 0);
+    end(&script);
+}
+END_TEST
+
+/* --- what is not --- */
+
+/* A server does what it is asked for: ops of any kind, in any number. */
+START_TEST(no_loop_is_found_where_nothing_repeats)
+{
+    struct script script = begin();
+    uint64_t state = (uint64_t)_i + 1;
+    for (int request = 0; request < 1000; request++) {
+        op(&script, OP_H2D, 1 + (unsigned)test_random_below(&state, 3000), 5000);
+        for (unsigned k = 0; k < test_random_below(&state, 16); k++)
+            op(&script, OP_KERNEL, (unsigned)test_random_below(&state, 60), 3000);
+        op(&script, OP_D2H, 1 + (unsigned)test_random_below(&state, 3000), 5000);
+        host(&script, (int64_t)test_random_below(&state, 200000));
+    }
+    ck_assert_uint_eq(find(&script).passes, 0);
+    end(&script);
+}
+END_TEST
+
+START_TEST(few_passes_are_no_loop)
+{
+    struct script script = begin();
+    ck_assert_uint_eq(find(&script).passes, 0);
+    for (int i = 0; i < _i; i++)
+        pass(&script);
+    ck_assert_uint_eq(find(&script).passes, _i >= LOOP_PASSES_MIN ? (uint32_t)_i : 0);
+    end(&script);
+}
+END_TEST
+
+/* A recording that was cut in the middle of a pass, and one whose clock jumps. */
+START_TEST(damaged_recordings_have_their_loop)
+{
+    struct script script = begin();
+    for (int i = 0; i < 30; i++)
+        pass(&script);
+    script.timeline.span_count -= 3;
+    ck_assert_uint_ge(find(&script).passes, 28);
+    for (uint32_t i = 70; i < script.timeline.span_count; i++) {
+        script.timeline.spans[i].issue_ns += INT64_C(1) << 50;
+        script.timeline.spans[i].start_ns += INT64_C(1) << 50;
+        script.timeline.spans[i].end_ns += INT64_C(1) << 50;
+    }
+    (void)find(&script);
+    end(&script);
+}
+END_TEST
+
+Suite *loop_suite(void)
+{
+    Suite *suite = suite_create("loop");
+    TCase *all = tcase_create("all");
+    tcase_add_test(all, a_loop_is_found_between_other_ops);
+    tcase_add_test(all, slow_first_passes_are_left_out);
+    tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
+    tcase_add_test(all, a_message_now_and_then_stays);
+    tcase_add_test(all, tiles_are_not_taken_for_passes);
+    tcase_add_test(all, passes_are_those_of_one_thread);
+    tcase_add_test(all, start_up_is_told_by_its_calls);
+    tcase_add_loop_test(all, no_loop_is_found_where_nothing_repeats, 0, 8);
+    tcase_add_loop_test(all, few_passes_are_no_loop, 1, 9);
+    tcase_add_test(all, damaged_recordings_have_their_loop);
+    suite_add_tcase(suite, all);
+    return suite;
+}
