@@ -249,14 +249,15 @@ static bool is_empty(const struct record_files *files, const struct record_file 
 }
 
 /* Takes away the recordings of other processes in which there is nothing, if there is one with
- * something. */
+ * something. One that goes on as a process without work, such as a pool's, makes no new file.
+ */
 static void drop_empty(const struct record_files *files, struct record_list *list,
                        pid_t process)
 {
     size_t kept = 0, empty = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct record_file *item = &list->items[i];
-        item->empty = !is_being_written(files, item, process) && is_empty(files, item);
+        item->empty = is_empty(files, item);
         empty += item->empty;
     }
     for (size_t i = 0; i < list->count; i++) {
