@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096 };
+enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096, SPARE_MOST = 64 };
 
 struct chunk {
     _Atomic(struct chunk *) next;
@@ -32,7 +32,10 @@ static _Thread_local struct {
 static pthread_key_t at_thread_end;
 static bool has_key;
 static atomic_uint chunks;
-static _Atomic(struct chunk *) spare; /* one that was read, for whoever asks first */
+
+/* Chunks that were read, for whoever asks first: what the writer reads at a time. New ones
+ * would be pages that are not there yet, within the program's calls. */
+static _Atomic(struct chunk *) spare[SPARE_MOST];
 
 /* A thread that calls CUDA later still, as others' destructors may, takes a lane once more. */
 static void lane_leave(void *lane)
@@ -50,7 +53,11 @@ void entries_begin(void)
 
 static struct chunk *chunk_take(void)
 {
-    struct chunk *chunk = atomic_exchange(&spare, NULL);
+    struct chunk *chunk = NULL;
+    for (size_t i = 0; chunk == NULL && i < SPARE_MOST; i++) {
+        if (atomic_load_explicit(&spare[i], memory_order_relaxed) != NULL)
+            chunk = atomic_exchange(&spare[i], NULL);
+    }
     if (chunk == NULL) {
         if (atomic_fetch_add(&chunks, 1) >= CHUNKS_MOST) {
             atomic_fetch_sub(&chunks, 1);
@@ -72,11 +79,13 @@ static void chunk_give_back(struct chunk *chunk, bool at_exit)
 {
     if (at_exit)
         return;
-    struct chunk *unwanted = atomic_exchange(&spare, chunk);
-    if (unwanted != NULL) {
-        free(unwanted);
-        atomic_fetch_sub(&chunks, 1);
+    for (size_t i = 0; i < SPARE_MOST; i++) {
+        struct chunk *none = NULL;
+        if (atomic_compare_exchange_strong(&spare[i], &none, chunk))
+            return;
     }
+    free(chunk);
+    atomic_fetch_sub(&chunks, 1);
 }
 
 static struct lane *lane_make(void)

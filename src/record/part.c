@@ -150,7 +150,7 @@ static bool is_reached(struct mark *mark, const char *name, bool ended, unsigned
 void record_reached(const char *name, bool ended, uint32_t call)
 {
     unsigned passes = 0;
-    if (is_child || record_part_is_over())
+    if ((start.text == NULL && stop.text == NULL) || is_child || record_part_is_over())
         return;
     if (passes_count && call == 0) {
         atomic_store(&has_ranges, true);
