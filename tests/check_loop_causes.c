@@ -70,22 +70,35 @@ static void copy(struct loop *loop, int stream, bool in, uint64_t to, uint64_t f
             loop->id, in ? "h2d" : "d2h", 13 + stream, start_ns, loop->free_ns[stream], bytes);
 }
 
-static void launch(struct loop *loop, int stream, uint64_t word, int64_t length_ns)
+/* A launch of kernel `name`, a number, whose call takes `call_ns`. */
+static void launch_of(struct loop *loop, int name, int64_t call_ns, int stream, uint64_t word,
+                      int64_t length_ns)
 {
-    call(loop, "cudaLaunchKernel", 3000);
+    call(loop, "cudaLaunchKernel", call_ns);
     const int64_t start_ns = begins(loop, stream, length_ns);
     fprintf(loop->out, "[\"launch\",%d,1,%d,[%" PRIu64 "]]\n", loop->id, 13 + stream, word);
-    fprintf(loop->out, "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",3,1056,1024,32,0,0]\n",
-            loop->id, 13 + stream, start_ns, loop->free_ns[stream]);
+    fprintf(loop->out, "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",%d,1056,1024,32,0,0]\n",
+            loop->id, 13 + stream, start_ns, loop->free_ns[stream], name);
+}
+
+static void launch(struct loop *loop, int stream, uint64_t word, int64_t length_ns)
+{
+    launch_of(loop, 3, 3000, stream, word, length_ns);
+}
+
+/* The host waits for all, and for `behind_ns` more. */
+static void wait_for(struct loop *loop, int64_t behind_ns)
+{
+    const int64_t latest_ns =
+        loop->free_ns[0] > loop->free_ns[1] ? loop->free_ns[0] : loop->free_ns[1];
+    const int64_t until_ns = latest_ns + behind_ns - loop->now_ns;
+    call(loop, "cudaDeviceSynchronize", until_ns > 2000 ? until_ns : 2000);
+    fprintf(loop->out, "[\"sync\",%d,\"device\",1,null]\n", loop->id);
 }
 
 static void wait(struct loop *loop)
 {
-    const int64_t latest_ns =
-        loop->free_ns[0] > loop->free_ns[1] ? loop->free_ns[0] : loop->free_ns[1];
-    const int64_t until_ns = latest_ns + 5000 - loop->now_ns;
-    call(loop, "cudaDeviceSynchronize", until_ns > 2000 ? until_ns : 2000);
-    fprintf(loop->out, "[\"sync\",%d,\"device\",1,null]\n", loop->id);
+    wait_for(loop, 5000);
 }
 
 static void from(struct loop *loop, const char *file)
@@ -137,6 +150,26 @@ static void takes_from_pools(struct loop *loop)
     call(loop, "cudaMallocAsync", 250000);
     work(loop);
     call(loop, "cudaFreeAsync", 1500);
+}
+
+/* The pool has the memory at once, and gives it back whenever the host waits. */
+static void gives_back(struct loop *loop)
+{
+    call(loop, "cudaMallocAsync", 1500);
+    work(loop);
+    call(loop, "cudaFreeAsync", 1500);
+    wait_for(loop, 400000);
+}
+
+/* Each pass launches kernels of its own, which wait for their code, as all else does. */
+static void loads_code(struct loop *loop)
+{
+    work(loop);
+    fprintf(loop->out, "[\"name\",%d,\"pass%d\"]\n", 10 + loop->pass, loop->pass);
+    loop->free_ns[0] = loop->free_ns[1] = loop->free_ns[0] + 300000;
+    launch_of(loop, 10 + loop->pass, 30000, 1, BUF + 32 * MIB, 20000);
+    loop->free_ns[0] = loop->free_ns[1];
+    wait(loop);
 }
 
 static void copies_again(struct loop *loop)
@@ -194,6 +227,8 @@ static const struct cause {
     {"handle-in-loop", makes_handles, "such as cuBLAS's own", true, ""},
     {"stream-in-loop", makes_streams, "such as cudaStreamCreateWithFlags", true, ""},
     {"alloc-in-stream", takes_from_pools, "no pool was told to keep its memory", true, ""},
+    {"alloc-in-stream", gives_back, "no pool was told", true, ""},
+    {"lazy-loading", loads_code, "the first launch of", false, ",\"lazy\":true"},
     {"repeated-copy", copies_again, "11 of 12 copies in from 0x501000000", true, ""},
     {"!repeated-copy", copies_anew, NULL, false, ""},
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},

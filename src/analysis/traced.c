@@ -100,6 +100,46 @@ bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span
     return kernel->kind == OP_KERNEL && traced->first_launches[kernel->link] == span;
 }
 
+/* Returns true if a call is the first launch of its kernel, and took far longer than others. */
+static bool is_load(const struct traced *traced, uint32_t call)
+{
+    const uint32_t span = traced->issued[call];
+    const struct span *kernel = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
+    const int64_t length_ns = length_of(&traced->timeline->calls[call]);
+    return kernel != NULL && kernel->kind == OP_KERNEL &&
+           traced->first_launches[kernel->link] == span &&
+           length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
+}
+
+bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+{
+    enum { LONGEST_NS = 5000000 };
+    const struct timeline *timeline = traced->timeline;
+    struct bisect search = bisect_in(0, timeline->call_count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns - LONGEST_NS);
+    for (uint32_t i = (uint32_t)search.at;
+         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
+        if (is_load(traced, i) && timeline->spans[traced->issued[i]].start_ns > after_ns)
+            return true;
+    }
+    return false;
+}
+
+bool traced_keeps_loading(const struct traced *traced)
+{
+    enum { LOADS = 8 };
+    uint32_t loads = 0, kernels = 0;
+    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
+        const uint32_t span = traced->issued[i];
+        const struct span *op = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
+        kernels +=
+            op != NULL && op->kind == OP_KERNEL && traced->first_launches[op->link] == span;
+        loads += is_load(traced, i);
+    }
+    return loads >= LOADS && 2 * loads >= kernels;
+}
+
 /* --- counts --- */
 
 static void add(struct tally *tally, uint32_t index, int64_t length_ns)
@@ -346,7 +386,7 @@ static bool find_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
-    size_t count = 0;
+    size_t count = 0, again = 0;
     uint32_t telling = 0, blocking = 0, behind = 0;
     if (lengths == NULL)
         return false;
@@ -356,7 +396,12 @@ static bool find_launches(struct traced *traced)
         if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE)
             continue;
         const struct span *kernel = &timeline->spans[span];
+        /* First launches may load code: where there are enough others, those tell. */
         lengths[count++] = length_of(call);
+        if (traced->first_launches[kernel->link] != span) {
+            lengths[count - 1] = lengths[again];
+            lengths[again++] = length_of(call);
+        }
         int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
         behind += call->end_ns >= kernel->end_ns - earlier(TRACED_JITTER_NS, kernel_ns / 2);
         if (kernel_ns < TELLING_NS)
@@ -364,7 +409,9 @@ static bool find_launches(struct traced *traced)
         telling++;
         blocking += call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
     }
-    traced->launch_ns = half_ns(lengths, count);
+    traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
+    if (count == 1)
+        traced->launch_ns = earlier(traced->launch_ns, TRACED_LAUNCH_NS);
     traced->slow_ns = later(TRACED_LATE_NS, TRACED_LOAD_LAUNCHES * traced->launch_ns);
     traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
     traced->launches_may_block =

@@ -11,6 +11,7 @@ enum {
     TRACED_LATE_NS = 20000, /* what takes longer is no mere hand-over from op to op */
     TRACED_JITTER_NS = 1000,
     TRACED_LOAD_NS = 50000,   /* a launch's call that loads code takes as long, at least, */
+    TRACED_LAUNCH_NS = 8000,  /* a launch's call, where there is no other to tell */
     TRACED_LOAD_LAUNCHES = 8, /* and as many times as long as other launches' calls */
 };
 
@@ -67,6 +68,13 @@ uint32_t traced_event_target(const struct traced *traced, uint32_t index);
 /* Returns true if a call that launched kernel `span` took so long, at its first launch, that it
  * must have loaded code. */
 bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span);
+
+/* Returns true if a first launch of a kernel, which took far longer than others, was under way
+ * in that time: what it loads, the device waits for; and if most kernels' first launches are
+ * such.
+ */
+bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns);
+bool traced_keeps_loading(const struct traced *traced);
 
 /* How many ops or calls there are of a kind, how long they took, and the longest of them. */
 struct tally {

@@ -130,6 +130,8 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
     const struct plan *plan = foreign->judge.facts->plan;
     const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
     bool waits = false;
+    if (traced_keeps_loading(&foreign->trace))
+        return VERDICT_LAZY_LOADING;
     if (facts == NULL)
         return VERDICT_UNKNOWN;
     if (facts->faults > 0 || (facts->prefetches == 0 && count_managed(plan) > 0))

@@ -14,13 +14,18 @@ static bool is_cause(enum verdict_code code)
 }
 
 /* Waiting for room in a stream is no cause where what held that room came late itself. Where
- * there are hardly any ops, one that begins right behind another is taken to need it. */
+ * there are hardly any ops, one that begins right behind another is taken to need it. What
+ * loaded code for a moment did not keep the ops behind it at work. */
 static void settle_links(const struct foreign *foreign, struct foreign_pieces *pieces,
-                         enum verdict_code none)
+                         enum verdict_code none, int64_t idle_ns)
 {
     bool weak = false;
     for (uint32_t i = pieces->count; i-- > 0;) {
         struct foreign_piece *piece = &pieces->items[i];
+        const double part_ns = VERDICT_NAMED_SHARE * (double)idle_ns;
+        if (piece->link == VERDICT_LAZY_LOADING &&
+            (double)(piece->end_ns - piece->start_ns) < part_ns)
+            piece->link = VERDICT_REST;
         if (foreign->trace.few_ops && none == VERDICT_FEW_TILES &&
             piece->cause != VERDICT_UNKNOWN && piece->link == VERDICT_UNKNOWN)
             piece->link = VERDICT_REST;
@@ -86,7 +91,7 @@ static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t inde
         return true;
     if (!foreign_walk(foreign, index, whole, idle.start_ns, pieces))
         return false;
-    settle_links(foreign, pieces, none);
+    settle_links(foreign, pieces, none, idle.end_ns - idle.start_ns);
     if (none == VERDICT_FEW_TILES)
         none = foreign->timeline->partial ? VERDICT_UNKNOWN : way_of(foreign, pieces);
     find_near(pieces, none);
@@ -238,9 +243,9 @@ static void put_pageable_first(const struct foreign *foreign, struct verdicts *v
         verdicts->items[verdicts->count++] =
             foreign->judge.charges.causes[VERDICT_PAGEABLE_MEMORY];
     const struct verdict pageable = verdicts->items[place];
-    for (; place > 0; place--)
+    for (; place > 0 && pageable.cost_ns > 0; place--)
         verdicts->items[place] = verdicts->items[place - 1];
-    verdicts->items[0] = pageable;
+    verdicts->items[place] = pageable;
 }
 
 static void name_causes(struct foreign *foreign, struct verdicts *verdicts)

@@ -83,11 +83,28 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     }
 }
 
+/* Returns how long a call that waits took behind the last op that ended within it, to give back
+ * memory of pools: 0 where none is taken, or it took no longer than to wake up. */
+static int64_t giving_back_ns(const struct foreign *foreign, uint32_t index)
+{
+    const struct host_call *call = &foreign->timeline->calls[index];
+    const bool gives = host_call_kind(call->row) == CALL_SYNC && is_again(foreign, CALL_POOL);
+    const uint32_t last = gives ? traced_ended_by(&foreign->trace, call->end_ns) : SPAN_NONE;
+    if (last == SPAN_NONE)
+        return 0;
+    const int64_t behind_ns =
+        call->end_ns - later(call->start_ns, span_at(foreign, last)->end_ns);
+    return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
+}
+
 void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT])
 {
-    for (uint32_t i = 0; i < foreign->timeline->call_count; i++)
-        calls_ns[call_cause(foreign, i)] +=
-            foreign->timeline->calls[i].end_ns - foreign->timeline->calls[i].start_ns;
+    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
+        const struct host_call *call = &foreign->timeline->calls[i];
+        const int64_t given_ns = giving_back_ns(foreign, i);
+        calls_ns[call_cause(foreign, i)] += call->end_ns - call->start_ns - given_ns;
+        calls_ns[VERDICT_ALLOC_IN_STREAM] += given_ns;
+    }
 }
 
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
@@ -108,6 +125,11 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
         if (i == SPAN_NONE)
             break;
         now_ns = earlier(now_ns, calls[i].end_ns);
+        const int64_t given_ns = giving_back_ns(foreign, i);
+        if (given_ns > 0 && !add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM,
+                                 VERDICT_REST, SPAN_NONE))
+            return false;
+        now_ns -= given_ns;
         if (!add(pieces, calls[i].start_ns, now_ns, call_cause(foreign, i), VERDICT_REST,
                  SPAN_NONE))
             return false;
@@ -182,6 +204,9 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
         return VERDICT_SLOW_CALLBACK;
     if (from->engine == span->engine)
         return VERDICT_REST; /* the engine would have held it as well */
+    if (timeline->streams == 1 && foreign->trace.many_threads && !foreign->trace.turns &&
+        timeline_stream_kind(timeline, 0) == STREAM_LEGACY)
+        return VERDICT_LEGACY_STREAM;
     if (timeline->streams == 1)
         return foreign->trace.analysis.engines[foreign->trace.engine].spans > 2
                    ? VERDICT_ONE_STREAM
@@ -258,8 +283,11 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                   before->host_memory == HOST_MEMORY_PAGEABLE;
     bool bars = close && foreign->trace.memsets_bar &&
                 (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
+    bool loads = !timeline->issue_unknown &&
+                 traced_loads_within(&foreign->trace, wait->free_ns, span->start_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
+                 : loads  ? VERDICT_LAZY_LOADING
                  : called ? VERDICT_SLOW_CALLBACK
                           : VERDICT_UNKNOWN;
     /* It began right behind another op: that, or what waited for that, held it. */

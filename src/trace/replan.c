@@ -148,26 +148,6 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
     return STATUS_OK;
 }
 
-static enum status take_sync(struct replan *replan, const struct recorded_call *call,
-                             uint32_t stream)
-{
-    const struct op op = {.kind = OP_SYNC, .stream = stream};
-    return replan_append(replan, call, op, (struct op_recorded){0});
-}
-
-static enum status take_function(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream)
-{
-    const struct op op = {.kind = OP_CALLBACK, .stream = stream};
-    const struct recording *recording = replan->recording;
-    struct op_recorded seen = {.span = UINT32_MAX};
-    if (call->known)
-        seen.span = (uint32_t)(recording->op_count + (size_t)(call - recording->calls));
-    if (call->known)
-        seen.work_ns = later(call->function.end_ns - call->function.start_ns, 0);
-    return replan_append(replan, call, op, seen);
-}
-
 static int compare_times(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -199,6 +179,29 @@ static int64_t own_ns(const struct replan *replan, const struct recorded_call *c
     if (search.at > 0)
         begin_ns = later(begin_ns, replan->ends_ns[search.at - 1]);
     return later(call->end_ns - begin_ns, 0);
+}
+
+static enum status take_sync(struct replan *replan, const struct recorded_call *call,
+                             uint32_t stream)
+{
+    const struct op op = {.kind = OP_SYNC, .stream = stream};
+    enum status status = replan_append(replan, call, op, (struct op_recorded){0});
+    if (status == STATUS_OK)
+        replan_note_given(replan, call, own_ns(replan, call, true));
+    return status;
+}
+
+static enum status take_function(struct replan *replan, const struct recorded_call *call,
+                                 uint32_t stream)
+{
+    const struct op op = {.kind = OP_CALLBACK, .stream = stream};
+    const struct recording *recording = replan->recording;
+    struct op_recorded seen = {.span = UINT32_MAX};
+    if (call->known)
+        seen.span = (uint32_t)(recording->op_count + (size_t)(call - recording->calls));
+    if (call->known)
+        seen.work_ns = later(call->function.end_ns - call->function.start_ns, 0);
+    return replan_append(replan, call, op, seen);
 }
 
 /* Takes up a call that takes or gives back memory of the device or of the host. */

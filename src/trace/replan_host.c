@@ -2,6 +2,8 @@
  */
 #include "trace/replan_parts.h"
 
+#include "analysis/traced.h"
+
 #include <stdlib.h>
 
 /* --- what calls take --- */
@@ -74,9 +76,20 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
     const int64_t from_ns = goes_on ? thread->made_until_ns : call->start_ns;
     const int64_t quick_ns = kind == CALL_POOL ? POOL_NS : 0;
     thread->making = made;
+    replan->pools |= kind == CALL_POOL;
     thread->made_until_ns = call->end_ns;
     if (made >= 0)
         thread->made_ns[made] += later(0, call->end_ns - from_ns - quick_ns);
+}
+
+void replan_note_given(struct replan *replan, const struct recorded_call *call,
+                       int64_t behind_ns)
+{
+    struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
+    if (!replan->pools || behind_ns <= TRACED_LATE_NS)
+        return;
+    thread->ended_ns -= behind_ns;
+    thread->made_ns[CALL_POOL - CALL_MAKE] += behind_ns;
 }
 
 void replan_take_made(struct replan *replan, struct op_recorded *seen)

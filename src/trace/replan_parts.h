@@ -68,6 +68,7 @@ struct replan {
     size_t lane_count, lane_room;
     const struct recorded_call *last_call; /* that an op was appended for */
     int64_t *calls_ns;          /* per row of the table of calls: half of them took no longer */
+    bool pools;                 /* memory was taken of pools */
     bool turns;                 /* threads take turns: they are one */
     uint32_t loads, slow_loads; /* first launches of kernels; those whose call took long */
     struct replan_left left;
@@ -128,6 +129,10 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
 /* Notes what a call took that makes what a loop could use again; and moves what was noted since
  * its thread's last op to the op that comes now, which has its thread and host_ns. */
 void replan_note_made(struct replan *replan, const struct recorded_call *call);
+/* Notes that a call that waits, of which an op was just appended, took so long behind the last
+ * op that ended in it: memory of pools is given back then. */
+void replan_note_given(struct replan *replan, const struct recorded_call *call,
+                       int64_t behind_ns);
 void replan_take_made(struct replan *replan, struct op_recorded *seen);
 
 /* Returns the plan's number of a call's thread. */

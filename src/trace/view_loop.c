@@ -18,6 +18,24 @@ static bool is_in_loop(const struct timeline *timeline, const struct plan *plan,
            timeline->spans[span].start_ns < loop->to_ns;
 }
 
+/* Has each thread begin when the part does: what it did before its first op there may be from
+ * before. */
+static void begin_threads(const struct timeline *timeline, struct plan *part)
+{
+    const struct op_recorded *ops = part->recorded->ops;
+    const uint32_t first = ops[0].span;
+    bool *begun = calloc(part->recorded->threads + (size_t)1, sizeof *begun);
+    for (uint32_t i = 0; i < part->op_count && begun != NULL; i++) {
+        struct op_recorded *op = &part->recorded->ops[i];
+        if (!begun[op->thread] && op->span < timeline->span_count &&
+            first < timeline->span_count)
+            op->host_ns = earlier(op->host_ns, timeline->spans[op->span].issue_ns -
+                                                   timeline->spans[first].issue_ns);
+        begun[op->thread] = true;
+    }
+    free(begun);
+}
+
 /* Leaves in the plan the ops from the first that ran in the loop to the last, and what the host
  * did until it issued the next one behind that. */
 static enum status keep_ops(const struct timeline *timeline, const struct loop *loop,
@@ -38,6 +56,7 @@ static enum status keep_ops(const struct timeline *timeline, const struct loop *
     enum status status = rework_part(plan, first, end - first, &part, error);
     if (status != STATUS_OK)
         return status;
+    begin_threads(timeline, &part);
     plan_free(plan);
     *plan = part;
     return STATUS_OK;

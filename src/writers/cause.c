@@ -104,7 +104,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     units_time(run->verdicts.time_ns, time);
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
-    if (first->predicted_ns > 0)
+    if (first->cost_ns == 0 && first->predicted_ns == 0)
+        snprintf(text, MESSAGE_TEXT, "%s: %s", row->name, row->text);
+    else if (first->predicted_ns > 0)
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
                  row->name, cost, time, first->command[0] != '\0' ? first->command : "the fix",
                  units_time(first->predicted_ns, fixed), more ? ", with " : "",

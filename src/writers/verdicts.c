@@ -42,7 +42,7 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
     const struct verdict *verdict = &run->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
     char cost[UNITS_TEXT], fixed[UNITS_TEXT];
-    if (verdict->code == VERDICT_MISSING_WAIT)
+    if (verdict->cost_ns == 0 && verdict->predicted_ns == 0)
         writer_print_words(out, style->width, INDENT, "  %s: %s", row->name, row->text);
     else
         writer_print_words(out, style->width, INDENT, "  %s, %.1f%%: %s: %s",
