@@ -2,6 +2,7 @@
  * itself; and others that look so. */
 #include "foreign_cases.h"
 #include "suites.h"
+#include "trace/view.h"
 #include "trace_cases.h"
 
 #include <stdlib.h>
@@ -15,9 +16,11 @@ struct step {
     const char *call;
     int elsewhere, takes, works;
     int thread;
+    bool grows; /* it is on more blocks in each pass */
 };
 
 struct host_loop {
+    const char *device;
     int passes;
     const struct step *steps;
     int count;
@@ -29,7 +32,7 @@ enum { US = 1000, LATENCY = 2 * US, NEXT = 1 * US };
 struct writer {
     FILE *out;
     int64_t now_ns, free_ns;
-    int id;
+    int id, pass;
 };
 
 /* Writes what a call did. A call that waits returns 4 us behind the last op's end at the
@@ -61,8 +64,9 @@ static void write_step(struct writer *writer, const struct step *step)
     else
         fprintf(writer->out,
                 "[\"launch\",%d,1,13,[7000000]]\n"
-                "[\"kernel\",%d,1,13,%ld,%ld,3,132,1024,64,0,0]\n",
-                writer->id, writer->id, (long)begin_ns, (long)writer->free_ns);
+                "[\"kernel\",%d,1,13,%ld,%ld,3,%d,1024,64,0,0]\n",
+                writer->id, writer->id, (long)begin_ns, (long)writer->free_ns,
+                step->grows ? 132 + writer->pass : 132);
 }
 
 static void write_loop(const struct host_loop *loop)
@@ -74,12 +78,12 @@ static void write_loop(const struct host_loop *loop)
     fputs("{\"pipeline_recording\":1,\"version\":\"0.1.0\",\"program\":\"p\",\"pid\":1,"
           "\"parent\":0,\"begin_ns\":0,\"driver\":13000,\"launch_blocking\":false,"
           "\"connections\":null,\"lazy\":false}\n"
-          "[\"device\",0,\"a GPU\",9,0,132,2048,32,65536,233472,3]\n[\"context\",1,0]\n"
-          "[\"stream\",1,13,77,\"non-blocking\",0]\n[\"name\",3,\"k\"]\n"
+          "[\"context\",1,0]\n[\"stream\",1,13,77,\"non-blocking\",0]\n[\"name\",3,\"k\"]\n"
           "[\"memory\",\"device\",10,7000000,1048576,0]\n"
           "[\"memory\",\"pinned\",20,5000000,1048576,null]\n",
           writer.out);
-    for (int pass = 0; pass < loop->passes; pass++) {
+    fprintf(writer.out, "[\"device\",0,\"%s\",9,0,132,2048,32,65536,233472,3]\n", loop->device);
+    for (; writer.pass < loop->passes; writer.pass++) {
         for (int i = 0; i < loop->count; i++)
             write_step(&writer, &loop->steps[i]);
     }
@@ -90,15 +94,15 @@ static void write_loop(const struct host_loop *loop)
 }
 
 #define LOOP(passes, ...)                                                                      \
-    ((struct host_loop){(passes), (const struct step[]){__VA_ARGS__},                          \
+    ((struct host_loop){"a GPU", (passes), (const struct step[]){__VA_ARGS__},                 \
                         sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)})
 #define LAUNCH(elsewhere, works)                                                               \
     {                                                                                          \
-        "cudaLaunchKernel", (elsewhere), 6, (works), 0                                         \
+        "cudaLaunchKernel", (elsewhere), 6, (works), 0, false                                  \
     }
 #define SYNC(elsewhere)                                                                        \
     {                                                                                          \
-        "cudaStreamSynchronize", (elsewhere), 3, 0, 0                                          \
+        "cudaStreamSynchronize", (elsewhere), 3, 0, 0, false                                   \
     }
 
 static struct verdicts judged(struct host_loop loop)
@@ -156,7 +160,7 @@ END_TEST
  */
 START_TEST(host_works_for_itself)
 {
-    const struct verdicts verdicts = judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0},
+    const struct verdicts verdicts = judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0, false},
                                                  LAUNCH(2, 30), LAUNCH(2, 30), LAUNCH(2, 30)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
     ck_assert_double_gt(share(&verdicts, VERDICT_HOST_WORK), 0.7);
@@ -181,7 +185,7 @@ START_TEST(threads_take_turns)
 {
 #define OF(thread, elsewhere, works)                                                           \
     {                                                                                          \
-        "cudaLaunchKernel", (elsewhere), 6, (works), (thread)                                  \
+        "cudaLaunchKernel", (elsewhere), 6, (works), (thread), false                           \
     }
     const struct verdicts verdicts =
         judged(LOOP(50, OF(0, 70, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3),
@@ -194,9 +198,72 @@ END_TEST
 /* Of two launches the first one loaded the code. */
 START_TEST(one_launch_tells_of_the_other)
 {
-    const struct verdicts verdicts =
-        judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0}, {"cudaLaunchKernel", 1, 6, 10, 0}));
+    const struct verdicts verdicts = judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0, false},
+                                                 {"cudaLaunchKernel", 1, 6, 10, 0, false}));
     ck_assert_ptr_null(found(&verdicts, VERDICT_UNKNOWN));
+}
+END_TEST
+
+/* --- what less for the host would bring --- */
+
+/* Judges a loop on an H200, whose machine file is known, with its fixes. */
+static struct verdicts tried(struct host_loop loop)
+{
+    struct error error = {0};
+    struct view view;
+    const char *words[] = {test_trace_path};
+    const struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
+    loop.device = "NVIDIA H200";
+    write_loop(&loop);
+    ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
+    const struct verdicts verdicts = view.report.runs[0].verdicts;
+    ck_assert_msg(!verdicts.too_far, "%ld ns are simulated for %ld", (long)verdicts.modelled_ns,
+                  (long)verdicts.time_ns);
+    view_free(&view);
+    return verdicts;
+}
+
+#define BURST(works)                                                                           \
+    LAUNCH(20, works), LAUNCH(20, works), LAUNCH(20, works), LAUNCH(20, works),                \
+        LAUNCH(20, works), LAUNCH(20, works), LAUNCH(20, works), LAUNCH(20, works),            \
+        LAUNCH(20, works), LAUNCH(20, works)
+
+/* A graph for each pass: the host goes on to the wait at once, the device has its gaps still,
+ * and each pass pays a launch. The wait gains nothing by itself. */
+START_TEST(a_graph_of_each_pass)
+{
+    const struct verdicts verdicts = tried(LOOP(40, BURST(4), SYNC(5)));
+    const struct verdict *bound = &verdicts.items[0];
+    ck_assert_int_eq(bound->code, VERDICT_LAUNCH_BOUND);
+    ck_assert_int_gt(bound->predicted_ns, 40 * 10 * 4 * US);
+    ck_assert_int_ge(bound->predicted_ns, 40 * (20 + 40 + 27) * US);
+    ck_assert_int_le(bound->predicted_ns, 40 * (20 + 40 + 27 + 30) * US);
+    const struct verdict *sync = found(&verdicts, VERDICT_SYNC_IN_LOOP);
+    ck_assert(sync == NULL || sync->predicted_ns == 0 ||
+              sync->predicted_ns > verdicts.time_ns * 9 / 10);
+}
+END_TEST
+
+/* No graph holds launches that grow with the data. */
+START_TEST(no_graph_of_what_grows)
+{
+    const struct verdicts verdicts =
+        tried(LOOP(40, BURST(4), {"cudaLaunchKernel", 20, 6, 4, 0, true}, SYNC(5)));
+    const struct verdict *bound = found(&verdicts, VERDICT_LAUNCH_BOUND);
+    ck_assert_ptr_nonnull(bound);
+    ck_assert_int_eq(bound->predicted_ns, 0);
+}
+END_TEST
+
+/* Beside the loop, the host's own work takes as long as before, and bounds it. */
+START_TEST(work_that_is_done_beside)
+{
+    const struct verdicts verdicts =
+        tried(LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false}, LAUNCH(1, 30), SYNC(1)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
+    ck_assert_int_ge(verdicts.items[0].predicted_ns, 39 * 400 * US);
+    ck_assert_int_le(verdicts.items[0].predicted_ns, 42 * 400 * US);
+    ck_assert_ptr_null(found(&verdicts, VERDICT_LAUNCH_BOUND));
 }
 END_TEST
 
@@ -211,6 +278,9 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, a_short_wait_is_not_to_blame);
     tcase_add_test(all, threads_take_turns);
     tcase_add_test(all, one_launch_tells_of_the_other);
+    tcase_add_test(all, a_graph_of_each_pass);
+    tcase_add_test(all, no_graph_of_what_grows);
+    tcase_add_test(all, work_that_is_done_beside);
     suite_add_tcase(suite, all);
     return suite;
 }

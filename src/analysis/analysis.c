@@ -210,3 +210,11 @@ size_t rank_of(unsigned percent, size_t count)
     size_t rank = (percent * count + 99) / 100;
     return rank > 0 ? rank - 1 : 0;
 }
+
+int64_t half_ns(int64_t *values, size_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, compare_i64);
+    return values[rank_of(50, count)];
+}

@@ -48,6 +48,10 @@ int64_t median_ns(int64_t *values, size_t count);
  * exceed. At least one value. */
 size_t rank_of(unsigned percent, size_t count);
 
+/* Returns the least of `count` values that half of them do not exceed, and leaves them sorted;
+ * 0: of none. */
+int64_t half_ns(int64_t *values, size_t count);
+
 /* Compares two int64_t for qsort(), the least first. */
 int compare_i64(const void *a, const void *b);
 

@@ -2,6 +2,8 @@
  * ops by their ends, and what all launches and all memsets have in common. */
 #include "analysis/traced.h"
 
+#include "analysis/pace.h"
+
 #include "core/bisect.h"
 #include "plan/needed.h"
 
@@ -180,15 +182,6 @@ uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind)
 
 /* --- what all have in common --- */
 
-/* Returns the time that half of some times do not exceed, whose order changes; 0: of none. */
-static int64_t half_ns(int64_t *values, size_t count)
-{
-    if (count == 0)
-        return 0;
-    qsort(values, count, sizeof *values, compare_i64);
-    return values[rank_of(50, count)];
-}
-
 static void find_ends(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
@@ -238,47 +231,6 @@ static int compare_made(const void *a, const void *b)
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
     return (x->call > y->call) - (x->call < y->call);
-}
-
-/* Finds whether threads take turns in one stream, as a framework's do that compute gradients:
- * what one does takes the others' time, too. Those that work beside each other call in between
- * each other's calls, and those that only keep each other out have streams of their own. */
-static void find_turns(struct traced *traced)
-{
-    enum { MOST = 4 };
-    const struct timeline *timeline = traced->timeline;
-    uint32_t issued = 0, turns = 0, apart = 0, stream = UINT32_MAX;
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
-        const uint32_t op = traced->issued[i];
-        const uint32_t in = op != SPAN_NONE ? timeline->spans[op].stream : UINT32_MAX;
-        const bool changes = i > 0 && call[-1].thread != call->thread;
-        issued += op != SPAN_NONE;
-        turns += changes;
-        apart += changes && (call[-1].end_ns > call->start_ns || stream != in);
-        stream = in;
-    }
-    traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
-}
-
-/* Finds how long the host takes from call to call where it only issues. */
-static bool find_gaps(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    int64_t *gaps = malloc((timeline->call_count + (size_t)1) * sizeof *gaps);
-    size_t count = 0;
-    if (gaps == NULL)
-        return false;
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const uint32_t before = traced->call_before[i];
-        if (before != SPAN_NONE && (traced->issued[i] != SPAN_NONE ||
-                                    host_call_holds(host_call_kind(timeline->calls[i].row))))
-            gaps[count++] =
-                later(timeline->calls[i].start_ns - timeline->calls[before].end_ns, 0);
-    }
-    traced->work_ns = host_work_least_ns(half_ns(gaps, count));
-    free(gaps);
-    return true;
 }
 
 /* Finds the call before each on its thread. */
@@ -483,8 +435,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_issuers(traced);
     find_memsets(traced);
     find_pins(traced);
-    find_turns(traced);
-    return find_streams(traced) && find_threads(traced) && find_gaps(traced) &&
+    pace_find_turns(traced);
+    return find_streams(traced) && find_threads(traced) && pace_find_work(traced) &&
            find_first_launches(traced) && find_launches(traced);
 }
 

@@ -44,6 +44,8 @@ static enum verdict_code called(const struct foreign *foreign, enum verdict_code
     bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
     if (code == VERDICT_ONE_QUEUE && foreign->suspect == VERDICT_TIMED_EVENTS)
         return VERDICT_TIMED_EVENTS;
+    if (code == VERDICT_LAUNCH_BOUND && pace_of(&foreign->trace).tiles)
+        return VERDICT_SMALL_TILES;
     if (code == VERDICT_ONE_STREAM && foreign->trace.in_graphs)
         return VERDICT_NEEDLESS_WAIT;
     if (code == VERDICT_ONE_STREAM && legacy && foreign->trace.many_threads)
@@ -139,8 +141,14 @@ static int64_t charge_knobs(struct foreign *foreign)
     return left_ns;
 }
 
+static bool is_late(enum verdict_code code)
+{
+    return code == VERDICT_LAUNCH_BOUND || code == VERDICT_HOST_WORK;
+}
+
 /* Returns how much longer the copies of the busiest engine took than the limit has it, where
- * that is little: those both ways slow each other, and no change of the calls helps. */
+ * that is little: those both ways slow each other, and no change of the calls helps. Kernels
+ * that the host issues late have none beside them that could use the room that they leave. */
 static int64_t find_slower(const struct foreign *foreign)
 {
     static const double LITTLE = 0.15;
@@ -148,7 +156,35 @@ static int64_t find_slower(const struct foreign *foreign)
     int64_t more_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns -
                       foreign->judge.limit_ns;
     bool little = (double)more_ns < LITTLE * (double)foreign->judge.time_ns;
-    return copies && more_ns > 0 && little ? more_ns : 0;
+    bool late = false;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        late |=
+            is_late((enum verdict_code)code) &&
+            judge_is_dear(&foreign->judge, (enum verdict_code)code, VERDICT_NAMED_SHARE, false);
+    return more_ns > 0 && (copies ? little : late) ? more_ns : 0;
+}
+
+/* Returns the dearest of what the trace shows and is not charged yet, and how dear it is;
+ * VERDICT_COPY_BOUND: nothing. A host that is late costs what the device waits for it, of which
+ * a fix saves a part: a graph has to be launched, and work that is done beside waited for. */
+static enum verdict_code dearest_of(const struct foreign *foreign,
+                                    const int64_t shown_ns[VERDICT_COUNT], int64_t *dear_ns)
+{
+    const struct verdict *causes = foreign->judge.charges.causes;
+    enum verdict_code dearest = VERDICT_COPY_BOUND;
+    *dear_ns = 0;
+    for (int i = 0; i < VERDICT_COPY_BOUND; i++) {
+        const enum verdict_code code = (enum verdict_code)i;
+        const bool counts =
+            (verdict_rows[code].traits & IS_SHOWN) ||
+            (foreign->judge.found.blind > 0 && (verdict_rows[code].traits & IS_ORDER));
+        const int64_t more_ns = shown_ns[code] - causes[code].cost_ns;
+        if (!counts || (causes[code].cost_ns > 0 && !is_late(code)) || more_ns <= *dear_ns)
+            continue;
+        dearest = code;
+        *dear_ns = more_ns;
+    }
+    return dearest;
 }
 
 /* Charges what is left to what the trace shows beside, the dearest first; then it is unknown,
@@ -161,20 +197,14 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     const int64_t beside_ns = later(0, foreign->judge.time_ns - chain_ns);
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
-    for (int round = 0; round < VERDICT_COPY_BOUND; round++) {
-        int dearest = VERDICT_COPY_BOUND;
-        for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-            bool counts =
-                (verdict_rows[code].traits & IS_SHOWN) ||
-                (foreign->judge.found.blind > 0 && (verdict_rows[code].traits & IS_ORDER));
-            if (counts && causes[code].cost_ns == 0 &&
-                old_ns[code] > (dearest < VERDICT_COPY_BOUND ? old_ns[dearest] : 0))
-                dearest = code;
-        }
+    for (;;) {
+        int64_t dear_ns;
+        const enum verdict_code dearest = dearest_of(foreign, old_ns, &dear_ns);
         if (dearest == VERDICT_COPY_BOUND || left_ns == 0)
             break;
-        causes[dearest].cost_ns = earlier(old_ns[dearest], left_ns);
-        left_ns -= causes[dearest].cost_ns;
+        dear_ns = earlier(dear_ns, left_ns);
+        causes[dearest].cost_ns += dear_ns;
+        left_ns -= dear_ns;
     }
     foreign->data_ns = later(0, earlier(chain_ns - foreign->judge.limit_ns, left_ns));
     causes[VERDICT_REST].cost_ns += foreign->data_ns;

@@ -354,8 +354,10 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
         append(verdict->seen, "%s%s are needed by the data: each result is the next input",
                verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
     if (foreign->slower_ns > 0)
-        append(verdict->seen, "%scopies took %s longer than the limit has it",
-               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->slower_ns, time));
+        append(verdict->seen, "%s%s took %s longer than the limit has it",
+               verdict->seen[0] != '\0' ? "; " : "",
+               foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
+               units_time(foreign->slower_ns, time));
     return EVIDENCE_CERTAIN;
 }
 

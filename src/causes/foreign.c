@@ -179,10 +179,11 @@ static enum verdict_code keeps_late(const struct foreign *foreign)
 /* Returns what the host's handing over is called where nothing keeps it from that. */
 static enum verdict_code late_cause(const struct foreign *foreign)
 {
+    const struct pace pace = pace_of(&foreign->trace);
     bool known = !foreign->timeline->issue_unknown && !foreign->trace.launches_may_block;
-    return known && (foreign->trace.short_ops || host_is_late(foreign))
-               ? host_late_cause(foreign)
-               : VERDICT_UNKNOWN;
+    if (!known || (!foreign->trace.short_ops && !pace_is_late(&pace)))
+        return VERDICT_UNKNOWN;
+    return pace.tiles ? VERDICT_SMALL_TILES : VERDICT_LAUNCH_BOUND;
 }
 
 /* Charges causes that are calls no more than these took: what is beyond that would have been

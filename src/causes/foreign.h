@@ -3,6 +3,7 @@
 #ifndef PIPELINE_CAUSES_FOREIGN_H
 #define PIPELINE_CAUSES_FOREIGN_H
 
+#include "analysis/pace.h"
 #include "analysis/traced.h"
 #include "causes/judge.h"
 #include "causes/knobs.h"
@@ -76,11 +77,6 @@ const char *foreign_counted(uint32_t count, const char *one, const char *many,
 
 /* Adds what the calls took that are causes, by their codes. */
 void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT]);
-
-/* Returns true if the device had nothing left when the host began to issue most ops; and what
- * that is called where nothing else keeps the host: it issues slowly, or its ops are small. */
-bool host_is_late(const struct foreign *foreign);
-enum verdict_code host_late_cause(const struct foreign *foreign);
 
 /* What was seen of a host that is late (causes/host_foreign.c). */
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict);

@@ -7,63 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- how late it is --- */
-
-/* How the ops of the device follow what the host does. */
-struct pace {
-    uint32_t ops,
-        late;         /* those that the host began to issue when the device had nothing left */
-    int64_t work_ns;  /* of all ops */
-    int64_t span_ns;  /* from the first one's start to the last one's */
-    int64_t calls_ns; /* what the calls took that issued them */
-};
-
-static struct pace pace_of(const struct foreign *foreign)
-{
-    const struct timeline *timeline = foreign->timeline;
-    struct pace pace = {0};
-    int64_t first_ns = 0, end_ns = INT64_MIN;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (!op_on_device(span->kind))
-            continue;
-        const uint32_t call = traced_call_of(&foreign->trace, i);
-        first_ns = pace.ops == 0 ? span->start_ns : earlier(first_ns, span->start_ns);
-        pace.ops++;
-        pace.late += call != SPAN_NONE && timeline->calls[call].start_ns >= end_ns;
-        pace.work_ns += span->end_ns - span->start_ns;
-        pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
-        end_ns = later(end_ns, span->end_ns);
-    }
-    for (uint32_t i = 0; i < timeline->call_count; i++)
-        pace.calls_ns += foreign->trace.issued[i] != SPAN_NONE
-                             ? timeline->calls[i].end_ns - timeline->calls[i].start_ns
-                             : 0;
-    return pace;
-}
-
-bool host_is_late(const struct foreign *foreign)
-{
-    const struct pace pace = pace_of(foreign);
-    return 2 * (uint64_t)pace.late >= pace.ops;
-}
-
-/* Tiles are what is copied, one by one, and worked on; where the calls for that take the host's
- * time, fewer and larger ones would do. */
-enum verdict_code host_late_cause(const struct foreign *foreign)
-{
-    const struct engine_use *engines = foreign->trace.analysis.engines;
-    const uint64_t copies = engines[ENGINE_H2D].spans + (uint64_t)engines[ENGINE_D2H].spans;
-    const struct pace pace = pace_of(foreign);
-    bool tiles = 3 * copies >= pace.ops && 2 * pace.calls_ns >= pace.span_ns;
-    return tiles ? VERDICT_SMALL_TILES : VERDICT_LAUNCH_BOUND;
-}
-
-/* --- in words --- */
-
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct pace pace = pace_of(foreign);
+    const struct pace pace = pace_of(&foreign->trace);
     const int64_t ops = pace.ops > 0 ? pace.ops : 1, gaps = pace.ops > 1 ? pace.ops - 1 : 1;
     char work[UNITS_TEXT], each[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN,
@@ -71,7 +17,7 @@ enum evidence host_put_launches(const struct foreign *foreign, struct verdict *v
              " ops were issued when the device had done all before them",
              units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
              pace.late, pace.ops);
-    return 2 * (uint64_t)pace.late >= pace.ops ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+    return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
 /* The times that the host was in no call, by the call behind them. */

@@ -110,12 +110,12 @@ static bool costs_far_more(const struct judge *judge, const struct verdict *bare
 }
 
 /* Returns true if the fix of `x` presumes nothing of the program, that of `y` does, and gains
- * less than twice as much. */
+ * less than twice as much; unless it cost far more. */
 static bool is_safer(const struct judge *judge, const struct verdict *x,
                      const struct verdict *y)
 {
     return (verdict_rows[x->code].traits & PRESUMES) == 0 &&
-           (verdict_rows[y->code].traits & PRESUMES) != 0 &&
+           (verdict_rows[y->code].traits & PRESUMES) != 0 && 4 * x->cost_ns > y->cost_ns &&
            2 * (judge->time_ns - x->predicted_ns) > judge->time_ns - y->predicted_ns;
 }
 

@@ -94,6 +94,7 @@ void whatif_command(const struct found *found, const struct settings *typed,
 enum change_knob {
     CHANGE_ORDER,
     CHANGE_GRAPH,
+    CHANGE_WORK,
     CHANGE_PRIORITIES,
     CHANGE_STREAMS,
     CHANGE_QUEUES,

@@ -16,6 +16,7 @@
 static const struct knob_field fields[] = {
     FIELD(CHANGE_ORDER, order),
     FIELD(CHANGE_GRAPH, graphs),
+    FIELD(CHANGE_WORK, moves_work),
     FIELD(CHANGE_PRIORITIES, evens_priorities),
     FIELD(CHANGE_STREAMS, streams),
     FIELD(CHANGE_QUEUES, queues),
@@ -63,7 +64,8 @@ enum verdict_code change_cause(enum change_knob knob, const struct machine *mach
         [CHANGE_ORDER] = machine->copy_engines == 1          ? VERDICT_ONE_COPY_ENGINE
                          : rule_checks_dependencies(machine) ? VERDICT_LATE_SIGNAL
                                                              : VERDICT_FULL_GPU,
-        [CHANGE_GRAPH] = VERDICT_SMALL_TILES,
+        [CHANGE_GRAPH] = VERDICT_LAUNCH_BOUND,
+        [CHANGE_WORK] = VERDICT_HOST_WORK,
         [CHANGE_PRIORITIES] = VERDICT_PRIORITY_INVERSION,
         [CHANGE_STREAMS] = looks->streams < 2 ? VERDICT_ONE_STREAM : VERDICT_FEW_STREAMS,
         [CHANGE_QUEUES] = machine->queues < 2 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES,
@@ -100,7 +102,7 @@ void change_detail(const struct rework *change, enum change_knob knob, char *tex
     else if (knob == CHANGE_QUEUES)
         snprintf(text, room, "%" PRIu32 " queues", change->queues);
     else if (knob == CHANGE_GRAPH)
-        snprintf(text, room, "a graph");
+        snprintf(text, room, "graphs of what repeats");
     else if (knob == CHANGE_SIZES && change->merged > 1)
         snprintf(text, room, "%" PRIu32 " tiles as one", change->merged);
     else if (knob == CHANGE_SIZES)

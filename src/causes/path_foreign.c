@@ -13,8 +13,20 @@ static const struct span *span_at(const struct foreign *foreign, uint32_t index)
 static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
 {
     bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    /* In one stream a memset holds up no other, and takes its turn as any op. */
+    if (span->kind == OP_MEMSET && foreign->timeline->streams == 1 &&
+        foreign->timeline->call_count > 0)
+        return VERDICT_REST;
     return span->kind == OP_MEMSET && legacy ? VERDICT_BLOCKING_STREAM
                                              : verdict_marked(MARKED_WORK, span->kind);
+}
+
+/* Returns what it costs to hand an op over, or to go on from one to the next. */
+static enum verdict_code hand_over(const struct foreign *foreign, const struct span *span)
+{
+    const enum verdict_code cause =
+        span->kind == OP_MEMSET ? work_cause(foreign, span) : VERDICT_REST;
+    return cause != VERDICT_REST ? cause : VERDICT_SMALL_TILES;
 }
 
 /* Returns true if what comes behind such a piece is its consequence. */
@@ -56,11 +68,10 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     uint32_t span = foreign->trace.issued[index];
     bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
                     span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
-    bool memset = span != SPAN_NONE && span_at(foreign, span)->kind == OP_MEMSET;
     const bool slow = call->end_ns - call->start_ns > foreign->trace.slow_ns;
-    enum verdict_code quick = slow     ? VERDICT_UNKNOWN
-                              : memset ? work_cause(foreign, span_at(foreign, span))
-                                       : VERDICT_SMALL_TILES;
+    enum verdict_code quick = slow                ? VERDICT_UNKNOWN
+                              : span != SPAN_NONE ? hand_over(foreign, span_at(foreign, span))
+                                                  : VERDICT_SMALL_TILES;
     /* A host that asks again and again waits. */
     uint32_t before = foreign->trace.call_before[index];
     if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
@@ -327,9 +338,9 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
     if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
         find_late(foreign, index, &wait);
     else if (span->kind == OP_MEMSET)
-        wait.late = work_cause(foreign, span);
-    else if (wait.span != SPAN_NONE && span_at(foreign, wait.span)->kind == OP_MEMSET)
-        wait.late = work_cause(foreign, span_at(foreign, wait.span));
+        wait.late = hand_over(foreign, span);
+    else if (wait.span != SPAN_NONE)
+        wait.late = hand_over(foreign, span_at(foreign, wait.span));
     return wait;
 }
 

@@ -39,6 +39,27 @@ static struct rework effective(const struct finder *finder, const struct rework 
     return whole;
 }
 
+/* Returns what the host does before it issues the first op of the device. */
+static int64_t first_host_ns(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (op_on_device(plan->ops[i].kind))
+            return plan->recorded->ops[i].host_ns;
+    }
+    return 0;
+}
+
+/* Returns what the host does beside that takes a trial longer than its ops: times are from the
+ * first op on, before which it now does the work of all tiles that are made one; and work that
+ * another thread does takes that as long. */
+static int64_t with_host_ns(const struct finder *finder, const struct rework *whole,
+                            const struct plan *fixed, int64_t time_ns)
+{
+    if (whole->merged > 1)
+        time_ns += later(0, first_host_ns(fixed) - first_host_ns(finder->base.plan));
+    return whole->moves_work ? later(time_ns, finder->base.work_ns) : time_ns;
+}
+
 /* Returns the time of a trial: a search's `time` with a struct finder. */
 static int64_t time_of(const void *context, const union choice *choice, struct error *why)
 {
@@ -50,6 +71,7 @@ static int64_t time_of(const void *context, const union choice *choice, struct e
     enum status status = rework_apply(&finder->base, &whole, &fixed, &refused);
     if (status == STATUS_OK) {
         status = simulator_extent(finder->machine, whole.queues, &fixed, &time_ns, &refused);
+        time_ns = status == STATUS_OK ? with_host_ns(finder, &whole, &fixed, time_ns) : 0;
         plan_free(&fixed);
     }
     if (status == STATUS_NO_MEMORY)
@@ -113,7 +135,7 @@ static void search_sizes(struct finder *finder)
         change.pieces = pieces;
         more = take(finder, &change);
     }
-    more = finder->looks.small && finder->best->pieces < 2;
+    more = finder->looks.small && finder->looks.tiled && finder->best->pieces < 2;
     for (uint32_t merged = 2; merged <= MERGED_MOST && more; merged *= 2) {
         struct rework change = *finder->best;
         change.merged = merged;
@@ -131,6 +153,10 @@ static void search_rest(struct finder *finder)
         change.order = (enum rework_order)order;
         (void)take(finder, &change);
     }
+    change = *finder->best;
+    change.moves_work = true;
+    if ((double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns)
+        (void)take(finder, &change);
     change = *finder->best;
     change.graphs = true;
     if (finder->looks.small)

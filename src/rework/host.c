@@ -301,11 +301,9 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
 static bool is_dropped(const struct rework_item *item, const struct rework *change)
 {
     if (item->op.kind == OP_ALLOC)
-        return change->graphs ||
-               (item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs);
-    if (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT)
-        return rework_drops_waits(change);
-    return change->graphs && op_is_sync(item->op.kind);
+        return item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs;
+    return (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT) &&
+           rework_drops_waits(change);
 }
 
 static void change_calls(struct rework_draft *draft, const struct rework *change)
@@ -327,10 +325,7 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
         }
         if (is_dropped(item, change))
             rework_draft_drop(draft, i);
-        if (change->graphs)
-            item->seen.waits = false;
     }
-    draft->issue = change->graphs ? ISSUE_GRAPH : draft->issue;
     draft->launches_block &= !change->frees_launches;
     draft->loads_lazily &= !change->loads_early;
     if (change->evens_priorities || change->streams > 0) {
@@ -340,24 +335,10 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
     rework_draft_tidy(draft);
 }
 
-/* Returns true if the host works for long between two calls. */
-static bool works_between(const struct rework_draft *draft)
-{
-    for (size_t i = 1; i < draft->count; i++) {
-        if (draft->items[i].seen.host_ns >= WORK_NS)
-            return true;
-    }
-    return false;
-}
-
 enum status rework_host_change(struct rework_draft *draft, const struct rework *change,
                                struct error *error)
 {
     enum status status = STATUS_OK;
-    if (change->graphs && works_between(draft))
-        return error_set(error, STATUS_USAGE,
-                         "the host works between the ops, which no graph "
-                         "can hold");
     if (rework_drops_waits(change) || change->drops_syncs)
         status = find_targets(draft, error);
     if (status == STATUS_OK)

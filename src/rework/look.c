@@ -70,6 +70,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
                        is_like_others(&shares[OP_D2H]);
     looks->legacy_works = like_others && legacies > ops / 8;
     looks->loops = copies / TILE_COPIES > base->tiles;
+    looks->tiled = 3 * (uint64_t)copies >= ops;
     looks->chained = 2 * kernels > 3 * base->tiles;
     looks->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
 }

@@ -10,6 +10,7 @@
  *   rework/work.c    copies and kernels themselves: left out, spread, cut
  *   rework/events.c  events where data asks for an order that nothing else keeps
  *   rework/rework.c         one change after another
+ *   rework/graphs.c  less for the host to do
  *   rework/look.c    what a plan is like */
 #ifndef PIPELINE_REWORK_PARTS_H
 #define PIPELINE_REWORK_PARTS_H

@@ -1,6 +1,7 @@
 /* rework.c - makes one change of a recorded plan after another. */
 #include "rework/rework.h"
 
+#include "rework/graphs.h"
 #include "rework/parts.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
             op_on_device(plan->ops[i].kind) && plan->recorded->ops[i].access_count == 0;
     for (uint32_t i = 0; i < plan->recorded->buffer_count; i++)
         base->managed |= plan->recorded->buffers[i].managed;
+    base->work_least_ns = rework_work_least_ns(plan, &base->work_ns);
     base->clocks = calloc(1, sizeof *base->clocks);
     base->needed = calloc(1, sizeof *base->needed);
     enum status status = base->clocks != NULL && base->needed != NULL
@@ -118,6 +120,14 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
     if (status == STATUS_OK)
         status = rework_draft_plan(&draft, fixed, error);
     rework_draft_free(&draft);
+    if (status != STATUS_OK)
+        return status;
+    if (change->moves_work)
+        rework_work_move(base->work_least_ns, fixed);
+    if (change->graphs)
+        status = rework_graphs_make(base->machine, base->work_least_ns, fixed, error);
+    if (status != STATUS_OK)
+        plan_free(fixed);
     return status;
 }
 

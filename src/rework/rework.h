@@ -56,8 +56,13 @@ struct rework {
     bool loads_early;        /* kernels' code is there before their first launch */
     bool drops_waits;        /* streams wait only where data asks for it */
     bool evens_priorities;   /* all streams have the same priority */
-    bool graphs;             /* all is issued by one launch of a graph */
-    uint32_t queues;         /* hardware queues; 0: as many as there were */
+    /* Stretches that the host issues again and again are issued by one launch of a graph each.
+     * It is presumed that they are the same each time, down to the addresses. */
+    bool graphs;
+    /* The host's own work between calls is done by another thread, ahead. It is presumed that
+     * it needs nothing that the calls after which it came brought. */
+    bool moves_work;
+    uint32_t queues; /* hardware queues; 0: as many as there were */
     /* Tiles are dealt over as many streams, each with a set of buffers of its own, so that a
      * tile no longer waits for the one before to leave its buffer. It is presumed that a kernel
      * that begins a tile does not read what an earlier tile left in a buffer that is copied out
@@ -82,6 +87,8 @@ struct rework_base {
     uint32_t tiles;              /* those that its data shows; 0: none */
     bool managed;                /* it has managed memory, which the host reaches as well */
     uint32_t blind;              /* copies, memsets and kernels whose bytes are not known */
+    int64_t work_least_ns;       /* what passes between calls and takes as long is work, */
+    int64_t work_ns;             /* of which there is so much in all */
 };
 
 /* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then
@@ -106,12 +113,13 @@ enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
 /* --- what a plan is like --- */
 
 struct rework_looks {
-    uint32_t streams;            /* that the plan's ops are in */
-    bool legacy_works;           /* much of the work is in the legacy default stream */
-    bool small, chained;         /* ops are; tiles have several kernels */
-    bool loops;                  /* tiles are copied again and again */
-    bool slow_peers;             /* copies between devices are far slower than their own link */
-    bool repeats;                /* copies bring again what is there */
+    uint32_t streams;    /* that the plan's ops are in */
+    bool legacy_works;   /* much of the work is in the legacy default stream */
+    bool small, chained; /* ops are; tiles have several kernels */
+    bool tiled;          /* a third of the ops or more are copies from and to the host */
+    bool loops;          /* tiles are copied again and again */
+    bool slow_peers;     /* copies between devices are far slower than their own link */
+    bool repeats;        /* copies bring again what is there */
     bool makes[CALL_MADE_KINDS]; /* calls of that kind come again and again */
     bool few_blocks;             /* kernels leave most SMs without a block while they run */
 };

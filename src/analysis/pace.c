@@ -1,0 +1,75 @@
+/* pace.c - how the device follows a host that issues: whose threads take turns, what of its
+ * time is work of its own, and how often it is late. */
+#include "analysis/pace.h"
+
+#include <stdlib.h>
+
+/* --- the host's time --- */
+
+void pace_find_turns(struct traced *traced)
+{
+    enum { MOST = 4 };
+    const struct timeline *timeline = traced->timeline;
+    uint32_t issued = 0, turns = 0, apart = 0, stream = UINT32_MAX;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        const uint32_t op = traced->issued[i];
+        const uint32_t in = op != SPAN_NONE ? timeline->spans[op].stream : UINT32_MAX;
+        const bool changes = i > 0 && call[-1].thread != call->thread;
+        issued += op != SPAN_NONE;
+        turns += changes;
+        apart += changes && (call[-1].end_ns > call->start_ns || stream != in);
+        stream = in;
+    }
+    traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
+}
+
+bool pace_find_work(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t *gaps = malloc((timeline->call_count + (size_t)1) * sizeof *gaps);
+    size_t count = 0;
+    if (gaps == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const uint32_t before = traced->call_before[i];
+        if (before != SPAN_NONE && (traced->issued[i] != SPAN_NONE ||
+                                    host_call_holds(host_call_kind(timeline->calls[i].row))))
+            gaps[count++] =
+                later(timeline->calls[i].start_ns - timeline->calls[before].end_ns, 0);
+    }
+    traced->work_ns = host_work_least_ns(half_ns(gaps, count));
+    free(gaps);
+    return true;
+}
+
+/* --- the device's --- */
+
+struct pace pace_of(const struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    struct pace pace = {0};
+    int64_t first_ns = 0, end_ns = INT64_MIN;
+    uint64_t copies = 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!op_on_device(span->kind))
+            continue;
+        const bool known =
+            !timeline->issue_unknown && !(timeline->begun && span->issue_ns == 0);
+        first_ns = pace.ops == 0 ? span->start_ns : earlier(first_ns, span->start_ns);
+        pace.ops++;
+        copies += op_is_copy(span->kind);
+        pace.late += known && span->issue_ns >= end_ns;
+        pace.work_ns += span->end_ns - span->start_ns;
+        pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
+        end_ns = later(end_ns, span->end_ns);
+    }
+    int64_t calls_ns = 0;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        calls_ns += traced->issued[i] != SPAN_NONE ? call->end_ns - call->start_ns : 0;
+    }
+    pace.tiles = 3 * copies >= pace.ops && 2 * calls_ns >= pace.span_ns;
+    return pace;
+}

@@ -1,0 +1,36 @@
+/* pace.h - how the device follows a host that issues what it does. */
+#ifndef PIPELINE_ANALYSIS_PACE_H
+#define PIPELINE_ANALYSIS_PACE_H
+
+#include "analysis/traced.h"
+
+/* For traced_begin(), in this order, when it knows which call issued which op; the second one
+ * when it knows the call before each.
+ *
+ * Finds whether threads take turns in one stream, as a framework's do that compute gradients:
+ * what one does takes the others' time, too. Those that work beside each other call in between
+ * each other's calls, and those that only keep each other out have streams of their own.
+ *
+ * Finds from which time on what passes from call to call is work of the host's own, where else
+ * it only issues. Returns false when memory runs out. */
+void pace_find_turns(struct traced *traced);
+bool pace_find_work(struct traced *traced);
+
+struct pace {
+    uint32_t ops,
+        late;        /* those that the host began to issue when the device had nothing left */
+    int64_t work_ns; /* of all ops */
+    int64_t span_ns; /* from the first one's start to the last one's */
+    bool tiles; /* ops are tiles, copied one by one and worked on, and the calls for that take
+                   the host's time: fewer and larger ones would do */
+};
+
+/* O(n log n). */
+struct pace pace_of(const struct traced *traced);
+
+static inline bool pace_is_late(const struct pace *pace)
+{
+    return 2 * (uint64_t)pace->late >= pace->ops;
+}
+
+#endif

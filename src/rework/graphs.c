@@ -1,0 +1,182 @@
+/* graphs.c - less for the host to do: stretches that it issues again and again become graphs,
+ * and its own work is another thread's.
+ *
+ * A stretch ends where the host waits, takes memory, copies pageable memory or works for
+ * itself: no graph can hold that. What it captures once must be the same each time, so a
+ * stretch has to come several times, with the same kernels on as many blocks. One that grows
+ * with the data, as an index by a mask does, is none. */
+#include "rework/graphs.h"
+
+#include "analysis/analysis.h"
+#include "plan/host_call.h"
+#include "plan/rules.h"
+
+#include <stdlib.h>
+
+int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
+{
+    const struct op_recorded *seen = plan->recorded->ops;
+    int64_t *times = malloc((plan->op_count + (size_t)1) * sizeof *times);
+    size_t count = 0;
+    *sum_ns = 0;
+    if (times == NULL)
+        return INT64_MAX;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (op_on_device(plan->ops[i].kind) || op_is_call(plan->ops[i].kind))
+            times[count++] = seen[i].host_ns;
+    }
+    const int64_t least_ns = host_work_least_ns(half_ns(times, count));
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        *sum_ns += seen[i].host_ns >= least_ns ? seen[i].host_ns : 0;
+    free(times);
+    return least_ns;
+}
+
+void rework_work_move(int64_t least_ns, struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        int64_t *host_ns = &plan->recorded->ops[i].host_ns;
+        *host_ns = *host_ns >= least_ns ? 0 : *host_ns;
+    }
+}
+
+/* --- stretches --- */
+
+/* Ops [first, end) of the plan. */
+struct stretch {
+    uint32_t first, end;
+    uint64_t names, shape; /* hashes: of what is launched, and of how large it is, too */
+    bool repeats;
+};
+
+struct stretches {
+    struct stretch *items;
+    size_t count;
+};
+
+static bool no_graph_holds(const struct plan *plan, uint32_t i)
+{
+    const struct op_recorded *seen = &plan->recorded->ops[i];
+    return op_is_call(plan->ops[i].kind) || seen->pageable || seen->waits;
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static struct stretch stretch_of(const struct plan *plan, uint32_t first, uint32_t end)
+{
+    struct stretch stretch = {.first = first, .end = end};
+    for (uint32_t i = first; i < end; i++) {
+        const struct op *op = &plan->ops[i];
+        const bool kernel = op->kind == OP_KERNEL;
+        const uint64_t name = kernel ? plan->recorded->ops[i].name : 0;
+        const uint64_t size = kernel                   ? op->kernel.blocks
+                              : op_on_device(op->kind) ? op_bytes(op)
+                                                       : 0;
+        stretch.names = mixed(mixed(stretch.names, op->kind), name);
+        stretch.shape = mixed(mixed(stretch.shape, stretch.names), size);
+    }
+    return stretch;
+}
+
+/* Returns how many ops a graph has at most: a pass of a loop, or as many passes as are worth
+ * one. */
+static uint32_t most_of(const struct plan *plan)
+{
+    enum { WORTH = 32 };
+    const uint32_t passes = plan->recorded->passes;
+    const uint32_t period = passes > 0 ? plan->op_count / passes : 0;
+    return period == 0 ? plan->op_count : (WORTH + period - 1) / period * period;
+}
+
+static void list_stretches(const struct plan *plan, int64_t least_ns, uint32_t most,
+                           struct stretches *stretches)
+{
+    for (uint32_t first = 0, end; first < plan->op_count; first = end) {
+        for (end = first; end < plan->op_count && end - first < most; end++) {
+            if (no_graph_holds(plan, end) ||
+                (end > first && plan->recorded->ops[end].host_ns >= least_ns))
+                break;
+        }
+        if (end > first)
+            stretches->items[stretches->count++] = stretch_of(plan, first, end);
+        else
+            end = first + 1;
+    }
+}
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+    if (x->names != y->names)
+        return x->names < y->names ? -1 : 1;
+    return (x->shape > y->shape) - (x->shape < y->shape);
+}
+
+/* Marks stretches that come several times, and more often than others of the same launches. */
+static void find_repeats(struct stretches *stretches)
+{
+    enum { TIMES = 3 };
+    struct stretch *items = stretches->items;
+    qsort(items, stretches->count, sizeof *items, compare_stretches);
+    for (size_t first = 0, next, all = 0, names = 0; first < stretches->count; first = next) {
+        if (first == 0 || items[first].names != items[first - 1].names) {
+            for (all = first; all < stretches->count && items[all].names == items[first].names;)
+                all++;
+            names = all - first;
+        }
+        for (next = first; next < all && items[next].shape == items[first].shape;)
+            next++;
+        for (size_t i = first; i < next; i++)
+            items[i].repeats = next - first >= TIMES && 2 * (next - first) > names;
+    }
+}
+
+/* --- graphs --- */
+
+/* Makes one launch of a stretch, if that takes the host less than its calls. The time before
+ * the first of them stays. */
+static bool make_graph(const struct machine *machine, const struct stretch *stretch,
+                       struct plan *plan)
+{
+    struct op_recorded *seen = plan->recorded->ops;
+    int64_t calls_ns = -seen[stretch->first].host_ns, launch_ns = 0;
+    uint32_t kernels = 0;
+    for (uint32_t i = stretch->first; i < stretch->end; i++) {
+        const enum op_kind kind = plan->ops[i].kind;
+        calls_ns += seen[i].host_ns +
+                    (seen[i].call_ns > 0 ? seen[i].call_ns : rule_issue_ns(machine, kind));
+        kernels += kind == OP_KERNEL;
+        if (rule_graph_by_node(machine, kind))
+            launch_ns += machine->graph_copies_node_ns;
+    }
+    launch_ns += rule_graph_launch_ns(machine, kernels, false);
+    if (kernels == 0 || launch_ns >= calls_ns)
+        return false;
+    for (uint32_t i = stretch->first; i < stretch->end; i++) {
+        seen[i].host_ns = i == stretch->first ? seen[i].host_ns : 0;
+        seen[i].call_ns = i == stretch->first ? launch_ns : 1;
+    }
+    return true;
+}
+
+enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
+                               struct plan *plan, struct error *error)
+{
+    struct stretches stretches = {
+        .items = malloc((plan->op_count + (size_t)1) * sizeof *stretches.items)};
+    const bool can = plan->recorded->threads == 1 && rule_takes_issue(machine, ISSUE_GRAPH);
+    bool any = false;
+    if (stretches.items == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    list_stretches(plan, least_ns, most_of(plan), &stretches);
+    find_repeats(&stretches);
+    for (size_t i = 0; i < stretches.count && can; i++)
+        any |= stretches.items[i].repeats && make_graph(machine, &stretches.items[i], plan);
+    free(stretches.items);
+    return any ? STATUS_OK
+               : error_set(error, STATUS_USAGE, "no stretch that repeats could be a graph");
+}
