@@ -77,7 +77,7 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (data->context != NULL)
         tables_context(data->context, data->contextUid);
     if (effect != NULL && !effect->before)
-        effect->read(&call, data->functionParams);
+        effect->read(&call, data->functionParams, effect->own);
     if (active)
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
@@ -104,7 +104,7 @@ static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
         return;
     struct call call = {.entry = {.call = data->correlationId, .context = data->contextUid},
                         .data = data};
-    effect->read(&call, data->functionParams);
+    effect->read(&call, data->functionParams, effect->own);
     *data->correlationData = (uint64_t)(uintptr_t)call.handed;
 }
 

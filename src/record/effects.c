@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { LEGACY = false, OWN = true };
-
 #define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
 #define FUNCTION(pointer) ((CUfunction)(uintptr_t)(pointer))
 #define IF_DONE(stream)   (succeeded(c) ? (stream) : NULL)
@@ -264,35 +262,55 @@ static void set_pool(struct call *c, const void *pool, int attribute, const void
 
 /* --- the table --- */
 
-#define EFFECT(id, arguments, effect)                                                          \
-    static void effect_##id(struct call *c, const void *of)                                    \
+/* Names are put together where they stand in the table: some are macros of CUDA's headers. */
+#define EFFECT(name, arguments, effect)                                                        \
+    static void name(struct call *c, const void *of, bool own)                                 \
     {                                                                                          \
         const arguments *p = of;                                                               \
+        (void)own;                                                                             \
         effect;                                                                                \
     }
-#define RUNTIME       EFFECT
-#define DRIVER        EFFECT
-#define DRIVER_BEFORE EFFECT
+#define RUNTIME(id, arguments, effect) EFFECT(effect_##id, arguments, effect)
+#define RUNTIME_PAIR(name, version, other, arguments, effect)                                  \
+    EFFECT(effect_##name##_##version, arguments, effect)
+#define DRIVER(id, arguments, effect)             EFFECT(effect_##id, arguments, effect)
+#define DRIVER_PAIR(id, other, arguments, effect) EFFECT(effect_##id, arguments, effect)
+#define DRIVER_BEFORE_PAIR                        DRIVER_PAIR
 #include "record/calls.def"
 #undef RUNTIME
+#undef RUNTIME_PAIR
 #undef DRIVER
-#undef DRIVER_BEFORE
+#undef DRIVER_PAIR
+#undef DRIVER_BEFORE_PAIR
 
-#define NOTHING(id, arguments, effect)
-#define RUNTIME(id, arguments, effect) [CUPTI_RUNTIME_TRACE_CBID_##id] = {effect_##id, false},
-#define DRIVER                         NOTHING
-#define DRIVER_BEFORE                  NOTHING
+#define NOTHING(...)
+#define RUNTIME(id, arguments, effect)                                                         \
+    [CUPTI_RUNTIME_TRACE_CBID_##id] = {effect_##id, false, false},
+#define RUNTIME_PAIR(name, version, other, arguments, effect)                                  \
+    [CUPTI_RUNTIME_TRACE_CBID_##name##_##version] = {effect_##name##_##version, false, false}, \
+    [CUPTI_RUNTIME_TRACE_CBID_##name##_##other] = {effect_##name##_##version, false, true},
+#define DRIVER             NOTHING
+#define DRIVER_PAIR        NOTHING
+#define DRIVER_BEFORE_PAIR NOTHING
 static const struct effect_row runtime_effects[CUPTI_RUNTIME_TRACE_CBID_SIZE] = {
 #include "record/calls.def"
 };
 #undef RUNTIME
+#undef RUNTIME_PAIR
 #undef DRIVER
-#undef DRIVER_BEFORE
+#undef DRIVER_PAIR
+#undef DRIVER_BEFORE_PAIR
 
-#define RUNTIME                       NOTHING
-#define DRIVER(id, arguments, effect) [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false},
-#define DRIVER_BEFORE(id, arguments, effect)                                                   \
-    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, true},
+#define RUNTIME      NOTHING
+#define RUNTIME_PAIR NOTHING
+#define DRIVER(id, arguments, effect)                                                          \
+    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false, false},
+#define DRIVER_PAIR(id, other, arguments, effect)                                              \
+    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false, false},                              \
+    [CUPTI_DRIVER_TRACE_CBID_##id##_##other] = {effect_##id, false, true},
+#define DRIVER_BEFORE_PAIR(id, other, arguments, effect)                                       \
+    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, true, false},                               \
+    [CUPTI_DRIVER_TRACE_CBID_##id##_##other] = {effect_##id, true, true},
 static const struct effect_row driver_effects[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
 #include "record/calls.def"
 };

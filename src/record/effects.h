@@ -16,10 +16,11 @@ struct call {
     struct handed *handed;
 };
 
-/* An effect, and whether it is read before the call is made. */
+/* An effect, whether it is read before the call is made, and whether a call that names no
+ * stream goes to the thread's own one. */
 struct effect_row {
-    void (*read)(struct call *c, const void *arguments);
-    bool before;
+    void (*read)(struct call *c, const void *arguments, bool own);
+    bool before, own;
 };
 
 /* Returns the effect of a call; NULL: it has none. */
