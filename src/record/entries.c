@@ -186,37 +186,17 @@ static void put_call(const struct entry *entry)
     file_end();
 }
 
-static void put_words(const struct entry *entry, const uint64_t *words)
-{
-    if (entry->words == ENTRY_NO_WORDS) {
-        file_null();
-        return;
-    }
-    file_raw(",[");
-    for (uint32_t i = 0; i < entry->words; i++) {
-        char digits[32], *end = digits + sizeof digits, *at = end;
-        uint64_t value = words[i];
-        *--at = '\0';
-        do
-            *--at = (char)('0' + value % 10);
-        while ((value /= 10) > 0);
-        if (i > 0)
-            *--at = ',';
-        file_raw(at);
-    }
-    file_raw("]");
-}
-
-/* The effects' names, and how many of an entry's values each has. */
+/* What a line says that a call did, and how many of an entry's values stand in it. */
 static const struct {
     const char *name;
     uint8_t values;
-    bool stream;
-} effects[] = {
-    [ENTRY_COPY] = {"copy", 3, true},         [ENTRY_COPY2D] = {"copy2d", 6, true},
-    [ENTRY_SET] = {"set", 2, true},           [ENTRY_LAUNCH] = {"launch", 0, true},
-    [ENTRY_RECORD] = {"record", 1, true},     [ENTRY_WAIT] = {"wait", 1, true},
-    [ENTRY_FUNCTION] = {"function", 0, true}, [ENTRY_GRAPH] = {"graph", 1, true},
+} effects[ENTRY_FRAMES] = {
+    [ENTRY_CALL] = {"call", 0},         [ENTRY_COPY] = {"copy", 3},
+    [ENTRY_COPY2D] = {"copy2d", 6},     [ENTRY_SET] = {"set", 2},
+    [ENTRY_LAUNCH] = {"launch", 0},     [ENTRY_RECORD] = {"record", 1},
+    [ENTRY_WAIT] = {"wait", 1},         [ENTRY_SYNC_DEVICE] = {"sync", 0},
+    [ENTRY_SYNC_STREAM] = {"sync", 0},  [ENTRY_SYNC_EVENT] = {"sync", 0},
+    [ENTRY_FUNCTION] = {"function", 0}, [ENTRY_GRAPH] = {"graph", 1},
 };
 
 static void put_sync(const struct entry *entry)
@@ -252,7 +232,7 @@ static void put_effect(const struct entry *entry, const uint64_t *words)
     if (entry->hash != 0)
         file_number(entry->hash);
     if (entry->kind == ENTRY_LAUNCH)
-        put_words(entry, words);
+        file_words(words, entry->words);
     if (entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS) {
         file_null();
         file_null();
@@ -299,4 +279,36 @@ bool entries_write(bool at_exit)
     for (struct lane *lane = atomic_load(&lanes); lane != NULL; lane = lane->next)
         more |= lane_write(lane, at_exit);
     return more;
+}
+
+/* --- what recording costs --- */
+
+static struct {
+    _Atomic uint64_t calls, outside_ns, inside_ns;
+} costs[ENTRY_FRAMES]; /* calls of further kinds are no calls */
+
+void costs_add(enum entry_kind kind, int64_t outside_ns, int64_t inside_ns)
+{
+    if (kind == ENTRY_SYNC_STREAM || kind == ENTRY_SYNC_EVENT)
+        kind = ENTRY_SYNC_DEVICE; /* they have one name */
+    atomic_fetch_add_explicit(&costs[kind].calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&costs[kind].outside_ns, (uint64_t)outside_ns,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&costs[kind].inside_ns, (uint64_t)inside_ns,
+                              memory_order_relaxed);
+}
+
+void costs_write(void)
+{
+    for (size_t kind = 0; kind < ENTRY_FRAMES; kind++) {
+        const uint64_t calls = atomic_load(&costs[kind].calls);
+        if (calls == 0)
+            continue;
+        file_begin("cost");
+        file_text(effects[kind].name);
+        file_address(calls);
+        file_address(atomic_load(&costs[kind].outside_ns));
+        file_address(atomic_load(&costs[kind].inside_ns));
+        file_end();
+    }
 }

@@ -157,15 +157,35 @@ void file_begin(const char *what)
     begin_line(what);
 }
 
-void file_address(uint64_t value)
+static void put_digits(uint64_t value)
 {
     char digits[NUMBER];
     size_t at = sizeof digits;
     do
         digits[--at] = (char)('0' + value % 10);
     while ((value /= 10) > 0);
-    digits[--at] = ',';
     put(digits + at, sizeof digits - at);
+}
+
+void file_address(uint64_t value)
+{
+    put(",", 1);
+    put_digits(value);
+}
+
+void file_words(const uint64_t *words, uint32_t count)
+{
+    if (count == ENTRY_NO_WORDS) {
+        file_null();
+        return;
+    }
+    put(",[", 2);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0)
+            put(",", 1);
+        put_digits(words[i]);
+    }
+    put("]", 1);
 }
 
 void file_number(int64_t value)
@@ -181,11 +201,6 @@ void file_number(int64_t value)
 void file_null(void)
 {
     put(",null", 5);
-}
-
-void file_raw(const char *raw)
-{
-    put(raw, strlen(raw));
 }
 
 /* Returns how many bytes of UTF-8 begin at `at`; 0 where there is no well-formed character. */

@@ -134,22 +134,6 @@ static void put_copy(const CUDA_MEMCPY3D *copy)
     file_address(copy->WidthInBytes * rows * pieces);
 }
 
-static void put_words(const struct about_node *about)
-{
-    if (about->count == ENTRY_NO_WORDS) {
-        file_null();
-        return;
-    }
-    file_raw(",[");
-    for (uint32_t i = 0; i < about->count; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%s%llu", i > 0 ? "," : "",
-                 (unsigned long long)about->words[i]);
-        file_raw(text);
-    }
-    file_raw("]");
-}
-
 static const char *kind_name(CUgraphNodeType kind)
 {
     switch (kind) {
@@ -186,7 +170,7 @@ static void put_node(CUgraphExec exec, CUgraphNode node)
                          (about.set.height > 0 ? about.set.height : 1));
         }
         if (about.kind == CU_GRAPH_NODE_TYPE_KERNEL && about.known)
-            put_words(&about);
+            file_words(about.words, about.count);
     }
     file_end();
 }

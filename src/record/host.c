@@ -20,13 +20,6 @@ static struct range *ranges;
 static size_t range_count, range_room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A thread's latest range is mostly the next one, too. */
-static _Thread_local struct {
-    struct range range;
-    unsigned age;
-} latest;
-static atomic_uint ages = 1; /* what `latest` holds of an earlier age is forgotten */
-
 /* --- what is known --- */
 
 /* Returns the place of the first range that ends behind the address. The lock is held. */
@@ -44,11 +37,9 @@ static void remove_below(size_t place, uint64_t end)
     size_t behind = place;
     while (behind < range_count && ranges[behind].begin < end)
         behind++;
-    if (behind == place)
-        return;
-    memmove(&ranges[place], &ranges[behind], (range_count - behind) * sizeof *ranges);
+    if (behind < range_count)
+        memmove(&ranges[place], &ranges[behind], (range_count - behind) * sizeof *ranges);
     range_count -= behind - place;
-    atomic_fetch_add_explicit(&ages, 1, memory_order_release);
 }
 
 void host_take(uint64_t address, uint64_t bytes, bool readable)
@@ -73,20 +64,16 @@ void host_give_back(uint64_t address)
     record_unlock(&lock);
 }
 
-/* Sets latest.range to that of the address; false: there is none. */
-static bool find(uint64_t address)
+/* Sets *found to the range of the address; false: there is none. */
+static bool find(uint64_t address, struct range *found)
 {
-    const unsigned age = atomic_load_explicit(&ages, memory_order_acquire);
-    if (latest.age == age && address >= latest.range.begin && address < latest.range.end)
-        return true;
     record_lock(&lock);
     const size_t place = place_of(address);
-    const bool found = place < range_count && ranges[place].begin <= address;
-    if (found)
-        latest.range = ranges[place];
+    const bool is_known = place < range_count && ranges[place].begin <= address;
+    if (is_known)
+        *found = ranges[place];
     record_unlock(&lock);
-    latest.age = found ? age : 0;
-    return found;
+    return is_known;
 }
 
 /* Returns true if a copy, which CUDA has just taken, is from memory that may be read here: what
@@ -96,8 +83,9 @@ static bool find(uint64_t address)
 static bool is_readable(uint64_t from, uint64_t bytes)
 {
     unsigned kind;
-    if (find(from))
-        return latest.range.readable && bytes <= latest.range.end - from;
+    struct range range;
+    if (find(from, &range))
+        return range.readable && bytes <= range.end - from;
     return record_api.pointer_attribute != NULL &&
            record_api.pointer_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, from) ==
                CUDA_ERROR_INVALID_VALUE;

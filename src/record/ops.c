@@ -164,32 +164,21 @@ static void put_kernel(const kernel_record *kernel)
     file_end();
 }
 
-/* CUPTI takes these times elsewhere than those of other ops. */
-static bool is_by_our_clock(uint64_t start, uint64_t end)
-{
-    enum { SLACK_NS = 1000000000 };
-    static atomic_bool told;
-    if (start > 0 && start <= end && end <= (uint64_t)record_now_ns() + SLACK_NS)
-        return true;
-    if (!atomic_exchange(&told, true)) {
-        file_begin("note");
-        file_text(
-            "CUPTI's times of managed pages that moved are of another clock: they are left "
-            "out");
-        file_end();
-    }
-    return false;
-}
-
-/* Writes the move of managed pages, which no call asked for unless it prefetched them. */
+/* Writes the move of managed pages, which no call asked for unless it prefetched them. One
+ * whose times are of another clock, which a reader would refuse, is lost. */
 static void put_migration(const migration_record *moved)
 {
     static const char *const causes[] = {"unknown",  "user",     "coherence",
                                          "prefetch", "eviction", "access-counters"};
+    enum { SLACK_NS = 1000000000 };
     const bool in =
         moved->counterKind == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
-    if (!atomic_load(&record_active) || !is_by_our_clock(moved->start, moved->end))
+    if (!atomic_load(&record_active))
         return;
+    if (moved->start > moved->end || moved->end > (uint64_t)record_now_ns() + SLACK_NS) {
+        record_lose(1);
+        return;
+    }
     file_begin("migration");
     file_text(in ? "h2d" : "d2h");
     file_address(moved->start);

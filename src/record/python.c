@@ -34,7 +34,6 @@ static struct {
     int (*line_of)(void *code, int offset);
     ssize_t (*length)(void *text);
     uint32_t (*character)(void *text, ssize_t index);
-    const char *(*version_text)(void);
     void *code_type, *text_type;
 } python;
 
@@ -48,7 +47,6 @@ void python_begin(void)
         {"PyCode_Addr2Line", &python.line_of},
         {"PyUnicode_GetLength", &python.length},
         {"PyUnicode_ReadChar", &python.character},
-        {"Py_GetVersion", &python.version_text},
         {"PyCode_Type", &python.code_type},
         {"PyUnicode_Type", &python.text_type},
     };
@@ -59,8 +57,6 @@ void python_begin(void)
             return;
         memcpy(wanted[i].place, &found, sizeof found);
     }
-    if (strstr(python.version_text(), "free-threading") != NULL)
-        return;
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
         if (*version >> 16 == layouts[i].version)
             layout = &layouts[i];

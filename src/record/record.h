@@ -11,8 +11,7 @@
  *   record/part.c     where to, and whether anything is recorded at the moment
  *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
  *   record/file.c     lines, and the file they go to
- *   record/entries.c  notes of calls, by thread
- *   record/costs.c    how much of the time is the recorder's own
+ *   record/entries.c  notes of calls, by thread; how much of the time is the recorder's own
  *   record/frames.c   where calls come from
  *   record/places.c   the files of code
  *   record/python.c   the lines of Python
@@ -176,8 +175,8 @@ void file_number(int64_t value);
 void file_address(uint64_t value);
 void file_null(void);
 void file_text(const char *text);
-void file_raw(const char *text);
-void file_end(void); /* `]` and a newline */
+void file_words(const uint64_t *words, uint32_t count); /* a list; null: ENTRY_NO_WORDS */
+void file_end(void);                                    /* `]` and a newline */
 
 /* Writes what there is to the file, or as much as can be. Sets *full where the limit is
  * reached. */
