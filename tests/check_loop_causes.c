@@ -1,8 +1,12 @@
 /* check_loop_causes.c - recordings of loops that make, copy or wait for what they need not:
  * each comes back under its cause's name, with what was seen of it and the time without it. */
+#include "causes/verdict.h"
+#include "fixtures.h"
+#include "plan/host_call.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"
+#include "trace/view.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -21,10 +25,14 @@ enum {
 };
 
 /* A recording while it is written: what the host and each of two streams have come to. */
-struct loop {
+struct recorder {
     FILE *out;
     int64_t now_ns, free_ns[2];
-    int id, pass;
+    int id, pass, names;
+    int blocks; /* of kernels; 0: enough */
+    int64_t calls_ns[CALL_KINDS],
+        busy_ns[2]; /* what calls of a kind took, and each stream's ops */
+    uint64_t random;
 };
 
 static const char head[] =
@@ -37,26 +45,28 @@ static const char head[] =
     "[\"memory\",\"managed\",10,%" PRIu64 ",67108864,0]\n[\"name\",3,\"k\"]\n";
 
 /* A call that takes `length_ns`. */
-static void call(struct loop *loop, const char *name, int64_t length_ns)
+static void call(struct recorder *loop, const char *name, int64_t length_ns)
 {
     loop->now_ns += 300;
     fprintf(loop->out, "[\"call\",%d,\"%s\",1,%" PRId64 ",%" PRId64 ",0]\n", ++loop->id, name,
             loop->now_ns, loop->now_ns + length_ns);
     loop->now_ns += length_ns;
+    loop->calls_ns[host_call_kind(host_call_row(name))] += length_ns;
 }
 
 /* Returns when an op that was issued by now begins in a stream, and has it end `length_ns`
  * later.
  */
-static int64_t begins(struct loop *loop, int stream, int64_t length_ns)
+static int64_t begins(struct recorder *loop, int stream, int64_t length_ns)
 {
     const int64_t issued_ns = loop->now_ns + 3000, free_ns = loop->free_ns[stream] + 1000;
     const int64_t start_ns = issued_ns > free_ns ? issued_ns : free_ns;
     loop->free_ns[stream] = start_ns + length_ns;
+    loop->busy_ns[stream] += length_ns;
     return start_ns;
 }
 
-static void copy(struct loop *loop, int stream, bool in, uint64_t to, uint64_t from,
+static void copy(struct recorder *loop, int stream, bool in, uint64_t to, uint64_t from,
                  uint64_t bytes, int hash)
 {
     call(loop, "cudaMemcpyAsync", 1500);
@@ -71,23 +81,24 @@ static void copy(struct loop *loop, int stream, bool in, uint64_t to, uint64_t f
 }
 
 /* A launch of kernel `name`, a number, whose call takes `call_ns`. */
-static void launch_of(struct loop *loop, int name, int64_t call_ns, int stream, uint64_t word,
-                      int64_t length_ns)
+static void launch_of(struct recorder *loop, int name, int64_t call_ns, int stream,
+                      uint64_t word, int64_t length_ns)
 {
     call(loop, "cudaLaunchKernel", call_ns);
     const int64_t start_ns = begins(loop, stream, length_ns);
     fprintf(loop->out, "[\"launch\",%d,1,%d,[%" PRIu64 "]]\n", loop->id, 13 + stream, word);
-    fprintf(loop->out, "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",%d,1056,1024,32,0,0]\n",
-            loop->id, 13 + stream, start_ns, loop->free_ns[stream], name);
+    fprintf(loop->out, "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",%d,%d,1024,32,0,0]\n",
+            loop->id, 13 + stream, start_ns, loop->free_ns[stream], name,
+            loop->blocks > 0 ? loop->blocks : 1056);
 }
 
-static void launch(struct loop *loop, int stream, uint64_t word, int64_t length_ns)
+static void launch(struct recorder *loop, int stream, uint64_t word, int64_t length_ns)
 {
     launch_of(loop, 3, 3000, stream, word, length_ns);
 }
 
 /* The host waits for all, and for `behind_ns` more. */
-static void wait_for(struct loop *loop, int64_t behind_ns)
+static void wait_for(struct recorder *loop, int64_t behind_ns)
 {
     const int64_t latest_ns =
         loop->free_ns[0] > loop->free_ns[1] ? loop->free_ns[0] : loop->free_ns[1];
@@ -96,18 +107,18 @@ static void wait_for(struct loop *loop, int64_t behind_ns)
     fprintf(loop->out, "[\"sync\",%d,\"device\",1,null]\n", loop->id);
 }
 
-static void wait(struct loop *loop)
+static void wait(struct recorder *loop)
 {
     wait_for(loop, 5000);
 }
 
-static void from(struct loop *loop, const char *file)
+static void from(struct recorder *loop, const char *file)
 {
     fprintf(loop->out, "[\"from\",%d,\"%s\"]\n", loop->id, file);
 }
 
 /* What is right of each pass: new bytes come in, are worked on, and go out. */
-static void work(struct loop *loop)
+static void work(struct recorder *loop)
 {
     copy(loop, 0, true, BUF, IN, MIB, 1000 + loop->pass);
     launch(loop, 0, BUF, 60000);
@@ -116,7 +127,7 @@ static void work(struct loop *loop)
 
 /* --- the causes --- */
 
-static void makes_graphs(struct loop *loop)
+static void makes_graphs(struct recorder *loop)
 {
     call(loop, "cudaStreamBeginCapture", 5000);
     call(loop, "cudaLaunchKernel", 20000);
@@ -126,7 +137,7 @@ static void makes_graphs(struct loop *loop)
     call(loop, "cudaGraphExecDestroy", 20000);
 }
 
-static void makes_handles(struct loop *loop)
+static void makes_handles(struct recorder *loop)
 {
     call(loop, "cudaMalloc", 150000);
     from(loop, "libcublas.so.13");
@@ -136,7 +147,7 @@ static void makes_handles(struct loop *loop)
     work(loop);
 }
 
-static void makes_streams(struct loop *loop)
+static void makes_streams(struct recorder *loop)
 {
     call(loop, "cudaStreamCreateWithFlags", 150000);
     call(loop, "cudaEventCreate", 40000);
@@ -145,7 +156,7 @@ static void makes_streams(struct loop *loop)
     call(loop, "cudaStreamDestroy", 80000);
 }
 
-static void takes_from_pools(struct loop *loop)
+static void takes_from_pools(struct recorder *loop)
 {
     call(loop, "cudaMallocAsync", 250000);
     work(loop);
@@ -153,7 +164,7 @@ static void takes_from_pools(struct loop *loop)
 }
 
 /* The pool has the memory at once, and gives it back whenever the host waits. */
-static void gives_back(struct loop *loop)
+static void gives_back(struct recorder *loop)
 {
     call(loop, "cudaMallocAsync", 1500);
     work(loop);
@@ -162,24 +173,34 @@ static void gives_back(struct loop *loop)
 }
 
 /* Each pass launches kernels of its own, which wait for their code, as all else does. */
-static void loads_code(struct loop *loop)
+static void loads_code(struct recorder *loop)
 {
     work(loop);
-    fprintf(loop->out, "[\"name\",%d,\"pass%d\"]\n", 10 + loop->pass, loop->pass);
+    fprintf(loop->out, "[\"name\",%d,\"pass%d\"]\n", 10 + loop->names, loop->names);
     loop->free_ns[0] = loop->free_ns[1] = loop->free_ns[0] + 300000;
-    launch_of(loop, 10 + loop->pass, 30000, 1, BUF + 32 * MIB, 20000);
+    launch_of(loop, 10 + loop->names++, 30000, 1, BUF + 32 * MIB, 20000);
     loop->free_ns[0] = loop->free_ns[1];
     wait(loop);
 }
 
-static void copies_again(struct loop *loop)
+static void copies_again(struct recorder *loop)
 {
     copy(loop, 0, true, BUF + 16 * MIB, IN + 16 * MIB, 16 * MIB, 77);
     work(loop);
 }
 
+/* Small kernels of which each waits for the one before, and the host for each. */
+static void resides(struct recorder *loop)
+{
+    loop->blocks = 4;
+    for (int i = 0; i < 8; i++) {
+        launch(loop, 0, BUF + (uint64_t)(i % 4) * MIB, 1000000);
+        wait(loop);
+    }
+}
+
 /* The same bytes, to where other ones were copied in between; and other bytes. */
-static void copies_anew(struct loop *loop)
+static void copies_anew(struct recorder *loop)
 {
     copy(loop, 0, true, BUF + 16 * MIB, IN + 16 * MIB, 8 * MIB, 77);
     copy(loop, 0, true, BUF + 20 * MIB, IN + 40 * MIB, 8 * MIB, 78);
@@ -187,14 +208,14 @@ static void copies_anew(struct loop *loop)
     work(loop);
 }
 
-static void touches_managed(struct loop *loop)
+static void touches_managed(struct recorder *loop)
 {
     launch(loop, 0, MANAGED, 60000);
     wait(loop);
     loop->now_ns += 200000; /* the host touches what the kernel left there */
 }
 
-static void prefetches(struct loop *loop)
+static void prefetches(struct recorder *loop)
 {
     call(loop, "cudaMemPrefetchAsync", 3000);
     touches_managed(loop);
@@ -202,7 +223,7 @@ static void prefetches(struct loop *loop)
 
 /* A wait that nothing names holds each second stream's kernel: as a timed event in the one
  * queue does. */
-static void keeps_time(struct loop *loop)
+static void keeps_time(struct recorder *loop)
 {
     if (loop->pass == 0)
         fprintf(loop->out, "[\"event\",900,%d,0]\n", EVENT);
@@ -218,7 +239,7 @@ static void keeps_time(struct loop *loop)
 
 static const struct cause {
     const char *code; /* the first verdict's; or, behind a '!', what is none of them */
-    void (*pass)(struct loop *loop);
+    void (*pass)(struct recorder *loop);
     const char *seen; /* in its evidence */
     bool predicted;
     const char *header;
@@ -231,30 +252,41 @@ static const struct cause {
     {"lazy-loading", loads_code, "the first launch of", false, ",\"lazy\":true"},
     {"repeated-copy", copies_again, "11 of 12 copies in from 0x501000000", true, ""},
     {"!repeated-copy", copies_anew, NULL, false, ""},
+    /* The rows above are drawn from. */
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
     {"!page-faults", prefetches, NULL, false, ""},
     {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
 };
 
-static json_t *viewed(const struct cause *cause)
+enum { DRAWN = 8 };
+
+/* Records a cause's loop, which *loop was then. */
+static void record(const struct cause *cause, struct recorder *loop)
 {
     char *text;
     size_t length;
-    FILE *out = open_memstream(&text, &length);
-    struct loop loop = {.out = out, .now_ns = 1000000};
-    json_error_t why;
+    FILE *out = loop->out = open_memstream(&text, &length);
     ck_assert_ptr_nonnull(out);
+    loop->now_ns = 1000000;
     fprintf(out, head, cause->header, (uint64_t)IN, (uint64_t)OUT, (uint64_t)BUF,
             (uint64_t)MANAGED);
-    for (; loop.pass < PASSES; loop.pass++)
-        cause->pass(&loop);
-    wait(&loop);
+    for (; loop->pass < PASSES; loop->pass++)
+        cause->pass(loop);
+    wait(loop);
+    fprintf(out, "[\"end\",%" PRId64 ",\"exit\"]\n", loop->now_ns);
     fclose(out);
     test_file_put("rec.jsonl", text);
     free(text);
+}
+
+static json_t *viewed(const struct cause *cause)
+{
+    struct recorder loop = {.id = 0};
+    json_error_t why;
+    record(cause, &loop);
     ck_assert_msg(program_run("view -q --format=json rec.jsonl") == 0, "%s", program_err);
-    text = test_file_text("out");
+    char *text = test_file_text("out");
     json_t *root = json_loads(text, 0, &why);
     ck_assert_msg(root != NULL, "%s", why.text);
     free(text);
@@ -288,12 +320,82 @@ START_TEST(causes_of_loops_are_named)
 }
 END_TEST
 
+/* A wait is charged what would go without it, not the kernels that it waits for. */
+START_TEST(waits_are_charged_what_they_cost)
+{
+    const struct cause resident = {"", resides, "", false, ""};
+    json_t *root = viewed(&resident);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0), *verdict;
+    size_t i;
+    json_array_foreach(json_object_get(run, "verdicts"), i, verdict)
+    {
+        const char *code = json_string_value(json_object_get(verdict, "code"));
+        const int64_t ns = json_integer_value(json_object_get(verdict, "ns"));
+        ck_assert_msg(strcmp(code, "sync-in-loop") != 0 || ns < 3000000, "%ld ns", (long)ns);
+    }
+    json_decref(root);
+}
+END_TEST
+
+/* A pass of several things, drawn for each loop alike. */
+static void draws(struct recorder *loop)
+{
+    uint64_t random = loop->random;
+    loop->blocks = test_random_below(&random, 3) == 0 ? 8 : 0;
+    for (uint32_t i = 1 + test_random_below(&random, 3); i > 0; i--) {
+        causes[test_random_below(&random, DRAWN)].pass(loop);
+        loop->now_ns += test_random_below(&random, 60000);
+        if (test_random_below(&random, 3) == 0)
+            wait_for(loop, 3000 + test_random_below(&random, 30000));
+    }
+}
+
+/* Checks that no cause that calls are is charged more than these took and the device was idle,
+ * and that all that is charged adds up. */
+static void assert_bounded(const struct verdicts *verdicts, const struct recorder *loop)
+{
+    const int64_t busiest_ns =
+        loop->busy_ns[0] > loop->busy_ns[1] ? loop->busy_ns[0] : loop->busy_ns[1];
+    int64_t sum_ns = 0;
+    for (int i = 0; i < verdicts->count; i++) {
+        const struct verdict *verdict = &verdicts->items[i];
+        const uint32_t kinds = verdict_rows[verdict->code].marks[MARKED_HOST];
+        int64_t bound_ns = loop->now_ns - busiest_ns;
+        for (int kind = 0; kind < CALL_KINDS; kind++)
+            bound_ns += kinds >> kind & 1 ? loop->calls_ns[kind] : 0;
+        ck_assert_int_ge(verdict->cost_ns, 0);
+        ck_assert_msg(kinds == 0 || verdict->cost_ns <= bound_ns, "%s",
+                      verdict_rows[verdict->code].name);
+        sum_ns += verdict->cost_ns;
+    }
+    ck_assert_int_eq(sum_ns, verdicts->time_ns - verdicts->limit_ns);
+}
+
+START_TEST(costs_are_bounded_and_add_up)
+{
+    const char *words[] = {"rec.jsonl"};
+    const struct options options = {.command = COMMAND_VIEW, .words = words, .word_count = 1};
+    for (uint64_t i = 0; i < (uint64_t)test_cases(40); i++) {
+        const struct cause drawn = {"", draws, "", false, ""};
+        struct recorder loop = {.random = 77 + i};
+        struct error error = {0};
+        struct view view;
+        record(&drawn, &loop);
+        ck_assert_msg(view_read(&options, NULL, &view, &error) == STATUS_OK, "%s", error.text);
+        assert_bounded(&view.report.runs[0].verdicts, &loop);
+        view_free(&view);
+    }
+}
+END_TEST
+
 Suite *loop_causes_suite(void)
 {
     Suite *suite = suite_create("loop_causes");
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
+    tcase_add_test(all, costs_are_bounded_and_add_up);
+    tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));
     suite_add_tcase(suite, all);

@@ -45,17 +45,18 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns)
     return ended > 0 ? traced->copies_in[ended - 1] : 0;
 }
 
-bool traced_host_func_between(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
+                         int64_t after_ns, int64_t before_ns)
 {
     const struct timeline *timeline = traced->timeline;
-    if (traced->host_funcs == 0)
+    if (traced->rounds[kind] == 0)
         return false;
     struct bisect search = bisect_in(0, timeline->call_count);
     while (bisect_asks(&search))
         bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns);
     for (size_t i = search.at;
          i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
-        if (host_call_kind(timeline->calls[i].row) == CALL_HOST_FUNC)
+        if (host_call_kind(timeline->calls[i].row) == kind)
             return true;
     }
     return false;

@@ -58,8 +58,9 @@ uint32_t traced_ended_by(const struct traced *traced, int64_t time_ns);
 /* Returns how many copies in had ended by `time_ns`. */
 uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns);
 
-/* Returns true if the host put a function into a stream between two calls. */
-bool traced_host_func_between(const struct traced *traced, int64_t after_ns, int64_t before_ns);
+/* Returns true if the host made a call of that kind between two others. */
+bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
+                         int64_t after_ns, int64_t before_ns);
 
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events
  * before it; SPAN_NONE: none that is known. */

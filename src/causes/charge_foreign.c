@@ -121,20 +121,43 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 
 /* --- charges --- */
 
+/* Deals out what fixes gain together. What calls hide only beside another cause's fix is that
+ * one's: without the calls alone no more would go than they gain alone, or than the run
+ * shows. */
+static void share_gains(const struct found *found, const int64_t shown_ns[VERDICT_COUNT],
+                        double costs_ns[KNOBS_MOST])
+{
+    double beyond_ns = 0, others_ns = 0;
+    for (int i = 0; i < found->count; i++) {
+        const struct knob_gain *gain = &found->knobs[i];
+        const bool call = (verdict_rows[gain->code].traits & KEEPS_ISSUE) != 0;
+        const int64_t most_ns = later(found->given_ns - gain->fixed_ns, shown_ns[gain->code]);
+        costs_ns[i] = (double)(call ? earlier(gain->cost_ns, most_ns) : gain->cost_ns);
+        beyond_ns += (double)gain->cost_ns - costs_ns[i];
+        others_ns += call ? 0 : costs_ns[i];
+    }
+    for (int i = 0; i < found->count && others_ns > 0; i++) {
+        if ((verdict_rows[found->knobs[i].code].traits & KEEPS_ISSUE) == 0)
+            costs_ns[i] *= (others_ns + beyond_ns) / others_ns;
+    }
+}
+
 /* Charges what fixes gain. Returns what is left of the loss. */
-static int64_t charge_knobs(struct foreign *foreign)
+static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT])
 {
     struct verdict *causes = foreign->judge.charges.causes;
     const struct found *found = &foreign->judge.found;
     double loss_ns = (double)(foreign->judge.time_ns - foreign->judge.limit_ns), sum_ns = 0;
     double scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
+    double costs_ns[KNOBS_MOST];
+    share_gains(found, shown_ns, costs_ns);
     for (int i = 0; i < found->count; i++)
-        sum_ns += scale * (double)found->knobs[i].cost_ns;
+        sum_ns += scale * costs_ns[i];
     if (sum_ns > loss_ns)
         scale *= loss_ns / sum_ns;
     int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
     for (int i = 0; i < found->count; i++) {
-        int64_t cost_ns = earlier((int64_t)(scale * (double)found->knobs[i].cost_ns), left_ns);
+        int64_t cost_ns = earlier((int64_t)(scale * costs_ns[i]), left_ns);
         causes[found->knobs[i].code].cost_ns += cost_ns;
         left_ns -= cost_ns;
     }
@@ -254,7 +277,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
         causes[code].cost_ns = 0;
     }
     call_knobs(foreign);
-    charge_left(foreign, old_ns, charge_knobs(foreign));
+    charge_left(foreign, old_ns, charge_knobs(foreign, old_ns));
     charge_small(foreign);
     return STATUS_OK;
 }

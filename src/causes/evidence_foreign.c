@@ -43,7 +43,7 @@ static void append_longest(const struct foreign *foreign, const struct tally *op
 static enum evidence default_stream(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct timeline *timeline = foreign->timeline;
-    uint32_t kernels = 0, copies = 0, others = 0, stream = 0;
+    uint32_t kernels = 0, copies = 0, others = 0, stream = 0, call = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (timeline_stream_kind(timeline, span->stream) != STREAM_LEGACY)
@@ -52,14 +52,18 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
         kernels += span->kind == OP_KERNEL;
         copies += op_is_copy(span->kind);
         others += span->kind != OP_KERNEL && !op_is_copy(span->kind);
+        call = traced_call_of(&foreign->trace, i);
     }
+    if (kernels + copies + others == 0)
+        return facts_null_free(foreign, verdict);
     bool likely = timeline->kinds_known != KINDS_RECORDED;
     append(verdict->seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
            likely ? ", by its number" : "");
     append_count(verdict->seen, kernels, "kernel", "kernels");
     append_count(verdict->seen, copies, "copy", "copies");
     append_count(verdict->seen, others, "memset", "memsets");
-    append(verdict->seen, " ran there%s%s",
+    append(verdict->seen, " ran there%s%s%s%s", call != SPAN_NONE ? ", by " : "",
+           call != SPAN_NONE ? host_call_name(timeline->calls[call].row) : "",
            foreign->trace.many_threads ? ", of several threads" : "",
            likely ? ", none beside work of other streams" : "");
     return likely ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
@@ -116,7 +120,7 @@ static enum evidence sync(const struct foreign *foreign, struct verdict *verdict
         put_waits(foreign, verdict->seen);
     else if (!syncs)
         put_polls(foreign, verdict->seen);
-    if (verdict->seen[0] == '\0')
+    if (verdict->seen[0] == '\0' && !facts_put_readback(foreign, verdict->seen))
         put_calls(foreign, 1U << (syncs ? CALL_SYNC : CALL_COPY_WAIT), verdict->seen);
     return EVIDENCE_CERTAIN;
 }

@@ -6,7 +6,52 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* --- waits --- */
+
+bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
+{
+    enum { FEW_BYTES = 64 };
+    const struct traced *trace = &foreign->trace;
+    const struct timeline *timeline = foreign->timeline;
+    uint32_t waits = 0, reads = 0;
+    uint64_t bytes = 0;
+    int64_t sum_ns = 0;
+    char text[UNITS_TEXT];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const enum host_call_kind kind = host_call_kind(timeline->calls[i].row);
+        const uint32_t copy = kind == CALL_COPY_WAIT ? i : trace->call_before[i];
+        const uint32_t op = copy != SPAN_NONE ? trace->issued[copy] : SPAN_NONE;
+        const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
+        if (kind != CALL_SYNC && kind != CALL_COPY_WAIT)
+            continue;
+        const bool read =
+            span != NULL && span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
+        waits++;
+        reads += read;
+        bytes = read && span->bytes > bytes ? span->bytes : bytes;
+        sum_ns += read ? timeline->calls[i].end_ns - timeline->calls[i].start_ns : 0;
+    }
+    if (reads == 0 || 2 * reads < waits)
+        return false;
+    snprintf(seen, VERDICT_SEEN,
+             "a copy back of %" PRIu64 " bytes or less, then a wait: %" PRIu32 " of %" PRIu32
+             " waits, %s in all; the host issues on by what it reads",
+             bytes, reads, waits, units_time(sum_ns, text));
+    return true;
+}
+
 /* --- memory of pools --- */
+
+enum evidence facts_null_free(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct tally calls = traced_calls(&foreign->trace, 1U << CALL_POOL, INT64_MAX);
+    char text[FOREIGN_COUNT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "ops of blocking streams waited for each other where %s such as cudaFreeAsync had "
+             "come in between: without a stream it is one of the default stream's",
+             foreign_counted(calls.count, "call", "calls", text));
+    return EVIDENCE_LIKELY;
+}
 
 enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
 {

@@ -93,6 +93,11 @@ enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdi
 enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict);
 enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict);
 enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict);
+enum evidence facts_null_free(const struct foreign *foreign, struct verdict *verdict);
+
+/* Says that most waits are for a few bytes that were copied back. Returns false, and says
+ * nothing, where they are not. */
+bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN]);
 
 /* Returns the cause that time which nothing else explains is charged to: one that the facts
  * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */

@@ -287,8 +287,8 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                  before->start_ns < span->start_ns &&
                  span->start_ns - before->end_ns <= TRACED_LATE_NS;
     bool called = in_stream != SPAN_NONE && !timeline->issue_unknown &&
-                  traced_host_func_between(
-                      &foreign->trace, span_at(foreign, in_stream)->issue_ns, span->issue_ns);
+                  traced_call_between(&foreign->trace, CALL_HOST_FUNC,
+                                      span_at(foreign, in_stream)->issue_ns, span->issue_ns);
     /* Without calls: a copy of pageable memory keeps the host until it is done. */
     bool staged = close && timeline->issue_unknown && op_is_copy(before->kind) &&
                   before->host_memory == HOST_MEMORY_PAGEABLE;
@@ -296,6 +296,12 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                 (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
     bool loads = !timeline->issue_unknown &&
                  traced_loads_within(&foreign->trace, wait->free_ns, span->start_ns);
+    /* What was given back in no stream is the default stream's, which has no op of it. */
+    bool null_freed =
+        close && before->stream != span->stream && in_stream != SPAN_NONE &&
+        timeline_stream_kind(timeline, span->stream) == STREAM_BLOCKING &&
+        traced_call_between(&foreign->trace, CALL_POOL, span_at(foreign, in_stream)->issue_ns,
+                            span->issue_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING
@@ -305,7 +311,9 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
     if (bars || (close && wait->late == VERDICT_UNKNOWN))
         *wait = (struct wait){.span = last,
                               .free_ns = earlier(before->end_ns, span->start_ns),
-                              .link = bars ? VERDICT_MEMSET_IN_LOOP : VERDICT_UNKNOWN,
+                              .link = bars         ? VERDICT_MEMSET_IN_LOOP
+                                      : null_freed ? VERDICT_LEGACY_STREAM
+                                                   : VERDICT_UNKNOWN,
                               .late = VERDICT_SMALL_TILES};
 }
 
