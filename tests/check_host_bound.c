@@ -1,6 +1,12 @@
 /* check_host_bound.c - programs whose device waits for the host: it issues slowly, or works for
  * itself; and others that look so. */
+#include "analysis/chain.h"
+#include "causes/knobs.h"
 #include "foreign_cases.h"
+#include "plan/build.h"
+#include "recorded_plan.h"
+#include "rework_cases.h"
+#include "sim/simulator.h"
 #include "suites.h"
 #include "trace/view.h"
 #include "trace_cases.h"
@@ -267,6 +273,107 @@ START_TEST(work_that_is_done_beside)
 }
 END_TEST
 
+/* --- bounds --- */
+
+/* Returns a recorded plan whose host works for some time before most calls, or for long before
+ * some. */
+static struct plan random_plan(uint64_t *random, const struct machine *machine)
+{
+    static const char *const chains[] = {"scale", "wave", "scale,scale", "sum"};
+    for (;;) {
+        struct settings settings =
+            test_random_settings(random, chains[test_random_below(random, 4)], 24, 3);
+        struct error error = {0};
+        struct plan built;
+        settings.elements = settings.tiles * (uint64_t)(1024 + test_random_below(random, 9000));
+        settings.mistake = (int)test_random_below(random, (uint32_t)test_mistake_count());
+        if (plan_build(&settings, machine, &built, &error) != STATUS_OK)
+            continue;
+        struct plan plan = recorded_of(&built, machine);
+        const uint32_t most_ns = 1000U << test_random_below(random, 8);
+        for (uint32_t i = 0; i < plan.op_count; i++)
+            plan.recorded->ops[i].host_ns = test_random_below(random, most_ns);
+        plan.recorded->passes = settings.tiles;
+        plan_free(&built);
+        return plan;
+    }
+}
+
+/* Asserts that a plan takes no less than its ops on any engine and in any stream do. */
+static void assert_bounded(const struct machine *machine, const struct plan *plan)
+{
+    struct error error = {0};
+    int64_t time_ns;
+    double engines_ns[OP_KIND_COUNT] = {0},
+           *streams_ns = calloc(plan->streams + 1, sizeof(double));
+    ck_assert_ptr_nonnull(streams_ns);
+    ck_assert_msg(simulator_extent(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
+                  error.text);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op *op = &plan->ops[i];
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        const bool launch = op_is_launch(op->kind);
+        if (!launch && !op_is_copy(op->kind))
+            continue;
+        const double ns = launch ? (double)seen->work_ns
+                                 : machine_copy_ns(machine, op->kind == OP_H2D, op_bytes(op));
+        engines_ns[launch ? OP_KERNEL : op->kind] += launch ? ns * seen->fill : ns;
+        streams_ns[op->stream] += ns;
+    }
+    const double most_ns = (double)time_ns + 2.0 * plan->op_count; /* each may be rounded */
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++)
+        ck_assert_double_le(engines_ns[kind], most_ns);
+    for (uint32_t stream = 0; stream <= plan->streams; stream++)
+        ck_assert_double_le(streams_ns[stream], most_ns);
+    ck_assert_double_le((double)chain_least_ns(plan, machine), most_ns);
+    free(streams_ns);
+}
+
+START_TEST(no_fix_goes_below_bounds)
+{
+    static const struct rework changes[] = {
+        {.graphs = true},
+        {.moves_work = true},
+        {.graphs = true, .moves_work = true},
+        {.pins = true},
+        {.drops_syncs = true},
+        {.unblocks = true},
+        {.drops_allocs = true},
+        {.drops_waits = true},
+        {.streams = 3},
+        {.cuts_copies = true},
+        {.loads_early = true},
+        {.streams = 2, .merged = 2},
+        {.drops_memsets = true, .drops_syncs = true, .graphs = true, .streams = 4}};
+    struct machine machine = test_machine_named("h200");
+    uint64_t random = 20261129;
+    uint32_t applied = 0, gained = 0;
+    for (int round = 0; round < 40; round++) {
+        struct plan plan = random_plan(&random, &machine), fixed;
+        struct rework_base base;
+        struct error error = {0};
+        if (rework_begin(&base, &plan, &machine, &error) == STATUS_OK) {
+            for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+                if (rework_apply(&base, &changes[i], &fixed, &error) != STATUS_OK)
+                    continue;
+                assert_bounded(&machine, &fixed);
+                plan_free(&fixed);
+                applied++;
+            }
+            const struct found found = rework_must_find(&plan, &machine);
+            for (int i = 0; i < found.count; i++)
+                ck_assert_int_le(found.knobs[i].least_ns,
+                                 found.knobs[i].fixed_ns + 2 * (int64_t)plan.op_count);
+            gained += found.count > 0;
+        }
+        rework_end(&base);
+        plan_free(&plan);
+    }
+    ck_assert_uint_gt(applied, 200);
+    ck_assert_uint_gt(gained, 20);
+}
+END_TEST
+
 Suite *host_bound_suite(void)
 {
     Suite *suite = suite_create("host_bound");
@@ -281,6 +388,7 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, a_graph_of_each_pass);
     tcase_add_test(all, no_graph_of_what_grows);
     tcase_add_test(all, work_that_is_done_beside);
+    tcase_add_test(all, no_fix_goes_below_bounds);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -89,8 +89,4 @@ struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageab
 struct tally traced_calls(const struct traced *traced, uint32_t kinds, int64_t before_ns);
 uint32_t traced_ops_of(const struct traced *traced, enum op_kind kind);
 
-/* Returns how long the ops took that have to follow each other, as each reads what the one
- * before it wrote; 0 where that is not known. O(n log n) of a recorded plan. */
-int64_t traced_chain_ns(const struct plan *plan, const struct timeline *timeline);
-
 #endif

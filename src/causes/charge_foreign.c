@@ -1,14 +1,16 @@
 /* charge_foreign.c - the fixes of a recorded program, tried in the simulator, and what its
  * causes cost by what those gain. */
+#include "analysis/chain.h"
 #include "causes/foreign.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A simulation that is farther from the run predicts nothing. A cause that no evidence names
- * has to gain as much. */
-static const double BAND = 0.25, UNSEEN_GAIN = 0.05;
+/* A simulation that is farther from the run predicts nothing; one of a host that is late has to
+ * be as near as the second: its calls are the run's own, and no other machine's copies. A cause
+ * that no evidence names has to gain as much as the last. */
+static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 
 /* --- fixes --- */
 
@@ -67,14 +69,31 @@ static void call_knobs(struct foreign *foreign)
         found->knobs[i].fixed_ns = found->better_ns;
 }
 
+static bool is_late(enum verdict_code code)
+{
+    return code == VERDICT_LAUNCH_BOUND || code == VERDICT_HOST_WORK;
+}
+
+/* Returns true if the simulation of the run as it is lies within that part of it. */
+static bool is_within(const struct foreign *foreign, double part)
+{
+    const int64_t extent_ns = timeline_extent_ns(foreign->timeline);
+    const double apart_ns = (double)(foreign->judge.found.whole_ns - extent_ns);
+    return apart_ns <= part * (double)extent_ns && apart_ns >= -part * (double)extent_ns;
+}
+
 void foreign_put_fixes(struct foreign *foreign)
 {
     const struct judge *judge = &foreign->judge;
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         struct verdict *cause = &foreign->judge.charges.causes[code];
         const struct knob_gain *gain = knob_of(foreign, cause->code);
-        if (gain != NULL)
-            (void)judge_offer(judge, gain->fixed_ns, cause);
+        if (gain == NULL || (is_late(cause->code) && !is_within(foreign, LATE_BAND)) ||
+            !judge_offer(judge, gain->fixed_ns, cause))
+            continue;
+        cause->predicted_ns = later(cause->predicted_ns, gain->least_ns);
+        if (!search_gains(cause->predicted_ns, judge->time_ns, SEARCH_GAIN))
+            cause->predicted_ns = 0;
     }
 }
 
@@ -164,11 +183,6 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
     return left_ns;
 }
 
-static bool is_late(enum verdict_code code)
-{
-    return code == VERDICT_LAUNCH_BOUND || code == VERDICT_HOST_WORK;
-}
-
 /* Returns how much longer the copies of the busiest engine took than the limit has it, where
  * that is little: those both ways slow each other, and no change of the calls helps. Kernels
  * that the host issues late have none beside them that could use the room that they leave. */
@@ -216,8 +230,8 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
 {
     struct verdict *causes = foreign->judge.charges.causes;
     /* The host need not wait for what is the next op's input, but that op has to. */
-    const int64_t chain_ns = traced_chain_ns(foreign->judge.facts->plan, foreign->timeline);
-    const int64_t beside_ns = later(0, foreign->judge.time_ns - chain_ns);
+    const int64_t data_ns = chain_ns(foreign->judge.facts->plan, foreign->timeline);
+    const int64_t beside_ns = later(0, foreign->judge.time_ns - data_ns);
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
     for (;;) {
@@ -229,7 +243,7 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         causes[dearest].cost_ns += dear_ns;
         left_ns -= dear_ns;
     }
-    foreign->data_ns = later(0, earlier(chain_ns - foreign->judge.limit_ns, left_ns));
+    foreign->data_ns = later(0, earlier(data_ns - foreign->judge.limit_ns, left_ns));
     causes[VERDICT_REST].cost_ns += foreign->data_ns;
     left_ns -= foreign->data_ns;
     int64_t slower_ns = earlier(find_slower(foreign), left_ns);
@@ -264,11 +278,8 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
     enum status status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
     if (status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
-    int64_t extent_ns = timeline_extent_ns(foreign->timeline);
-    double apart_ns = (double)(foreign->judge.found.whole_ns - extent_ns);
     foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
-    foreign->judge.tried = foreign->simulated && apart_ns <= BAND * (double)extent_ns &&
-                           apart_ns >= -BAND * (double)extent_ns;
+    foreign->judge.tried = foreign->simulated && is_within(foreign, BAND);
     if (!foreign->judge.tried)
         return STATUS_OK;
     for (int code = 0; code < VERDICT_COUNT; code++) {
@@ -288,7 +299,8 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
 static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
-    int64_t best_ns = judge_predicted_ns(&foreign->judge, found->better_ns);
+    int64_t best_ns =
+        later(judge_predicted_ns(&foreign->judge, found->better_ns), found->least_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
     if (!search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))

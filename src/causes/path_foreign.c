@@ -219,9 +219,9 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
         timeline_stream_kind(timeline, 0) == STREAM_LEGACY)
         return VERDICT_LEGACY_STREAM;
     if (timeline->streams == 1)
-        return foreign->trace.analysis.engines[foreign->trace.engine].spans > 2
-                   ? VERDICT_ONE_STREAM
-                   : VERDICT_REST;
+        return foreign->trace.analysis.engines[foreign->trace.engine].spans <= 2 ? VERDICT_REST
+               : foreign->trace.in_graphs ? VERDICT_NEEDLESS_WAIT
+                                          : VERDICT_ONE_STREAM;
     /* Without the host's calls the order of short ops tells nothing: the host may be late. */
     if (foreign->trace.short_ops && timeline->issue_unknown)
         return VERDICT_UNKNOWN;

@@ -1,6 +1,7 @@
 /* try_foreign.c - tries changes of a recorded plan in the simulator. */
 #include "causes/knobs.h"
 
+#include "analysis/chain.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
@@ -20,6 +21,7 @@ struct finder {
     struct rework_base base;
     const struct machine *machine;
     struct rework_looks looks;
+    bool part; /* a part of the plan stands for all */
 };
 
 /* --- trials --- */
@@ -193,6 +195,29 @@ static void search(struct finder *finder, struct found *found)
     search_share_out(search, found);
 }
 
+/* Returns what the ops take at least with a change. Of a part of a plan that says nothing. */
+static int64_t least_of(const struct finder *finder, const struct rework *change)
+{
+    const struct rework whole = effective(finder, change);
+    struct plan fixed;
+    struct error refused = {0};
+    if (finder->part || rework_apply(&finder->base, &whole, &fixed, &refused) != STATUS_OK)
+        return 0;
+    const int64_t least_ns = chain_least_ns(&fixed, finder->machine);
+    plan_free(&fixed);
+    return least_ns;
+}
+
+static void find_least(const struct finder *finder, struct found *found)
+{
+    for (int i = 0; i < found->count; i++) {
+        union choice alone = found->given;
+        knob_turn(&knobs_foreign, found->knobs[i].knob, &found->better, &alone);
+        found->knobs[i].least_ns = least_of(finder, &alone.change);
+    }
+    found->least_ns = least_of(finder, &found->better.change);
+}
+
 enum status rework_find(const struct plan *plan, const struct machine *machine,
                         struct found *found, struct error *error)
 {
@@ -218,7 +243,9 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK)
         status = rework_look(&finder.base, &finder.looks, error);
     if (status == STATUS_OK) {
+        finder.part = tried != plan;
         search(&finder, &result);
+        find_least(&finder, &result);
         if (finder.search.why.status != STATUS_OK)
             status = error_pass(error, &finder.search.why);
     }

@@ -1,0 +1,84 @@
+/* chain.c - what no change of the host's calls makes shorter: ops of one stream, and those that
+ * need each other's data. */
+#include "analysis/chain.h"
+
+#include "plan/needed.h"
+
+#include <stdlib.h>
+
+/* Returns true if op `i` reads bytes that op `before` writes. A kernel may read all that it may
+ * write. */
+static bool flows(const struct plan_recorded *recorded, uint32_t before, uint32_t i)
+{
+    enum { PAIRS_MOST = 4096 };
+    const struct op_recorded *x = &recorded->ops[before], *y = &recorded->ops[i];
+    if ((uint64_t)x->access_count * y->access_count > PAIRS_MOST)
+        return false;
+    for (uint32_t a = 0; a < x->access_count; a++) {
+        const struct access *from = &recorded->accesses[x->first_access + a];
+        for (uint32_t b = 0; b < y->access_count && from->writes; b++) {
+            const struct access *to = &recorded->accesses[y->first_access + b];
+            if ((!to->writes || !y->sure) && from->range.buffer == to->range.buffer &&
+                from->range.offset < to->range.offset + to->range.bytes &&
+                to->range.offset < from->range.offset + from->range.bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Returns how long the longest chain takes of ops that take `works_ns`. */
+static int64_t longest_ns(const struct plan *plan, const int64_t works_ns[])
+{
+    struct needed needed = {0};
+    int64_t most_ns = 0;
+    int64_t *chains_ns = calloc(plan->op_count + (size_t)1, sizeof *chains_ns);
+    if (chains_ns == NULL || plan_needed(plan, &needed, NULL) != STATUS_OK) {
+        free(chains_ns);
+        return 0;
+    }
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        for (size_t k = needed.first[i]; k < needed.first[i + 1] && works_ns[i] > 0; k++) {
+            if (flows(plan->recorded, needed.before[k], i))
+                chains_ns[i] = later(chains_ns[i], chains_ns[needed.before[k]]);
+        }
+        chains_ns[i] += works_ns[i];
+        most_ns = later(most_ns, chains_ns[i]);
+    }
+    needed_free(&needed);
+    free(chains_ns);
+    return most_ns;
+}
+
+int64_t chain_ns(const struct plan *plan, const struct timeline *timeline)
+{
+    int64_t *works_ns = calloc(plan->op_count + (size_t)1, sizeof *works_ns);
+    for (uint32_t i = 0; i < plan->op_count && works_ns != NULL; i++) {
+        const uint32_t index = plan->recorded->ops[i].span;
+        if (op_on_device(plan->ops[i].kind) && index < timeline->span_count)
+            works_ns[i] = timeline->spans[index].end_ns - timeline->spans[index].start_ns;
+    }
+    const int64_t most_ns = works_ns != NULL ? longest_ns(plan, works_ns) : 0;
+    free(works_ns);
+    return most_ns;
+}
+
+int64_t chain_least_ns(const struct plan *plan, const struct machine *machine)
+{
+    int64_t *works_ns = calloc(plan->op_count + (size_t)1, sizeof *works_ns);
+    int64_t *streams_ns = calloc(plan->streams + (size_t)1, sizeof *streams_ns), most_ns = 0;
+    for (uint32_t i = 0; i < plan->op_count && works_ns && streams_ns; i++) {
+        const struct op *op = &plan->ops[i];
+        if (op_is_launch(op->kind))
+            works_ns[i] = plan->recorded->ops[i].work_ns;
+        else if (op_is_copy(op->kind))
+            works_ns[i] = (int64_t)machine_copy_ns(machine, op->kind == OP_H2D, op_bytes(op));
+        if (op->stream < plan->streams)
+            most_ns = later(most_ns, streams_ns[op->stream] += works_ns[i]);
+    }
+    if (works_ns && streams_ns)
+        most_ns = later(most_ns, longest_ns(plan, works_ns));
+    free(works_ns);
+    free(streams_ns);
+    return most_ns;
+}
