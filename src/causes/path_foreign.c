@@ -118,18 +118,28 @@ void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_C
     }
 }
 
+/* Returns true if a library makes a call for what it makes: around that it works on it. */
+static bool is_library(const struct foreign *foreign, uint32_t index)
+{
+    return index != SPAN_NONE && is_again(foreign, CALL_HANDLE) &&
+           host_call_kind(foreign->timeline->calls[index].row) == CALL_HANDLE;
+}
+
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
 static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t from_ns,
                       struct foreign_pieces *pieces)
 {
     const struct host_call *calls = foreign->timeline->calls;
     int64_t now_ns = calls[index].start_ns;
+    uint32_t next = index;
     for (uint32_t i = foreign->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
          i = foreign->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
-        enum verdict_code outside = now_ns - until_ns > foreign->trace.work_ns
-                                        ? VERDICT_HOST_WORK
-                                        : VERDICT_SMALL_TILES;
+        enum verdict_code outside =
+            now_ns - until_ns <= foreign->trace.work_ns           ? VERDICT_SMALL_TILES
+            : is_library(foreign, i) || is_library(foreign, next) ? VERDICT_HANDLE_IN_LOOP
+                                                                  : VERDICT_HOST_WORK;
+        next = i;
         if (until_ns < now_ns &&
             !add(pieces, until_ns, now_ns, outside, VERDICT_REST, SPAN_NONE))
             return false;
@@ -233,6 +243,21 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
     return room ? VERDICT_FEW_STREAMS : VERDICT_REST;
 }
 
+/* Returns why an op began right behind one of another stream and engine. Where memory was given
+ * back in no stream in between, that was the default stream's, which has no op of it. */
+static enum verdict_code unseen_cause(const struct foreign *foreign, const struct span *from,
+                                      uint32_t index)
+{
+    const struct span *span = span_at(foreign, index);
+    const uint32_t before = foreign->trace.stream_before[index];
+    const bool freed =
+        from->stream != span->stream && before != SPAN_NONE &&
+        timeline_stream_kind(foreign->timeline, span->stream) == STREAM_BLOCKING &&
+        traced_call_between(&foreign->trace, CALL_POOL, span_at(foreign, before)->issue_ns,
+                            span->issue_ns);
+    return freed ? VERDICT_LEGACY_STREAM : VERDICT_UNKNOWN;
+}
+
 static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
 {
     const struct hold *hold = &foreign->judge.facts->critical->holds[index];
@@ -244,6 +269,11 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
         return stream_cause(foreign, from, index);
     case HELD_BY_LEGACY:
         return verdict_legacy_cause(foreign->timeline, from, span);
+    case HELD_BY_ENGINE:
+        return from->engine != span->engine &&
+                       unseen_cause(foreign, from, index) == VERDICT_LEGACY_STREAM
+                   ? VERDICT_LEGACY_STREAM
+                   : VERDICT_REST;
     case HELD_BY_CALL:
         if (from->kind == OP_PACK || span->kind == OP_PACK)
             return VERDICT_PACKING;
@@ -296,12 +326,6 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                 (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
     bool loads = !timeline->issue_unknown &&
                  traced_loads_within(&foreign->trace, wait->free_ns, span->start_ns);
-    /* What was given back in no stream is the default stream's, which has no op of it. */
-    bool null_freed =
-        close && before->stream != span->stream && in_stream != SPAN_NONE &&
-        timeline_stream_kind(timeline, span->stream) == STREAM_BLOCKING &&
-        traced_call_between(&foreign->trace, CALL_POOL, span_at(foreign, in_stream)->issue_ns,
-                            span->issue_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING
@@ -311,9 +335,8 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
     if (bars || (close && wait->late == VERDICT_UNKNOWN))
         *wait = (struct wait){.span = last,
                               .free_ns = earlier(before->end_ns, span->start_ns),
-                              .link = bars         ? VERDICT_MEMSET_IN_LOOP
-                                      : null_freed ? VERDICT_LEGACY_STREAM
-                                                   : VERDICT_UNKNOWN,
+                              .link = bars ? VERDICT_MEMSET_IN_LOOP
+                                           : unseen_cause(foreign, before, index),
                               .late = VERDICT_SMALL_TILES};
 }
 

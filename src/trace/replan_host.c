@@ -63,8 +63,8 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
 
 /* --- what is made --- */
 
-/* What a library does between two of its own calls, and a program within a capture, belongs to
- * what is made there. A pool that has the memory gives it in little time, as one made before a
+/* What a library does around its own calls, and a program within a capture, belongs to what is
+ * made there. A pool that has the memory gives it in little time, as one made before a
  * loop does. */
 void replan_note_made(struct replan *replan, const struct recorded_call *call)
 {
@@ -72,7 +72,10 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
     struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
     const enum host_call_kind kind = host_call_kind(call->row);
     const int made = kind >= CALL_MAKE ? (int)kind - CALL_MAKE : -1;
-    const bool goes_on = made >= 0 && made == thread->making && kind != CALL_POOL;
+    const bool library = made == CALL_HANDLE - CALL_MAKE && thread->made_until_ns > 0;
+    const bool goes_on = library || (made >= 0 && made == thread->making && kind != CALL_POOL);
+    if (thread->making == CALL_HANDLE - CALL_MAKE && !library)
+        thread->made_ns[thread->making] += later(0, call->start_ns - thread->made_until_ns);
     const int64_t from_ns = goes_on ? thread->made_until_ns : call->start_ns;
     const int64_t quick_ns = kind == CALL_POOL ? POOL_NS : 0;
     thread->making = made;
