@@ -199,6 +199,18 @@ static void resides(struct recorder *loop)
     }
 }
 
+/* The host waits for a small kernel, which waits for a large one of another stream. */
+static void is_urgent(struct recorder *loop)
+{
+    loop->blocks = 65536;
+    launch(loop, 0, BUF, 100000);
+    loop->blocks = 16;
+    loop->free_ns[1] = loop->free_ns[0];
+    launch(loop, 1, BUF + 32 * MIB, 20000);
+    call(loop, "cudaStreamSynchronize", loop->free_ns[1] + 5000 - loop->now_ns);
+    fprintf(loop->out, "[\"sync\",%d,\"stream\",1,14]\n", loop->id);
+}
+
 /* The same bytes, to where other ones were copied in between; and other bytes. */
 static void copies_anew(struct recorder *loop)
 {
@@ -255,6 +267,7 @@ static const struct cause {
     /* The rows above are drawn from. */
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
     {"!page-faults", prefetches, NULL, false, ""},
+    {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
 };

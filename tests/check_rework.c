@@ -136,6 +136,10 @@ static struct rework random_change(uint64_t *random)
         .loads_early = test_random_below(random, 2),
         .drops_waits = test_random_below(random, 2),
         .evens_priorities = test_random_below(random, 2),
+        .raises_priorities = test_random_below(random, 2),
+        .drops_repeats = test_random_below(random, 2),
+        .reaches_peers = test_random_below(random, 2),
+        .makes_early = {test_random_below(random, 2), test_random_below(random, 2)},
         .order = (enum rework_order)test_random_below(random, 3),
     };
     if (test_random_below(random, 2))

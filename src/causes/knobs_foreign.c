@@ -18,6 +18,7 @@ static const struct knob_field fields[] = {
     FIELD(CHANGE_GRAPH, graphs),
     FIELD(CHANGE_WORK, moves_work),
     FIELD(CHANGE_PRIORITIES, evens_priorities),
+    FIELD(CHANGE_PRIORITIES, raises_priorities),
     FIELD(CHANGE_STREAMS, streams),
     FIELD(CHANGE_QUEUES, queues),
     FIELD(CHANGE_SIZES, pieces),

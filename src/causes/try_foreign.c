@@ -111,6 +111,7 @@ static struct rework put_right(const struct finder *finder)
         .loads_early = true,
         .drops_waits = seen,
         .evens_priorities = true,
+        .raises_priorities = true,
         .queues = finder->machine->queues < most ? most : 0,
     };
     memcpy(right.makes_early, finder->looks.makes, sizeof right.makes_early);

@@ -306,6 +306,37 @@ static bool is_dropped(const struct rework_item *item, const struct rework *chan
            rework_drops_waits(change);
 }
 
+/* Gives streams of little work that the host waits for a priority above all others', where none
+ * has one. */
+static enum status raise_priorities(struct rework_draft *draft, struct error *error)
+{
+    enum { TIMES = 4 };
+    const size_t streams = draft->streams + (size_t)1;
+    double *work_ns = calloc(streams, sizeof *work_ns), all_ns = 0;
+    int *priorities = calloc(streams, sizeof *priorities);
+    bool urgent = false;
+    for (size_t i = 0; i < draft->count && work_ns != NULL; i++) {
+        const struct rework_item *item = &draft->items[i];
+        if (op_is_launch(item->op.kind) && item->op.stream < draft->streams) {
+            work_ns[item->op.stream] += (double)item->seen.work_ns;
+            all_ns += (double)item->seen.work_ns;
+        }
+    }
+    for (size_t i = 0; i < draft->count && work_ns != NULL && priorities != NULL; i++) {
+        const struct op *op = &draft->items[i].op;
+        if (op->kind == OP_SYNC && op->stream < draft->streams &&
+            TIMES * work_ns[op->stream] < all_ns)
+            urgent = (priorities[op->stream] = -1) < 0;
+    }
+    const bool room = work_ns != NULL && priorities != NULL;
+    free(work_ns);
+    if (room && urgent && draft->priorities == NULL)
+        draft->priorities = priorities;
+    else
+        free(priorities);
+    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+}
+
 static void change_calls(struct rework_draft *draft, const struct rework *change)
 {
     for (size_t i = 0; i < draft->count; i++) {
@@ -343,5 +374,7 @@ enum status rework_host_change(struct rework_draft *draft, const struct rework *
         status = find_targets(draft, error);
     if (status == STATUS_OK)
         change_calls(draft, change);
+    if (status == STATUS_OK && change->raises_priorities)
+        status = raise_priorities(draft, error);
     return status == STATUS_OK && change->drops_syncs ? drop_syncs(draft, error) : status;
 }

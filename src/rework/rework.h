@@ -56,6 +56,8 @@ struct rework {
     bool loads_early;        /* kernels' code is there before their first launch */
     bool drops_waits;        /* streams wait only where data asks for it */
     bool evens_priorities;   /* all streams have the same priority */
+    bool
+        raises_priorities; /* then: streams of little work that the host waits for a high one */
     /* Stretches that the host issues again and again are issued by one launch of a graph each.
      * It is presumed that they are the same each time, down to the addresses. */
     bool graphs;
