@@ -6,12 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHUNK_ENTRIES = 700, CHUNKS_MOST = 4096, SPARE_MOST = 64 };
+enum { SLOT = sizeof(uint64_t), CHUNK_SLOTS = 8000, CHUNKS_MOST = 4096, SPARE_MOST = 64 };
 
 struct chunk {
     _Atomic(struct chunk *) next;
     _Atomic uint32_t used;
-    struct entry entries[CHUNK_ENTRIES];
+    uint64_t slots[CHUNK_SLOTS]; /* entries, each less the values that it does not have */
+};
+
+/* What a line says that a call did, and how many values its entry has. */
+static const struct {
+    const char *name;
+    uint8_t values;
+} effects[ENTRY_FRAMES] = {
+    [ENTRY_CALL] = {"call", 0},         [ENTRY_COPY] = {"copy", 3},
+    [ENTRY_COPY2D] = {"copy2d", 6},     [ENTRY_SET] = {"set", 2},
+    [ENTRY_LAUNCH] = {"launch", 0},     [ENTRY_RECORD] = {"record", 1},
+    [ENTRY_WAIT] = {"wait", 1},         [ENTRY_SYNC_DEVICE] = {"sync", 0},
+    [ENTRY_SYNC_STREAM] = {"sync", 0},  [ENTRY_SYNC_EVENT] = {"sync", 1},
+    [ENTRY_FUNCTION] = {"function", 2}, [ENTRY_GRAPH] = {"graph", 1},
 };
 
 /* The entries of one thread, and, when that has ended, of another one: there are as many as
@@ -121,25 +134,29 @@ static bool lane_take(void)
     return lane != NULL;
 }
 
-/* Returns how many places of a chunk an entry takes with its words. */
-static uint32_t room_of(const struct entry *entry)
+/* Returns how many slots an entry takes without its words, and how many these are. */
+static uint32_t slots_of(const struct entry *entry)
 {
-    bool words = entry->kind == ENTRY_LAUNCH || entry->kind >= ENTRY_FRAMES;
-    size_t bytes =
-        words && entry->words != ENTRY_NO_WORDS ? entry->words * sizeof(uint64_t) : 0;
-    return 1 + (uint32_t)((bytes + sizeof *entry - 1) / sizeof *entry);
+    const uint32_t values = entry->kind < ENTRY_FRAMES ? effects[entry->kind].values : 0;
+    return (uint32_t)(offsetof(struct entry, values) / SLOT) + values;
+}
+
+static uint32_t words_of(const struct entry *entry)
+{
+    const bool has = entry->kind == ENTRY_LAUNCH || entry->kind >= ENTRY_FRAMES;
+    return has && entry->words != ENTRY_NO_WORDS ? entry->words : 0;
 }
 
 void entries_add(const struct entry *entry, const uint64_t *words)
 {
-    const uint32_t room = room_of(entry);
+    const uint32_t slots = slots_of(entry), count = words_of(entry), room = slots + count;
     if (own.lane == NULL && !lane_take()) {
         record_lose(1);
         return;
     }
     struct chunk *chunk = own.lane->writing;
     uint32_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
-    if (used + room > CHUNK_ENTRIES) {
+    if (used + room > CHUNK_SLOTS) {
         struct chunk *next = chunk_take();
         if (next == NULL) {
             record_lose(1);
@@ -149,10 +166,11 @@ void entries_add(const struct entry *entry, const uint64_t *words)
         own.lane->writing = chunk = next;
         used = 0;
     }
-    chunk->entries[used] = *entry;
-    chunk->entries[used].thread = own.thread;
-    if (room > 1)
-        memcpy(&chunk->entries[used + 1], words, entry->words * sizeof *words);
+    uint64_t *place = &chunk->slots[used];
+    memcpy(place, entry, slots * SLOT);
+    ((struct entry *)place)->thread = own.thread;
+    if (count > 0)
+        memcpy(place + slots, words, count * SLOT);
     atomic_store_explicit(&chunk->used, used + room, memory_order_release);
 }
 
@@ -186,19 +204,6 @@ static void put_call(const struct entry *entry)
     file_end();
 }
 
-/* What a line says that a call did, and how many of an entry's values stand in it. */
-static const struct {
-    const char *name;
-    uint8_t values;
-} effects[ENTRY_FRAMES] = {
-    [ENTRY_CALL] = {"call", 0},         [ENTRY_COPY] = {"copy", 3},
-    [ENTRY_COPY2D] = {"copy2d", 6},     [ENTRY_SET] = {"set", 2},
-    [ENTRY_LAUNCH] = {"launch", 0},     [ENTRY_RECORD] = {"record", 1},
-    [ENTRY_WAIT] = {"wait", 1},         [ENTRY_SYNC_DEVICE] = {"sync", 0},
-    [ENTRY_SYNC_STREAM] = {"sync", 0},  [ENTRY_SYNC_EVENT] = {"sync", 0},
-    [ENTRY_FUNCTION] = {"function", 0}, [ENTRY_GRAPH] = {"graph", 1},
-};
-
 static void put_sync(const struct entry *entry)
 {
     file_begin("sync");
@@ -227,19 +232,17 @@ static void put_effect(const struct entry *entry, const uint64_t *words)
     file_number(entry->call);
     file_number(entry->context);
     file_number(entry->stream);
-    for (uint8_t i = 0; i < effects[entry->kind].values; i++)
-        file_address(entry->values[i]);
+    const bool unknown = entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS;
+    for (uint8_t i = 0; i < effects[entry->kind].values; i++) {
+        if (unknown)
+            file_null();
+        else
+            file_address(entry->values[i]);
+    }
     if (entry->hash != 0)
         file_number(entry->hash);
     if (entry->kind == ENTRY_LAUNCH)
         file_words(words, entry->words);
-    if (entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS) {
-        file_null();
-        file_null();
-    } else if (entry->kind == ENTRY_FUNCTION) {
-        file_address(entry->values[0]);
-        file_address(entry->values[1]);
-    }
     file_end();
 }
 
@@ -253,8 +256,9 @@ static bool lane_write(struct lane *lane, bool at_exit)
         struct chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
         uint32_t used = atomic_load_explicit(&chunk->used, memory_order_acquire);
         while (lane->read < used) {
-            const struct entry *entry = &chunk->entries[lane->read];
-            const uint64_t *words = (const uint64_t *)(entry + 1);
+            const uint64_t *place = &chunk->slots[lane->read];
+            const struct entry *entry = (const struct entry *)place;
+            const uint64_t *words = place + slots_of(entry);
             /* The calls of these are entries of their own. */
             if (entry->kind >= ENTRY_FRAMES)
                 places_write(entry, words);
@@ -262,7 +266,7 @@ static bool lane_write(struct lane *lane, bool at_exit)
                 put_call(entry);
             if (entry->kind != ENTRY_CALL && entry->kind < ENTRY_FRAMES)
                 put_effect(entry, words);
-            lane->read += room_of(entry);
+            lane->read += slots_of(entry) + words_of(entry);
         }
         if (next == NULL)
             return false;

@@ -160,11 +160,12 @@ uint32_t layout_words(const void *symbol, void *const *arguments,
     uint32_t count = 0;
     if (layout == NULL || !layout->known || (arguments == NULL && layout->count > 0))
         return ENTRY_NO_WORDS;
+    const struct span span = tables_addresses();
     for (uint32_t i = 0; i < layout->count; i++) {
         uint64_t word;
         memcpy(&word, (const char *)arguments[layout->words[i].param] + layout->words[i].offset,
                sizeof word);
-        if (!tables_may_be_address(word))
+        if (word < span.begin || word >= span.end)
             continue;
         if (count == ENTRY_WORDS_MAX)
             return ENTRY_NO_WORDS; /* some are no better than none: they would be taken for all

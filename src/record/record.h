@@ -220,7 +220,7 @@ struct entry {
     uint32_t words;  /* that follow: arguments of a launch, frames; ENTRY_NO_WORDS: not known */
     uint32_t thread; /* entries_add() fills it in */
     int64_t start_ns, end_ns;
-    uint64_t values[ENTRY_VALUES];
+    uint64_t values[ENTRY_VALUES]; /* the last: entries are kept without those of other kinds */
 };
 #define ENTRY_NO_WORDS UINT32_MAX
 
@@ -292,8 +292,12 @@ void tables_take(const char *kind, int64_t time_ns, uint64_t address, uint64_t b
                  int64_t device);
 void tables_give_back(int64_t time_ns, uint64_t address);
 
-/* Returns true if a word may be an address in memory that was taken. */
-bool tables_may_be_address(uint64_t word);
+/* Returns the span that all memory which was taken lies in: words beside it are no addresses.
+ */
+struct span {
+    uint64_t begin, end;
+};
+struct span tables_addresses(void);
 
 /* --- kernels' arguments --- */
 

@@ -262,8 +262,8 @@ void tables_give_back(int64_t time_ns, uint64_t address)
     file_end();
 }
 
-bool tables_may_be_address(uint64_t word)
+struct span tables_addresses(void)
 {
-    return word >= atomic_load_explicit(&lowest, memory_order_relaxed) &&
-           word < atomic_load_explicit(&highest, memory_order_relaxed);
+    return (struct span){atomic_load_explicit(&lowest, memory_order_relaxed),
+                         atomic_load_explicit(&highest, memory_order_relaxed)};
 }
