@@ -10,18 +10,38 @@ void pace_find_turns(struct traced *traced)
 {
     enum { MOST = 4 };
     const struct timeline *timeline = traced->timeline;
+    const struct host_call *last = NULL; /* that issued an op, in `stream` */
     uint32_t issued = 0, turns = 0, apart = 0, stream = UINT32_MAX;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         const uint32_t op = traced->issued[i];
-        const uint32_t in = op != SPAN_NONE ? timeline->spans[op].stream : UINT32_MAX;
-        const bool changes = i > 0 && call[-1].thread != call->thread;
-        issued += op != SPAN_NONE;
+        apart += i > 0 && call[-1].thread != call->thread && call[-1].end_ns > call->start_ns;
+        if (op == SPAN_NONE)
+            continue;
+        const bool changes = last != NULL && last->thread != call->thread;
+        issued++;
         turns += changes;
-        apart += changes && (call[-1].end_ns > call->start_ns || stream != in);
-        stream = in;
+        apart += changes && stream != timeline->spans[op].stream;
+        stream = timeline->spans[op].stream;
+        last = call;
     }
     traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
+}
+
+/* Returns how long the host was in no call before call `index`, since the one before it that
+ * issued something or held the host: what it asks for in between is a framework's. */
+static int64_t elsewhere_ns(const struct traced *traced, uint32_t index)
+{
+    const struct host_call *calls = traced->timeline->calls;
+    int64_t sum_ns = 0;
+    for (uint32_t before = traced->call_before[index]; before != SPAN_NONE;
+         index = before, before = traced->call_before[index]) {
+        sum_ns += later(calls[index].start_ns - calls[before].end_ns, 0);
+        if (traced->issued[before] != SPAN_NONE ||
+            host_call_holds(host_call_kind(calls[before].row)))
+            break;
+    }
+    return sum_ns;
 }
 
 bool pace_find_work(struct traced *traced)
@@ -32,11 +52,10 @@ bool pace_find_work(struct traced *traced)
     if (gaps == NULL)
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const uint32_t before = traced->call_before[i];
-        if (before != SPAN_NONE && (traced->issued[i] != SPAN_NONE ||
-                                    host_call_holds(host_call_kind(timeline->calls[i].row))))
-            gaps[count++] =
-                later(timeline->calls[i].start_ns - timeline->calls[before].end_ns, 0);
+        if (traced->call_before[i] != SPAN_NONE &&
+            (traced->issued[i] != SPAN_NONE ||
+             host_call_holds(host_call_kind(timeline->calls[i].row))))
+            gaps[count++] = elsewhere_ns(traced, i);
     }
     traced->work_ns = host_work_least_ns(half_ns(gaps, count));
     free(gaps);

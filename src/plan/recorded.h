@@ -21,6 +21,7 @@ struct op_recorded {
                                           again; up to 4 s each */
     int64_t call_ns; /* what calls of that name took where they wait for nothing; 0: as the
                         machine has it */
+    bool in_graph;   /* the call of the op before issued it, too: a launch of a graph */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
     double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */

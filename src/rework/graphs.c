@@ -16,14 +16,17 @@
 int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
 {
     const struct op_recorded *seen = plan->recorded->ops;
-    int64_t *times = malloc((plan->op_count + (size_t)1) * sizeof *times);
+    int64_t *times = malloc((plan->op_count + (size_t)1) * sizeof *times), since_ns = 0;
     size_t count = 0;
     *sum_ns = 0;
     if (times == NULL)
         return INT64_MAX;
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        if (op_on_device(plan->ops[i].kind) || op_is_call(plan->ops[i].kind))
-            times[count++] = seen[i].host_ns;
+        since_ns += seen[i].host_ns;
+        if (!op_on_device(plan->ops[i].kind) && !op_is_call(plan->ops[i].kind))
+            continue; /* events: what passes before the next op counts */
+        times[count++] = since_ns;
+        since_ns = 0;
     }
     const int64_t least_ns = host_work_least_ns(half_ns(times, count));
     for (uint32_t i = 0; i < plan->op_count; i++)
@@ -86,7 +89,7 @@ static struct stretch stretch_of(const struct plan *plan, uint32_t first, uint32
  * one. */
 static uint32_t most_of(const struct plan *plan)
 {
-    enum { WORTH = 32 };
+    enum { WORTH = 128 };
     const uint32_t passes = plan->recorded->passes;
     const uint32_t period = passes > 0 ? plan->op_count / passes : 0;
     return period == 0 ? plan->op_count : (WORTH + period - 1) / period * period;
@@ -159,6 +162,7 @@ static bool make_graph(const struct machine *machine, const struct stretch *stre
     for (uint32_t i = stretch->first; i < stretch->end; i++) {
         seen[i].host_ns = i == stretch->first ? seen[i].host_ns : 0;
         seen[i].call_ns = i == stretch->first ? launch_ns : 1;
+        seen[i].in_graph = i != stretch->first;
     }
     return true;
 }

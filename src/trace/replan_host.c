@@ -114,19 +114,20 @@ void replan_take_made(struct replan *replan, struct op_recorded *seen)
 static bool take_turns(const struct recording *recording)
 {
     enum { MOST = 4 };
-    const struct recorded_call *before = NULL;
-    size_t calls = 0, turns = 0, apart = 0;
+    const struct recorded_call *last = NULL; /* that issued an op */
+    size_t issued = 0, turns = 0, apart = 0;
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
-        const bool changes = before != NULL && before->thread != call->thread;
-        const bool beside =
-            changes && (before->end_ns > call->start_ns || before->stream != call->stream);
-        calls += call->op_count > 0;
+        apart += i > 0 && call[-1].thread != call->thread && call[-1].end_ns > call->start_ns;
+        if (call->op_count == 0)
+            continue;
+        const bool changes = last != NULL && last->thread != call->thread;
+        issued++;
         turns += changes;
-        apart += beside;
-        before = call;
+        apart += changes && last->stream != call->stream;
+        last = call;
     }
-    return turns > 0 && MOST * turns <= calls && MOST * apart <= turns;
+    return turns > 0 && MOST * turns <= issued && MOST * apart <= turns;
 }
 
 enum status replan_find_host(struct replan *replan)
