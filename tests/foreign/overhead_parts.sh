@@ -1,8 +1,8 @@
 #!/bin/sh
 # overhead_parts.sh BUILD [RUNS] - on a GPU: what parts of recording cost. Runs loops of launches, and of
 # PyTorch where python3 has it, bare, with parts of what CUPTI does for the recorder
-# (overhead/libprobe.c), and recorded; in turns, RUNS times each (5), and prints the medians: how long a
-# launch or a step took, and how much longer than bare. `host` and `sync` are what the host is too slow
+# (overhead/libprobe.c), and recorded; in turns, RUNS times each (5), and prints how long a
+# launch or a step took: the median, how much longer than bare, and the shortest, which neighbours disturb least. `host` and `sync` are what the host is too slow
 # for. It judges nothing. Exits with 1 where a run fails, and with 77 where there is no device.
 set -u
 build=${1:?the build folder}
@@ -76,8 +76,8 @@ PARTS
     echo "$what: $bare us bare"
     echo "$parts" | while read -r name probe; do
         [ -s "$folder/$name" ] || continue
-        echo "$(median "$folder/$name") $bare" | awk -v name="$name" \
-            '{ printf "  %-22s %9.3f us  %+8.3f us  %+6.1f %%\n", name, $1, $1 - $2, ($1 / $2 - 1) * 100 }'
+        echo "$(median "$folder/$name") $bare $(sort -g "$folder/$name" | head -n 1)" | awk -v name="$name" \
+            '{ printf "  %-22s %9.3f us  %+8.3f us  %+6.1f %%  %9.3f us at best\n", name, $1, $1 - $2, ($1 / $2 - 1) * 100, $3 }'
     done
     # What the recorder itself took in its callbacks, by its own account.
     grep -h '^\["cost"' "$folder"/out*.jsonl 2>/dev/null | head -n 12 | sed 's/^/  /'
