@@ -148,9 +148,11 @@ static void note_origin(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32
 static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                        const CUpti_CallbackData *data)
 {
-    enum { LOOK_EVERY = 61 }; /* a prime number: a loop's calls are all looked at in time */
+    /* A prime number: a loop's calls are all looked at in time. Not the first of a thread, in
+     * which things are done that are done once. */
+    enum { LOOK_EVERY = 61, LOOK_AT = 30 };
     if (own.depth++ == 0) {
-        own.looked_at = own.calls++ % LOOK_EVERY == 0;
+        own.looked_at = own.calls++ % LOOK_EVERY == LOOK_AT;
         const int64_t begin_ns = own.looked_at ? record_now_ns() : 0;
         own.function = NULL;
         graphs_call_begins();
