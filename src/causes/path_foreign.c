@@ -33,7 +33,8 @@ static enum verdict_code hand_over(const struct foreign *foreign, const struct s
 static bool keeps_others(enum verdict_code cause)
 {
     return (verdict_rows[cause].traits & KEEPS_HOST) != 0 || cause == VERDICT_SLOW_CALLBACK ||
-           cause == VERDICT_HOST_WORK || cause == VERDICT_UNKNOWN;
+           cause == VERDICT_BLOCKING_STREAM || cause == VERDICT_HOST_WORK ||
+           cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
@@ -61,6 +62,16 @@ static bool is_again(const struct foreign *foreign, enum host_call_kind kind)
     return (int)kind < CALL_MAKE || foreign->trace.rounds[kind] >= ROUNDS;
 }
 
+/* Returns true if a copy in, which the host waits for, is so small that it only waits for other
+ * streams: it is in the default stream, as cudaMemcpyToSymbol() is. */
+static bool holds_streams(const struct foreign *foreign, const struct span *span)
+{
+    enum { SMALL_BYTES = 4096 };
+    return span->kind == OP_H2D && span->bytes <= SMALL_BYTES &&
+           foreign->timeline->streams > 1 &&
+           timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+}
+
 /* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
 static enum verdict_code call_cause(const struct foreign *foreign, uint32_t index)
 {
@@ -82,6 +93,8 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     case CALL_PIN:
         return foreign->trace.pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
     case CALL_COPY_WAIT:
+        if (span != SPAN_NONE && holds_streams(foreign, span_at(foreign, span)))
+            return VERDICT_BLOCKING_STREAM;
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
     case CALL_COPY:
         return pageable ? VERDICT_PAGEABLE_MEMORY : quick;

@@ -37,6 +37,10 @@ enum status draft_refuse_word(const struct draft *draft, const char *what, const
     return trace_refuse(&draft->text, "%s '%s' is not known", what, trace_shown(word, shown));
 }
 
+/* The number that CUPTI gives the default stream: no line need be about one that no call names.
+ */
+enum { DEFAULT_STREAM = 7 };
+
 enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
                             uint32_t *index)
 {
@@ -52,7 +56,9 @@ enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t numb
     if (stream == NULL)
         return draft_no_memory(draft);
     stream->stream = (struct recorded_stream){
-        .context = (uint32_t)context, .number = (uint32_t)number, .kind = STREAM_KIND_COUNT};
+        .context = (uint32_t)context,
+        .number = (uint32_t)number,
+        .kind = number == DEFAULT_STREAM ? STREAM_LEGACY : STREAM_KIND_COUNT};
     return STATUS_OK;
 }
 
