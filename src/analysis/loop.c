@@ -6,7 +6,10 @@
 
 enum { LOAD_NS = 200000 }; /* a launch's call before the loop that takes longer loads code */
 
-static const double HALF = 0.5;        /* of all ops are a loop */
+static const double ALIKE = 0.9;       /* of the time of another: as long as it */
+static const double SHORTER = 2.0 / 3; /* of as many passes are of about as many ops */
+static const double HALF = 0.5; /* of all ops are a loop, and of a pass what it is made of
+                                   beside variants */
 static const double UNLIKE_MOST = 0.1; /* of the time: with more, one stretch is judged */
 static const double SLOW_FIRST = 1.25; /* times the median: a first pass that differs */
 
@@ -67,6 +70,123 @@ static int64_t pass_ns(const struct loop_kinds *kinds, const struct loop_kind *k
 {
     return loop_border_ns(kinds, place + kind->ops) - loop_border_ns(kinds, place);
 }
+
+/* Returns true if the passes are most of what the program did. Of less, such as all the copies
+ * before all the kernels, the rest is as much its work. */
+static bool is_enough(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                      const struct stretch *stretch)
+{
+    return stretch->passes >= LOOP_PASSES_MIN &&
+           (double)kind->ops * (double)(kind->passes + 1) >= HALF * (double)kinds->count;
+}
+
+/* --- the kind of pass --- */
+
+enum { RARELY = 4 }; /* times as many as passes stand between two variants there are of those */
+
+/* What the passes in the second half of a stretch take: the first ones may stand behind a
+ * start-up, and load code. */
+struct usual {
+    double sum_ns;
+    bool even; /* those of more than twice the mean take no more than half of it: else they are
+                  the ends of longer passes */
+};
+
+/* Adds up the times of the passes of more than `least_ns` in the second half of a stretch. */
+static double add_times(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                        const struct stretch *stretch, double least_ns)
+{
+    double sum_ns = 0;
+    uint32_t pass = 0;
+    for (uint32_t at = stretch->first; at + kind->ops <= stretch->end; at++) {
+        if (!loop_is_pass(kinds, kind, at))
+            continue;
+        const double ns = (double)pass_ns(kinds, kind, at);
+        sum_ns += 2 * pass++ >= stretch->passes && ns > least_ns ? ns : 0;
+        at += kind->ops - 1;
+    }
+    return sum_ns;
+}
+
+static struct usual usual_of(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                             const struct stretch *stretch)
+{
+    const double sum_ns = add_times(kinds, kind, stretch, -1);
+    const double twice_ns = 4 * sum_ns / (double)stretch->passes;
+    return (struct usual){.sum_ns = sum_ns,
+                          .even = add_times(kinds, kind, stretch, twice_ns) <= HALF * sum_ns};
+}
+
+/* Returns the kind of pass of the loop: of those that take about as long in all as the one that
+ * does for longest, one that has most passes, and of these the one that covers most ops. Only
+ * kinds of `even` passes count where there are such. NULL: there is none. */
+static const struct loop_kind *find_whole(const struct loop_kinds *kinds, bool even)
+{
+    const struct loop_kind *chosen = NULL;
+    uint32_t passes[LOOP_KINDS_MOST] = {0}, most = 0;
+    double sums_ns[LOOP_KINDS_MOST], longest_ns = 0;
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        const struct loop_kind *kind = &kinds->kinds[i];
+        const struct stretch stretch = find_stretch(kinds, kind);
+        const struct usual usual = usual_of(kinds, kind, &stretch);
+        if ((even && !usual.even) || !is_enough(kinds, kind, &stretch))
+            continue;
+        passes[i] = stretch.passes;
+        sums_ns[i] = usual.sum_ns;
+        longest_ns = usual.sum_ns > longest_ns ? usual.sum_ns : longest_ns;
+    }
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        passes[i] = passes[i] > 0 && sums_ns[i] >= ALIKE * longest_ns ? passes[i] : 0;
+        most = passes[i] > most ? passes[i] : most;
+    }
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        if (passes[i] > 0 && (double)passes[i] >= SHORTER * (double)most &&
+            (chosen == NULL || kinds->kinds[i].covered > chosen->covered))
+            chosen = &kinds->kinds[i];
+    }
+    return chosen != NULL || !even ? chosen : find_whole(kinds, false);
+}
+
+/* Returns true if the rest of a kind of pass, beside what another kind covers, is as much as a
+ * pass of that, and mostly of ops that it has, too: an evaluation among steps of training.
+ * `names` has room for one of the other's passes. */
+static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind *whole,
+                         const struct loop_kind *part, uint64_t *names)
+{
+    const uint32_t end = whole->place + whole->ops;
+    uint32_t rest = 0, shared = 0;
+    loop_sort_names(kinds, part, names);
+    for (uint32_t i = whole->place; i < end;) {
+        if (i + part->ops <= end && loop_is_pass(kinds, part, i)) {
+            i += part->ops;
+            continue;
+        }
+        rest++;
+        shared += bsearch(&kinds->items[i++].name, names, part->ops, sizeof *names,
+                          loop_compare_names) != NULL;
+    }
+    return rest >= part->ops && 2 * shared >= rest;
+}
+
+/* Returns the kind of pass, shorter than `whole`, of which that is made beside variants of it;
+ * NULL: there is none. `names` has room for all ops. */
+static const struct loop_kind *find_common(const struct loop_kinds *kinds,
+                                           const struct loop_kind *whole, uint64_t *names)
+{
+    const struct loop_kind *chosen = NULL;
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        const struct loop_kind *kind = &kinds->kinds[i];
+        const bool now_and_then = whole->passes <= RARELY * (whole->ops / kind->ops);
+        if (kind->ops * LOOP_PASSES_MIN <= whole->ops && now_and_then &&
+            (chosen == NULL || kind->covered > chosen->covered) &&
+            (double)kind->covered >= HALF * (double)whole->covered &&
+            has_variants(kinds, whole, kind, names))
+            chosen = kind;
+    }
+    return chosen;
+}
+
+/* --- the passes that are judged --- */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -233,15 +353,6 @@ static void find_startup(const struct loop_kinds *kinds, struct loop *loop)
     }
 }
 
-/* Returns true if the passes are most of what the program did. Of less, such as all the copies
- * before all the kernels, the rest is as much its work. */
-static bool is_enough(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                      const struct stretch *stretch)
-{
-    return stretch->passes >= LOOP_PASSES_MIN &&
-           (double)kind->ops * (double)(kind->passes + 1) >= HALF * (double)kinds->count;
-}
-
 /* Takes up what is left of passes at the beginning and the end of all, where nothing else came
  * before and behind the stretch, which begins where it was found unless the first passes were
  * left out: a loop whose passes overlap shows no border there. */
@@ -258,16 +369,17 @@ static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *k
     stretch->first = 0;
 }
 
-/* Returns how many ops of the device begin in the window, for each pass. */
-static uint32_t ops_of(const struct timeline *timeline, const struct loop *loop)
+/* Counts the ops of the device that begin before the window, and for each pass in it. */
+static void count_ops(const struct timeline *timeline, struct loop *loop)
 {
     uint32_t ops = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
+        loop->first += op_on_device(span->kind) && span->start_ns < loop->from_ns;
         ops += op_on_device(span->kind) && span->start_ns >= loop->from_ns &&
                span->start_ns < loop->to_ns;
     }
-    return (ops + loop->passes / 2) / loop->passes;
+    loop->ops = (ops + loop->passes / 2) / loop->passes;
 }
 
 /* Sets the loop of one kind of pass, if it is one. `room` has room for a number for each op. */
@@ -283,14 +395,13 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
     leave_first(kinds, kind, usual_ns, room, &stretch);
     take_parts(kinds, kind, found, &stretch);
     *loop = (struct loop){.passes = stretch.passes,
-                          .first = stretch.first,
                           .unlike = stretch.unlike,
-                          .pass_ns = usual_ns,
                           .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
                           .to_ns = loop_border_ns(kinds, stretch.end)};
+    loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
     take_threads(kinds, room, kind->ops, loop);
     take_beside(kinds->timeline, kind, room, loop);
-    loop->ops = ops_of(kinds->timeline, loop);
+    count_ops(kinds->timeline, loop);
     find_startup(kinds, loop);
     return true;
 }
@@ -298,13 +409,13 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
 /* Finds the loop among all kinds of passes. Returns false when memory runs out. */
 static bool find(const struct loop_kinds *kinds, struct loop *loop)
 {
-    const struct loop_kind *whole = loop_find_whole(kinds);
+    const struct loop_kind *whole = find_whole(kinds, true);
     uint64_t *room = malloc((kinds->count + (size_t)1) * sizeof *room);
     if (whole == NULL || room == NULL) {
         free(room);
         return whole == NULL;
     }
-    const struct loop_kind *common = loop_find_common(kinds, whole, room);
+    const struct loop_kind *common = find_common(kinds, whole, room);
     if (common == NULL || !settle(kinds, common, room, loop))
         (void)settle(kinds, whole, room, loop);
     free(room);

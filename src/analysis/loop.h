@@ -23,11 +23,11 @@ struct loop_startup {
 };
 
 struct loop {
-    uint32_t passes; /* in the window; 0: no loop was found */
-    uint32_t first;  /* the op that it begins with, counted on the thread that issues it */
-    uint32_t ops;    /* of a pass, of all threads */
-    uint32_t unlike; /* passes in the window that differ from the others */
-    int64_t pass_ns; /* the median of them */
+    uint32_t passes;        /* in the window; 0: no loop was found */
+    uint32_t first;         /* the op of the device that it begins with, in order of start */
+    uint32_t ops;           /* of the device, of a pass */
+    uint32_t unlike;        /* passes in the window that differ from the others */
+    int64_t pass_ns;        /* what one takes in the mean */
     int64_t from_ns, to_ns; /* the window: from one pass's beginning to another's, or to the end
                                of the last. The first passes are left out where they took
                                longer; with many unlike passes among them it has the longest

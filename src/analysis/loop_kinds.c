@@ -13,10 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double ALIKE = 0.97;      /* of the time that the best makes up: as good as it */
-static const double SHORTER = 2.0 / 3; /* of a pass's ops has one that is no part of it */
-static const double HALF = 0.5;        /* of the time a pass makes up beside its variants */
-
 /* The mark of a place, to be sorted by it. */
 struct mark {
     uint64_t name;
@@ -75,10 +71,11 @@ static bool counts(const struct span *span)
     return op_on_device(span->kind);
 }
 
-/* An op and when it was issued, as far as that is known. */
+/* An op or, before all of them by number, a call, and when it was issued, as far as that is
+ * known. */
 struct issued {
     int64_t ns;
-    uint32_t span;
+    uint32_t number;
 };
 
 static int compare_issued(const void *a, const void *b)
@@ -86,7 +83,24 @@ static int compare_issued(const void *a, const void *b)
     const struct issued *x = a, *y = b;
     if (x->ns != y->ns)
         return x->ns < y->ns ? -1 : 1;
-    return (x->span > y->span) - (x->span < y->span);
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Returns true if a call tells passes apart: waits for the device often end them, and launches
+ * of graphs begin them. */
+static bool is_mark(const struct host_call *call)
+{
+    const enum host_call_kind kind = host_call_kind(call->row);
+    return kind == CALL_SYNC || kind == CALL_GRAPH;
+}
+
+/* A call stands for an op that begins when all before it has ended, and takes no time. */
+static struct span call_span(const struct host_call *call)
+{
+    return (struct span){.kind = OP_SYNC,
+                         .issue_ns = call->start_ns,
+                         .start_ns = INT64_MAX,
+                         .end_ns = INT64_MIN};
 }
 
 static void put_item(struct loop_kinds *kinds, const struct span *span)
@@ -106,8 +120,8 @@ static void put_item(struct loop_kinds *kinds, const struct span *span)
     kinds->count++;
 }
 
-/* Lists the ops of the thread that issued most of them. `threads` and `order` have room for
- * all. */
+/* Lists the ops of the thread that issued most of them, and its waits behind the first one.
+ * `threads` and `order` have room for all. */
 static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issued *order)
 {
     const struct timeline *timeline = kinds->timeline;
@@ -122,16 +136,28 @@ static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issue
         const struct span *span = &timeline->spans[i];
         if (counts(span) && loop_thread_of(timeline, span) == kinds->thread)
             order[count++] =
-                (struct issued){timeline->issue_unknown ? span->start_ns : span->issue_ns, i};
+                (struct issued){timeline->issue_unknown ? span->start_ns : span->issue_ns,
+                                timeline->call_count + i};
+    }
+    for (uint32_t i = 0; i < timeline->call_count && !timeline->issue_unknown; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (is_mark(call) && call->thread == kinds->thread)
+            order[count++] = (struct issued){call->start_ns, i};
     }
     qsort(order, count, sizeof *order, compare_issued);
-    for (size_t i = 0; i < count; i++)
-        put_item(kinds, &timeline->spans[order[i].span]);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t number = order[i].number;
+        const bool op = number >= timeline->call_count;
+        const struct span call = op ? (struct span){0} : call_span(&timeline->calls[number]);
+        if (op || kinds->count > 0)
+            put_item(kinds, op ? &timeline->spans[number - timeline->call_count] : &call);
+    }
 }
 
 static bool make_items(struct loop_kinds *kinds)
 {
-    const size_t all = kinds->timeline->span_count + (size_t)1;
+    const struct timeline *timeline = kinds->timeline;
+    const size_t all = timeline->span_count + (size_t)timeline->call_count + 1;
     uint64_t *threads = malloc(all * sizeof *threads);
     struct issued *order = malloc(all * sizeof *order);
     kinds->items = malloc(all * sizeof *kinds->items);
@@ -177,22 +203,22 @@ static int compare_marks(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Takes up a kind of pass, unless it is there, or others make up more of the time. */
+/* Takes up a kind of pass, unless it is there, or others cover more ops. */
 static void add_kind(struct loop_kinds *kinds, const struct loop_kind *kind)
 {
     struct loop_kind *least = &kinds->kinds[0];
     for (uint32_t i = 0; i < kinds->kind_count; i++) {
         struct loop_kind *other = &kinds->kinds[i];
         if (other->sum == kind->sum && other->ops == kind->ops) {
-            if (kind->time_ns > other->time_ns)
+            if (kind->covered > other->covered)
                 *other = *kind;
             return;
         }
-        least = other->time_ns < least->time_ns ? other : least;
+        least = other->covered < least->covered ? other : least;
     }
     if (kinds->kind_count < LOOP_KINDS_MOST)
         kinds->kinds[kinds->kind_count++] = *kind;
-    else if (kind->time_ns > least->time_ns)
+    else if (kind->covered > least->covered)
         *least = *kind;
 }
 
@@ -225,10 +251,10 @@ static void try_mark(struct loop_kinds *kinds, const struct mark *marks, uint32_
         struct loop_kind kind = {.sum = passes[first].sum,
                                  .ops = passes[first].end - passes[first].first,
                                  .place = passes[first].first};
-        for (; end < all && passes[end].sum == kind.sum; end++)
-            kind.time_ns += loop_border_ns(kinds, passes[end].end) -
-                            loop_border_ns(kinds, passes[end].first);
+        while (end < all && passes[end].sum == kind.sum)
+            end++;
         kind.passes = end - first;
+        kind.covered = (uint64_t)kind.ops * kind.passes;
         if (kind.passes >= LOOP_PASSES_MIN - 1)
             add_kind(kinds, &kind);
     }
@@ -280,71 +306,10 @@ void loop_kinds_free(struct loop_kinds *kinds)
     kinds->items = NULL;
 }
 
-/* --- the kind of pass --- */
-
 void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,
                      uint64_t *names)
 {
     for (uint32_t i = 0; i < kind->ops; i++)
         names[i] = kinds->items[kind->place + i].name;
     qsort(names, kind->ops, sizeof *names, loop_compare_names);
-}
-
-/* Returns true if the rest of a kind of pass, beside what another kind covers, is mostly of ops
- * that the other has, too: an evaluation among steps of training. `names` has room for one of
- * the other's passes. */
-static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind *whole,
-                         const struct loop_kind *part, uint64_t *names)
-{
-    const uint32_t end = whole->place + whole->ops;
-    uint32_t rest = 0, shared = 0;
-    loop_sort_names(kinds, part, names);
-    for (uint32_t i = whole->place; i < end;) {
-        if (i + part->ops <= end && loop_is_pass(kinds, part, i)) {
-            i += part->ops;
-            continue;
-        }
-        rest++;
-        shared += bsearch(&kinds->items[i++].name, names, part->ops, sizeof *names,
-                          loop_compare_names) != NULL;
-    }
-    return rest > 0 && 2 * shared >= rest;
-}
-
-/* Returns the kind that makes up most of the time of those with at most `ops` ops; NULL: there
- * is none. */
-static const struct loop_kind *find_best(const struct loop_kinds *kinds, double ops)
-{
-    const struct loop_kind *best = NULL;
-    for (uint32_t i = 0; i < kinds->kind_count; i++) {
-        const struct loop_kind *kind = &kinds->kinds[i];
-        if ((double)kind->ops <= ops && (best == NULL || kind->time_ns > best->time_ns))
-            best = kind;
-    }
-    return best;
-}
-
-const struct loop_kind *loop_find_whole(const struct loop_kinds *kinds)
-{
-    const struct loop_kind *best = find_best(kinds, INFINITY), *shorter = best;
-    while (shorter != NULL && (double)shorter->time_ns >= ALIKE * (double)best->time_ns) {
-        best = shorter;
-        shorter = find_best(kinds, SHORTER * (double)best->ops);
-    }
-    return best;
-}
-
-const struct loop_kind *loop_find_common(const struct loop_kinds *kinds,
-                                         const struct loop_kind *whole, uint64_t *names)
-{
-    const struct loop_kind *chosen = NULL;
-    for (uint32_t i = 0; i < kinds->kind_count; i++) {
-        const struct loop_kind *kind = &kinds->kinds[i];
-        if (kind->ops * LOOP_PASSES_MIN <= whole->ops &&
-            (chosen == NULL || kind->ops < chosen->ops) &&
-            (double)kind->time_ns >= HALF * (double)whole->time_ns &&
-            has_variants(kinds, whole, kind, names))
-            chosen = kind;
-    }
-    return chosen;
 }

@@ -21,8 +21,8 @@ struct loop_item {
 struct loop_kind {
     uint64_t sum; /* of its ops' names */
     uint32_t ops, passes;
-    uint32_t place;  /* of its first pass's mark */
-    int64_t time_ns; /* that its passes took in all */
+    uint32_t place;   /* of its first pass's mark */
+    uint64_t covered; /* ops, by its passes */
 };
 
 struct loop_kinds {
@@ -34,7 +34,7 @@ struct loop_kinds {
     uint32_t kind_count;
 };
 
-/* Lists a timeline's ops, and the kinds of passes that take most of its time. O(n log n).
+/* Lists a timeline's ops, and the kinds of passes that cover most of them. O(n log n).
  * Returns false when memory runs out; loop_kinds_free() in any case. */
 bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline);
 void loop_kinds_free(struct loop_kinds *kinds);
@@ -57,15 +57,5 @@ bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, 
 int loop_compare_names(const void *a, const void *b);
 void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,
                      uint64_t *names);
-
-/* Returns the kind of pass that makes up most of the time or, where those of a part of its
- * length make up as much, the shortest of these: else it would be several passes. NULL: there
- * is none. */
-const struct loop_kind *loop_find_whole(const struct loop_kinds *kinds);
-
-/* Returns the kind of pass, shorter than `whole`, of which that is made beside variants of it;
- * NULL: there is none. `names` has room for all ops. */
-const struct loop_kind *loop_find_common(const struct loop_kinds *kinds,
-                                         const struct loop_kind *whole, uint64_t *names);
 
 #endif
