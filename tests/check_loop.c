@@ -262,6 +262,21 @@ START_TEST(few_passes_are_no_loop)
 }
 END_TEST
 
+/* All copies in, then all kernels, then all copies out: none of these alone is the loop. */
+START_TEST(phases_of_one_pass_are_no_loop)
+{
+    struct script script = begin();
+    for (int i = 0; i < 32; i++)
+        op(&script, OP_H2D, 64, 10000);
+    for (int i = 0; i < 32; i++) {
+        op(&script, OP_KERNEL, 1, 10000);
+        op(&script, OP_D2H, 64, 10000);
+    }
+    ck_assert_uint_eq(find(&script).passes, 0);
+    end(&script);
+}
+END_TEST
+
 /* A recording that was cut in the middle of a pass, and one whose clock jumps. */
 START_TEST(damaged_recordings_have_their_loop)
 {
@@ -293,6 +308,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, start_up_is_told_by_its_calls);
     tcase_add_loop_test(all, no_loop_is_found_where_nothing_repeats, 0, 8);
     tcase_add_loop_test(all, few_passes_are_no_loop, 1, 9);
+    tcase_add_test(all, phases_of_one_pass_are_no_loop);
     tcase_add_test(all, damaged_recordings_have_their_loop);
     suite_add_tcase(suite, all);
     return suite;

@@ -217,15 +217,6 @@ static bool is_slow(const struct loop_kinds *kinds, const struct loop_kind *kind
            (double)pass_ns(kinds, kind, place) > SLOW_FIRST * (double)usual_ns;
 }
 
-/* Returns true if an op is none of a pass's, and takes longer than a pass. */
-static bool is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
-                      const uint64_t *names)
-{
-    const uint64_t name = loop_name_of(span);
-    return op_on_device(span->kind) && span->end_ns - span->start_ns > usual_ns &&
-           bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) == NULL;
-}
-
 /* Leaves out the first passes, up to half of all, as long as they or the one behind took longer
  * than the median: what the host did before its first pass came before all of it. Those stay
  * that something else on the device may have held up. `names` are those of a pass's ops. */
@@ -238,7 +229,7 @@ static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *
     int64_t held_ns = INT64_MIN;
     for (uint32_t i = 0; i < kinds->timeline->span_count; i++) {
         const struct span *span = &kinds->timeline->spans[i];
-        if (span->start_ns < last_ns && is_beside(span, kind, usual_ns, names))
+        if (span->start_ns < last_ns && loop_is_beside(span, kind, usual_ns, names))
             held_ns = later(held_ns, span->end_ns);
     }
     while (stretch->passes > least && loop_is_pass(kinds, kind, stretch->first) &&
@@ -263,71 +254,6 @@ static int64_t begin_ns(const struct loop_kinds *kinds, const struct loop_kind *
 }
 
 /* --- the loop --- */
-
-/* What a thread beside the loop's issued. */
-struct helper {
-    uint64_t thread;
-    uint32_t ops, shared; /* how many, and how many of them are a pass's, too */
-    int64_t first_ns, last_ns;
-};
-
-enum { HELPERS_MOST = 64 };
-
-/* Returns the entry of a thread, which may be new; the last one is all others'. */
-static struct helper *helper_of(struct helper helpers[HELPERS_MOST], uint64_t thread)
-{
-    struct helper *helper = helpers;
-    while (helper->ops > 0 && helper->thread != thread && helper < helpers + HELPERS_MOST - 1)
-        helper++;
-    if (helper->ops == 0)
-        *helper = (struct helper){.thread = thread, .first_ns = INT64_MAX};
-    return helper;
-}
-
-/* Widens the window to the work of threads that do the same as the loop's. `names` are those of
- * a pass's ops, in order. */
-static void take_threads(const struct loop_kinds *kinds, const uint64_t *names, uint32_t ops,
-                         struct loop *loop)
-{
-    static const double PEER = 0.9; /* of its ops are a pass's */
-    const struct timeline *timeline = kinds->timeline;
-    struct helper helpers[HELPERS_MOST] = {{.ops = 0}};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        const uint64_t thread = loop_thread_of(timeline, span), name = loop_name_of(span);
-        if (!op_on_device(span->kind) || thread == kinds->thread)
-            continue;
-        struct helper *helper = helper_of(helpers, thread);
-        helper->ops++;
-        helper->shared += bsearch(&name, names, ops, sizeof name, loop_compare_names) != NULL;
-        helper->first_ns = earlier(helper->first_ns, span->start_ns);
-        helper->last_ns = later(helper->last_ns, span->end_ns);
-    }
-    for (int i = 0; i < HELPERS_MOST && helpers[i].ops > 0; i++) {
-        const struct helper *helper = &helpers[i];
-        if ((double)helper->shared < PEER * (double)helper->ops ||
-            (double)helper->ops < HALF * (double)kinds->count)
-            continue;
-        loop->from_ns = earlier(loop->from_ns, helper->first_ns);
-        loop->to_ns = later(loop->to_ns, helper->last_ns);
-    }
-}
-
-/* Widens the window to ops beside the passes that run across its edges: they hold the passes
- * up, and so are no start-up. `names` are those of a pass's ops. */
-static void take_beside(const struct timeline *timeline, const struct loop_kind *kind,
-                        const uint64_t *names, struct loop *loop)
-{
-    const int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->start_ns >= to_ns || span->end_ns <= from_ns ||
-            !is_beside(span, kind, loop->pass_ns, names))
-            continue;
-        loop->from_ns = earlier(loop->from_ns, span->start_ns);
-        loop->to_ns = later(loop->to_ns, span->end_ns);
-    }
-}
 
 /* Adds up what the loop's thread did before it. */
 static void find_startup(const struct loop_kinds *kinds, struct loop *loop)
@@ -382,12 +308,26 @@ static void count_ops(const struct timeline *timeline, struct loop *loop)
     loop->ops = (ops + loop->passes / 2) / loop->passes;
 }
 
+/* Returns true if as many passes of another kind stand before or behind a stretch: all the
+ * copies before all the kernels, say, which are one piece of work. */
+static bool has_other_phase(const struct loop_kinds *kinds, const struct stretch *stretch)
+{
+    enum { ABOUT = 2 };
+    for (uint32_t i = 0; i < kinds->kind_count; i++) {
+        const struct stretch other = find_stretch(kinds, &kinds->kinds[i]);
+        if ((other.end <= stretch->first || other.first >= stretch->end) &&
+            other.passes + ABOUT >= stretch->passes && stretch->passes + ABOUT >= other.passes)
+            return true;
+    }
+    return false;
+}
+
 /* Sets the loop of one kind of pass, if it is one. `room` has room for a number for each op. */
 static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind, void *room,
                    struct loop *loop)
 {
     struct stretch stretch = find_stretch(kinds, kind);
-    if (!is_enough(kinds, kind, &stretch))
+    if (!is_enough(kinds, kind, &stretch) || has_other_phase(kinds, &stretch))
         return false;
     const int64_t usual_ns = median_ns(kinds, kind, &stretch, room);
     const uint32_t found = stretch.first;
@@ -399,8 +339,7 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
                           .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
                           .to_ns = loop_border_ns(kinds, stretch.end)};
     loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
-    take_threads(kinds, room, kind->ops, loop);
-    take_beside(kinds->timeline, kind, room, loop);
+    loop_widen(kinds, kind, room, loop);
     count_ops(kinds->timeline, loop);
     find_startup(kinds, loop);
     return true;

@@ -95,13 +95,8 @@ static bool is_mark(const struct host_call *call)
 }
 
 /* A call stands for an op that begins when all before it has ended, and takes no time. */
-static struct span call_span(const struct host_call *call)
-{
-    return (struct span){.kind = OP_SYNC,
-                         .issue_ns = call->start_ns,
-                         .start_ns = INT64_MAX,
-                         .end_ns = INT64_MIN};
-}
+static const struct span call_span = {
+    .kind = OP_SYNC, .start_ns = INT64_MAX, .end_ns = INT64_MIN};
 
 static void put_item(struct loop_kinds *kinds, const struct span *span)
 {
@@ -148,9 +143,8 @@ static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issue
     for (size_t i = 0; i < count; i++) {
         const uint32_t number = order[i].number;
         const bool op = number >= timeline->call_count;
-        const struct span call = op ? (struct span){0} : call_span(&timeline->calls[number]);
         if (op || kinds->count > 0)
-            put_item(kinds, op ? &timeline->spans[number - timeline->call_count] : &call);
+            put_item(kinds, op ? &timeline->spans[number - timeline->call_count] : &call_span);
     }
 }
 

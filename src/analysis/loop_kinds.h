@@ -58,4 +58,14 @@ int loop_compare_names(const void *a, const void *b);
 void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,
                      uint64_t *names);
 
+/* Returns true if an op is none of a pass's, and takes longer than a pass does. `names` are
+ * those of a pass's ops, in order. */
+bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
+                    const uint64_t *names);
+
+/* Widens the window of a loop to what other threads did that do the same, and to long ops
+ * beside the passes that hold them up. */
+void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                const uint64_t *names, struct loop *loop);
+
 #endif

@@ -1,0 +1,84 @@
+/* loop_widen.c - what belongs to a loop beside the passes of the thread that issues most. */
+#include "analysis/loop_kinds.h"
+
+#include <stdlib.h>
+
+bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
+                    const uint64_t *names)
+{
+    const uint64_t name = loop_name_of(span);
+    return op_on_device(span->kind) && span->end_ns - span->start_ns > usual_ns &&
+           bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) == NULL;
+}
+
+/* What a thread beside the loop's issued. */
+struct helper {
+    uint64_t thread;
+    uint32_t ops, shared; /* how many, and how many of them are a pass's, too */
+    int64_t first_ns, last_ns;
+};
+
+enum { HELPERS_MOST = 64 };
+
+/* Returns the entry of a thread, which may be new; the last one is all others'. */
+static struct helper *helper_of(struct helper helpers[HELPERS_MOST], uint64_t thread)
+{
+    struct helper *helper = helpers;
+    while (helper->ops > 0 && helper->thread != thread && helper < helpers + HELPERS_MOST - 1)
+        helper++;
+    if (helper->ops == 0)
+        *helper = (struct helper){.thread = thread, .first_ns = INT64_MAX};
+    return helper;
+}
+
+/* Widens the window to the work of threads that do the same as the loop's. `names` are those of
+ * a pass's ops, in order. */
+static void take_threads(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                         const uint64_t *names, struct loop *loop)
+{
+    static const double PEER = 0.9; /* of its ops are a pass's */
+    const struct timeline *timeline = kinds->timeline;
+    struct helper helpers[HELPERS_MOST] = {{.ops = 0}};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        const uint64_t thread = loop_thread_of(timeline, span), name = loop_name_of(span);
+        if (!op_on_device(span->kind) || thread == kinds->thread)
+            continue;
+        struct helper *helper = helper_of(helpers, thread);
+        helper->ops++;
+        helper->shared +=
+            bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) != NULL;
+        helper->first_ns = earlier(helper->first_ns, span->start_ns);
+        helper->last_ns = later(helper->last_ns, span->end_ns);
+    }
+    for (int i = 0; i < HELPERS_MOST && helpers[i].ops > 0; i++) {
+        const struct helper *helper = &helpers[i];
+        if (helper->ops < kind->ops || (double)helper->shared < PEER * (double)helper->ops)
+            continue;
+        loop->from_ns = earlier(loop->from_ns, helper->first_ns);
+        loop->to_ns = later(loop->to_ns, helper->last_ns);
+    }
+}
+
+/* Widens the window to ops beside the passes that run across its edges: they hold the passes
+ * up, and so are no start-up. `names` are those of a pass's ops. */
+static void take_beside(const struct timeline *timeline, const struct loop_kind *kind,
+                        const uint64_t *names, struct loop *loop)
+{
+    const int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->start_ns >= to_ns || span->end_ns <= from_ns ||
+            !loop_is_beside(span, kind, loop->pass_ns, names))
+            continue;
+        loop->from_ns = earlier(loop->from_ns, span->start_ns);
+        loop->to_ns = later(loop->to_ns, span->end_ns);
+    }
+}
+
+void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                const uint64_t *names, struct loop *loop)
+{
+    take_threads(kinds, kind, names, loop);
+    take_beside(kinds->timeline, kind, names, loop);
+}
