@@ -291,8 +291,12 @@ static struct {
     _Atomic uint64_t calls, outside_ns, inside_ns;
 } costs[ENTRY_FRAMES]; /* calls of further kinds are no calls */
 
+/* A thread that another one displaces meanwhile would count for sixty calls. */
 void costs_add(enum entry_kind kind, int64_t outside_ns, int64_t inside_ns)
 {
+    enum { MOST_NS = 100000 };
+    if (outside_ns + inside_ns > MOST_NS)
+        return;
     if (kind == ENTRY_SYNC_STREAM || kind == ENTRY_SYNC_EVENT)
         kind = ENTRY_SYNC_DEVICE; /* they have one name */
     atomic_fetch_add_explicit(&costs[kind].calls, 1, memory_order_relaxed);
