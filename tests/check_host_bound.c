@@ -293,7 +293,6 @@ static struct plan random_plan(uint64_t *random, const struct machine *machine)
         const uint32_t most_ns = 1000U << test_random_below(random, 8);
         for (uint32_t i = 0; i < plan.op_count; i++)
             plan.recorded->ops[i].host_ns = test_random_below(random, most_ns);
-        plan.recorded->passes = settings.tiles;
         plan_free(&built);
         return plan;
     }

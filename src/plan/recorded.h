@@ -65,7 +65,6 @@ struct plan_recorded {
     char **names; /* of kernels; each is owned */
     uint32_t name_count;
     uint32_t threads;
-    uint32_t passes; /* of the program's loop, which the ops are all of; 0: none is known */
     struct recorded_facts facts;
 };
 

@@ -256,7 +256,6 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->launches_block = draft->launches_block;
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;
-    plan->recorded->passes = from->recorded->passes;
     plan->recorded->facts = from->recorded->facts;
     if (copy_items(draft, plan) && copy_streams(draft, plan) &&
         take_buffers(draft, from->recorded, plan->recorded) &&

@@ -85,23 +85,50 @@ static struct stretch stretch_of(const struct plan *plan, uint32_t first, uint32
     return stretch;
 }
 
-/* Returns how many ops a graph has at most: a pass of a loop, or as many passes as are worth
- * one. */
-static uint32_t most_of(const struct plan *plan)
+/* What a pass of a loop begins with: the launches of one name, or the ops of one kind, of which
+ * there are fewest, a pass each. A graph is a pass, or as many as are worth one. */
+struct marker {
+    uint32_t of;    /* UINT32_MAX: none comes several times */
+    uint32_t apart; /* on average */
+};
+enum { WORTH = 100, TIMES = 3 };
+
+static uint32_t kind_of(const struct plan *plan, uint32_t i)
 {
-    enum { WORTH = 128 };
-    const uint32_t passes = plan->recorded->passes;
-    const uint32_t period = passes > 0 ? plan->op_count / passes : 0;
-    return period == 0 ? plan->op_count : (WORTH + period - 1) / period * period;
+    const struct plan_recorded *recorded = plan->recorded;
+    return plan->ops[i].kind == OP_KERNEL ? recorded->ops[i].name
+                                          : recorded->name_count + plan->ops[i].kind;
 }
 
-static void list_stretches(const struct plan *plan, int64_t least_ns, uint32_t most,
+static struct marker find_marker(const struct plan *plan)
+{
+    enum { PASS_MOST = 4096 };
+    const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
+    struct marker marker = {UINT32_MAX, WORTH};
+    uint32_t *counts = calloc(kinds, sizeof *counts), fewest = UINT32_MAX;
+    for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
+        counts[kind_of(plan, i)]++;
+    for (uint32_t kind = 0; kind < kinds && counts != NULL; kind++) {
+        if (counts[kind] < TIMES || counts[kind] < plan->op_count / PASS_MOST ||
+            counts[kind] >= fewest)
+            continue;
+        fewest = counts[kind];
+        marker = (struct marker){kind, plan->op_count / fewest};
+    }
+    marker.apart = marker.apart < WORTH ? WORTH : marker.apart;
+    free(counts);
+    return marker;
+}
+
+static void list_stretches(const struct plan *plan, int64_t least_ns,
                            struct stretches *stretches)
 {
+    const struct marker marker = find_marker(plan);
     for (uint32_t first = 0, end; first < plan->op_count; first = end) {
-        for (end = first; end < plan->op_count && end - first < most; end++) {
+        for (end = first; end < plan->op_count; end++) {
             if (no_graph_holds(plan, end) ||
-                (end > first && plan->recorded->ops[end].host_ns >= least_ns))
+                (end > first && plan->recorded->ops[end].host_ns >= least_ns) ||
+                (end - first >= marker.apart && kind_of(plan, end) == marker.of))
                 break;
         }
         if (end > first)
@@ -122,7 +149,6 @@ static int compare_stretches(const void *a, const void *b)
 /* Marks stretches that come several times, and more often than others of the same launches. */
 static void find_repeats(struct stretches *stretches)
 {
-    enum { TIMES = 3 };
     struct stretch *items = stretches->items;
     qsort(items, stretches->count, sizeof *items, compare_stretches);
     for (size_t first = 0, next, all = 0, names = 0; first < stretches->count; first = next) {
@@ -176,7 +202,7 @@ enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
     bool any = false;
     if (stretches.items == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
-    list_stretches(plan, least_ns, most_of(plan), &stretches);
+    list_stretches(plan, least_ns, &stretches);
     find_repeats(&stretches);
     for (size_t i = 0; i < stretches.count && can; i++)
         any |= stretches.items[i].repeats && make_graph(machine, &stretches.items[i], plan);

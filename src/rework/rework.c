@@ -141,9 +141,6 @@ enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
         draft.loads_lazily &= first == 0;
         status = rework_draft_plan(&draft, part, error);
     }
-    if (status == STATUS_OK)
-        part->recorded->passes =
-            (uint32_t)((uint64_t)plan->recorded->passes * count / plan->op_count);
     rework_draft_free(&draft);
     return status;
 }

@@ -137,8 +137,6 @@ enum status view_keep_loop(struct run_report *run, struct trace *trace, struct p
     if (status != STATUS_OK || trace->loop.passes == 0)
         return status;
     trace->startup_ns = startup_ns(&run->timeline, trace);
-    if (plan != NULL)
-        plan->recorded->passes = trace->loop.passes;
     if (is_whole(&run->timeline, &trace->loop))
         return STATUS_OK;
     if (plan != NULL)
