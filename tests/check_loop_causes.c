@@ -199,6 +199,20 @@ static void resides(struct recorder *loop)
     }
 }
 
+/* A copy to another device at 20 GB/s, which kernels wait for. */
+static void copies_to_peers(struct recorder *loop)
+{
+    call(loop, "cudaMemcpyPeerAsync", 3000);
+    const int64_t start_ns = begins(loop, 0, 400000);
+    fprintf(loop->out, "[\"copy\",%d,1,13,%" PRIu64 ",%" PRIu64 ",8388608]\n", loop->id,
+            (uint64_t)BUF + 48 * MIB, (uint64_t)BUF);
+    fprintf(loop->out,
+            "[\"op\",%d,\"peer\",1,13,%" PRId64 ",%" PRId64
+            ",8388608,\"device\",\"device\",0]\n",
+            loop->id, start_ns, loop->free_ns[0]);
+    work(loop);
+}
+
 /* The host waits for a small kernel, which waits for a large one of another stream. */
 static void is_urgent(struct recorder *loop)
 {
@@ -267,6 +281,7 @@ static const struct cause {
     /* The rows above are drawn from. */
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
     {"!page-faults", prefetches, NULL, false, ""},
+    {"peer-access", copies_to_peers, "12 copies between devices ran at 21 GB/s", true, ""},
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},

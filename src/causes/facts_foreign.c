@@ -140,7 +140,7 @@ enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict
 {
     const struct recorded_facts *facts = &foreign->judge.facts->plan->recorded->facts;
     snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " events that were recorded keep the time, and "
+             "%" PRIu32 " of %" PRIu32 " events keep the time, and "
              "CUDA_DEVICE_MAX_CONNECTIONS is 1",
              facts->timed_events, facts->events);
     return EVIDENCE_LIKELY;

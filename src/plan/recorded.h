@@ -46,7 +46,7 @@ struct recorded_buffer {
 
 /* What was seen of all of the program. */
 struct recorded_facts {
-    uint32_t events, timed_events; /* that were recorded; and that keep the time */
+    uint32_t events, timed_events; /* that were made; and that keep the time */
     uint32_t prefetches;           /* calls that prefetch managed memory */
     uint32_t faults;               /* moves of managed pages that nobody asked for, */
     uint64_t fault_bytes;          /* their bytes, */

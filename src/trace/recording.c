@@ -199,8 +199,6 @@ void recording_free(struct recording *recording)
     free(recording->nodes);
     free(recording->edges);
     free(recording->ranges);
-    free(recording->settings);
-    free(recording->migrations);
     for (size_t i = 0; i < recording->line_count; i++)
         free(recording->lines[i].text);
     free(recording->lines);

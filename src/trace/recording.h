@@ -4,6 +4,7 @@
 #define PIPELINE_TRACE_RECORDING_H
 
 #include "core/status.h"
+#include "plan/recorded.h"
 #include "plan/timeline.h"
 
 #include <stdbool.h>
@@ -135,21 +136,6 @@ struct recorded_range {
     char *name;
 };
 
-/* What later calls rest on: an event that was made without timing, devices that may reach each
- * other's memory, a pool that keeps memory. */
-enum recorded_setting_kind { SETTING_EVENT, SETTING_PEER, SETTING_THRESHOLD };
-struct recorded_setting {
-    uint64_t of, value; /* the event's handle and flags; a device's id and the other's; the
-                           pool's handle and bytes */
-    uint8_t kind;       /* enum recorded_setting_kind */
-};
-/* Pages of managed memory that moved. */
-struct recorded_migration {
-    int64_t start_ns, end_ns;
-    uint64_t bytes;
-    bool in, asked; /* to a device; by a prefetch */
-};
-
 enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP };
 
 /* All of it. Everything in it is owned by it. */
@@ -162,6 +148,7 @@ struct recording {
     enum recording_end end;
     uint64_t lost; /* records that are missing */
     int64_t begin_ns;
+    struct recorded_facts facts; /* but for prefetches and queues */
     struct recorded_device *devices;
     struct recorded_stream *streams;
     struct recorded_memory *memory;
@@ -171,15 +158,12 @@ struct recording {
     struct recorded_edge *edges; /* by exec */
     struct recorded_range *ranges;
     struct recorded_line *lines; /* by call */
-    struct recorded_setting *settings;
-    struct recorded_migration *migrations;
     uint64_t *words; /* of launches: arguments that lie in memory that the program had then; of
                         nodes: in memory that it had at some time */
     char **names;    /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
-        edge_count, range_count, line_count, setting_count, migration_count, word_count,
-        name_count, note_count;
+        edge_count, range_count, line_count, word_count, name_count, note_count;
     uint32_t threads;
 };
 

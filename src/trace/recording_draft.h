@@ -70,7 +70,7 @@ struct draft {
     struct trace_text text;
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
-        nodes, edges, ranges, notes, lines, makers, settings, migrations;
+        nodes, edges, ranges, notes, lines, makers;
     struct pile device_lines, call_lines; /* by item: its line */
     struct names stream_numbers, threads; /* as they were met */
     bool ended;                           /* its end was read */

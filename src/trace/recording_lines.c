@@ -122,32 +122,41 @@ static enum status take_free(struct draft *draft, const struct line_value *v)
 
 /* --- what later calls rest on --- */
 
-static enum status take_setting(struct draft *draft, const struct line_value *v)
+static enum status take_event(struct draft *draft, const struct line_value *v)
 {
-    static const char *const kinds[] = {[SETTING_EVENT] = "event",
-                                        [SETTING_PEER] = "peer",
-                                        [SETTING_THRESHOLD] = "threshold",
-                                        NULL};
-    struct recorded_setting *setting;
-    ADD(setting, draft->settings);
-    *setting = (struct recorded_setting){.of = v[2].number,
-                                         .value = v[3].number,
-                                         .kind = (uint8_t)draft_word_of(v[0].text, kinds)};
+    enum { NO_TIMING = 2 }; /* cudaEventDisableTiming */
+    struct recorded_facts *facts = &draft->recording->facts;
+    facts->events++;
+    facts->timed_events += (v[3].number & NO_TIMING) == 0;
     return STATUS_OK;
 }
 
+static enum status take_peer(struct draft *draft, const struct line_value *v)
+{
+    (void)v;
+    draft->recording->facts.reaches_peers = true;
+    return STATUS_OK;
+}
+
+static enum status take_threshold(struct draft *draft, const struct line_value *v)
+{
+    draft->recording->facts.keeps_pools |= v[3].number > 0;
+    return STATUS_OK;
+}
+
+/* Pages that a call moves are asked for. */
 static enum status take_migration(struct draft *draft, const struct line_value *v)
 {
-    struct recorded_migration *moved;
+    struct recorded_facts *facts = &draft->recording->facts;
+    const bool asked = strcmp(v[6].text, "prefetch") == 0 || strcmp(v[6].text, "user") == 0;
     if (v[3].number < v[2].number)
         return trace_refuse(&draft->text, "the migration ends before it starts");
-    ADD(moved, draft->migrations);
-    *moved = (struct recorded_migration){.start_ns = (int64_t)v[2].number,
-                                         .end_ns = (int64_t)v[3].number,
-                                         .bytes = v[5].number,
-                                         .in = strcmp(v[1].text, "h2d") == 0,
-                                         .asked = strcmp(v[6].text, "prefetch") == 0 ||
-                                                  strcmp(v[6].text, "user") == 0};
+    if (asked)
+        return STATUS_OK;
+    facts->faults++;
+    facts->fault_bytes += v[5].number;
+    facts->faults_ns =
+        earlier(facts->faults_ns + (int64_t)(v[3].number - v[2].number), MACHINE_NEVER_NS);
     return STATUS_OK;
 }
 
@@ -294,9 +303,9 @@ static const struct form {
     {"device", "uSZZZZZZZZ", take_device, EFFECT_NONE, {0}},
     {"line", "ns", take_line, EFFECT_NONE, {0}},
     {"from", "ns", take_from, EFFECT_NONE, {0}},
-    {"event", "tnn", take_setting, EFFECT_NONE, {0}},
-    {"peer", "tnn", take_setting, EFFECT_NONE, {0}},
-    {"threshold", "tnn", take_setting, EFFECT_NONE, {0}},
+    {"event", "tnn", take_event, EFFECT_NONE, {0}},
+    {"peer", "tnn", take_peer, EFFECT_NONE, {0}},
+    {"threshold", "tnn", take_threshold, EFFECT_NONE, {0}},
     {"migration", "sttnns", take_migration, EFFECT_NONE, {0}},
     {"lost", "nS", take_lost, EFFECT_NONE, {0}},
     {"note", "s", take_note, EFFECT_NONE, {0}},

@@ -384,8 +384,6 @@ void draft_keep(struct draft *draft)
     recording->edges = move(&draft->edges, &recording->edge_count);
     recording->ranges = move(&draft->ranges, &recording->range_count);
     recording->words = move(&draft->words, &recording->word_count);
-    recording->settings = move(&draft->settings, &recording->setting_count);
-    recording->migrations = move(&draft->migrations, &recording->migration_count);
     recording->notes = move(&draft->notes, &recording->note_count);
 }
 

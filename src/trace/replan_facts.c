@@ -2,8 +2,6 @@
  * what is there, managed memory, events that keep the time, devices that reach each other. */
 #include "trace/replan_parts.h"
 
-#include "core/bisect.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,49 +83,14 @@ enum status replan_mark_repeats(struct replan *replan)
     return STATUS_OK;
 }
 
-/* --- settings --- */
-
-/* Returns true if the program records the event of that handle. */
-static bool records(const struct replan *replan, uint64_t handle)
-{
-    struct bisect search = bisect_in(0, replan->handle_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, replan->handles[search.at] < handle);
-    return search.at < replan->handle_count && replan->handles[search.at] == handle;
-}
-
-static bool has_setting(const struct recording *recording, enum recorded_setting_kind kind)
-{
-    size_t i = 0;
-    while (i < recording->setting_count && recording->settings[i].kind != kind)
-        i++;
-    return i < recording->setting_count;
-}
-
-/* --- all of them --- */
+/* --- what is no op's --- */
 
 void replan_note_facts(struct replan *replan)
 {
-    enum { NO_TIMING = 2 }; /* cudaEventDisableTiming */
     const struct recording *recording = replan->recording;
     struct recorded_facts *facts = &replan->recorded->facts;
-    for (size_t i = 0; i < recording->setting_count; i++) {
-        const struct recorded_setting *setting = &recording->settings[i];
-        const bool event = setting->kind == SETTING_EVENT && records(replan, setting->of);
-        facts->events += event;
-        facts->timed_events += event && (setting->value & NO_TIMING) == 0;
-    }
+    *facts = recording->facts;
     facts->one_queue = recording->connections == 1;
-    facts->reaches_peers = has_setting(recording, SETTING_PEER);
-    facts->keeps_pools = has_setting(recording, SETTING_THRESHOLD);
-    for (size_t i = 0; i < recording->migration_count; i++) {
-        const struct recorded_migration *moved = &recording->migrations[i];
-        if (moved->asked)
-            continue;
-        facts->faults++;
-        facts->fault_bytes += moved->bytes;
-        facts->faults_ns += moved->end_ns - moved->start_ns;
-    }
     for (size_t i = 0; i < recording->call_count; i++)
         facts->prefetches +=
             strstr(host_call_name(recording->calls[i].row), "Prefetch") != NULL;

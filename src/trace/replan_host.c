@@ -63,6 +63,11 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
 
 /* --- what is made --- */
 
+static void add_made(struct replan_thread *thread, int made, int64_t length_ns)
+{
+    thread->made_ns[made] = earlier(thread->made_ns[made] + later(length_ns, 0), UINT32_MAX);
+}
+
 /* What a library does around its own calls, and a program within a capture, belongs to what is
  * made there. A pool that has the memory gives it in little time, as one made before a
  * loop does. */
@@ -75,14 +80,14 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
     const bool library = made == CALL_HANDLE - CALL_MAKE && thread->made_until_ns > 0;
     const bool goes_on = library || (made >= 0 && made == thread->making && kind != CALL_POOL);
     if (thread->making == CALL_HANDLE - CALL_MAKE && !library)
-        thread->made_ns[thread->making] += later(0, call->start_ns - thread->made_until_ns);
+        add_made(thread, thread->making, call->start_ns - thread->made_until_ns);
     const int64_t from_ns = goes_on ? thread->made_until_ns : call->start_ns;
     const int64_t quick_ns = kind == CALL_POOL ? POOL_NS : 0;
     thread->making = made;
     replan->pools |= kind == CALL_POOL;
     thread->made_until_ns = call->end_ns;
     if (made >= 0)
-        thread->made_ns[made] += later(0, call->end_ns - from_ns - quick_ns);
+        add_made(thread, made, call->end_ns - from_ns - quick_ns);
 }
 
 void replan_note_given(struct replan *replan, const struct recorded_call *call,
@@ -92,15 +97,14 @@ void replan_note_given(struct replan *replan, const struct recorded_call *call,
     if (!replan->pools || behind_ns <= TRACED_LATE_NS)
         return;
     thread->ended_ns -= behind_ns;
-    thread->made_ns[CALL_POOL - CALL_MAKE] += behind_ns;
+    add_made(thread, CALL_POOL - CALL_MAKE, behind_ns);
 }
 
 void replan_take_made(struct replan *replan, struct op_recorded *seen)
 {
     struct replan_thread *thread = &replan->threads[seen->thread];
     for (int i = 0; i < CALL_MADE_KINDS; i++) {
-        const int64_t most_ns = earlier(seen->host_ns, UINT32_MAX);
-        seen->made_ns[i] = (uint32_t)earlier(thread->made_ns[i], most_ns);
+        seen->made_ns[i] = (uint32_t)earlier(thread->made_ns[i], seen->host_ns);
         thread->made_ns[i] = 0;
     }
 }
