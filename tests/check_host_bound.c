@@ -250,6 +250,18 @@ START_TEST(a_graph_of_each_pass)
 }
 END_TEST
 
+/* A time that came once, longer than all others of the host's own, is no work of a loop. */
+START_TEST(the_host_was_elsewhere_once)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(1, BURST(4), BURST(4), BURST(4), BURST(4), LAUNCH(900, 4), BURST(4),
+                    BURST(4), BURST(4), BURST(4)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_LAUNCH_BOUND);
+    ck_assert_ptr_null(found(&verdicts, VERDICT_HOST_WORK));
+    ck_assert_ptr_nonnull(strstr(verdicts.items[verdicts.count - 1].seen, "elsewhere once"));
+}
+END_TEST
+
 /* No graph holds launches that grow with the data. */
 START_TEST(no_graph_of_what_grows)
 {
@@ -385,6 +397,7 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, threads_take_turns);
     tcase_add_test(all, one_launch_tells_of_the_other);
     tcase_add_test(all, a_graph_of_each_pass);
+    tcase_add_test(all, the_host_was_elsewhere_once);
     tcase_add_test(all, no_graph_of_what_grows);
     tcase_add_test(all, work_that_is_done_beside);
     tcase_add_test(all, no_fix_goes_below_bounds);

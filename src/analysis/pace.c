@@ -44,6 +44,23 @@ static int64_t elsewhere_ns(const struct traced *traced, uint32_t index)
     return sum_ns;
 }
 
+/* Finds a time between two calls that no other is like. Of few calls any may be one. */
+static void find_once(struct traced *traced)
+{
+    enum { CALLS_LEAST = 64 };
+    const struct host_call *calls = traced->timeline->calls;
+    int64_t sum_ns = 0, longest_ns = 0;
+    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
+        const uint32_t before = traced->call_before[i];
+        const int64_t gap_ns =
+            before != SPAN_NONE ? calls[i].start_ns - calls[before].end_ns : 0;
+        sum_ns += gap_ns > traced->work_ns ? gap_ns : 0;
+        longest_ns = later(longest_ns, gap_ns);
+    }
+    if (longest_ns > sum_ns / 2 && traced->timeline->call_count >= CALLS_LEAST)
+        traced->once_ns = longest_ns > traced->work_ns ? longest_ns : 0;
+}
+
 bool pace_find_work(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
@@ -58,6 +75,7 @@ bool pace_find_work(struct traced *traced)
             gaps[count++] = elsewhere_ns(traced, i);
     }
     traced->work_ns = host_work_least_ns(half_ns(gaps, count));
+    find_once(traced);
     free(gaps);
     return true;
 }

@@ -30,6 +30,8 @@ struct traced {
     uint32_t *first_launches; /* by the kernel's name: the first that ran */
     int64_t launch_ns;        /* the median of the launches' calls */
     int64_t slow_ns;          /* a call that hands something over, and takes longer, did more */
+    int64_t once_ns; /* a time between two calls that is longer than all others of the host's
+                        own work together: it comes once, in no loop; 0: none */
     int64_t work_ns; /* what passes between two calls and takes longer is the host's own work */
     int64_t last_issue_ns;   /* of all ops */
     bool launches_block;     /* they return only when their kernels have ended */

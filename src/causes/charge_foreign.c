@@ -234,6 +234,9 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     const int64_t beside_ns = later(0, foreign->judge.time_ns - data_ns);
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
+    foreign->once_ns = earlier(foreign->once_ns, left_ns);
+    causes[VERDICT_REST].cost_ns += foreign->once_ns;
+    left_ns -= foreign->once_ns;
     for (;;) {
         int64_t dear_ns;
         const enum verdict_code dearest = dearest_of(foreign, old_ns, &dear_ns);

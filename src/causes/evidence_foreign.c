@@ -357,6 +357,9 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     if (foreign->data_ns > 0)
         append(verdict->seen, "%s%s are needed by the data: each result is the next input",
                verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
+    if (foreign->once_ns > 0)
+        append(verdict->seen, "%sthe host was elsewhere once, for %s",
+               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->once_ns, time));
     if (foreign->slower_ns > 0)
         append(verdict->seen, "%s%s took %s longer than the limit has it",
                verdict->seen[0] != '\0' ? "; " : "",

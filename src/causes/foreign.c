@@ -202,6 +202,15 @@ static void bound_calls(struct foreign *foreign, enum verdict_code late)
     }
 }
 
+/* Leaves a time in which the host was elsewhere, once, to the rest: no loop has it. */
+static void leave_once(struct foreign *foreign)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    foreign->once_ns = earlier(foreign->trace.once_ns, causes[VERDICT_HOST_WORK].cost_ns);
+    causes[VERDICT_HOST_WORK].cost_ns -= foreign->once_ns;
+    causes[VERDICT_REST].cost_ns += foreign->once_ns;
+}
+
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
  * where ops are short. Few tiles are few only where an engine has few ops. */
 static void settle(struct foreign *foreign)
@@ -217,6 +226,7 @@ static void settle(struct foreign *foreign)
         account_move(&foreign->judge.charges, VERDICT_SMALL_TILES,
                      keeps == VERDICT_SMALL_TILES ? late : keeps);
     bound_calls(foreign, late);
+    leave_once(foreign);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
     if (foreign->suspect == VERDICT_PAGE_FAULTS) /* the host's threads fault as well */

@@ -31,6 +31,7 @@ struct foreign {
     enum verdict_code suspect; /* what time is charged to that nothing else explains */
     bool simulated;    /* the judge's `found` is set; `tried` only where that is near the run */
     int64_t slower_ns; /* that the copies of the busiest engine took beyond the limit */
+    int64_t once_ns;   /* of the loss: the host was elsewhere, once */
     int64_t data_ns;   /* of the loss: each result is the next input */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };

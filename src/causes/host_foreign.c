@@ -36,7 +36,8 @@ static struct pauses pauses_of(const struct foreign *foreign)
         const int64_t pause_ns =
             before != SPAN_NONE ? timeline->calls[i].start_ns - timeline->calls[before].end_ns
                                 : 0;
-        if (pause_ns <= foreign->trace.work_ns)
+        if (pause_ns <= foreign->trace.work_ns ||
+            (foreign->trace.once_ns > 0 && pause_ns >= foreign->trace.once_ns))
             continue;
         const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
         pauses.count++;
