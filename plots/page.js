@@ -995,7 +995,7 @@ function drawAbout(about) {
     const own = runs.filter((run) => run.settings), first = own[0]?.settings ?? [];
     const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
     const columns = Object.entries({
-        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', time: 'time',
+        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', 'the loop': 'loop', time: 'time',
         'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'correct',
     }).filter(([, key]) => runs.some((run) => run[key])).map(([name, key]) => [name, (run) => run[key]]);
     const same = html('dl');

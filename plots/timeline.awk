@@ -516,7 +516,7 @@ function how(    text, keys, n, i) {
 }
 
 # "measured, NVIDIA H200; timeline: CUPTI; pipeline 0.1.0"
-function provenance(    i, item, seen, text, timing, several) {
+function provenance(    i, item, seen, text, timing, several, loop) {
     for (i = FROM; i <= TO; i++) {
         several = INFO[i, "devices"] > 1 ? INFO[i, "devices"] " x " : ""
         item = listed(INFO[i, "source"], several INFO[i, "device"])
@@ -530,6 +530,9 @@ function provenance(    i, item, seen, text, timing, several) {
     timing = timing_text(common("timing", " and "))
     if (timing != "" && !figure)
         text = text "; timeline: " timing
+    loop = common("loop", " and ")
+    if (loop != "" && !figure)
+        text = text "; the loop: " loop
     if (VERSION != "")
         text = text "; pipeline " VERSION
     return text

@@ -117,6 +117,7 @@ static enum status put_provenance(FILE *out, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
     struct marks marks;
+    char loop[WRITER_LOOP];
     if (writer_find_marks(run, &marks) != STATUS_OK)
         return STATUS_NO_MEMORY;
     fputs("# run: ", out);
@@ -131,6 +132,8 @@ static enum status put_provenance(FILE *out, const struct run_report *run)
     fprintf(out, "\n#   resolution_ns: %" PRId64 "\n", timeline->resolution_ns);
     if (run->trace != NULL && run->trace->part[0] != '\0')
         fprintf(out, "#   part: %s\n", run->trace->part);
+    if (writer_loop(run, loop))
+        fprintf(out, "#   loop: %s\n", loop);
     put_results(out, run, &marks);
     free(marks.races);
     put_order(out, timeline);

@@ -89,7 +89,7 @@ static void put_limit(struct json *json, const struct run_report *run)
 static void put_provenance(struct json *json, const struct run_report *run)
 {
     const struct timeline *timeline = &run->timeline;
-    char devices[DEVICES_TEXT];
+    char devices[DEVICES_TEXT], loop[WRITER_LOOP];
     json_put_text(json_key(json, "source"), timeline_source(timeline));
     json_put_text(json_key(json, "timing"), timeline_timing(timeline));
     writer_devices(run, devices);
@@ -97,6 +97,8 @@ static void put_provenance(struct json *json, const struct run_report *run)
                   timeline->devices > 1 ? devices : writer_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
+    if (writer_loop(run, loop))
+        json_put_text(json_key(json, "loop"), loop);
     html_put_exact(json_key(json, "resolution_ns"), timeline->resolution_ns);
     json_put_bool(json_key(json, "foreign"), run->foreign);
     json_put_bool(json_key(json, "profiled"), run->profiled);

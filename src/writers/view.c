@@ -49,21 +49,19 @@ static void put_share(char line[LINE_TEXT], int64_t part_ns, int64_t whole_ns, c
 static void put_loop(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct trace *trace = run->trace;
-    char line[LINE_TEXT], pass[UNITS_TEXT], time[UNITS_TEXT];
+    char line[LINE_TEXT], passes[WRITER_LOOP], time[UNITS_TEXT];
     if (trace == NULL || trace->saved || trace->part[0] != '\0')
         return;
-    const struct loop *loop = &trace->loop;
-    if (loop->passes == 0) {
+    const struct loop_startup *startup = &trace->loop.startup;
+    if (!writer_loop(run, passes)) {
         if (trace->loop_sought)
             fputs("no loop was found: all is judged\n", out);
         return;
     }
-    const struct loop_startup *startup = &loop->startup;
     writer_print_words(out, style->width, 2,
-                       "the loop: %" PRIu32 " passes of %" PRIu32 " op%s, %s each; all that "
-                       "follows is about these (--all: about everything)",
-                       loop->passes, loop->ops, loop->ops == 1 ? "" : "s",
-                       units_time(loop->pass_ns, pass));
+                       "the loop: %s; all that follows is about these (--all: about "
+                       "everything)",
+                       passes);
     snprintf(line, sizeof line, "start-up %s:", units_time(trace->startup_ns, time));
     if (run->timeline.calls != NULL)
         put_share(line, trace_outside_ns(trace), trace->startup_ns, "outside CUDA");
@@ -73,8 +71,11 @@ static void put_loop(FILE *out, const struct run_report *run, const struct write
     put_share(line, startup->calls_ns, trace->startup_ns, "in other calls");
     const size_t used = strlen(line);
     line[used - 1] = line[used - 1] == ':' ? '\0' : line[used - 1];
-    writer_print_words(out, style->width, 2, "%s; behind the loop %s", line,
-                       units_time(trace->end_ns, time));
+    if (trace->end_ns > 0)
+        writer_print_words(out, style->width, 2, "%s; behind the loop %s", line,
+                           units_time(trace->end_ns, time));
+    else
+        writer_put_words(out, style->width, 2, line);
 }
 
 static void put_heading(FILE *out, const struct run_report *run,

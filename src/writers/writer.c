@@ -49,6 +49,18 @@ const char *writer_device(const struct run_report *run)
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
 
+bool writer_loop(const struct run_report *run, char text[WRITER_LOOP])
+{
+    char time[UNITS_TEXT];
+    text[0] = '\0';
+    if (run->trace == NULL || run->trace->loop.passes == 0)
+        return false;
+    const struct loop *loop = &run->trace->loop;
+    snprintf(text, WRITER_LOOP, "%" PRIu32 " passes of %" PRIu32 " op%s, %s each", loop->passes,
+             loop->ops, loop->ops == 1 ? "" : "s", units_time(loop->pass_ns, time));
+    return true;
+}
+
 void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
 {
     char device[3 * sizeof run->device], several[16] = "";
