@@ -83,6 +83,27 @@ START_TEST(test_backward_clocks)
 }
 END_TEST
 
+/* Pages that move are no calls' doing, hide none, and kernels wait for them. */
+START_TEST(test_managed_pages)
+{
+    struct ran ran;
+    struct verdicts verdicts;
+    struct settings settings = test_settings("scale");
+    settings.elements = 16 << 20;
+    settings.tiles = 16;
+    settings.streams = 1;
+    ck_assert(foreign_run("h200", &settings, &ran));
+    if (foreign_export(&ran, FORM_SQLITE, NSYS_ALL,
+                       "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET copyKind = copyKind + 10, "
+                       "correlationId = 0;")) {
+        foreign_judge(&verdicts);
+        ck_assert_int_eq(verdicts.items[0].code, VERDICT_PAGE_FAULTS);
+        assert_viewed("pages of managed memory moved 32 times", true);
+    }
+    foreign_ran_free(&ran);
+}
+END_TEST
+
 /* Each device has causes of its own. */
 START_TEST(test_two_devices)
 {
@@ -267,6 +288,7 @@ TCase *foreign_input_case(void)
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_test(tests, test_overlapping_copies);
     tcase_add_test(tests, test_backward_clocks);
+    tcase_add_test(tests, test_managed_pages);
     tcase_add_test(tests, test_two_devices);
     tcase_add_test(tests, test_no_default_stream);
     tcase_add_test(tests, test_half_a_file);

@@ -100,6 +100,22 @@ enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdi
 
 /* --- managed memory --- */
 
+/* Counts the copies that no call asked for, though the trace has the calls: moves of pages. */
+static struct tally count_moves(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct tally moves = {.count = 0};
+    for (uint32_t i = 0; i < timeline->span_count && !timeline->issue_unknown; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!op_is_copy(span->kind) || span->issue_ns != span->start_ns ||
+            traced_call_of(&foreign->trace, i) != SPAN_NONE)
+            continue;
+        moves.count++;
+        moves.sum_ns += span->end_ns - span->start_ns;
+    }
+    return moves;
+}
+
 /* Counts the kernels that may touch managed memory. */
 static uint32_t count_managed(const struct plan *plan)
 {
@@ -119,8 +135,15 @@ static uint32_t count_managed(const struct plan *plan)
 enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct plan *plan = foreign->judge.facts->plan;
-    const struct recorded_facts *facts = &plan->recorded->facts;
     char text[FOREIGN_COUNT], bytes[UNITS_TEXT], time[UNITS_TEXT];
+    if (plan == NULL) {
+        const struct tally moves = count_moves(foreign);
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "pages of managed memory moved %" PRIu32 " times, for %s in all", moves.count,
+                 units_time(moves.sum_ns, time));
+        return EVIDENCE_LIKELY;
+    }
+    const struct recorded_facts *facts = &plan->recorded->facts;
     if (facts->faults > 0)
         snprintf(verdict->seen, VERDICT_SEEN,
                  "pages of managed memory moved %" PRIu32
@@ -178,7 +201,7 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
     if (traced_keeps_loading(&foreign->trace))
         return VERDICT_LAZY_LOADING;
     if (facts == NULL)
-        return VERDICT_UNKNOWN;
+        return count_moves(foreign).count > 0 ? VERDICT_PAGE_FAULTS : VERDICT_UNKNOWN;
     if (facts->faults > 0 || (facts->prefetches == 0 && count_managed(plan) > 0))
         return VERDICT_PAGE_FAULTS;
     for (uint32_t i = 0; i < plan->op_count && !waits; i++)

@@ -229,8 +229,10 @@ static void settle(struct foreign *foreign)
     leave_once(foreign);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
-    if (foreign->suspect == VERDICT_PAGE_FAULTS) /* the host's threads fault as well */
+    if (foreign->suspect == VERDICT_PAGE_FAULTS) { /* the host's threads fault as well */
         account_move(&foreign->judge.charges, VERDICT_HOST_WORK, foreign->suspect);
+        account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
+    }
     foreign->filling_ns = causes[VERDICT_FEW_TILES].cost_ns;
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);
