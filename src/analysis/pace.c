@@ -102,11 +102,11 @@ struct pace pace_of(const struct traced *traced)
         pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
         end_ns = later(end_ns, span->end_ns);
     }
-    int64_t calls_ns = 0;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
-        calls_ns += traced->issued[i] != SPAN_NONE ? call->end_ns - call->start_ns : 0;
+        pace.calls += traced->issued[i] != SPAN_NONE;
+        pace.calls_ns += traced->issued[i] != SPAN_NONE ? call->end_ns - call->start_ns : 0;
     }
-    pace.tiles = 3 * copies >= pace.ops && 2 * calls_ns >= pace.span_ns;
+    pace.tiles = 3 * copies >= pace.ops && 2 * pace.calls_ns >= pace.span_ns;
     return pace;
 }

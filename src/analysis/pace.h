@@ -17,10 +17,12 @@ void pace_find_turns(struct traced *traced);
 bool pace_find_work(struct traced *traced);
 
 struct pace {
-    uint32_t ops,
-        late;        /* those that the host began to issue when the device had nothing left */
-    int64_t work_ns; /* of all ops */
-    int64_t span_ns; /* from the first one's start to the last one's */
+    uint32_t ops;
+    uint32_t late;    /* those that the host began to issue when the device had nothing left */
+    uint32_t calls;   /* that issued them, */
+    int64_t calls_ns; /* and what these took */
+    int64_t work_ns;  /* of all ops */
+    int64_t span_ns;  /* from the first one's start to the last one's */
     bool tiles; /* ops are tiles, copied one by one and worked on, and the calls for that take
                    the host's time: fewer and larger ones would do */
 };

@@ -213,25 +213,12 @@ static enum evidence pageable(const struct foreign *foreign, struct verdict *ver
 
 static enum evidence small_tiles(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
-    int64_t ops_ns = 0, calls_ns = 0;
-    uint32_t ops = 0, calls = 0;
+    const struct pace pace = pace_of(&foreign->trace);
     char op[UNITS_TEXT], call[UNITS_TEXT];
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        ops += op_on_device(span->kind);
-        ops_ns += op_on_device(span->kind) ? span->end_ns - span->start_ns : 0;
-    }
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        if (foreign->trace.issued[i] == SPAN_NONE)
-            continue;
-        calls++;
-        calls_ns += timeline->calls[i].end_ns - timeline->calls[i].start_ns;
-    }
     snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " ops of %s on average, calls of %s to issue them", ops,
-             units_time(ops > 0 ? ops_ns / ops : 0, op),
-             units_time(calls > 0 ? calls_ns / calls : 0, call));
+             "%" PRIu32 " ops of %s on average, calls of %s to issue them", pace.ops,
+             units_time(pace.ops > 0 ? pace.work_ns / pace.ops : 0, op),
+             units_time(pace.calls > 0 ? pace.calls_ns / pace.calls : 0, call));
     return EVIDENCE_CERTAIN;
 }
 
@@ -368,33 +355,21 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     return EVIDENCE_CERTAIN;
 }
 
-/* Says what was at work for most of a recorded run: the busiest engine, or the host by itself.
- * Returns false, and says nothing, where neither was. */
+/* Says that the busiest engine was at work for most of a recorded run. Returns false, and says
+ * nothing, where it was not. */
 static bool put_work(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    static const double MOST = 0.8, MUCH = 0.4;
-    const struct timeline *timeline = foreign->timeline;
+    static const double MOST = 0.8;
     const int64_t busy_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns;
-    int64_t alone_ns = foreign->judge.time_ns;
     char busy[UNITS_TEXT], limit[UNITS_TEXT];
-    for (uint32_t i = 0; i < timeline->call_count; i++)
-        alone_ns -= timeline->calls[i].end_ns - timeline->calls[i].start_ns;
-    if (timeline->timing != TIMING_RECORDED || foreign->judge.limit_ns == 0)
+    if (foreign->timeline->timing != TIMING_RECORDED || foreign->judge.limit_ns == 0 ||
+        (double)busy_ns < MOST * (double)foreign->judge.time_ns)
         return false;
-    if ((double)busy_ns >= MOST * (double)foreign->judge.time_ns)
-        snprintf(
-            seen, VERDICT_SEEN,
-            "%s were at work for %s, longer than the limit of %s: they slow each other, or "
-            "leave room that is not used",
-            foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
-            units_time(busy_ns, busy), units_time(foreign->judge.limit_ns, limit));
-    else if (!foreign->trace.many_threads &&
-             (double)alone_ns >= MUCH * (double)foreign->judge.time_ns)
-        snprintf(seen, VERDICT_SEEN,
-                 "the host was in no call to CUDA for %s: it had work of its own, or waited",
-                 units_time(alone_ns, busy));
-    else
-        return false;
+    snprintf(seen, VERDICT_SEEN,
+             "%s were at work for %s, longer than the limit of %s: they slow each other, or "
+             "leave room that is not used",
+             foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
+             units_time(busy_ns, busy), units_time(foreign->judge.limit_ns, limit));
     return true;
 }
 

@@ -75,8 +75,7 @@ enum status rework_draft_begin(struct rework_draft *draft, const struct rework_b
                                    .events = plan->events,
                                    .set_count = 1,
                                    .launches_block = plan->launches_block,
-                                   .loads_lazily = plan->loads_lazily,
-                                   .issue = plan->issue};
+                                   .loads_lazily = plan->loads_lazily};
     if (plan->stream_kinds != NULL && plan->streams > 0) {
         draft->kinds = malloc(plan->streams);
         if (draft->kinds == NULL)
@@ -252,7 +251,7 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->streams = draft->streams;
     plan->events = draft->events;
     plan->memory = from->memory;
-    plan->issue = draft->issue;
+    plan->issue = from->issue;
     plan->launches_block = draft->launches_block;
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;

@@ -52,7 +52,6 @@ struct rework_draft {
     int *priorities;    /* owned; NULL: all alike */
     uint32_t set_count; /* of buffers */
     bool launches_block, loads_lazily;
-    enum issue issue;
 };
 
 /* Begins a draft of `count` ops of the base's plan, from op `first` on. */
