@@ -78,6 +78,10 @@ void rework_device_copies_drop(struct rework_draft *draft)
 
 /* --- few blocks --- */
 
+enum {
+    SPREAD_LEAST_NS = 10000
+}; /* a shorter kernel mostly starts and ends, whatever its blocks */
+
 void rework_blocks_spread(struct rework_draft *draft)
 {
     const struct machine *machine = draft->base->machine;
@@ -85,7 +89,7 @@ void rework_blocks_spread(struct rework_draft *draft)
         struct rework_item *item = &draft->items[i];
         struct op_recorded *seen = &item->seen;
         uint32_t blocks = item->op.kind == OP_KERNEL ? item->op.kernel.blocks : 0;
-        if (blocks == 0 || blocks >= machine->sms)
+        if (blocks == 0 || blocks >= machine->sms || seen->work_ns < SPREAD_LEAST_NS)
             continue;
         double more = (double)machine->sms / blocks;
         double ns = (double)seen->work_ns / more;
