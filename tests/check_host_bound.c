@@ -273,14 +273,16 @@ START_TEST(no_graph_of_what_grows)
 }
 END_TEST
 
-/* Beside the loop, the host's own work takes as long as before, and bounds it. */
+/* Beside the loop, the host's own work takes as long as before, of four threads a quarter each,
+ * and bounds it. */
 START_TEST(work_that_is_done_beside)
 {
     const struct verdicts verdicts =
         tried(LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false}, LAUNCH(1, 30), SYNC(1)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
-    ck_assert_int_ge(verdicts.items[0].predicted_ns, 39 * 400 * US);
-    ck_assert_int_le(verdicts.items[0].predicted_ns, 42 * 400 * US);
+    ck_assert_int_ge(verdicts.items[0].predicted_ns, 38 * 400 / 4 * US);
+    ck_assert_int_le(verdicts.items[0].predicted_ns, 44 * 400 / 4 * US);
+    ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "4 threads"));
     ck_assert_ptr_null(found(&verdicts, VERDICT_LAUNCH_BOUND));
 }
 END_TEST
@@ -344,8 +346,8 @@ START_TEST(no_fix_goes_below_bounds)
 {
     static const struct rework changes[] = {
         {.graphs = true},
-        {.moves_work = true},
-        {.graphs = true, .moves_work = true},
+        {.work_threads = 1},
+        {.graphs = true, .work_threads = 1},
         {.pins = true},
         {.drops_syncs = true},
         {.unblocks = true},

@@ -16,7 +16,7 @@
 static const struct knob_field fields[] = {
     FIELD(CHANGE_ORDER, order),
     FIELD(CHANGE_GRAPH, graphs),
-    FIELD(CHANGE_WORK, moves_work),
+    FIELD(CHANGE_WORK, work_threads),
     FIELD(CHANGE_PRIORITIES, evens_priorities),
     FIELD(CHANGE_PRIORITIES, raises_priorities),
     FIELD(CHANGE_STREAMS, streams),
@@ -102,6 +102,8 @@ void change_detail(const struct rework *change, enum change_knob knob, char *tex
         snprintf(text, room, "%" PRIu32 " streams", change->streams);
     else if (knob == CHANGE_QUEUES)
         snprintf(text, room, "%" PRIu32 " queues", change->queues);
+    else if (knob == CHANGE_WORK && change->work_threads > 1)
+        snprintf(text, room, "%" PRIu32 " threads that share it", change->work_threads);
     else if (knob == CHANGE_GRAPH)
         snprintf(text, room, "graphs of what repeats");
     else if (knob == CHANGE_SIZES && change->merged > 1)

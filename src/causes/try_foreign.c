@@ -12,6 +12,7 @@ enum {
     SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,
     MERGED_MOST = 64,
+    WORK_THREADS = 4, /* so many the fix names */
 };
 
 /* A search for better changes. */
@@ -53,13 +54,15 @@ static int64_t first_host_ns(const struct plan *plan)
 
 /* Returns what the host does beside that takes a trial longer than its ops: times are from the
  * first op on, before which it now does the work of all tiles that are made one; and work that
- * another thread does takes that as long. */
+ * other threads do takes these as long. */
 static int64_t with_host_ns(const struct finder *finder, const struct rework *whole,
                             const struct plan *fixed, int64_t time_ns)
 {
     if (whole->merged > 1)
         time_ns += later(0, first_host_ns(fixed) - first_host_ns(finder->base.plan));
-    return whole->moves_work ? later(time_ns, finder->base.work_ns) : time_ns;
+    if (whole->work_threads > 0)
+        time_ns = later(time_ns, finder->base.work_ns / whole->work_threads);
+    return time_ns;
 }
 
 /* Returns the time of a trial: a search's `time` with a struct finder. */
@@ -156,10 +159,13 @@ static void search_rest(struct finder *finder)
         change.order = (enum rework_order)order;
         (void)take(finder, &change);
     }
-    change = *finder->best;
-    change.moves_work = true;
-    if ((double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns)
+    bool works =
+        (double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns;
+    for (uint32_t threads = 1; threads <= WORK_THREADS && works; threads *= WORK_THREADS) {
+        change = *finder->best;
+        change.work_threads = threads;
         (void)take(finder, &change);
+    }
     change = *finder->best;
     change.graphs = true;
     if (finder->looks.small)

@@ -122,7 +122,7 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
     rework_draft_free(&draft);
     if (status != STATUS_OK)
         return status;
-    if (change->moves_work)
+    if (change->work_threads > 0)
         rework_work_move(base->work_least_ns, fixed);
     if (change->graphs)
         status = rework_graphs_make(base->machine, base->work_least_ns, fixed, error);

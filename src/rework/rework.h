@@ -61,9 +61,10 @@ struct rework {
     /* Stretches that the host issues again and again are issued by one launch of a graph each.
      * It is presumed that they are the same each time, down to the addresses. */
     bool graphs;
-    /* The host's own work between calls is done by another thread, ahead. It is presumed that
-     * it needs nothing that the calls after which it came brought. */
-    bool moves_work;
+    /* The host's own work between calls is done by as many other threads, ahead. It is presumed
+     * that it needs nothing that the calls after which it came brought, and that several
+     * threads can share it. 0: it stays. */
+    uint32_t work_threads;
     uint32_t queues; /* hardware queues; 0: as many as there were */
     /* Tiles are dealt over as many streams, each with a set of buffers of its own, so that a
      * tile no longer waits for the one before to leave its buffer. It is presumed that a kernel
