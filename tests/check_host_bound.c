@@ -79,7 +79,7 @@ static void write_loop(const struct host_loop *loop)
 {
     char *text = NULL;
     size_t size = 0;
-    struct writer writer = {.out = open_memstream(&text, &size), .now_ns = 10000};
+    struct writer writer = {.out = open_memstream(&text, &size), .now_ns = 10000000000};
     ck_assert_ptr_nonnull(writer.out);
     fputs("{\"pipeline_recording\":1,\"version\":\"0.1.0\",\"program\":\"p\",\"pid\":1,"
           "\"parent\":0,\"begin_ns\":0,\"driver\":13000,\"launch_blocking\":false,"

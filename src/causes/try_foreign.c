@@ -159,7 +159,9 @@ static void search_rest(struct finder *finder)
         change.order = (enum rework_order)order;
         (void)take(finder, &change);
     }
+    /* Threads of the host's that touch managed memory wait for its pages. */
     bool works =
+        !finder->base.managed &&
         (double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns;
     for (uint32_t threads = 1; threads <= WORK_THREADS && works; threads *= WORK_THREADS) {
         change = *finder->best;

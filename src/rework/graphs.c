@@ -13,6 +13,15 @@
 
 #include <stdlib.h>
 
+/* Returns what of the time before a call was not for calls that make something. */
+static int64_t own_ns(const struct op_recorded *seen)
+{
+    int64_t left_ns = seen->host_ns;
+    for (int kind = 0; kind < CALL_MADE_KINDS; kind++)
+        left_ns -= seen->made_ns[kind];
+    return later(left_ns, 0);
+}
+
 int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
 {
     const struct op_recorded *seen = plan->recorded->ops;
@@ -22,7 +31,7 @@ int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
     if (times == NULL)
         return INT64_MAX;
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        since_ns += seen[i].host_ns;
+        since_ns += own_ns(&seen[i]);
         if (!op_on_device(plan->ops[i].kind) && !op_is_call(plan->ops[i].kind))
             continue; /* events: what passes before the next op counts */
         times[count++] = since_ns;
@@ -30,9 +39,9 @@ int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
     }
     const int64_t least_ns = host_work_least_ns(half_ns(times, count));
     int64_t longest_ns = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        *sum_ns += seen[i].host_ns >= least_ns ? seen[i].host_ns : 0;
-        longest_ns = later(longest_ns, seen[i].host_ns);
+    for (uint32_t i = 1; i < plan->op_count; i++) { /* what comes before the first is no part */
+        *sum_ns += own_ns(&seen[i]) >= least_ns ? own_ns(&seen[i]) : 0;
+        longest_ns = later(longest_ns, own_ns(&seen[i]));
     }
     *sum_ns = longest_ns <= *sum_ns / 2 ? *sum_ns : 0; /* it was elsewhere, once */
     free(times);
@@ -42,8 +51,9 @@ int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
 void rework_work_move(int64_t least_ns, struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        int64_t *host_ns = &plan->recorded->ops[i].host_ns;
-        *host_ns = *host_ns >= least_ns ? 0 : *host_ns;
+        struct op_recorded *seen = &plan->recorded->ops[i];
+        const int64_t ns = own_ns(seen);
+        seen->host_ns -= ns >= least_ns ? ns : 0;
     }
 }
 
