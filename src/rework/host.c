@@ -390,7 +390,8 @@ enum status rework_host_change(struct rework_draft *draft, const struct rework *
         status = find_targets(draft, error);
     if (status == STATUS_OK)
         change_calls(draft, change);
-    if (status == STATUS_OK && change->raises_priorities)
+    /* Streams that are dealt out anew have none. */
+    if (status == STATUS_OK && change->raises_priorities && change->streams == 0)
         status = raise_priorities(draft, error);
     return status == STATUS_OK && change->drops_syncs ? drop_syncs(draft, error) : status;
 }
