@@ -27,7 +27,8 @@ static json_t *view(const char *text, json_t **root)
 
 struct told {
     size_t certain, possible;
-    bool first; /* the first verdict is a missing wait */
+    bool first;  /* the first verdict is a missing wait */
+    bool likely; /* and only likely */
 };
 
 static struct told races_of(const char *text)
@@ -41,7 +42,8 @@ static struct told races_of(const char *text)
         .possible = json_array_size(json_object_get(run, "possible_hazards")),
         .first = code != NULL && strcmp(code, "missing-wait") == 0,
     };
-    ck_assert(!told.first || strcmp(evidence, "certain") == 0);
+    told.likely = told.first && strcmp(evidence, "likely") == 0;
+    ck_assert(!told.first || strcmp(evidence, told.certain > 0 ? "certain" : "likely") == 0);
     json_decref(root);
     return told;
 }
@@ -77,7 +79,7 @@ START_TEST(missing_waits_are_possible_races)
         const struct told told = races_of(text);
         ck_assert_uint_eq(told.certain, 0);
         ck_assert_int_eq(told.possible > 0, wrong);
-        ck_assert(!told.first);
+        ck_assert_int_eq(told.likely, wrong);
         free(text);
     }
 }
@@ -207,6 +209,122 @@ START_TEST(kernels_alone_are_no_race)
 }
 END_TEST
 
+/* --- kernels whose pointers step --- */
+
+/* The waits of a pipeline of three streams, any of which may be forgotten. */
+enum forgotten { NOTHING, COPIED, DONE, USED, FETCHED };
+
+struct pipeline_maker {
+    FILE *out;
+    int calls;
+    enum forgotten forgotten;
+};
+
+/* Writes a call; what it issues runs long after all calls, one op behind the other. */
+static int put_call(struct pipeline_maker *maker, const char *name)
+{
+    const int call = ++maker->calls;
+    fprintf(maker->out, "[\"call\",%d,\"%s\",1,%d,%d,0]\n", call, name, 1000 + 10 * call,
+            1000 + 10 * call);
+    return call;
+}
+
+static void put_half(struct pipeline_maker *maker, int stream, bool in, int address)
+{
+    const int call = put_call(maker, "cudaMemcpyAsync"), start = 200000 + 1000 * call;
+    fprintf(maker->out, "[\"copy\",%d,1,%d,%d,%d,4096]\n", call, stream, in ? address : 5500000,
+            in ? 5000000 : address);
+    fprintf(maker->out, "[\"op\",%d,\"%s\",1,%d,%d,%d,4096,\"pinned\",\"pinned\",0]\n", call,
+            in ? "h2d" : "d2h", stream, start, start + 900);
+}
+
+static void put_launch(struct pipeline_maker *maker, int stream, int in, int out)
+{
+    const int call = put_call(maker, "cudaLaunchKernel"), start = 200000 + 1000 * call;
+    fprintf(maker->out, "[\"launch\",%d,1,%d,[%d,%d]]\n", call, stream, in, out);
+    fprintf(maker->out, "[\"kernel\",%d,1,%d,%d,%d,3,132,1024,64,0,0]\n", call, stream, start,
+            start + 900);
+}
+
+static void put_event(struct pipeline_maker *maker, const char *what, int stream,
+                      enum forgotten wait, int slot)
+{
+    if (wait != maker->forgotten)
+        fprintf(maker->out, "[\"%s\",%d,1,%d,%d]\n", what, put_call(maker, "cudaEvent"), stream,
+                100 + 10 * (int)wait + slot);
+}
+
+/* Nine tiles go through three slots of one allocation, each in two copies in, one or two
+ * launches and two copies out. */
+static char *recording_of_tiles(enum forgotten forgotten, int launches)
+{
+    char *text;
+    size_t length;
+    struct pipeline_maker maker = {.out = open_memstream(&text, &length),
+                                   .forgotten = forgotten};
+    ck_assert_ptr_nonnull(maker.out);
+    fputs(HEAD "[\"stream\",1,15,115,\"non-blocking\",0]\n", maker.out);
+    for (int tile = 0; tile < 9; tile++) {
+        const int slot = tile % 3, in = 7000000 + 8192 * slot, out = in + 65536;
+        put_event(&maker, "wait", 13, USED, slot);
+        put_half(&maker, 13, true, in);
+        put_half(&maker, 13, true, in + 4096);
+        put_event(&maker, "record", 13, COPIED, slot);
+        put_event(&maker, "wait", 14, COPIED, slot);
+        put_event(&maker, "wait", 14, FETCHED, slot);
+        for (int i = 0; i < launches; i++)
+            put_launch(&maker, 14, in, out);
+        put_event(&maker, "record", 14, USED, slot);
+        put_event(&maker, "record", 14, DONE, slot);
+        put_event(&maker, "wait", 15, DONE, slot);
+        put_half(&maker, 15, false, out);
+        put_half(&maker, 15, false, out + 4096);
+        put_event(&maker, "record", 15, FETCHED, slot);
+    }
+    fclose(maker.out);
+    return text;
+}
+
+/* Each wait that is forgotten is told, though no copy names just what the kernel gets; slots
+ * that are used again are not, nor are waits for events that nothing has recorded yet. */
+START_TEST(steps_show_what_kernels_touch)
+{
+    char *text = recording_of_tiles((enum forgotten)_i, 1);
+    const struct told told = races_of(text);
+    ck_assert_uint_eq(told.certain, 0);
+    ck_assert_int_eq(told.possible > 0, _i != NOTHING);
+    ck_assert_int_eq(told.likely, _i != NOTHING);
+    free(text);
+    /* Two launches get the same pointer: a number may say what each works on. */
+    text = recording_of_tiles((enum forgotten)_i, 2);
+    ck_assert(races_of(text).possible == 0);
+    free(text);
+}
+END_TEST
+
+/* A result goes home while the next kernel reads it. */
+START_TEST(results_that_are_read_are_no_race)
+{
+    char *text;
+    size_t length;
+    struct pipeline_maker maker = {.out = open_memstream(&text, &length)};
+    ck_assert_ptr_nonnull(maker.out);
+    fputs(HEAD, maker.out);
+    for (int pass = 0; pass < 12; pass++) {
+        const int in = 7000000 + 4096 * (pass % 2), out = 7004096 - 4096 * (pass % 2);
+        put_launch(&maker, 13, in, out);
+        put_event(&maker, "record", 13, DONE, 0);
+        put_event(&maker, "wait", 14, DONE, 0);
+        put_half(&maker, 14, false, out);
+        put_event(&maker, "record", 14, FETCHED, pass % 2);
+        put_event(&maker, "wait", 13, FETCHED, !(pass % 2));
+    }
+    fclose(maker.out);
+    ck_assert(!races_of(text).first);
+    free(text);
+}
+END_TEST
+
 /* --- the plan itself --- */
 
 START_TEST(the_plan_is_printed)
@@ -248,6 +366,8 @@ Suite *replan_view_suite(void)
     tcase_add_test(all, races_are_found_behind_many_pairs);
     tcase_add_test(all, doubtful_recordings_accuse_nobody);
     tcase_add_test(all, kernels_alone_are_no_race);
+    tcase_add_loop_test(all, steps_show_what_kernels_touch, NOTHING, FETCHED + 1);
+    tcase_add_test(all, results_that_are_read_are_no_race);
     tcase_add_test(all, the_plan_is_printed);
     suite_add_tcase(suite, all);
     return suite;

@@ -166,7 +166,8 @@ void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts)
 static void put_race_first(const struct verdict_case *facts, struct verdicts *verdicts)
 {
     const struct verdict_row *row = &verdict_rows[VERDICT_MISSING_WAIT];
-    struct verdict race = {.code = VERDICT_MISSING_WAIT, .evidence = row->evidence};
+    struct verdict race = {.code = VERDICT_MISSING_WAIT,
+                           .evidence = facts->likely ? EVIDENCE_LIKELY : row->evidence};
     snprintf(race.seen, sizeof race.seen, "%s", facts->race != NULL ? facts->race : row->seen);
     for (int i = verdicts->count++; i > 0; i--)
         verdicts->items[i] = verdicts->items[i - 1];

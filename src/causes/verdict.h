@@ -142,6 +142,7 @@ struct verdict_case {
     const struct settings *typed;    /* as they were typed, some to be chosen; NULL: none was */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
     bool races;                      /* the plan has hazards */
+    bool likely;                     /* only where its kernels touch what their pointers tell */
     const char *race;                /* of a recording, the first of them in words */
     int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
 };

@@ -139,12 +139,13 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
                              uint32_t stream)
 {
     const uint32_t *record = latest_record(replan, call->event);
-    if (record == NULL || *record == RECORDING_NONE)
-        replan->left.void_waits++;
-    else if (*record == EVENT_FOREIGN)
+    if (record != NULL && *record != RECORDING_NONE && *record != EVENT_FOREIGN)
+        return replan_append_wait(replan, call, stream, *record);
+    if (record != NULL && *record == EVENT_FOREIGN)
         replan->left.foreign_waits++;
     else
-        return replan_append_wait(replan, call, stream, *record);
+        replan->left.void_waits++;
+    replan->left.waited_ops = replan->plan->op_count;
     return STATUS_OK;
 }
 

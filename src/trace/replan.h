@@ -39,6 +39,7 @@ struct replan_left {
     uint64_t stray_ops;     /* ops whose call was not recorded */
     uint64_t foreign_waits; /* for events of other devices */
     uint64_t void_waits;    /* for events that were never recorded: they wait for nothing */
+    uint32_t waited_ops;    /* those before the last wait of these two kinds */
     uint64_t blind_ops;     /* in the plan, but what they touch is not known */
 };
 

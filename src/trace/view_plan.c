@@ -2,6 +2,7 @@
 #include "trace/view_plan.h"
 
 #include "core/items.h"
+#include "trace/view_touch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,35 +36,16 @@ enum kernels_as {
     KERNELS_WRITERS, /* of what copies out of the device fetch */
 };
 
-/* Bytes that a copy or memset names. */
-struct named_range {
-    struct range range;
-    bool writes;
-};
-
-static int compare_named(const void *a, const void *b)
-{
-    const struct named_range *x = a, *y = b;
-    if (x->range.buffer != y->range.buffer)
-        return x->range.buffer < y->range.buffer ? -1 : 1;
-    if (x->range.offset != y->range.offset)
-        return x->range.offset < y->range.offset ? -1 : 1;
-    if (x->range.bytes != y->range.bytes)
-        return x->range.bytes < y->range.bytes ? -1 : 1;
-    return x->writes - y->writes;
-}
-
 struct judge {
     const struct plan *plan;
     struct plan copy; /* of the plan, with accesses of its own */
     struct plan_recorded recorded;
-    struct named_range *named; /* sorted */
-    size_t named_count;
+    struct touch *touches;   /* per access of the plan */
     enum kernels_as kernels; /* what is looked for now */
     struct hazard found[RACES_MOST];
     struct run_report *run;
-    bool doubtful; /* the recording lacks what could have ordered ops */
-    size_t room;
+    uint32_t doubtful; /* the first so many ops: the recording lacks what could have ordered
+                          them before others */
     struct error *error;
 };
 
@@ -82,39 +64,29 @@ static enum status judge_init(struct judge *judge)
     judge->copy.recorded = &judge->recorded;
     judge->recorded.ops = malloc((ops + 1) * sizeof *recorded->ops);
     judge->recorded.accesses = malloc((accesses + 1) * sizeof *recorded->accesses);
-    judge->named = malloc((accesses + 1) * sizeof *judge->named);
-    if (!judge->recorded.ops || !judge->recorded.accesses || !judge->named)
+    if (!judge->recorded.ops || !judge->recorded.accesses)
         return no_memory(judge);
-    for (size_t i = 0; i < ops; i++) {
-        const struct op_recorded *seen = &recorded->ops[i];
-        for (uint32_t k = 0; seen->sure && k < seen->access_count; k++) {
-            const struct access *access = &recorded->accesses[seen->first_access + k];
-            judge->named[judge->named_count++] =
-                (struct named_range){.range = access->range, .writes = access->writes != 0};
-        }
-    }
-    qsort(judge->named, judge->named_count, sizeof *judge->named, compare_named);
-    return STATUS_OK;
+    return view_find_touches(judge->plan, &judge->touches, judge->error);
 }
 
 static void judge_free(struct judge *judge)
 {
     free(judge->recorded.ops);
     free(judge->recorded.accesses);
-    free(judge->named);
+    free(judge->touches);
 }
 
 /* Returns true if an access of an op counts. One of a kernel does where a copy names the same
- * bytes. */
-static bool counts(const struct judge *judge, bool sure, const struct access *access,
+ * bytes, and where pointers that step show what it touches. */
+static bool counts(bool sure, const struct access *access, const struct touch *touch,
                    enum kernels_as kernels)
 {
-    const struct named_range key = {.range = access->range,
-                                    .writes = kernels == KERNELS_READERS};
     if (sure)
         return kernels != KERNELS_WRITERS || !access->writes;
-    return kernels != KERNELS_NONE &&
-           bsearch(&key, judge->named, judge->named_count, sizeof key, compare_named) != NULL;
+    if (kernels == KERNELS_READERS)
+        return touch->step > 0 || touch->brought;
+    return kernels == KERNELS_WRITERS &&
+           (touch->fetched || (touch->step > 0 && touch->written));
 }
 
 /* Leaves the accesses that count in the copy of the plan. */
@@ -127,11 +99,15 @@ static void keep_accesses(struct judge *judge, enum kernels_as kernels)
         *seen = recorded->ops[i];
         seen->access_count = 0;
         for (uint32_t k = 0; k < recorded->ops[i].access_count; k++) {
-            struct access access = recorded->accesses[seen->first_access + k];
-            if (!counts(judge, seen->sure, &access, kernels))
+            const size_t index = recorded->ops[i].first_access + k;
+            struct access access = recorded->accesses[index];
+            const struct touch *touch = &judge->touches[index];
+            if (!counts(seen->sure, &access, touch, kernels))
                 continue;
-            if (!seen->sure)
+            if (!seen->sure) {
                 access.writes = kernels == KERNELS_WRITERS;
+                access.range.bytes = touch_bytes(touch, &access);
+            }
             judge->recorded.accesses[count + seen->access_count++] = access;
         }
         seen->first_access = count;
@@ -217,15 +193,40 @@ static enum status add_certain(struct judge *judge, const struct hazard *hazard)
     return STATUS_OK;
 }
 
+/* Returns true if a kernel surely enough touches what a copy does: a copy brings what the
+ * kernel was given, or fetches what the kernel leaves. */
+static bool is_likely(const struct judge *judge, const struct hazard *hazard)
+{
+    const struct plan_recorded *recorded = judge->plan->recorded;
+    const struct op_recorded *first = &recorded->ops[hazard->first];
+    const struct op_recorded *kernel = first->sure ? &recorded->ops[hazard->second] : first;
+    bool found = judge->kernels == KERNELS_READERS;
+    for (size_t i = kernel->first_access; i < kernel->first_access + kernel->access_count;
+         i++) {
+        const struct range *range = &recorded->accesses[i].range;
+        found |= judge->touches[i].written && range->buffer == hazard->where.buffer &&
+                 hazard->where.offset - range->offset < range->bytes;
+    }
+    return found && judge->kernels != KERNELS_NONE && hazard->first >= judge->doubtful;
+}
+
+/* Takes up a race that is possible: behind those that are likely. */
 static enum status add_possible(struct judge *judge, const struct hazard *hazard)
 {
     struct run_report *run = judge->run;
+    size_t place = run->possible_count;
     void *texts =
         realloc(run->possible_texts, (run->possible_count + 1) * sizeof *run->possible_texts);
     if (texts == NULL)
         return no_memory(judge);
     run->possible_texts = texts;
-    put_race(judge, hazard, false, run->possible_texts[run->possible_count++]);
+    if (is_likely(judge, hazard)) {
+        place = run->likely_count++;
+        memmove(run->possible_texts[run->possible_count], run->possible_texts[place],
+                sizeof run->possible_texts[place]);
+    }
+    put_race(judge, hazard, false, run->possible_texts[place]);
+    run->possible_count++;
     return STATUS_OK;
 }
 
@@ -247,7 +248,7 @@ static enum status judge_races(struct judge *judge, enum kernels_as kernels)
     if (status != STATUS_OK)
         return error_pass(judge->error, &why);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        if (kernels == KERNELS_NONE && !judge->doubtful)
+        if (kernels == KERNELS_NONE && judge->found[i].first >= judge->doubtful)
             status = add_certain(judge, &judge->found[i]);
         else
             status = add_possible(judge, &judge->found[i]);
@@ -265,8 +266,9 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     judge->plan = plan;
     judge->run = run;
     judge->error = error;
-    judge->doubtful = recording->lost > 0 || left->stray_ops > 0 || left->foreign_waits > 0 ||
-                      left->void_waits > 0;
+    /* What a wait lacks is an event that was recorded before it. */
+    judge->doubtful =
+        recording->lost > 0 || left->stray_ops > 0 ? UINT32_MAX : left->waited_ops;
     run->plan = plan;
     enum status status = judge_init(judge);
     for (int kernels = KERNELS_NONE; kernels <= KERNELS_WRITERS && status == STATUS_OK;

@@ -17,8 +17,10 @@ enum status view_make_plan(const struct recording *recording, uint32_t device,
  * touched the same bytes, one of them writing, and no stream, event, or wait of the host orders
  * them. Had the other ended before, then the program might have known that in a way that no
  * recording shows. It is possible, and only that, where one of both is a kernel to which just
- * these bytes were given, as copies name them; and where the recording lacks what could have
- * ordered them. Two kernels are never called a race: they may only read. */
+ * these bytes were given, as copies name them, or that touches them by view_touch.h; and where
+ * the recording lacks what could have ordered them. It is likely where the copy brings what the
+ * kernel was given, or fetches what it leaves. Two kernels are never called a race: they may
+ * only read. */
 enum status view_judge_plan(const struct recording *recording, const struct plan *plan,
                             const struct replan_left *left, struct run_report *run,
                             struct error *error);

@@ -137,7 +137,8 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
         snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", first != NULL ? ": " : "",
                  first != NULL ? verdict_rows[first->code].text : "");
     else if (first != NULL && first->code == VERDICT_MISSING_WAIT)
-        snprintf(text, MESSAGE_TEXT, "missing-wait: %s; another run may give another result",
+        snprintf(text, MESSAGE_TEXT, "missing-wait%s: %s; another run may give another result",
+                 first->evidence == EVIDENCE_LIKELY ? " (likely)" : "",
                  verdict_rows[first->code].text);
     else if (fixable)
         put_cause(run, first, text);

@@ -247,7 +247,8 @@ def judge_first(row, report):
         return first, f"should be {row['first']}"
     if row["evidence"] == "certain" and first["evidence"] != "certain":
         return first, f"is {first['evidence']}, should be certain"
-    if row["hazard"] != "-" and not report["hazards"]:
+    races = report["hazards"] + (report.get("possible_hazards", []) if row["hazard"] == "possible" else [])
+    if row["hazard"] != "-" and not races:
         return first, "names no race"
     return first, None
 
@@ -257,7 +258,7 @@ def judge_twin(report):
     if isinstance(report, str):
         return report
     accused = [(v["code"], v["share"]) for v in named(report)
-               if v["code"] not in BOUNDS and v["share"] >= ACCUSED_SHARE]
+               if v["code"] not in BOUNDS and (v["share"] >= ACCUSED_SHARE or v["code"] == "missing-wait")]
     return accused + ([("hazard", 1.0)] if report["hazards"] else [])
 
 
