@@ -1,12 +1,16 @@
-/* api.c - CUPTI's functions and the driver's, found at run time, and CUPTI's names of calls. */
+/* api.c - CUPTI's functions and the driver's, found at run time. */
 #include "record/record.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 struct record_api record_api;
+const char *api_names[CALLS];
 
-/* --- functions --- */
+size_t api_place(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    return id + (domain == CUPTI_CB_DOMAIN_DRIVER_API ? OF_DRIVER : OF_RUNTIME);
+}
 
 struct wanted {
     const char *name;
@@ -99,33 +103,4 @@ void api_find_driver(void)
     };
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     find_functions(driver, wanted, sizeof wanted / sizeof *wanted);
-}
-
-/* --- names --- */
-
-/* Calls' names, which CUPTI was asked for before it told of any call. */
-static const char *runtime_names[CUPTI_RUNTIME_TRACE_CBID_SIZE];
-static const char *driver_names[CUPTI_DRIVER_TRACE_CBID_SIZE];
-
-const char *api_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id)
-{
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
-        return runtime_names[id];
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
-        return driver_names[id];
-    return NULL;
-}
-
-static void find_names(CUpti_CallbackDomain domain, const char **names, CUpti_CallbackId size)
-{
-    for (CUpti_CallbackId id = 1; id < size; id++) {
-        if (record_api.callback_name(domain, id, &names[id]) != CUPTI_SUCCESS)
-            names[id] = NULL;
-    }
-}
-
-void api_find_names(void)
-{
-    find_names(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_names, CUPTI_RUNTIME_TRACE_CBID_SIZE);
-    find_names(CUPTI_CB_DOMAIN_DRIVER_API, driver_names, CUPTI_DRIVER_TRACE_CBID_SIZE);
 }

@@ -19,21 +19,6 @@ bool calls_run_here(void)
     return own.depth > 0;
 }
 
-/* What calls are by their names: those that make what is better made once, of which a line says
- * who calls; those whose effect is asked for later, whatever part is recorded; and those in
- * which the host waits. */
-enum { MAKES = 1, LASTS = 2, WAITS = 4 };
-static uint8_t runtime_traits[CUPTI_RUNTIME_TRACE_CBID_SIZE];
-static uint8_t driver_traits[CUPTI_DRIVER_TRACE_CBID_SIZE];
-
-/* Only calls of the two that were enabled come here. */
-static bool has_trait(CUpti_CallbackDomain domain, CUpti_CallbackId id, int trait)
-{
-    const uint8_t traits =
-        domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_traits[id] : driver_traits[id];
-    return (traits & trait) != 0;
-}
-
 /* --- the callbacks --- */
 
 /* Learns which of the driver's functions a call of the runtime's launches. */
@@ -53,7 +38,7 @@ static void see_within(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                       const CUpti_CallbackData *data)
 {
-    const struct effect_row *effect = effect_of(domain, id);
+    const struct call_row *row = call_row_of(domain, id);
     struct call call = {
         .entry =
             {
@@ -72,12 +57,14 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     if (data->functionReturnValue != NULL)
         call.entry.result = *(const int32_t *)data->functionReturnValue;
     bool active = record_has_call(data->correlationId);
-    if (!active && (effect == NULL || !has_trait(domain, id, LASTS)))
+    if (!active && (row->read == NULL || (row->traits & LASTS) == 0))
         return;
     if (data->context != NULL)
         tables_context(data->context, data->contextUid);
-    if (effect != NULL && !effect->before)
-        effect->read(&call, data->functionParams, effect->own);
+    /* A wait that fails has waited all the same: it tells of what failed before. */
+    if (row->read != NULL && !row->before &&
+        (call.entry.result == 0 || (row->traits & WAITS) != 0))
+        row->read(&call, data->functionParams, row->own);
     if (active)
         entries_add(&call.entry, call.words);
     if (data->symbolName != NULL)
@@ -90,31 +77,25 @@ static void take_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 /* Does what has to be done before a call is made, also one that CUDA makes of itself: only the
  * driver takes up what is put into its arguments' place. A function of the host's is handed
  * over where the call's end can be told which it was. */
-static void before_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                        const CUpti_CallbackData *data)
+static void before_call(const struct call_row *row, const CUpti_CallbackData *data)
 {
-    const struct effect_row *effect = effect_of(domain, id);
     if (data->correlationData != NULL)
         *data->correlationData = 0; /* it may hold anything */
     if (own.depth == 1 && data->symbolName != NULL)
         record_reached(data->symbolName, false, data->correlationId);
-    if (effect == NULL || !effect->before || data->context == NULL ||
-        data->correlationData == NULL ||
+    if (!row->before || data->context == NULL || data->correlationData == NULL ||
         !atomic_load_explicit(&record_active, memory_order_relaxed))
         return;
     struct call call = {.entry = {.call = data->correlationId, .context = data->contextUid},
                         .data = data};
-    effect->read(&call, data->functionParams, effect->own);
+    row->read(&call, data->functionParams, row->own);
     *data->correlationData = (uint64_t)(uintptr_t)call.handed;
 }
 
 /* A call that failed never runs what was handed over in it. */
-static void after_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                       const CUpti_CallbackData *data)
+static void after_call(const struct call_row *row, const CUpti_CallbackData *data)
 {
-    const struct effect_row *effect = effect_of(domain, id);
-    if (effect == NULL || !effect->before || data->correlationData == NULL ||
-        *data->correlationData == 0)
+    if (!row->before || data->correlationData == NULL || *data->correlationData == 0)
         return;
     if (data->functionReturnValue != NULL && *(const int32_t *)data->functionReturnValue != 0)
         functions_take_back((struct handed *)(uintptr_t)*data->correlationData);
@@ -133,9 +114,9 @@ static void take_resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
         ops_flush();
 }
 
-static void note_origin(CUpti_CallbackDomain domain, CUpti_CallbackId id, uint32_t call)
+static void note_origin(const struct call_row *row, uint32_t call)
 {
-    const bool makes = has_trait(domain, id, MAKES);
+    const bool makes = (row->traits & MAKES) != 0;
     if ((!makes && !record_frames) || !record_has_call(call))
         return;
     if (makes)
@@ -151,19 +132,20 @@ static void take_entry(CUpti_CallbackDomain domain, CUpti_CallbackId id,
     /* A prime number: a loop's calls are all looked at in time. Not the first of a thread, in
      * which things are done that are done once. */
     enum { LOOK_EVERY = 61, LOOK_AT = 30 };
+    const struct call_row *row = call_row_of(domain, id);
     if (own.depth++ == 0) {
         own.looked_at = own.calls++ % LOOK_EVERY == LOOK_AT;
         const int64_t begin_ns = own.looked_at ? record_now_ns() : 0;
         own.function = NULL;
         graphs_call_begins();
         record_call_begins(data->correlationId);
-        before_call(domain, id, data);
-        note_origin(domain, id, data->correlationId);
+        before_call(row, data);
+        note_origin(row, data->correlationId);
         own.start_ns = record_now_ns();
         own.outside_ns = own.start_ns - begin_ns;
         own.inside_ns = 0;
     } else {
-        before_call(domain, id, data);
+        before_call(row, data);
     }
 }
 
@@ -172,12 +154,13 @@ static void take_exit(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 {
     if (own.depth == 0) /* it began before the recording did */
         return;
-    after_call(domain, id, data);
+    const struct call_row *row = call_row_of(domain, id);
+    after_call(row, data);
     if (own.depth > 1)
         see_within(domain, id, data);
     else
         take_call(domain, id, data);
-    if (own.depth == 1 && has_trait(domain, id, WAITS))
+    if (own.depth == 1 && (row->traits & WAITS) != 0)
         record_waited(data->correlationId);
     own.depth--;
 }
@@ -222,35 +205,20 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
-/* How the names of calls begin that make things. */
+/* How the names of calls begin, behind "cuda" or "cu", that make things. */
 static const char *const makers[] = {
-    "cudaStreamCreate",   "cudaEventCreate",   "cudaMalloc",      "cudaHostAlloc",
-    "cudaHostRegister",   "cudaMemPoolCreate", "cudaLibraryLoad", "cudaGraphInstantiate",
-    "cuStreamCreate",     "cuEventCreate",     "cuMemAlloc",      "cuMemHostAlloc",
-    "cuMemHostRegister",  "cuMemPoolCreate",   "cuLibraryLoad",   "cuModuleLoad",
-    "cuGraphInstantiate", "cuMemCreate",
+    "StreamCreate",    "EventCreate", "Malloc",           "HostAlloc", "HostRegister",
+    "MemPoolCreate",   "LibraryLoad", "GraphInstantiate", "MemAlloc",  "MemHostAlloc",
+    "MemHostRegister", "ModuleLoad",  "MemCreate",
 };
 
 /* Those of further calls without an effect that take time, or change what others do. */
 static const char *const telling[] = {
-    "cudaStreamDestroy", "cudaEventDestroy",   "cudaMemcpy",      "cudaMemset",
-    "cudaFree",          "cudaHostUnreg",      "cudaMemPrefetch", "cudaMemAdvise",
-    "cudaGraphUpload",   "cudaGraphExec",      "cudaDeviceReset", "cudaStreamEndCap",
-    "cudaMemPoolSet",    "cudaDeviceSetMem",   "cudaMemPoolTrim", "cudaSetDeviceFlags",
-    "cuStreamDestroy",   "cuEventDestroy",     "cuMemcpy",        "cuMemset",
-    "cuMemFree",         "cuMemHostUnreg",     "cuMemPrefetch",   "cuGraphUpload",
-    "cuGraphExec",       "cuStreamEndCapture", "cuMemPoolSet",    "cuMemPoolTrim",
-    "cuDeviceSetMem",
+    "StreamDestroy",  "EventDestroy", "Memcpy",       "Memset",       "Free",
+    "HostUnreg",      "MemPrefetch",  "MemAdvise",    "GraphUpload",  "GraphExec",
+    "DeviceReset",    "StreamEndCap", "MemPoolSet",   "DeviceSetMem", "MemPoolTrim",
+    "SetDeviceFlags", "MemFree",      "MemHostUnreg",
 };
-
-static bool begins_as(const char *name, const char *const *beginnings, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* What the names of calls have in them whose effect lasts. */
 static const char *const lasting[] = {
@@ -258,28 +226,39 @@ static const char *const lasting[] = {
     "BeginCapture", "EventCreate", "EnablePeer", "PoolSet",
 };
 
+/* Returns true if one of the words stands in the name; `first`: at its beginning. */
+static bool has_word(const char *name, const char *const *words, size_t count, bool first)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *found = strstr(name, words[i]);
+        if (found != NULL && (!first || found == name))
+            return true;
+    }
+    return false;
+}
+
 static uint8_t find_traits(const char *name)
 {
-    uint8_t traits = begins_as(name, makers, COUNT(makers)) ? MAKES : 0;
-    traits |= strstr(name, "Synchronize") != NULL ? WAITS : 0;
-    for (size_t i = 0; i < COUNT(lasting); i++) {
-        if (strstr(name, lasting[i]) != NULL)
-            traits |= LASTS;
-    }
-    return traits;
+    static const char *const waiting[] = {"Synchronize"};
+    name += strncmp(name, "cuda", 4) == 0 ? 4 : strncmp(name, "cu", 2) == 0 ? 2 : 0;
+    return (uint8_t)((has_word(name, makers, COUNT(makers), true) ? MAKES : 0) |
+                     (has_word(name, lasting, COUNT(lasting), false) ? LASTS : 0) |
+                     (has_word(name, waiting, COUNT(waiting), false) ? WAITS : 0) |
+                     (has_word(name, telling, COUNT(telling), true) ? TELLS : 0));
 }
 
 static void enable_all(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
-                       CUpti_CallbackId size, uint8_t *traits)
+                       CUpti_CallbackId size)
 {
     for (CUpti_CallbackId id = 1; id < size; id++) {
-        const char *name = api_call_name(domain, id);
-        if (name != NULL)
-            traits[id] = find_traits(name);
-        if (effect_of(domain, id) == NULL && (traits[id] & MAKES) == 0 &&
-            (name == NULL || !begins_as(name, telling, COUNT(telling))))
-            continue;
-        record_api.enable_callback(1, subscriber, domain, id); /* an older CUPTI may lack it */
+        struct call_row *row = call_row_of(domain, id);
+        const char **name = &api_names[api_place(domain, id)];
+        if (record_api.callback_name(domain, id, name) != CUPTI_SUCCESS)
+            *name = NULL;
+        row->traits = *name != NULL ? find_traits(*name) : 0;
+        if (row->read != NULL || (row->traits & (MAKES | TELLS)) != 0)
+            record_api.enable_callback(1, subscriber, domain,
+                                       id); /* an older one may lack it */
     }
 }
 
@@ -305,16 +284,13 @@ const char *calls_begin(void)
     }
     if (result != CUPTI_SUCCESS)
         return "CUPTI refuses to tell of calls";
-    api_find_names();
-    enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
-               runtime_traits);
-    enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
-               driver_traits);
+    enable_all(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
+    enable_all(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
     static const CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
                                                  CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                  CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
                                                  CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
-    for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++)
+    for (size_t i = 0; i < COUNT(resources); i++)
         record_api.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
     return NULL;
 }

@@ -5,18 +5,12 @@
 
 #define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
 #define FUNCTION(pointer) ((CUfunction)(uintptr_t)(pointer))
-#define IF_DONE(stream)   (succeeded(c) ? (stream) : NULL)
 
 /* The words of a launch, until its entry is noted. */
 static _Thread_local uint64_t own_words[ENTRY_WORDS_MAX];
 
 /* Some stream was captured: from then on each call's stream is asked about. */
 static atomic_bool captures;
-
-static bool succeeded(const struct call *c)
-{
-    return c->entry.result == 0;
-}
 
 static bool is_captured(CUstream stream, bool per_thread)
 {
@@ -41,13 +35,12 @@ static bool find_stream(struct call *c, enum entry_kind kind, CUstream stream, b
     return true;
 }
 
-/* Makes the entry one of that kind, in that stream. Returns true where it is not: a call that
- * failed, or that a capture takes up, does nothing by itself, and nothing can be said of one in
- * a stream without a number. */
+/* Makes the entry one of that kind, in that stream. Returns true where it is not: a call that a
+ * capture takes up does nothing by itself, and nothing can be said of one in a stream without a
+ * number. */
 static bool in_stream(struct call *c, enum entry_kind kind, CUstream stream, bool per_thread)
 {
-    return !succeeded(c) || is_captured(stream, per_thread) ||
-           !find_stream(c, kind, stream, per_thread);
+    return is_captured(stream, per_thread) || !find_stream(c, kind, stream, per_thread);
 }
 
 static void copy(struct call *c, const void *to, const void *from, size_t bytes,
@@ -107,17 +100,18 @@ static void launch(struct call *c, const void *symbol, CUfunction function, void
     c->words = own_words;
 }
 
-static void event(struct call *c, enum entry_kind kind, const void *handle, CUstream stream,
-                  bool per_thread)
+/* Of an event, or of an executable graph. */
+static void handle(struct call *c, enum entry_kind kind, const void *subject, CUstream stream,
+                   bool per_thread)
 {
     in_stream(c, kind, stream, per_thread);
-    c->entry.values[0] = (uint64_t)(uintptr_t)handle;
+    c->entry.values[0] = (uint64_t)(uintptr_t)subject;
 }
 
-static void sync_event(struct call *c, const void *handle)
+static void sync_event(struct call *c, const void *event)
 {
     c->entry.kind = ENTRY_SYNC_EVENT;
-    c->entry.values[0] = (uint64_t)(uintptr_t)handle;
+    c->entry.values[0] = (uint64_t)(uintptr_t)event;
 }
 
 /* A wait that fails has waited all the same: it tells of what failed before. */
@@ -126,9 +120,8 @@ static void sync_stream(struct call *c, CUstream stream, bool per_thread)
     find_stream(c, ENTRY_SYNC_STREAM, stream, per_thread);
 }
 
-static void sync_device(struct call *c, const void *unused)
+static void sync_device(struct call *c)
 {
-    (void)unused;
     c->entry.kind = ENTRY_SYNC_DEVICE;
 }
 
@@ -149,23 +142,9 @@ static void callback(struct call *c, const void *place, const void *data, CUstre
             functions_hand_over_callback(&c->entry, (CUstreamCallback *)place, (void **)data);
 }
 
-static void graph(struct call *c, const void *exec, CUstream stream, bool per_thread)
+static void capture(void)
 {
-    in_stream(c, ENTRY_GRAPH, stream, per_thread);
-    c->entry.values[0] = (uint64_t)(uintptr_t)exec;
-}
-
-static void instantiate(struct call *c, CUgraphExec *exec, CUgraph made_from)
-{
-    if (succeeded(c))
-        graphs_made(*exec, made_from);
-}
-
-static void capture(struct call *c, const void *unused)
-{
-    (void)unused;
-    if (succeeded(c))
-        atomic_store(&captures, true);
+    atomic_store(&captures, true);
 }
 
 /* `readable`: the host reads it as it does any memory, and nothing happens. */
@@ -178,42 +157,32 @@ static void take_host(struct call *c, const char *kind, const void *address, siz
 
 static void take_pinned(struct call *c, const void *place, size_t bytes, unsigned flags)
 {
-    if (succeeded(c))
-        take_host(c, "pinned", *(void *const *)place, bytes,
-                  (flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0);
+    take_host(c, "pinned", *(void *const *)place, bytes,
+              (flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0);
 }
 
 static void take_registered(struct call *c, const void *address, size_t bytes, unsigned flags)
 {
-    if (succeeded(c))
-        take_host(c, "registered", address, bytes, (flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
+    take_host(c, "registered", address, bytes, (flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
 }
 
 static void take(struct call *c, const char *kind, const void *place, size_t bytes)
 {
-    if (succeeded(c))
-        tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t) * (void *const *)place, bytes,
-                    tables_context(c->data->context, c->data->contextUid));
+    tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t) * (void *const *)place, bytes,
+                tables_context(c->data->context, c->data->contextUid));
 }
 
 static void take_managed(struct call *c, const void *place, size_t bytes)
 {
     take(c, "managed", place, bytes);
-    if (succeeded(c))
-        ops_want_migrations();
-}
-
-static void take_rows(struct call *c, const void *place, const size_t *pitch, size_t rows)
-{
-    if (succeeded(c))
-        take(c, "device", place, *pitch * rows);
+    ops_want_migrations();
 }
 
 /* Memory is there when the call that takes it has returned, and no more when the call that
  * gives it back begins: so that another thread's, at the same address, comes behind. */
 static void give_back(struct call *c, const void *address)
 {
-    if (!succeeded(c) || address == NULL)
+    if (address == NULL)
         return;
     tables_give_back(c->entry.start_ns, (uint64_t)(uintptr_t)address);
     host_give_back((uint64_t)(uintptr_t)address);
@@ -232,20 +201,18 @@ static void put_setting(const struct call *c, const char *what, uint64_t of, uin
 
 static void make_event(struct call *c, const void *place, unsigned flags)
 {
-    if (succeeded(c))
-        put_setting(c, "event", (uint64_t)(uintptr_t) * (void *const *)place, flags);
+    put_setting(c, "event", (uint64_t)(uintptr_t) * (void *const *)place, flags);
 }
 
 static void reach_peer(struct call *c, uint32_t peer)
 {
-    if (succeeded(c))
-        put_setting(c, "peer", tables_context(c->data->context, c->data->contextUid), peer);
+    put_setting(c, "peer", tables_context(c->data->context, c->data->contextUid), peer);
 }
 
 static void reach_context(struct call *c, CUcontext context)
 {
     uint32_t peer;
-    if (succeeded(c) && record_api.device_number(context, &peer) == CUPTI_SUCCESS)
+    if (record_api.device_number(context, &peer) == CUPTI_SUCCESS)
         reach_peer(c, peer);
 }
 
@@ -253,7 +220,7 @@ static void reach_context(struct call *c, CUcontext context)
 static void set_pool(struct call *c, const void *pool, int attribute, const void *value)
 {
     uint64_t bytes;
-    if (!succeeded(c) || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+    if (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
         return;
     memcpy(&bytes, value, sizeof bytes);
     put_setting(c, "threshold", (uint64_t)(uintptr_t)pool,
@@ -267,60 +234,35 @@ static void set_pool(struct call *c, const void *pool, int attribute, const void
     static void name(struct call *c, const void *of, bool own)                                 \
     {                                                                                          \
         const arguments *p = of;                                                               \
+        (void)c;                                                                               \
+        (void)p;                                                                               \
         (void)own;                                                                             \
         effect;                                                                                \
     }
-#define RUNTIME(id, arguments, effect) EFFECT(effect_##id, arguments, effect)
-#define RUNTIME_PAIR(name, version, other, arguments, effect)                                  \
-    EFFECT(effect_##name##_##version, arguments, effect)
-#define DRIVER(id, arguments, effect)             EFFECT(effect_##id, arguments, effect)
-#define DRIVER_PAIR(id, other, arguments, effect) EFFECT(effect_##id, arguments, effect)
-#define DRIVER_BEFORE_PAIR                        DRIVER_PAIR
+#define CALL(whose, id, arguments, effect)        EFFECT(effect_##id, arguments, effect)
+#define PAIR(whose, id, other, arguments, effect) EFFECT(effect_##id, arguments, effect)
+#define BEFORE_PAIR                               PAIR
 #include "record/calls.def"
-#undef RUNTIME
-#undef RUNTIME_PAIR
-#undef DRIVER
-#undef DRIVER_PAIR
-#undef DRIVER_BEFORE_PAIR
+#undef CALL
+#undef PAIR
+#undef BEFORE_PAIR
 
-#define NOTHING(...)
-#define RUNTIME(id, arguments, effect)                                                         \
-    [CUPTI_RUNTIME_TRACE_CBID_##id] = {effect_##id, false, false},
-#define RUNTIME_PAIR(name, version, other, arguments, effect)                                  \
-    [CUPTI_RUNTIME_TRACE_CBID_##name##_##version] = {effect_##name##_##version, false, false}, \
-    [CUPTI_RUNTIME_TRACE_CBID_##name##_##other] = {effect_##name##_##version, false, true},
-#define DRIVER             NOTHING
-#define DRIVER_PAIR        NOTHING
-#define DRIVER_BEFORE_PAIR NOTHING
-static const struct effect_row runtime_effects[CUPTI_RUNTIME_TRACE_CBID_SIZE] = {
-#include "record/calls.def"
-};
-#undef RUNTIME
-#undef RUNTIME_PAIR
-#undef DRIVER
-#undef DRIVER_PAIR
-#undef DRIVER_BEFORE_PAIR
-
-#define RUNTIME      NOTHING
-#define RUNTIME_PAIR NOTHING
-#define DRIVER(id, arguments, effect)                                                          \
-    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false, false},
-#define DRIVER_PAIR(id, other, arguments, effect)                                              \
-    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, false, false},                              \
-    [CUPTI_DRIVER_TRACE_CBID_##id##_##other] = {effect_##id, false, true},
-#define DRIVER_BEFORE_PAIR(id, other, arguments, effect)                                       \
-    [CUPTI_DRIVER_TRACE_CBID_##id] = {effect_##id, true, false},                               \
-    [CUPTI_DRIVER_TRACE_CBID_##id##_##other] = {effect_##id, true, true},
-static const struct effect_row driver_effects[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
+/* clang-format off */
+#define CALL(whose, id, arguments, effect)                                                     \
+    [OF_##whose + CUPTI_##whose##_TRACE_CBID_##id] = {.read = effect_##id},
+#define PAIR(whose, id, other, arguments, effect)                                              \
+    [OF_##whose + CUPTI_##whose##_TRACE_CBID_##id] = {.read = effect_##id},                    \
+    [OF_##whose + CUPTI_##whose##_TRACE_CBID_##other] = {.read = effect_##id, .own = true},
+#define BEFORE_PAIR(whose, id, other, arguments, effect)                                       \
+    [OF_##whose + CUPTI_##whose##_TRACE_CBID_##id] = {.read = effect_##id, .before = true},    \
+    [OF_##whose + CUPTI_##whose##_TRACE_CBID_##other] =                                        \
+        {.read = effect_##id, .before = true, .own = true},
+/* clang-format on */
+static struct call_row rows[CALLS] = {
 #include "record/calls.def"
 };
 
-const struct effect_row *effect_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+struct call_row *call_row_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
-    const struct effect_row *row = NULL;
-    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id < CUPTI_RUNTIME_TRACE_CBID_SIZE)
-        row = &runtime_effects[id];
-    else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id < CUPTI_DRIVER_TRACE_CBID_SIZE)
-        row = &driver_effects[id];
-    return row != NULL && row->read != NULL ? row : NULL;
+    return &rows[api_place(domain, id)];
 }

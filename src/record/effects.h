@@ -16,14 +16,20 @@ struct call {
     struct handed *handed;
 };
 
-/* An effect, whether it is read before the call is made, and whether a call that names no
- * stream goes to the thread's own one. */
-struct effect_row {
-    void (*read)(struct call *c, const void *arguments, bool own);
+/* What a call is by its name: one that makes what is better made once, of which a line says who
+ * calls; one whose effect is asked for later, whatever part is recorded; one in which the host
+ * waits; and one that takes time, or changes what others do. */
+enum { MAKES = 1, LASTS = 2, WAITS = 4, TELLS = 8 };
+
+/* A call: its effect, whether that is read before the call is made, and whether a call that
+ * names no stream goes to the thread's own one; what it is by its name. */
+struct call_row {
+    void (*read)(struct call *c, const void *arguments, bool own); /* NULL: it has no effect */
     bool before, own;
+    uint8_t traits;
 };
 
-/* Returns the effect of a call; NULL: it has none. */
-const struct effect_row *effect_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+/* Returns the row of a call of the runtime's or the driver's. */
+struct call_row *call_row_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
 #endif

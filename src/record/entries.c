@@ -180,7 +180,8 @@ void entries_add(const struct entry *entry, const uint64_t *words)
  * "cudaLaunchKernel" of "__cudaLaunchKernel_v13000". */
 static void find_name(const struct entry *entry, char *text, size_t room)
 {
-    const char *name = api_call_name((CUpti_CallbackDomain)entry->domain, entry->callback);
+    const char *name =
+        api_names[api_place((CUpti_CallbackDomain)entry->domain, entry->callback)];
     if (name == NULL)
         name = "another call";
     name += strspn(name, "_");

@@ -9,7 +9,7 @@
  *
  *   record/state.c    the environment, the time, locks
  *   record/part.c     where to, and whether anything is recorded at the moment
- *   record/api.c      CUPTI's and the driver's functions, and CUPTI's names of calls
+ *   record/api.c      CUPTI's and the driver's functions
  *   record/file.c     lines, and the file they go to
  *   record/entries.c  notes of calls, by thread; how much of the time is the recorder's own
  *   record/frames.c   where calls come from
@@ -86,12 +86,13 @@ extern struct record_api record_api;
 bool api_find_cupti(void);
 void api_find_driver(void);
 
-/* Asks CUPTI for the names of all calls, before it tells of any. */
-void api_find_names(void);
+/* Returns the place of a call among the runtime's and, behind them, the driver's. */
+enum { OF_RUNTIME = 0, OF_DRIVER = CUPTI_RUNTIME_TRACE_CBID_SIZE };
+enum { CALLS = OF_DRIVER + CUPTI_DRIVER_TRACE_CBID_SIZE };
+size_t api_place(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
-/* Returns CUPTI's name of a call, as it was then: no lock of CUPTI's is taken for it. NULL: it
- * has none. */
-const char *api_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+/* CUPTI's names of calls, found before it tells of any; NULL: it has none. */
+extern const char *api_names[CALLS];
 
 /* --- what is recorded --- */
 
