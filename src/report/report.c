@@ -50,8 +50,8 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
         return STATUS_OK;
     }
-    const bool likely = run->hazard_count == 0 && run->likely_count > 0;
-    const bool races = run->foreign && run->hazard_count > 0;
+    const bool likely = run->hazard_count == 0 && run->likely > 0;
+    const char *race = run->foreign && run->hazard_count > 0 ? run->hazard_texts[0] : NULL;
     const struct verdict_case facts = {
         .timeline = &run->timeline,
         .critical = &run->critical,
@@ -63,9 +63,7 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .model = model,
         .races = run->hazard_count > 0 || likely,
         .likely = likely,
-        .race = races    ? run->hazard_texts[0]
-                : likely ? run->possible_texts[0]
-                         : NULL,
+        .race = likely ? run->possible_texts[run->likely - 1] : race,
         .untraced_ns =
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };

@@ -61,7 +61,7 @@ struct run_report {
      * SPAN_NONE is one outside of the loop. */
     const struct plan *plan; /* NULL: it is no recording, or only a part of one */
     size_t possible_count;
-    size_t likely_count;    /* of those the first, which are told as a cause */
+    size_t likely;          /* 1 + the first of those that is told as a cause; 0: none is */
     const char *races_left; /* why there may be more races than these; NULL: no such reason */
     char (*possible_texts)[HAZARD_TEXT];
     bool has_result;           /* the chain ends in a reduction */

@@ -29,11 +29,12 @@ enum status view_make_plan(const struct recording *recording, uint32_t device,
 
 /* --- which accesses count --- */
 
-/* Accesses of kernels are looked at three times, each time as another kind. */
+/* Accesses of kernels are looked at again and again, each time as another kind. */
 enum kernels_as {
-    KERNELS_NONE,    /* copies and memsets alone */
-    KERNELS_READERS, /* of what copies to the device bring: those must not come too early */
-    KERNELS_WRITERS, /* of what copies out of the device fetch */
+    KERNELS_NONE,     /* copies and memsets alone */
+    KERNELS_READERS,  /* of what copies to the device bring: those must not come too early */
+    KERNELS_WRITERS,  /* of their results, which copies out of the device fetch */
+    KERNELS_TOUCHING, /* of what copies out fetch, too; they may only read it */
 };
 
 struct judge {
@@ -82,11 +83,11 @@ static bool counts(bool sure, const struct access *access, const struct touch *t
                    enum kernels_as kernels)
 {
     if (sure)
-        return kernels != KERNELS_WRITERS || !access->writes;
+        return kernels <= KERNELS_READERS || !access->writes;
     if (kernels == KERNELS_READERS)
-        return touch->step > 0 || touch->brought;
-    return kernels == KERNELS_WRITERS &&
-           (touch->fetched || (touch->step > 0 && touch->written));
+        return touch->steps || touch->brought;
+    return kernels != KERNELS_NONE && touch->written == (kernels == KERNELS_WRITERS) &&
+           (touch->fetched || (touch->steps && touch->written));
 }
 
 /* Leaves the accesses that count in the copy of the plan. */
@@ -105,8 +106,8 @@ static void keep_accesses(struct judge *judge, enum kernels_as kernels)
             if (!counts(seen->sure, &access, touch, kernels))
                 continue;
             if (!seen->sure) {
-                access.writes = kernels == KERNELS_WRITERS;
-                access.range.bytes = touch_bytes(touch, &access);
+                access.writes = kernels != KERNELS_READERS;
+                access.range.bytes = touch->bytes;
             }
             judge->recorded.accesses[count + seen->access_count++] = access;
         }
@@ -193,39 +194,18 @@ static enum status add_certain(struct judge *judge, const struct hazard *hazard)
     return STATUS_OK;
 }
 
-/* Returns true if a kernel surely enough touches what a copy does: a copy brings what the
- * kernel was given, or fetches what the kernel leaves. */
-static bool is_likely(const struct judge *judge, const struct hazard *hazard)
-{
-    const struct plan_recorded *recorded = judge->plan->recorded;
-    const struct op_recorded *first = &recorded->ops[hazard->first];
-    const struct op_recorded *kernel = first->sure ? &recorded->ops[hazard->second] : first;
-    bool found = judge->kernels == KERNELS_READERS;
-    for (size_t i = kernel->first_access; i < kernel->first_access + kernel->access_count;
-         i++) {
-        const struct range *range = &recorded->accesses[i].range;
-        found |= judge->touches[i].written && range->buffer == hazard->where.buffer &&
-                 hazard->where.offset - range->offset < range->bytes;
-    }
-    return found && judge->kernels != KERNELS_NONE && hazard->first >= judge->doubtful;
-}
-
-/* Takes up a race that is possible: behind those that are likely. */
 static enum status add_possible(struct judge *judge, const struct hazard *hazard)
 {
     struct run_report *run = judge->run;
-    size_t place = run->possible_count;
+    const bool likely = judge->kernels == KERNELS_READERS || judge->kernels == KERNELS_WRITERS;
     void *texts =
         realloc(run->possible_texts, (run->possible_count + 1) * sizeof *run->possible_texts);
     if (texts == NULL)
         return no_memory(judge);
     run->possible_texts = texts;
-    if (is_likely(judge, hazard)) {
-        place = run->likely_count++;
-        memmove(run->possible_texts[run->possible_count], run->possible_texts[place],
-                sizeof run->possible_texts[place]);
-    }
-    put_race(judge, hazard, false, run->possible_texts[place]);
+    put_race(judge, hazard, false, run->possible_texts[run->possible_count]);
+    if (likely && hazard->first >= judge->doubtful && run->likely == 0)
+        run->likely = run->possible_count + 1;
     run->possible_count++;
     return STATUS_OK;
 }
@@ -271,7 +251,7 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
         recording->lost > 0 || left->stray_ops > 0 ? UINT32_MAX : left->waited_ops;
     run->plan = plan;
     enum status status = judge_init(judge);
-    for (int kernels = KERNELS_NONE; kernels <= KERNELS_WRITERS && status == STATUS_OK;
+    for (int kernels = KERNELS_NONE; kernels <= KERNELS_TOUCHING && status == STATUS_OK;
          kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);
     judge_free(judge);

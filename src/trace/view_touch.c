@@ -60,25 +60,26 @@ static void sort_by_place(struct use *uses, size_t count, bool and_bytes)
     qsort(uses, count, sizeof *uses, compare_uses);
 }
 
-static bool points_alike(const struct access *a, const struct access *b)
+/* Finds the step of pointers of one role into the first buffer, in the order of their
+ * addresses. Returns how many they are. */
+static size_t find_step(struct finder *finder, const struct use *uses, size_t count)
 {
-    return a->range.buffer == b->range.buffer && a->range.offset == b->range.offset;
-}
-
-/* Sets the step of pointers of one role into one buffer, in the order of their addresses. */
-static void find_step(struct finder *finder, const struct use *uses, size_t count)
-{
+    const size_t alike = count_alike(uses, count, 1);
     uint64_t step = 0;
     int places = 1;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < alike; i++) {
         const uint64_t gap = uses[i].access->range.offset - uses[i - 1].access->range.offset;
         if (gap != 0 && step != 0 && gap != step)
-            return;
+            return alike;
         step = gap != 0 ? gap : step; /* no gap: the place is used again */
         places += gap != 0 && places < PLACES_LEAST;
     }
-    for (size_t i = 0; i < count && places == PLACES_LEAST; i++)
-        finder->touches[uses[i].index].step = step;
+    for (size_t i = 0; i < alike && places == PLACES_LEAST; i++) {
+        struct touch *touch = &finder->touches[uses[i].index];
+        touch->steps = true;
+        touch->bytes = step < touch->bytes ? step : touch->bytes;
+    }
+    return alike;
 }
 
 /* Kernels come first, by role and issue. Where a launch often gets the same pointer as the one
@@ -91,16 +92,16 @@ static void find_steps(struct finder *finder)
         size_t again = 0;
         end = i + count_alike(&uses[i], finder->count - i, ROLE_KEYS);
         for (size_t k = i; k < end; k++) {
-            again += k > i && points_alike(uses[k - 1].access, uses[k].access);
+            const struct range *range = &uses[k].access->range;
+            again += k > i && range->buffer == uses[k - 1].access->range.buffer &&
+                     range->offset == uses[k - 1].access->range.offset;
             finder->roles[uses[k].index] = role;
         }
         if (uses[i].kind != OP_KERNEL || again > (end - i) / NUMBERED_PART)
             continue;
         sort_by_place(&uses[i], end - i, false);
-        for (size_t k = i, alike; k < end; k += alike) {
-            alike = count_alike(&uses[k], end - k, 1);
-            find_step(finder, &uses[k], alike);
-        }
+        for (size_t k = i; k < end;)
+            k += find_step(finder, &uses[k], end - k);
     }
 }
 
@@ -110,15 +111,13 @@ static void find_named(struct finder *finder)
     struct use *uses = finder->uses;
     sort_by_place(uses, finder->count, true);
     for (size_t i = 0, end; i < finder->count; i = end) {
-        struct touch all = {0};
+        bool brought = false, fetched = false;
         end = i + count_alike(&uses[i], finder->count - i, 3);
+        for (size_t k = i; k < end; k++)
+            *(uses[k].access->writes ? &brought : &fetched) |= uses[k].kind != OP_KERNEL;
         for (size_t k = i; k < end; k++) {
-            all.brought |= uses[k].kind != OP_KERNEL && uses[k].access->writes;
-            all.fetched |= uses[k].kind != OP_KERNEL && !uses[k].access->writes;
-        }
-        for (size_t k = i; k < end; k++) {
-            finder->touches[uses[k].index].brought = all.brought;
-            finder->touches[uses[k].index].fetched = all.fetched;
+            finder->touches[uses[k].index].brought = brought;
+            finder->touches[uses[k].index].fetched = fetched;
         }
     }
 }
@@ -151,9 +150,8 @@ static void find_writers(struct finder *finder)
         alike = count_alike(&uses[i], finder->count - i, 2);
         count_writers(finder, &uses[i], alike, reach > uses[i].keys[1]);
         for (size_t k = i; k < i + alike; k++) {
-            const uint64_t bytes = touch_bytes(&finder->touches[uses[k].index], uses[k].access);
-            if (uses[k].kind == OP_KERNEL && uses[k].keys[1] + bytes > reach)
-                reach = uses[k].keys[1] + bytes;
+            const uint64_t past = uses[k].keys[1] + finder->touches[uses[k].index].bytes;
+            reach = uses[k].kind == OP_KERNEL && past > reach ? past : reach;
         }
     }
     for (size_t i = 0; i < finder->count; i++)
@@ -171,6 +169,7 @@ static void collect(struct finder *finder, const struct plan *plan)
                                          op};
             *use = (struct use){.index = seen->first_access + k, .op = op, .kind = kind};
             use->access = &plan->recorded->accesses[use->index];
+            finder->touches[use->index].bytes = use->access->range.bytes;
             memcpy(use->keys, keys, sizeof keys);
         }
     }
