@@ -104,6 +104,7 @@ static struct stretch stretch_of(const struct plan *plan, uint32_t first, uint32
 struct marker {
     uint32_t of;    /* UINT32_MAX: none comes several times */
     uint32_t apart; /* on average */
+    uint32_t passes;
 };
 enum { WORTH = 100, TIMES = 3 };
 
@@ -118,7 +119,7 @@ static struct marker find_marker(const struct plan *plan)
 {
     enum { PASS_MOST = 4096 };
     const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
-    struct marker marker = {UINT32_MAX, WORTH};
+    struct marker marker = {UINT32_MAX, WORTH, 0};
     uint32_t *counts = calloc(kinds, sizeof *counts), fewest = UINT32_MAX;
     for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
         counts[kind_of(plan, i)]++;
@@ -127,21 +128,36 @@ static struct marker find_marker(const struct plan *plan)
             counts[kind] >= fewest)
             continue;
         fewest = counts[kind];
-        marker = (struct marker){kind, plan->op_count / fewest};
+        marker = (struct marker){kind, plan->op_count / fewest, fewest};
     }
     marker.apart = marker.apart < WORTH ? WORTH : marker.apart;
     free(counts);
     return marker;
 }
 
+/* Returns how often the host works for itself before what is of each kind; NULL: no memory. */
+static uint32_t *count_work(const struct plan *plan, int64_t least_ns)
+{
+    const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
+    uint32_t *counts = calloc(kinds, sizeof *counts);
+    for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
+        counts[kind_of(plan, i)] += plan->recorded->ops[i].host_ns >= least_ns;
+    return counts;
+}
+
+/* Lists the stretches between what no graph holds. Where the host works for itself before one
+ * kind of launch in most passes, that is between them, too; a pause now and then is not: there
+ * is none where nothing is called. */
 static void list_stretches(const struct plan *plan, int64_t least_ns,
                            struct stretches *stretches)
 {
     const struct marker marker = find_marker(plan);
+    uint32_t *works = count_work(plan, least_ns);
     for (uint32_t first = 0, end; first < plan->op_count; first = end) {
         for (end = first; end < plan->op_count; end++) {
             if (no_graph_holds(plan, end) ||
-                (end > first && plan->recorded->ops[end].host_ns >= least_ns) ||
+                (end > first && plan->recorded->ops[end].host_ns >= least_ns &&
+                 (works == NULL || 2 * works[kind_of(plan, end)] >= marker.passes)) ||
                 (end - first >= marker.apart && kind_of(plan, end) == marker.of))
                 break;
         }
@@ -150,6 +166,7 @@ static void list_stretches(const struct plan *plan, int64_t least_ns,
         else
             end = first + 1;
     }
+    free(works);
 }
 
 static int compare_stretches(const void *a, const void *b)
