@@ -253,13 +253,14 @@ static void keeps_time(struct recorder *loop)
 {
     if (loop->pass == 0)
         fprintf(loop->out, "[\"event\",900,%d,0]\n", EVENT);
-    copy(loop, 0, true, BUF, IN, 4 * MIB, 1000 + loop->pass);
+    const uint64_t tile = BUF + (uint64_t)loop->pass * 4 * MIB;
+    copy(loop, 0, true, tile, IN, 4 * MIB, 1000 + loop->pass);
     call(loop, "cudaEventRecord", 800);
     fprintf(loop->out, "[\"record\",%d,1,13,%d]\n", loop->id, EVENT);
     call(loop, "cudaStreamWaitEvent", 400);
     fprintf(loop->out, "[\"wait\",%d,1,14,%d]\n", loop->id, EVENT);
     loop->free_ns[1] = loop->free_ns[0] + 90000;
-    launch(loop, 1, BUF, 60000);
+    launch(loop, 1, tile, 60000);
     loop->free_ns[0] = loop->free_ns[1];
 }
 

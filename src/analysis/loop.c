@@ -217,6 +217,28 @@ static bool is_slow(const struct loop_kinds *kinds, const struct loop_kind *kind
            (double)pass_ns(kinds, kind, place) > SLOW_FIRST * (double)usual_ns;
 }
 
+/* Returns the first place in the first half of a stretch behind which no pass takes a large
+ * part of its time: code that is compiled, say. */
+static uint32_t behind_outliers(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                                const struct stretch *stretch, uint32_t *passes)
+{
+    static const double LARGE = 0.05;
+    const double large_ns = LARGE * (double)stretch_ns(kinds, stretch);
+    uint32_t place = stretch->first, pass = 0;
+    *passes = 0;
+    for (uint32_t at = stretch->first; 2 * pass < stretch->passes; at++) {
+        if (!loop_is_pass(kinds, kind, at))
+            continue;
+        pass++;
+        if ((double)pass_ns(kinds, kind, at) > large_ns && stretch->passes > 2 / LARGE) {
+            place = at + kind->ops;
+            *passes = pass;
+        }
+        at += kind->ops - 1;
+    }
+    return place;
+}
+
 /* Leaves out the first passes, up to half of all, as long as they or the one behind took longer
  * than the median: what the host did before its first pass came before all of it. Those stay
  * that something else on the device may have held up. `names` are those of a pass's ops. */
@@ -231,6 +253,12 @@ static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *
         const struct span *span = &kinds->timeline->spans[i];
         if (span->start_ns < last_ns && loop_is_beside(span, kind, usual_ns, names))
             held_ns = later(held_ns, span->end_ns);
+    }
+    uint32_t passes;
+    const uint32_t place = behind_outliers(kinds, kind, stretch, &passes);
+    if (loop_border_ns(kinds, place) >= held_ns) {
+        stretch->first = place;
+        stretch->passes -= passes;
     }
     while (stretch->passes > least && loop_is_pass(kinds, kind, stretch->first) &&
            loop_border_ns(kinds, stretch->first) >= held_ns &&

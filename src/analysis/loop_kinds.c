@@ -146,6 +146,11 @@ static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issue
         if (op || kinds->count > 0)
             put_item(kinds, op ? &timeline->spans[number - timeline->call_count] : &call_span);
     }
+    for (uint32_t i = kinds->count; i-- > 1;) {
+        struct loop_item *item = &kinds->items[i - 1];
+        if (item->start_ns == call_span.start_ns) /* what is behind it may begin sooner */
+            item->border_ns = earlier(item->border_ns, kinds->items[i].border_ns);
+    }
 }
 
 static bool make_items(struct loop_kinds *kinds)
