@@ -11,7 +11,7 @@ $(OBJ)/record/%.o: src/core/%.c
 	$(call compile,$(CC) $(RECORD_CFLAGS))
 
 # It stays in the program until that ends, for the driver keeps calling into it.
-$(OBJ)/bin/libpipeline-record.so: $(patsubst src/%.c,$(OBJ)/%.o,$(wildcard src/record/*.c)) $(OBJ)/record/items.o
+$(OBJ)/bin/libpipeline-record.so: $(patsubst src/%.c,$(OBJ)/%.o,$(wildcard src/record/*.c)) $(patsubst %,$(OBJ)/record/%.o,escape items names)
 	$(say) LINK $(@F)
 	$(call write,$(CC) $(CFLAGS) $(filter-out -pie,$(HARDEN_LINK)) -shared -Wl$(COMMA)-z$(COMMA)nodelete -pthread -o $(NEW) $^ -ldl)
 

@@ -12,13 +12,7 @@ size_t api_place(CUpti_CallbackDomain domain, CUpti_CallbackId id)
     return id + (domain == CUPTI_CB_DOMAIN_DRIVER_API ? OF_DRIVER : OF_RUNTIME);
 }
 
-struct wanted {
-    const char *name;
-    void *place; /* of the function's pointer */
-    bool needed;
-};
-
-static bool find_functions(void *library, const struct wanted *wanted, size_t count)
+bool api_find(void *library, const struct wanted *wanted, size_t count)
 {
     bool all = true;
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +72,7 @@ bool api_find_cupti(void)
         {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
         {"cuptiGetResultString", &record_api.result_string, false},
     };
-    return find_functions(open_cupti(), wanted, sizeof wanted / sizeof *wanted);
+    return api_find(open_cupti(), wanted, sizeof wanted / sizeof *wanted);
 }
 
 void api_find_driver(void)
@@ -102,5 +96,5 @@ void api_find_driver(void)
         {"cuGraphKernelNodeGetParams_v2", &record_api.node_kernel, false},
     };
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    find_functions(driver, wanted, sizeof wanted / sizeof *wanted);
+    api_find(driver, wanted, sizeof wanted / sizeof *wanted);
 }

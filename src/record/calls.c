@@ -105,7 +105,7 @@ static void after_call(const struct call_row *row, const CUpti_CallbackData *dat
 static void take_resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
 {
     if (id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING)
-        tables_forget_stream(data->context, data->resourceHandle.stream);
+        tables_forget(data->resourceHandle.stream, 0);
     else if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
         graphs_cloned(data->resourceDescriptor);
     else if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)

@@ -125,21 +125,14 @@ static void sync_device(struct call *c)
     c->entry.kind = ENTRY_SYNC_DEVICE;
 }
 
-/* `place` and `data` are where CUPTI shows the arguments, and where the driver will read them.
- */
-static void function(struct call *c, const void *place, const void *data, CUstream stream,
-                     bool per_thread)
+/* A function of one of the two kinds. The arguments are where CUPTI shows them, and where the
+ * driver will read them. */
+static void function(struct call *c, const void *host, const void *callback, const void *data,
+                     CUstream stream, bool per_thread)
 {
     if (!in_stream(c, ENTRY_FUNCTION, stream, per_thread))
-        c->handed = functions_hand_over(&c->entry, (CUhostFn *)place, (void **)data);
-}
-
-static void callback(struct call *c, const void *place, const void *data, CUstream stream,
-                     bool per_thread)
-{
-    if (!in_stream(c, ENTRY_FUNCTION, stream, per_thread))
-        c->handed =
-            functions_hand_over_callback(&c->entry, (CUstreamCallback *)place, (void **)data);
+        c->handed = functions_hand_over(&c->entry, (CUhostFn *)host,
+                                        (CUstreamCallback *)callback, (void **)data);
 }
 
 static void capture(void)

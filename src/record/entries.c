@@ -55,7 +55,7 @@ static void lane_leave(void *lane)
 {
     own.lane = NULL;
     if (atomic_load(&record_on)) /* not in a forked child, where a lock may be nobody's */
-        tables_forget_thread(own.thread);
+        tables_forget(NULL, own.thread);
     atomic_store_explicit(&((struct lane *)lane)->taken, false, memory_order_release);
 }
 

@@ -3,6 +3,7 @@
  *
  * The file is opened anew for each write: the program may close all descriptors that it does
  * not know, and would find one of ours among its own. */
+#include "core/escape.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -203,37 +204,21 @@ void file_null(void)
     put(",null", 5);
 }
 
-/* Returns how many bytes of UTF-8 begin at `at`; 0 where there is no well-formed character. */
-static size_t character(const unsigned char *at)
-{
-    size_t length = at[0] < 0x80                     ? 1
-                    : at[0] >= 0xC2 && at[0] < 0xE0  ? 2
-                    : at[0] >= 0xE0 && at[0] < 0xF0  ? 3
-                    : at[0] >= 0xF0 && at[0] <= 0xF4 ? 4
-                                                     : 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    bool wrong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] >= 0xA0) ||
-                 (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] >= 0x90);
-    return wrong ? 0 : length;
-}
-
 static void put_text(const char *string)
 {
     enum { TEXT_MOST = 4096 };
-    const unsigned char *at = (const unsigned char *)string;
+    const char *at = string;
     put("\"", 1);
     for (size_t sent = 0; *at != '\0' && sent < TEXT_MOST; sent++) {
         char escape[8];
-        size_t length = character(at);
-        if (length == 1 && (*at < ' ' || *at == '"' || *at == '\\' || *at == 0x7F))
-            put(escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", *at));
+        uint32_t character;
+        size_t length = escape_utf8(at, &character);
+        if (length == 1 && (character < ' ' || *at == '"' || *at == '\\' || *at == 0x7F))
+            put(escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", character));
         else if (length == 0)
             put("\xEF\xBF\xBD", 3);
         else
-            put((const char *)at, length);
+            put(at, length);
         at += length > 0 ? length : 1;
     }
     put("\"", 1);

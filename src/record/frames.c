@@ -10,15 +10,15 @@
 /* Of libgcc_s, which the program may lack: then nobody knows where calls come from. */
 static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*frame_place)(struct _Unwind_Context *);
+static bool can_unwind;
 
 void frames_begin(void)
 {
     void *frame;
     void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *walk = library != NULL ? dlsym(library, "_Unwind_Backtrace") : NULL;
-    void *place = library != NULL ? dlsym(library, "_Unwind_GetIP") : NULL;
-    memcpy(&unwind, &walk, sizeof walk);
-    memcpy(&frame_place, &place, sizeof place);
+    const struct wanted wanted[] = {{"_Unwind_Backtrace", &unwind, true},
+                                    {"_Unwind_GetIP", &frame_place, true}};
+    can_unwind = api_find(library, wanted, sizeof wanted / sizeof wanted[0]);
     if (!record_frames)
         return;
     backtrace(&frame, 1); /* the first one loads a library: not within a call of CUDA's */
@@ -60,7 +60,7 @@ static _Unwind_Reason_Code leave_cuda(struct _Unwind_Context *context, void *fou
 void frames_note_maker(uint32_t call)
 {
     uint64_t place = 0;
-    if (unwind == NULL || frame_place == NULL)
+    if (!can_unwind)
         return;
     unwind(leave_cuda, &place);
     note(ENTRY_FROM, call, &place, place != 0);

@@ -62,45 +62,43 @@ static void has_run(struct handed *handed, int64_t start_ns)
     free(handed);
 }
 
-static void CUDA_CB run_function(void *data)
+/* `stream` and `result` are those of a callback. */
+static void run(struct handed *handed, CUstream stream, CUresult result)
 {
-    struct handed *handed = data;
     int64_t start_ns = record_now_ns();
     running++;
-    handed->function(handed->data);
+    if (handed->function != NULL)
+        handed->function(handed->data);
+    else
+        handed->callback(stream, result, handed->data);
     running--;
     has_run(handed, start_ns);
+}
+
+static void CUDA_CB run_function(void *data)
+{
+    run(data, NULL, CUDA_SUCCESS);
 }
 
 static void CUDA_CB run_callback(CUstream stream, CUresult result, void *data)
 {
-    struct handed *handed = data;
-    int64_t start_ns = record_now_ns();
-    running++;
-    handed->callback(stream, result, handed->data);
-    running--;
-    has_run(handed, start_ns);
+    run(data, stream, result);
 }
 
-struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function, void **data)
+struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function,
+                                   CUstreamCallback *callback, void **data)
 {
-    struct handed *handed = *function != NULL ? hand_over(entry, *data) : NULL;
-    if (handed != NULL) {
+    const bool is_there = function != NULL ? *function != NULL : *callback != NULL;
+    struct handed *handed = is_there ? hand_over(entry, *data) : NULL;
+    if (handed == NULL)
+        return NULL;
+    *data = handed;
+    if (function != NULL) {
         handed->function = *function;
         *function = run_function;
-        *data = handed;
-    }
-    return handed;
-}
-
-struct handed *functions_hand_over_callback(const struct entry *entry,
-                                            CUstreamCallback *callback, void **data)
-{
-    struct handed *handed = *callback != NULL ? hand_over(entry, *data) : NULL;
-    if (handed != NULL) {
+    } else {
         handed->callback = *callback;
         *callback = run_callback;
-        *data = handed;
     }
     return handed;
 }

@@ -1,8 +1,7 @@
 /* ops.c - CUPTI's activity records: when each copy, memset and kernel really ran. */
 #include "record/record.h"
 
-#include "core/bisect.h"
-#include "core/items.h"
+#include "core/names.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -22,20 +21,14 @@ static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[SPARE_MOST];
 static size_t spare_count, buffer_count; /* those that are nobody's, and all */
 
-/* Kernels' names, by their texts, each with its number: those begin with 0. */
-struct name {
-    char *text;
-    size_t id;
-};
-static struct name *names;
-static size_t name_count, name_room;
+static struct names names; /* of kernels, by their texts */
 static pthread_mutex_t name_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *(*demangle)(const char *, char *, size_t *, int *);
 
 /* --- names --- */
 
 /* A name that is not mangled is no C++ function's, and would be taken for that of a type. */
-static void put_name(const char *text, size_t id)
+static void put_name(const char *text, uint32_t id)
 {
     int failed = -1;
     char *readable = NULL;
@@ -48,32 +41,16 @@ static void put_name(const char *text, size_t id)
     free(readable);
 }
 
-/* Returns the place of a name among those that are known, or where it belongs. */
-static size_t place_of(const char *text, bool *found)
-{
-    struct bisect search = bisect_in(0, name_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, strcmp(names[search.at].text, text) < 0);
-    *found = search.at < name_count && strcmp(names[search.at].text, text) == 0;
-    return search.at;
-}
-
 /* Finds the number of a name, which is written down when it is first met; false: there is no
  * memory. The text is copied: CUPTI's own goes with its module. */
-static bool name_of(const char *text, size_t *id)
+static bool name_of(const char *text, uint32_t *id)
 {
-    bool found;
     record_lock(&name_lock);
-    size_t place = place_of(text, &found);
-    char *copy = !found && ITEMS_ROOM(names, name_count, name_room) ? strdup(text) : NULL;
-    if (copy != NULL) {
-        memmove(&names[place + 1], &names[place], (name_count - place) * sizeof *names);
-        names[place] = (struct name){copy, name_count++};
-    }
-    bool known = found || copy != NULL;
-    *id = known ? names[place].id : 0;
+    const size_t before = names.count;
+    const bool known = names_number(&names, text, strlen(text), id);
+    const bool is_new = names.count > before;
     record_unlock(&name_lock);
-    if (copy != NULL)
+    if (is_new)
         put_name(text, *id);
     return known;
 }
@@ -143,7 +120,7 @@ static void put_kernel(const kernel_record *kernel)
 {
     if (!record_has_call(kernel->correlationId))
         return;
-    size_t name;
+    uint32_t name;
     if (!name_of(kernel->name != NULL ? kernel->name : "a kernel", &name)) {
         record_lose(1);
         return;
@@ -310,9 +287,8 @@ enum { WANTED = sizeof wanted / sizeof wanted[0], FLUSH_MS = 200 };
 
 const char *ops_begin(void)
 {
-    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    void *function = library != NULL ? dlsym(library, "__cxa_demangle") : NULL;
-    memcpy(&demangle, &function, sizeof function);
+    const struct wanted demangling = {"__cxa_demangle", &demangle, false};
+    api_find(dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL), &demangling, 1);
     take_spare_buffers();
     if (record_api.register_timestamp(timestamp) != CUPTI_SUCCESS ||
         record_api.register_buffers(buffer_requested, buffer_completed) != CUPTI_SUCCESS)

@@ -39,24 +39,18 @@ static struct {
 
 void python_begin(void)
 {
-    const struct {
-        const char *name;
-        void *place;
-    } wanted[] = {
-        {"PyGILState_GetThisThreadState", &python.thread_state},
-        {"PyCode_Addr2Line", &python.line_of},
-        {"PyUnicode_GetLength", &python.length},
-        {"PyUnicode_ReadChar", &python.character},
-        {"PyCode_Type", &python.code_type},
-        {"PyUnicode_Type", &python.text_type},
+    const struct wanted wanted[] = {
+        {"PyGILState_GetThisThreadState", &python.thread_state, true},
+        {"PyCode_Addr2Line", &python.line_of, true},
+        {"PyUnicode_GetLength", &python.length, true},
+        {"PyUnicode_ReadChar", &python.character, true},
+        {"PyCode_Type", &python.code_type, true},
+        {"PyUnicode_Type", &python.text_type, true},
     };
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        void *found = dlsym(RTLD_DEFAULT, wanted[i].name);
-        if (version == NULL || found == NULL)
-            return;
-        memcpy(wanted[i].place, &found, sizeof found);
-    }
+    if (version == NULL ||
+        !api_find(dlopen(NULL, RTLD_NOW), wanted, sizeof wanted / sizeof wanted[0]))
+        return;
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
         if (*version >> 16 == layouts[i].version)
             layout = &layouts[i];

@@ -82,6 +82,17 @@ struct record_api {
 };
 extern struct record_api record_api;
 
+/* A function, or a thing, of a library's, and where the pointer to it is to be. */
+struct wanted {
+    const char *name;
+    void *place;
+    bool needed;
+};
+
+/* Sets all pointers, to NULL where the library (NULL: there is none) lacks it. Returns false
+ * where it lacks one that is needed. */
+bool api_find(void *library, const struct wanted *wanted, size_t count);
+
 /* Find the functions. The first returns false where CUPTI lacks one that is needed. */
 bool api_find_cupti(void);
 void api_find_driver(void);
@@ -279,10 +290,10 @@ uint32_t host_hash(uint64_t from, uint64_t pitch, uint64_t width, uint64_t rows)
 #define NO_STREAM UINT32_MAX
 uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream stream,
                        bool per_thread);
-void tables_forget_stream(CUcontext context, CUstream stream);
 
-/* The thread has ended: its own streams are no others' who get its number. */
-void tables_forget_thread(uint32_t thread);
+/* A stream is no more, whose handle no other context has; or, where that is NULL, a thread has
+ * ended: its own streams are no others' who get its number. */
+void tables_forget(CUstream stream, uint32_t thread);
 
 /* Writes a context and its device down when it first sees it, and returns the device. */
 uint32_t tables_context(CUcontext context, uint32_t number);
@@ -322,12 +333,12 @@ void graphs_made(CUgraphExec exec, CUgraph graph);
 
 /* --- functions of the host --- */
 
-/* Puts a function of ours, and its data, in the place of the program's. The entry is that of
+/* Puts a function of ours, and its data, in the place of the program's, one of which two kinds
+ * is NULL. The entry is that of
  * its effect. Returns what was handed over; NULL: nothing was. */
 struct handed;
-struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function, void **data);
-struct handed *functions_hand_over_callback(const struct entry *entry,
-                                            CUstreamCallback *callback, void **data);
+struct handed *functions_hand_over(const struct entry *entry, CUhostFn *function,
+                                   CUstreamCallback *callback, void **data);
 
 /* Forgets what was handed over: the driver refused it, and will never run it. */
 void functions_take_back(struct handed *handed);

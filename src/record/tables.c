@@ -206,25 +206,15 @@ uint32_t tables_stream(CUcontext context, uint32_t context_number, CUstream hand
     return wanted.number;
 }
 
-void tables_forget_stream(CUcontext context, CUstream handle)
-{
-    (void)context; /* a handle is an address: no two contexts have the same one */
-    record_lock(&stream_lock);
-    for (size_t i = 0; i < stream_count; i++) {
-        if (streams[i].handle == handle)
-            streams[i--] = streams[--stream_count];
-    }
-    atomic_fetch_add_explicit(&ages, 1, memory_order_release);
-    record_unlock(&stream_lock);
-}
-
-void tables_forget_thread(uint32_t thread)
+void tables_forget(CUstream handle, uint32_t thread)
 {
     record_lock(&stream_lock);
     for (size_t i = 0; i < stream_count; i++) {
-        if (streams[i].thread == thread)
+        if (handle != NULL ? streams[i].handle == handle : streams[i].thread == thread)
             streams[i--] = streams[--stream_count];
     }
+    if (handle != NULL)
+        atomic_fetch_add_explicit(&ages, 1, memory_order_release);
     record_unlock(&stream_lock);
 }
 
