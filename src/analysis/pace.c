@@ -28,6 +28,14 @@ void pace_find_turns(struct traced *traced)
     traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
 }
 
+/* Adds up two times, neither of them negative, up to the longest that there is: those of a
+ * damaged trace may be too long to be added. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* Returns how long the host was in no call before call `index`, since the one before it that
  * issued something or held the host: what it asks for in between is a framework's. */
 static int64_t elsewhere_ns(const struct traced *traced, uint32_t index)
@@ -36,7 +44,7 @@ static int64_t elsewhere_ns(const struct traced *traced, uint32_t index)
     int64_t sum_ns = 0;
     for (uint32_t before = traced->call_before[index]; before != SPAN_NONE;
          index = before, before = traced->call_before[index]) {
-        sum_ns += later(calls[index].start_ns - calls[before].end_ns, 0);
+        sum_ns = plus(sum_ns, later(calls[index].start_ns - calls[before].end_ns, 0));
         if (traced->issued[before] != SPAN_NONE ||
             host_call_holds(host_call_kind(calls[before].row)))
             break;
@@ -54,7 +62,7 @@ static void find_once(struct traced *traced)
         const uint32_t before = traced->call_before[i];
         const int64_t gap_ns =
             before != SPAN_NONE ? calls[i].start_ns - calls[before].end_ns : 0;
-        sum_ns += gap_ns > traced->work_ns ? gap_ns : 0;
+        sum_ns = plus(sum_ns, gap_ns > traced->work_ns ? gap_ns : 0);
         longest_ns = later(longest_ns, gap_ns);
     }
     if (longest_ns > sum_ns / 2 && traced->timeline->call_count >= CALLS_LEAST)
@@ -98,15 +106,16 @@ struct pace pace_of(const struct traced *traced)
         pace.ops++;
         copies += op_is_copy(span->kind);
         pace.late += known && span->issue_ns >= end_ns;
-        pace.work_ns += span->end_ns - span->start_ns;
+        pace.work_ns = plus(pace.work_ns, span->end_ns - span->start_ns);
         pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
         end_ns = later(end_ns, span->end_ns);
     }
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         pace.calls += traced->issued[i] != SPAN_NONE;
-        pace.calls_ns += traced->issued[i] != SPAN_NONE ? call->end_ns - call->start_ns : 0;
+        if (traced->issued[i] != SPAN_NONE)
+            pace.calls_ns = plus(pace.calls_ns, call->end_ns - call->start_ns);
     }
-    pace.tiles = 3 * copies >= pace.ops && 2 * pace.calls_ns >= pace.span_ns;
+    pace.tiles = 3 * copies >= pace.ops && pace.calls_ns >= pace.span_ns / 2;
     return pace;
 }
