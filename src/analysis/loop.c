@@ -84,8 +84,8 @@ static bool is_enough(const struct loop_kinds *kinds, const struct loop_kind *ki
 
 enum { RARELY = 4 }; /* times as many as passes stand between two variants there are of those */
 
-/* What the passes in the second half of a stretch take: the first ones may stand behind a
- * start-up, and load code. */
+/* The times of the passes in the second half of a stretch. The first ones do not count, as they
+ * may stand behind a start-up and load code. */
 struct usual {
     double sum_ns;
     bool even; /* those of more than twice the mean take no more than half of it: else they are

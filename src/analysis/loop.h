@@ -13,8 +13,8 @@
 
 enum { LOOP_PASSES_MIN = 3 };
 
-/* What the host did before the loop, on the thread that issues it; the rest of that time it was
- * outside of CUDA. */
+/* The thread that issues the loop did this before it. For the rest of that time it was outside
+ * of CUDA. */
 struct loop_startup {
     int64_t loads_ns;  /* launches' calls that loaded code, and calls that load modules */
     int64_t allocs_ns; /* calls that take and give back memory */

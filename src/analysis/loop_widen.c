@@ -11,7 +11,7 @@ bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64
            bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) == NULL;
 }
 
-/* What a thread beside the loop's issued. */
+/* One entry says what a thread beside the loop's issued. */
 struct helper {
     uint64_t thread;
     uint32_t ops, shared; /* how many, and how many of them are a pass's, too */

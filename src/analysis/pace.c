@@ -28,6 +28,38 @@ void pace_find_turns(struct traced *traced)
     traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
 }
 
+/* A call and the thread that made it. */
+struct made {
+    uint64_t thread;
+    uint32_t call;
+};
+
+static int compare_made(const void *a, const void *b)
+{
+    const struct made *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->call > y->call) - (x->call < y->call);
+}
+
+bool pace_find_threads(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
+    if (made == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++)
+        made[i] =
+            (struct made){.thread = traced->turns ? 0 : timeline->calls[i].thread, .call = i};
+    qsort(made, timeline->call_count, sizeof *made, compare_made);
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        bool first = i == 0 || made[i - 1].thread != made[i].thread;
+        traced->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
+    }
+    free(made);
+    return true;
+}
+
 /* Adds up two times, neither of them negative, up to the longest that there is: those of a
  * damaged trace may be too long to be added. */
 static int64_t plus(int64_t a, int64_t b)

@@ -4,16 +4,18 @@
 
 #include "analysis/traced.h"
 
-/* For traced_begin(), in this order, when it knows which call issued which op; the second one
- * when it knows the call before each.
+/* For traced_begin(), in this order, when it knows which call issued which op.
  *
  * Finds whether threads take turns in one stream, as a framework's do that compute gradients:
  * what one does takes the others' time, too. Those that work beside each other call in between
  * each other's calls, and those that only keep each other out have streams of their own.
  *
+ * Finds the call before each on its thread; threads that take turns are one.
+ *
  * Finds from which time on what passes from call to call is work of the host's own, where else
  * it only issues. Returns false when memory runs out. */
 void pace_find_turns(struct traced *traced);
+bool pace_find_threads(struct traced *traced);
 bool pace_find_work(struct traced *traced);
 
 struct pace {

@@ -219,39 +219,6 @@ static bool find_streams(struct traced *traced)
     return true;
 }
 
-/* A call and the thread that made it. */
-struct made {
-    uint64_t thread;
-    uint32_t call;
-};
-
-static int compare_made(const void *a, const void *b)
-{
-    const struct made *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return (x->call > y->call) - (x->call < y->call);
-}
-
-/* Finds the call before each on its thread. */
-static bool find_threads(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
-    if (made == NULL)
-        return false;
-    for (uint32_t i = 0; i < timeline->call_count; i++)
-        made[i] =
-            (struct made){.thread = traced->turns ? 0 : timeline->calls[i].thread, .call = i};
-    qsort(made, timeline->call_count, sizeof *made, compare_made);
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        bool first = i == 0 || made[i - 1].thread != made[i].thread;
-        traced->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
-    }
-    free(made);
-    return true;
-}
-
 /* Finds the first launch of each kernel. */
 static bool find_first_launches(struct traced *traced)
 {
@@ -436,7 +403,7 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    return find_streams(traced) && find_threads(traced) && pace_find_work(traced) &&
+    return find_streams(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
            find_first_launches(traced) && find_launches(traced);
 }
 

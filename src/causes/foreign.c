@@ -186,13 +186,24 @@ static enum verdict_code late_cause(const struct foreign *foreign)
     return pace.tiles ? VERDICT_SMALL_TILES : VERDICT_LAUNCH_BOUND;
 }
 
+/* Adds what the calls took that are causes, by their codes. */
+static void add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT])
+{
+    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
+        const struct host_call *call = &foreign->timeline->calls[i];
+        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
+        calls_ns[foreign_call_cause(foreign, i)] += call->end_ns - call->start_ns - given_ns;
+        calls_ns[VERDICT_ALLOC_IN_STREAM] += given_ns;
+    }
+}
+
 /* Charges causes that are calls no more than these took: what is beyond that would have been
  * handed over as late without them. */
 static void bound_calls(struct foreign *foreign, enum verdict_code late)
 {
     struct verdict *causes = foreign->judge.charges.causes;
     int64_t calls_ns[VERDICT_COUNT] = {0};
-    foreign_add_calls(foreign, calls_ns);
+    add_calls(foreign, calls_ns);
     for (int code = 0; code < VERDICT_COPY_BOUND && foreign->timeline->call_count > 0; code++) {
         const int64_t beyond_ns = causes[code].cost_ns - calls_ns[code];
         if ((verdict_rows[code].traits & KEEPS_ISSUE) == 0 || beyond_ns <= 0)

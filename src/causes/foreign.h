@@ -76,10 +76,15 @@ enum { FOREIGN_COUNT = 48 };
 const char *foreign_counted(uint32_t count, const char *one, const char *many,
                             char text[FOREIGN_COUNT]);
 
-/* Adds what the calls took that are causes, by their codes. */
-void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT]);
+/* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
+enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t index);
 
-/* What was seen of a host that is late (causes/host_foreign.c). */
+/* Returns how long a call that waits took behind the last op that ended within it, to give back
+ * memory of pools: 0 where none is taken, or it took no longer than to wake up. */
+int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index);
+
+/* These say what was seen of a host that is late, and return what it is worth
+ * (causes/host_foreign.c). */
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict);
 enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdict);
 
@@ -87,8 +92,8 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN]);
 
-/* What was seen of causes that a recording's facts show (causes/facts_foreign.c): each says it,
- * and returns what it is worth. */
+/* These say what was seen of causes that a recording's facts show, and return what it is worth
+ * (causes/facts_foreign.c). */
 enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict);
 enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdict);
 enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict);

@@ -72,8 +72,7 @@ static bool holds_streams(const struct foreign *foreign, const struct span *span
            timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
 }
 
-/* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
-static enum verdict_code call_cause(const struct foreign *foreign, uint32_t index)
+enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t index)
 {
     const struct host_call *call = &foreign->timeline->calls[index];
     uint32_t span = foreign->trace.issued[index];
@@ -107,9 +106,7 @@ static enum verdict_code call_cause(const struct foreign *foreign, uint32_t inde
     }
 }
 
-/* Returns how long a call that waits took behind the last op that ended within it, to give back
- * memory of pools: 0 where none is taken, or it took no longer than to wake up. */
-static int64_t giving_back_ns(const struct foreign *foreign, uint32_t index)
+int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
 {
     const struct host_call *call = &foreign->timeline->calls[index];
     const bool gives = host_call_kind(call->row) == CALL_SYNC && is_again(foreign, CALL_POOL);
@@ -119,16 +116,6 @@ static int64_t giving_back_ns(const struct foreign *foreign, uint32_t index)
     const int64_t behind_ns =
         call->end_ns - later(call->start_ns, span_at(foreign, last)->end_ns);
     return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
-}
-
-void foreign_add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT])
-{
-    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
-        const struct host_call *call = &foreign->timeline->calls[i];
-        const int64_t given_ns = giving_back_ns(foreign, i);
-        calls_ns[call_cause(foreign, i)] += call->end_ns - call->start_ns - given_ns;
-        calls_ns[VERDICT_ALLOC_IN_STREAM] += given_ns;
-    }
 }
 
 /* Returns true if a library makes a call for what it makes: around that it works on it. */
@@ -159,13 +146,13 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
         if (i == SPAN_NONE)
             break;
         now_ns = earlier(now_ns, calls[i].end_ns);
-        const int64_t given_ns = giving_back_ns(foreign, i);
+        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
         if (given_ns > 0 && !add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM,
                                  VERDICT_REST, SPAN_NONE))
             return false;
         now_ns -= given_ns;
-        if (!add(pieces, calls[i].start_ns, now_ns, call_cause(foreign, i), VERDICT_REST,
-                 SPAN_NONE))
+        if (!add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(foreign, i),
+                 VERDICT_REST, SPAN_NONE))
             return false;
         now_ns = earlier(now_ns, calls[i].start_ns);
     }
@@ -183,7 +170,7 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
         uint32_t before = foreign->trace.call_before[later_call];
         if (before == SPAN_NONE)
             return VERDICT_REST;
-        enum verdict_code cause = call_cause(foreign, before);
+        enum verdict_code cause = foreign_call_cause(foreign, before);
         if (calls[later_call].start_ns - calls[before].end_ns > foreign->trace.work_ns)
             return VERDICT_HOST_WORK;
         if (cause != VERDICT_SMALL_TILES)
@@ -201,7 +188,7 @@ static bool walk_issue(const struct foreign *foreign, uint32_t index, uint32_t c
     const struct host_call *own = &foreign->timeline->calls[call];
     int64_t returned_ns = earlier(own->end_ns, span->start_ns);
     int64_t way_ns = span->start_ns - returned_ns;
-    enum verdict_code cause = call_cause(foreign, call);
+    enum verdict_code cause = foreign_call_cause(foreign, call);
     /* A launch that waits for its kernel was no wait before that began. */
     if (cause == VERDICT_LAUNCH_BLOCKING || cause == VERDICT_SYNC_IN_LOOP)
         cause = VERDICT_SMALL_TILES;

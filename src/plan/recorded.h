@@ -44,7 +44,7 @@ struct recorded_buffer {
     bool host, managed;
 };
 
-/* What was seen of all of the program. */
+/* These facts are of the whole program, as no single op shows them. */
 struct recorded_facts {
     uint32_t events, timed_events; /* that were made; and that keep the time */
     uint32_t prefetches;           /* calls that prefetch managed memory */
