@@ -205,6 +205,11 @@ static const struct {
     {"$P record --limit=0 $G exit 0", 2, "--limit=0 is too small"},
     {"$P record --limit=x $G exit 0", 2, "--limit=x"},
     {"$P record --start= $G exit 0", 2, "--start="},
+    {"$P record --start=0 $G exit 0", 2, "--start=0 counts from 0, and launches, ranges and"},
+    {"$P record --start=000 $G exit 0", 2, "passes count from 1: allowed is NAME, NAME:N or N"},
+    {"$P record --start=a::b:0 $G exit 0", 2, "--start=a::b:0 counts from 0"},
+    {"$P record --stop=0 $G exit 0", 2, "--stop=0 counts from 0"},
+    {"$P record --start=1 --stop=step:0 $G exit 0", 2, "--stop=step:0 counts from 0"},
     {"$P record --tiles=4 $G exit 0", 2, "--tiles=4 is not for `pipeline record`"},
     {"$P --start=k -n 1k", 2, "--start=k is not for `pipeline run`"},
     {"$P record -o '' $G exit 0", 2, "--output="},
@@ -243,6 +248,9 @@ START_TEST(test_recorder_is_told)
     ck_assert_int_eq(shell("$P record -o r.jsonl $G exit 0"), 0);
     assert_in("r.jsonl", "\"PIPELINE_RECORD_START\",\"none\"");
     assert_in("r.jsonl", "\"PIPELINE_RECORD_BACKTRACE\",\"none\"");
+    ck_assert_int_eq(shell("$P record --start=10 --stop=step0 -o r.jsonl $G exit 0"), 0);
+    assert_in("r.jsonl", "\"PIPELINE_RECORD_START\",\"10\"");
+    assert_in("r.jsonl", "\"PIPELINE_RECORD_STOP\",\"step0\"");
 }
 END_TEST
 

@@ -112,7 +112,7 @@ const char *option_values(const struct option_row *row, char text[LABEL_MAX])
     case TYPE_FILES:
         return strcpy(text, "the name of a file");
     case TYPE_NAME:
-        return strcpy(text, "any name");
+        return strcpy(text, "NAME, NAME:N or N, with N from 1 on");
     case TYPE_FLAG:
         return strcpy(text, "yes, no, true, false, 1, 0, on, off");
     case TYPE_SWEEP:

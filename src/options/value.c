@@ -156,6 +156,18 @@ static enum status set_text(const struct assignment *given, const char **field,
     return STATUS_OK;
 }
 
+/* A name, NAME:N or N. */
+static enum status set_name(const struct assignment *given, const char **field,
+                            struct error *error)
+{
+    const char *colon = strrchr(given->text, ':');
+    const char *number = colon != NULL && colon > given->text ? colon + 1 : given->text;
+    if (number[0] != '\0' && number[strspn(number, "0")] == '\0')
+        return assignment_refuse(
+            given, "counts from 0, and launches, ranges and passes count from 1", error);
+    return set_text(given, field, error);
+}
+
 static enum status add_file(const struct assignment *given, struct options *options,
                             struct error *error)
 {
@@ -192,8 +204,9 @@ enum status options_set(const struct assignment *given, void *target, struct err
     case TYPE_DEVICE:
         return set_device(given, field, error);
     case TYPE_FILE:
-    case TYPE_NAME:
         return set_text(given, field, error);
+    case TYPE_NAME:
+        return set_name(given, field, error);
     case TYPE_FILES:
         return add_file(given, target, error);
     case TYPE_WINDOW:
