@@ -96,7 +96,7 @@ static void take_the_rest(struct rig *rig)
 /* The parts in their order: each takes the figures of those before it as given. */
 static const struct part {
     const char *name; /* for the progress line */
-    enum status (*measure)(struct rig *rig);
+    void (*measure)(struct rig *rig);
     bool calls; /* it is also done where only what the host decides is measured */
 } parts[] = {
     {"calls", calibrate_calls, true},         {"packing", calibrate_packing, true},
@@ -124,9 +124,8 @@ static int count_parts(bool calls_only)
     return count;
 }
 
-static enum status measure_pass(struct rig *rig)
+static void measure_pass(struct rig *rig)
 {
-    enum status status = STATUS_OK;
     struct calibration *calibration = rig->calibration;
     calibration->part_count = 0;
     rig->refusal = (struct refusal){0};
@@ -135,17 +134,16 @@ static enum status measure_pass(struct rig *rig)
         take_known(rig);
         take_the_rest(rig);
     }
-    for (int i = 0; i < PARTS && status == STATUS_OK; i++) {
+    for (int i = 0; i < PARTS && !rig_failed(rig); i++) {
         if (rig->calls_only && !parts[i].calls)
             continue;
         progress_next(parts[i].name, 1);
         const int64_t begin_ns = clock_now_ns();
-        status = parts[i].measure(rig);
+        parts[i].measure(rig);
         struct part_time *time = &calibration->parts[calibration->part_count++];
         time->name = parts[i].name;
         time->took_ns += clock_now_ns() - begin_ns;
     }
-    return status;
 }
 
 /* Says why the device can't be calibrated. */
@@ -169,13 +167,12 @@ static enum status measure(struct rig *rig)
 {
     enum { MORE_PASSES = 2 };
     const int planned = passes(rig->ops), parts_each = count_parts(rig->calls_only);
-    enum status status = STATUS_OK;
     bool more = true;
-    for (rig->pass = 0; more && status == STATUS_OK; rig->pass++) {
+    for (rig->pass = 0; more && !rig_failed(rig); rig->pass++) {
         if (rig->pass >= planned)
             progress_more(parts_each, parts_each);
         rig->last = rig->pass + 1 >= planned;
-        status = measure_pass(rig);
+        measure_pass(rig);
         bool refused = rig->refusal.text[0] != '\0' && !rig->refusal.final;
         more = !rig->last ||
                (rig->ops->measures && refused && rig->pass + 1 < planned + MORE_PASSES);
@@ -184,9 +181,8 @@ static enum status measure(struct rig *rig)
     arrays_free(&rig->small);
     arrays_free(&rig->shared);
     free(rig->samples);
-    if (status != STATUS_OK || rig->refusal.text[0] == '\0')
-        return status;
-    return refuse_device(rig);
+    return rig_failed(rig) || rig->refusal.text[0] == '\0' ? rig->error->status
+                                                           : refuse_device(rig);
 }
 
 /* Reads the machine file back: figures that are possible each by itself may still contradict

@@ -210,41 +210,37 @@ static void slow_host(const struct rig *rig, struct machine *machine)
 
 /* --- one check --- */
 
-static enum status measure_run(struct rig *rig, struct held *held)
+static struct measured measure_run(struct rig *rig, const struct held *held)
 {
-    const enum compared_time time = held->check->time;
-    if (time == CALLS)
-        return rig_issue(rig, &held->row, &held->took);
-    return rig_step(rig, &held->row, time == STEP ? &held->took : NULL,
-                    time == ISSUE ? &held->took : NULL);
+    struct measured issue;
+    if (held->check->time == CALLS)
+        return rig_issue(rig, &held->row);
+    const struct measured step = rig_step(rig, &held->row, &issue);
+    return held->check->time == STEP ? step : issue;
 }
 
-/* Sets what the simulator says of the run. */
-static enum status simulate_run(struct rig *rig, const struct held *held, double *ns)
+/* Returns what the simulator says of the run. */
+static double simulate_run(struct rig *rig, const struct held *held)
 {
-    double step = 0, issue = 0;
-    enum status status = held->check->time == CALLS
-                             ? rig_simulated_issue(rig, &held->row, &issue)
-                             : rig_simulated_step(rig, &held->row, &step, &issue);
-    *ns = held->check->time == STEP ? step : issue;
-    return status;
+    double issue;
+    if (held->check->time == CALLS)
+        return rig_simulated_issue(rig, &held->row);
+    const double step = rig_simulated_step(rig, &held->row, &issue);
+    return held->check->time == STEP ? step : issue;
 }
 
 /* Predicts the run, and how much what was predicted differs among the passes. */
-static enum status predict(struct rig *rig, struct held *held)
+static void predict(struct rig *rig, struct held *held)
 {
     struct machine *machine = &rig->calibration->machine, found = *machine;
-    double slower = 0;
-    enum status status = simulate_run(rig, held, &held->said_ns);
+    held->said_ns = simulate_run(rig, held);
     held->differ = spread_of(rig, held->kernel, held->check->key);
-    if (status == STATUS_OK && held->check->host) {
+    if (held->check->host) {
         slow_host(rig, machine);
-        status = simulate_run(rig, held, &slower);
-        held->differ = fmax(0, slower / held->said_ns - 1);
+        held->differ = fmax(0, simulate_run(rig, held) / held->said_ns - 1);
         *machine = found;
     }
     held->differ += held->took.spread_ns / held->took.ns;
-    return status;
 }
 
 static const struct outcome *add_outcome(struct rig *rig, const struct held *held)
@@ -325,19 +321,18 @@ static void choose_launch(const struct rig *rig, const struct kernel *kernel, st
     held->kernel = kernel->name;
 }
 
-static enum status hold(struct rig *rig, const struct check *check, const struct kernel *kernel)
+static void hold(struct rig *rig, const struct check *check, const struct kernel *kernel)
 {
     struct held held = {.check = check, .row = check->row};
     if (check->kernels)
         choose_launch(rig, kernel, &held);
     if (check->on != ON_ONE)
         held.row.devices = check->on == ON_TWO ? 2 : settings_devices(&rig->settings);
-    enum status status = measure_run(rig, &held);
-    if (status == STATUS_OK && rig->last)
-        status = predict(rig, &held);
-    if (status == STATUS_OK && rig->last)
-        judge(rig, &held);
-    return status;
+    held.took = measure_run(rig, &held);
+    if (!rig->last)
+        return;
+    predict(rig, &held);
+    judge(rig, &held);
 }
 
 /* Returns true for the kernels whose rates are held against plain runs: those of a map, light
@@ -368,16 +363,13 @@ static bool applies(const struct rig *rig, const struct check *check,
     return is_held(kernel) && (check->row.intensity > 0 || kernel->repeats);
 }
 
-enum status calibrate_checks(struct rig *rig)
+void calibrate_checks(struct rig *rig)
 {
-    enum status status = STATUS_OK;
     rig->calibration->outcome_count = 0;
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        for (const struct kernel *kernel = kernel_table;
-             kernel->name != NULL && status == STATUS_OK; kernel++) {
+        for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
             if (applies(rig, &checks[i], kernel))
-                status = hold(rig, &checks[i], kernel);
+                hold(rig, &checks[i], kernel);
         }
     }
-    return status;
 }

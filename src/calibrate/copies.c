@@ -38,26 +38,19 @@ static double median_beside_ns(const struct measured steps[SIZES], double bytes_
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-static enum status time_sizes(struct rig *rig, const struct direction *direction,
-                              struct measured steps[SIZES])
-{
-    for (int i = 0; i < SIZES; i++) {
-        struct row row = {
-            .steps = direction->step, .count = sizes[i].count, .bytes = sizes[i].bytes};
-        if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
-            return rig->error->status;
-    }
-    return STATUS_OK;
-}
-
-static enum status measure_direction(struct rig *rig, const struct direction *direction)
+static void measure_direction(struct rig *rig, const struct direction *direction)
 {
     const double ends[] = {(double)sizes[0].bytes, (double)sizes[LONG].bytes};
-    struct measured steps[SIZES], gap;
-    struct row row = {.steps = direction->step, .count = GAP_COPIES, .bytes = GAP_BYTES};
-    if (time_sizes(rig, direction, steps) != STATUS_OK ||
-        rig_traced(rig, &row, rig_draw_gaps, &gap) != STATUS_OK)
-        return rig->error->status;
+    struct measured steps[SIZES];
+    struct row row = {.steps = direction->step};
+    for (int i = 0; i < SIZES; i++) {
+        row.count = sizes[i].count;
+        row.bytes = sizes[i].bytes;
+        steps[i] = rig_step(rig, &row, NULL);
+    }
+    row.count = GAP_COPIES;
+    row.bytes = GAP_BYTES;
+    const struct measured gap = rig_traced(rig, &row, rig_draw_gaps);
     double ns[] = {steps[0].ns, steps[LONG].ns};
     double rate = copy_line_fit(ends, ns, 2).bytes_per_s, worst = 0;
     double beside = median_beside_ns(steps, rate);
@@ -73,7 +66,6 @@ static enum status measure_direction(struct rig *rig, const struct direction *di
               "what copies of 256 KiB to 4 MiB take beside their bytes, less the gap");
     rig_found(rig, direction->gap, gap.ns, gap,
               "from the end of a copy of 256 KiB to the next one's start");
-    return STATUS_OK;
 }
 
 /* A rate that has only a part in a row's time, beside a copy's latency, gap and call. It is
@@ -83,21 +75,19 @@ struct fitted_rate {
     double least, most;
 };
 
-static enum status fit_rate(struct rig *rig, const struct fitted_rate *fitted,
-                            const struct row *row, struct measured step)
+static void fit_rate(struct rig *rig, const struct fitted_rate *fitted, const struct row *row,
+                     struct measured step)
 {
     enum { ROUNDS = 16 };
-    double rate = fitted->most, simulated;
+    double rate = fitted->most;
     if (step.ns <= 0)
         rig_refuse(rig, fitted->key,
                    "can't be told: more copies took no longer than fewer (%s)", fitted->how);
     for (int round = 0; round < ROUNDS; round++) {
         rig_found(rig, fitted->key, rate, step, fitted->how);
-        if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
-            return rig->error->status;
-        rate = fmin(fmax(rate * simulated / step.ns, fitted->least), fitted->most);
+        rate = fmin(fmax(rate * rig_simulated_step(rig, row, NULL) / step.ns, fitted->least),
+                    fitted->most);
     }
-    return STATUS_OK;
 }
 
 /* The rows that tell the joint rate: as many copies each way, and twice as many in one. All are
@@ -108,7 +98,7 @@ struct both {
     struct measured step;
 };
 
-static enum status time_both(struct rig *rig, struct both both[BOTH_ROWS])
+static void time_both(struct rig *rig, struct both both[BOTH_ROWS])
 {
     static const char *const steps[BOTH_ROWS] = {"hd", "hhd", "ddh"};
     for (int i = 0; i < BOTH_ROWS; i++) {
@@ -116,52 +106,48 @@ static enum status time_both(struct rig *rig, struct both both[BOTH_ROWS])
                                    .count = sizes[LONG].count,
                                    .bytes = sizes[LONG].bytes,
                                    .apart = true};
-        if (rig_step(rig, &both[i].row, &both[i].step, NULL) != STATUS_OK)
-            return rig->error->status;
+        both[i].step = rig_step(rig, &both[i].row, NULL);
     }
-    return STATUS_OK;
 }
 
 /* Finds both directions' joint rate. As many copies each way take as long as the slower
  * direction needs. If that direction has its full rate beside the other, the time says nothing
  * of what is left for the faster one; then twice as many copies in the faster direction do. */
-static enum status find_joint(struct rig *rig, const struct both both[BOTH_ROWS])
+static void find_joint(struct rig *rig, const struct both both[BOTH_ROWS])
 {
     const struct machine *machine = &rig->calibration->machine;
     double in = machine->h2d_bytes_per_s, out = machine->d2h_bytes_per_s;
     double twice_slower = 2 * fmin(in, out);
     const struct fitted_rate joint = {
         "joint_bytes_per_s", "copies of 64 MiB in and out at once", fmax(in, out), in + out};
-    enum status status = fit_rate(rig, &joint, &both[ALIKE].row, both[ALIKE].step);
-    if (status != STATUS_OK || machine->joint_bytes_per_s < 0.995 * twice_slower ||
-        in + out < 1.01 * twice_slower)
-        return status;
+    fit_rate(rig, &joint, &both[ALIKE].row, both[ALIKE].step);
+    if (machine->joint_bytes_per_s < 0.995 * twice_slower || in + out < 1.01 * twice_slower)
+        return;
     const struct both *more = &both[in > out ? MORE_IN : MORE_OUT];
-    return fit_rate(rig, &joint, &more->row, more->step);
+    fit_rate(rig, &joint, &more->row, more->step);
 }
 
 /* Finds if both directions go at once; with one copy engine they take turns. */
-static enum status measure_both(struct rig *rig)
+static void measure_both(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
     struct both both[BOTH_ROWS];
-    if (time_both(rig, both) != STATUS_OK)
-        return rig->error->status;
+    time_both(rig, both);
     double in = machine_copy_ns(machine, true, both[ALIKE].row.bytes),
            out = machine_copy_ns(machine, false, both[ALIKE].row.bytes);
     bool turns = both[ALIKE].step.ns > 0.95 * (in + out);
     rig_known(rig, "copy_engines", turns ? 1 : 2,
               turns ? "found: copies in and out take turns"
                     : "found: copies in and out overlap");
-    if (!turns)
-        return find_joint(rig, both);
-    rig_known(rig, "joint_bytes_per_s",
-              fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s),
-              "not measured: copies never go both ways at once");
-    return STATUS_OK;
+    if (turns)
+        rig_known(rig, "joint_bytes_per_s",
+                  fmax(machine->h2d_bytes_per_s, machine->d2h_bytes_per_s),
+                  "not measured: copies never go both ways at once");
+    else
+        find_joint(rig, both);
 }
 
-static enum status measure_pageable(struct rig *rig)
+static void measure_pageable(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
     rig_known(rig, "staging_bytes", 65536,
@@ -172,67 +158,61 @@ static enum status measure_pageable(struct rig *rig)
                           .count = 4,
                           .bytes = sizes[LONG].bytes,
                           .pageable = true};
-        struct measured step;
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
         const struct fitted_rate rate = {directions[i].pageable,
                                          "copies of 64 MiB, staged by the host", 1e6, pinned};
-        if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
-            fit_rate(rig, &rate, &row, step) != STATUS_OK)
-            return rig->error->status;
+        fit_rate(rig, &rate, &row, rig_step(rig, &row, NULL));
     }
-    return STATUS_OK;
 }
 
 /* Sets what a copy more in a batch takes beside its bytes: so much that the simulator takes as
  * long for a batch as the device. */
-static enum status find_batch_gap(struct rig *rig, const struct row *row, struct measured step)
+static void find_batch_gap(struct rig *rig, const struct row *row, struct measured step)
 {
     enum { ROUNDS = 3 };
-    double gap = 1, simulated;
+    double gap = 1;
     struct measured copy = {.ns = step.ns / row->batch,
                             .spread_ns = step.spread_ns / row->batch};
     for (int round = 0; round <= ROUNDS; round++) {
         rig_found(rig, "batch_gap_ns", gap, copy,
                   "batches of 64 copies of 64 KiB in, in a row: a copy more, less its bytes");
-        if (rig_simulated_step(rig, row, &simulated, NULL) != STATUS_OK)
-            return rig->error->status;
-        gap = fmax(1, gap + (step.ns - simulated) / (row->batch - 1));
+        gap = fmax(1, gap + (step.ns - rig_simulated_step(rig, row, NULL)) / (row->batch - 1));
     }
-    return STATUS_OK;
 }
 
 /* Measures batches behind one another. Their calls take less time than their copies, so that
  * nothing has to hold these back, and fewer copies are under way than a queue holds. */
-static enum status measure_batches(struct rig *rig)
+static void measure_batches(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
     const struct row row = {.steps = "h", .count = 12, .bytes = 64 << 10, .batch = 64};
-    struct measured step, issue;
-    bool knows = rig->ops->measures || rig->device->batch_gap_ns > 0;
-    enum status status = knows ? rig_step(rig, &row, &step, &issue) : STATUS_USAGE;
-    if (status == STATUS_USAGE) { /* refused before it was run */
+    struct measured step = {0}, issue = {0};
+    const bool knows = rig->ops->measures || rig->device->batch_gap_ns > 0;
+    if (rig_failed(rig))
+        return;
+    if (knows)
+        step = rig_step(rig, &row, &issue);
+    if (!knows || rig->error->status == STATUS_USAGE) { /* refused before it was run */
         char how[FIGURE_TEXT];
         snprintf(how, sizeof how, "not measured: %.140s",
                  knows ? rig->error->text : "this machine knows no batches");
         *rig->error = (struct error){0};
         rig_known(rig, "batch_gap_ns", 0, how);
         rig_known(rig, "issue_batch_copy_ns", 0, "likewise");
-        return STATUS_OK;
+        return;
     }
-    if (status != STATUS_OK)
-        return status;
     issue.ns = fmax(0, issue.ns - (double)machine->issue_copy_ns) / row.batch;
     issue.spread_ns /= row.batch;
     rig_found(rig, "issue_batch_copy_ns", issue.ns, issue,
               "such batches: what a copy more costs the host");
-    return find_batch_gap(rig, &row, step);
+    find_batch_gap(rig, &row, step);
 }
 
-enum status calibrate_copies(struct rig *rig)
+void calibrate_copies(struct rig *rig)
 {
-    if (measure_direction(rig, &directions[0]) != STATUS_OK ||
-        measure_direction(rig, &directions[1]) != STATUS_OK || measure_both(rig) != STATUS_OK)
-        return rig->error->status;
-    enum status status = measure_pageable(rig);
-    return status == STATUS_OK ? measure_batches(rig) : status;
+    measure_direction(rig, &directions[0]);
+    measure_direction(rig, &directions[1]);
+    measure_both(rig);
+    measure_pageable(rig);
+    measure_batches(rig);
 }

@@ -34,30 +34,26 @@ static int draw_packs(const struct row *row, const struct timeline *timeline, in
     return (int)row->count;
 }
 
-enum status calibrate_packing(struct rig *rig)
+void calibrate_packing(struct rig *rig)
 {
     struct row row = {.steps = "xhd", .count = PACKS, .bytes = LARGE_PACK, .apart = true};
-    struct measured large, small;
-    if (rig_traced(rig, &row, draw_packs, &large) != STATUS_OK)
-        return rig->error->status;
+    const struct measured large = rig_traced(rig, &row, draw_packs);
     row.bytes = SMALL_PACK;
-    if (rig_traced(rig, &row, draw_packs, &small) != STATUS_OK)
-        return rig->error->status;
+    const struct measured small = rig_traced(rig, &row, draw_packs);
     double byte_ns = fmax(1e-6, large.ns - small.ns) / (LARGE_PACK - SMALL_PACK);
     rig_found(rig, "pack_ns", small.ns - byte_ns * SMALL_PACK, small,
               "packing 64 KiB beside copies both ways, less the bytes");
     rig_found(rig, "pack_bytes_per_s", 2e9 / byte_ns, large,
               "packing 8 MiB, less 64 KiB, beside copies of as much both ways: each byte is "
               "read and written");
-    return STATUS_OK;
 }
 
 /* --- tiles --- */
 
 /* Times `count` tiles of so many bytes on the CPU beside copies: large ones, but for many small
  * tiles, which are done long before so many large copies are. */
-static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint32_t intensity,
-                              uint64_t bytes, uint32_t count, struct measured *timing)
+static struct measured time_tiles(struct rig *rig, const struct kernel *kernel,
+                                  uint32_t intensity, uint64_t bytes, uint32_t count)
 {
     const struct row row = {.steps = "uhd",
                             .count = count,
@@ -66,34 +62,31 @@ static enum status time_tiles(struct rig *rig, const struct kernel *kernel, uint
                             .elements = rig_elements(kernel, bytes),
                             .intensity = intensity,
                             .apart = true};
-    enum status status = rig_traced(rig, &row, rig_draw_work, timing);
-    timing->elements = row.elements;
-    return status;
+    struct measured timing = rig_traced(rig, &row, rig_draw_work);
+    timing.elements = row.elements;
+    return timing;
 }
 
 /* Measures the team of threads by tiles of `scale`: what it takes beside the work, and the part
  * of its rate that one core reaches. */
-static enum status measure_team(struct rig *rig)
+static void measure_team(struct rig *rig)
 {
     const struct kernel *scale = kernel_find("scale");
-    struct measured large, team, core;
-    if (time_tiles(rig, scale, 1, LARGE_BYTES, TILES, &large) != STATUS_OK ||
-        time_tiles(rig, scale, 1, TEAM_BYTES, SMALL_TILES, &team) != STATUS_OK ||
-        time_tiles(rig, scale, 1, CORE_BYTES, SMALL_TILES, &core) != STATUS_OK)
-        return rig->error->status;
+    const struct measured large = time_tiles(rig, scale, 1, LARGE_BYTES, TILES),
+                          team = time_tiles(rig, scale, 1, TEAM_BYTES, SMALL_TILES),
+                          core = time_tiles(rig, scale, 1, CORE_BYTES, SMALL_TILES);
     double byte_ns = fmax(1e-9, large.ns - team.ns) / (LARGE_BYTES - TEAM_BYTES);
     rig_found(rig, "cpu_team_ns", fmax(0, team.ns - byte_ns * TEAM_BYTES), team,
               "tiles of 256 KiB of `scale` on the CPU beside copies both ways, less their "
               "bytes' time in tiles of 16 MiB");
     rig_found(rig, "cpu_core_share", fmin(1, byte_ns * CORE_BYTES / core.ns), core,
               "those bytes' time in tiles of 64 KiB, which one core works on, against it");
-    return STATUS_OK;
 }
 
 /* Sets the rates of the twin of a kernel of the user's own: one measurement tells both, and
  * work takes as long as either says. One that is too low for a machine file is left to the
  * other. */
-static enum status take_own(struct rig *rig, const struct kernel *kernel, struct measured light)
+static void take_own(struct rig *rig, const struct kernel *kernel, struct measured light)
 {
     const struct kernel_params once = {.intensity = 1};
     const double least = machine_field_find(machine_kernel_fields, "cpu_bytes_per_s")->least;
@@ -106,26 +99,24 @@ static enum status take_own(struct rig *rig, const struct kernel *kernel, struct
                          "were long");
     if (flops / s >= least)
         rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops / s, light, "of the same tiles");
-    return STATUS_OK;
 }
 
-static enum status measure_tiles(struct rig *rig, const struct kernel *kernel)
+static void measure_tiles(struct rig *rig, const struct kernel *kernel)
 {
-    struct measured light, heavy;
+    struct measured heavy = {0};
     struct kernel_params once = {.intensity = 1},
                          often = {.intensity = (uint32_t)fmax(2, HEAVY_FLOPS / kernel->flops)};
     const double team_ns = (double)rig->calibration->machine.cpu_team_ns;
     char how[FIGURE_TEXT];
     double arithmetic_ns = 0; /* the part of the light tile's time that is arithmetic */
-    enum status status = time_tiles(rig, kernel, once.intensity, LARGE_BYTES, TILES, &light);
-    if (status == STATUS_OK && kernel->repeats)
-        status =
-            time_tiles(rig, kernel, often.intensity, LARGE_BYTES / HEAVY_PART, TILES, &heavy);
-    if (status != STATUS_OK)
-        return status;
+    const struct measured light = time_tiles(rig, kernel, once.intensity, LARGE_BYTES, TILES);
+    if (kernel->repeats)
+        heavy = time_tiles(rig, kernel, often.intensity, LARGE_BYTES / HEAVY_PART, TILES);
     double elements = (double)light.elements;
-    if (kernel->file != NULL)
-        return take_own(rig, kernel, light);
+    if (kernel->file != NULL) {
+        take_own(rig, kernel, light);
+        return;
+    }
     if (kernel->repeats) {
         double flops = kernel_flops_per_element(kernel, &often) * (double)heavy.elements;
         double flops_per_s = 1e9 * flops / fmax(1, heavy.ns - team_ns);
@@ -140,7 +131,6 @@ static enum status measure_tiles(struct rig *rig, const struct kernel *kernel)
             ? "tiles of 16 MiB on the CPU beside copies both ways"
             : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
               "beside copies both ways");
-    return STATUS_OK;
 }
 
 /* Returns the first kernel that has the same CPU twin, which may be the kernel itself, among
@@ -156,33 +146,30 @@ static const struct kernel *same_twin(const struct kernel *kernel)
 /* Measures the CPU twin of a kernel, or takes its figures where it is another's, too. Scans
  * have none that the CPU could help with: each tile needs the sum of those before it. A kernel
  * of the user's own may have none at all. */
-static enum status find_twin(struct rig *rig, const struct kernel *kernel)
+static void find_twin(struct rig *rig, const struct kernel *kernel)
 {
     char how[FIGURE_TEXT];
     if (kernel->shape == KERNEL_SCAN || kernel_lacks_twin(kernel))
-        return STATUS_OK;
+        return;
     const struct kernel *twin = kernel->file != NULL ? kernel : same_twin(kernel);
-    if (twin == kernel)
-        return measure_tiles(rig, kernel);
+    if (twin == kernel) {
+        measure_tiles(rig, kernel);
+        return;
+    }
     const struct machine_kernel *row =
         machine_kernel_find(&rig->calibration->machine, twin->name);
     snprintf(how, sizeof how, "as of [kernel %s]: the CPU does the same for both", twin->name);
     rig_known_kernel(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, how);
-    return STATUS_OK;
 }
 
-enum status calibrate_cpu(struct rig *rig)
+void calibrate_cpu(struct rig *rig)
 {
-    if (measure_team(rig) != STATUS_OK)
-        return rig->error->status;
+    measure_team(rig);
     for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
-         kernel = rig_next_kernel(rig, kernel)) {
-        if (find_twin(rig, kernel) != STATUS_OK)
-            return rig->error->status;
-    }
+         kernel = rig_next_kernel(rig, kernel))
+        find_twin(rig, kernel);
     const struct machine_kernel *scale =
         machine_kernel_find(&rig->calibration->machine, "scale");
     rig_known(rig, "cpu_bytes_per_s", scale->cpu_bytes_per_s, "as of [kernel scale]");
     rig_known(rig, "cpu_flops_per_s", scale->cpu_flops_per_s, "as of [kernel scale]");
-    return STATUS_OK;
 }

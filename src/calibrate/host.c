@@ -17,7 +17,7 @@ enum {
  * scaled to what they take together, in the order of a tile ("hkd"). An event's call costs so
  * little that the difference of two such rows would say nothing of it: it stands as measured by
  * itself, and calibrate_checks() holds it against a row of tiles joined by events. */
-static enum status measure_calls(struct rig *rig)
+static void measure_calls(struct rig *rig)
 {
     static const struct {
         const char *steps;
@@ -33,8 +33,7 @@ static enum status measure_calls(struct rig *rig)
                           .bytes = TINY_BYTES,
                           .elements = 1024,
                           .blocks = 1};
-        if (rig_step(rig, &row, NULL, &of[i]) != STATUS_OK)
-            return rig->error->status;
+        rig_step(rig, &row, &of[i]);
     }
     double alone = 2 * of[COPY].ns + of[KERNEL].ns;
     double scale = alone > 0 ? of[TILE].ns / alone : 1;
@@ -47,7 +46,6 @@ static enum status measure_calls(struct rig *rig)
               "512 records and waits in 4 streams, less the records");
     rig_found(rig, "issue_callback_ns", of[CALLBACK].ns, of[CALLBACK],
               "128 calls in 4 streams");
-    return STATUS_OK;
 }
 
 /* A time that is linear in bytes. */
@@ -57,23 +55,21 @@ struct line {
 };
 
 /* Finds it by two sizes of the row's op. */
-static enum status measure_line(struct rig *rig, struct row row, uint64_t small, uint64_t large,
-                                struct line *line)
+static struct line measure_line(struct rig *rig, struct row row, uint64_t small, uint64_t large)
 {
+    struct line line;
     row.bytes = small;
-    if (rig_step(rig, &row, &line->small, NULL) != STATUS_OK)
-        return rig->error->status;
+    line.small = rig_step(rig, &row, NULL);
     row.bytes = large;
-    if (rig_step(rig, &row, &line->large, NULL) != STATUS_OK)
-        return rig->error->status;
-    line->byte_ns = fmax(0, line->large.ns - line->small.ns) / (double)(large - small);
-    line->fixed_ns = line->small.ns - line->byte_ns * (double)small;
-    return STATUS_OK;
+    line.large = rig_step(rig, &row, NULL);
+    line.byte_ns = fmax(0, line.large.ns - line.small.ns) / (double)(large - small);
+    line.fixed_ns = line.small.ns - line.byte_ns * (double)small;
+    return line;
 }
 
 /* Measures what memory costs. Small pieces of the device's are taken beside the scratch memory
  * of a reduction, lest each be the driver's first. */
-static enum status measure_memory(struct rig *rig)
+static void measure_memory(struct rig *rig)
 {
     enum { COUNT = 32, MIB = 1 << 20, LITTLE = 128 << 10 };
     const struct row smalls = {.steps = "a",
@@ -82,12 +78,9 @@ static enum status measure_memory(struct rig *rig)
                                .kernel = kernel_find("sum")},
                      allocs = {.steps = "a", .count = COUNT},
                      pins = {.steps = "p", .count = COUNT / 4};
-    struct measured small;
-    struct line alloc, pinned;
-    if (rig_step(rig, &smalls, &small, NULL) != STATUS_OK ||
-        measure_line(rig, allocs, 4 * MIB, 32 * MIB, &alloc) != STATUS_OK ||
-        measure_line(rig, pins, LITTLE, 16 * MIB, &pinned) != STATUS_OK)
-        return rig->error->status;
+    const struct measured small = rig_step(rig, &smalls, NULL);
+    const struct line alloc = measure_line(rig, allocs, 4 * MIB, 32 * MIB),
+                      pinned = measure_line(rig, pins, LITTLE, 16 * MIB);
     rig_found(rig, "alloc_small_ns", small.ns, small, "cudaMalloc() of 4 KiB and cudaFree()");
     rig_found(rig, "alloc_ns", alloc.fixed_ns, alloc.small, "likewise of 4 MiB, less the size");
     rig_found(rig, "alloc_mib_ns", MIB * alloc.byte_ns, alloc.large,
@@ -96,17 +89,13 @@ static enum status measure_memory(struct rig *rig)
               "cudaMallocHost() of 128 KiB and cudaFreeHost(), less its bytes and alloc_ns");
     rig_found(rig, "pinned_bytes_per_s", 1e9 / fmax(1e-6, pinned.byte_ns), pinned.large,
               "likewise: 16 MiB less 128 KiB");
-    return STATUS_OK;
 }
 
-static enum status measure_waiting_calls(struct rig *rig)
+static void measure_sync(struct rig *rig)
 {
     const struct row syncs = {.steps = "s", .count = 128};
-    struct measured sync;
-    if (rig_step(rig, &syncs, &sync, NULL) != STATUS_OK)
-        return rig->error->status;
+    const struct measured sync = rig_step(rig, &syncs, NULL);
     rig_found(rig, "sync_ns", sync.ns, sync, "cudaDeviceSynchronize() with nothing to do");
-    return measure_memory(rig);
 }
 
 /* Sets by how much longer the first call of three launches takes than the second. */
@@ -132,44 +121,42 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
 /* Times what loading kernels costs, those that nothing has loaded yet: the device refuses the
  * others. None can be repeated, and disturbances make them longer: a quarter of them took less
  * than what is taken. */
-static enum status time_loads(struct rig *rig)
+static void time_loads(struct rig *rig)
 {
     enum { LOADS_MAX = 32 };
     int64_t loads[LOADS_MAX];
     int count = 0;
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++) {
         bool fits = kernel->shape == KERNEL_REDUCE && dtype_bytes(kernel->in) == sizeof(float);
-        enum status status =
-            fits && count < LOADS_MAX ? time_load(rig, kernel, &loads[count]) : STATUS_USAGE;
-        if (status != STATUS_OK && status != STATUS_USAGE)
-            return status;
+        if (!fits || count == LOADS_MAX)
+            continue;
+        const enum status status = time_load(rig, kernel, &loads[count]);
         count += status == STATUS_OK;
+        if (status == STATUS_USAGE)
+            error_clear(rig->error);
     }
-    *rig->error = (struct error){0};
     rig->loads = (struct loads){measured_median(loads, count), count};
     if (count > 0)
         rig->loads.time.ns = (double)loads[(count - 1) / 4]; /* they are sorted now */
-    return STATUS_OK;
 }
 
 /* Sets what loading a kernel costs. A process loads each once, so the first pass alone measures
  * it, and all later ones take it from there. */
-static enum status measure_loads(struct rig *rig)
+static void measure_loads(struct rig *rig)
 {
     char how[FIGURE_TEXT];
-    if (rig->loads.kernels == 0 && time_loads(rig) != STATUS_OK)
-        return rig->error->status;
+    if (rig->loads.kernels == 0 && !rig_failed(rig))
+        time_loads(rig);
     snprintf(how, sizeof how,
              "once: the lower quartile of the first launches of %d kernels, each less the next "
              "one's call; their range, no pass's",
              rig->loads.kernels);
     rig_found(rig, "lazy_load_ns", fmax(0, rig->loads.time.ns), rig->loads.time, how);
-    return STATUS_OK;
 }
 
 /* Counts the ops that a queue takes before the host's call waits: behind a long kernel, those
  * before the first call that takes as long as many. */
-static enum status measure_depth(struct rig *rig)
+static void measure_depth(struct rig *rig)
 {
     enum { MUCH_LONGER = 200 };
     struct row row = {.steps = "k",
@@ -182,7 +169,6 @@ static enum status measure_depth(struct rig *rig)
     timeline_init(&timeline);
     enum status status = rig_trace(rig, &row, &timeline);
     uint32_t depth = 0;
-    struct measured usually;
     double usual = (double)rig->calibration->machine.issue_kernel_ns;
     for (uint32_t i = ROW_GATE_OPS + 1;
          status == STATUS_OK && i + 1 < timeline.issue_count && depth == 0; i++) {
@@ -190,31 +176,28 @@ static enum status measure_depth(struct rig *rig)
             depth = i - ROW_GATE_OPS;
     }
     timeline_free(&timeline);
-    if (status == STATUS_OK)
-        status = rig_sample(rig, depth > 0 ? depth : DEEP, 1, &usually);
-    if (status != STATUS_OK)
-        return status;
+    const struct measured usually = rig_sample(rig, depth > 0 ? depth : DEEP, 1);
     depth = usually.ns < DEEP ? (uint32_t)usually.ns : 0;
     rig_known(rig, "queue_depth", usually.ns,
               depth > 0 ? "found: launches behind a long kernel until a call waits"
                         : "at least, not measured beyond: none of 4096 calls had to wait");
-    return STATUS_OK;
 }
 
-enum status calibrate_calls(struct rig *rig)
+void calibrate_calls(struct rig *rig)
 {
-    enum status status = measure_calls(rig);
-    return status == STATUS_OK ? measure_waiting_calls(rig) : status;
+    measure_calls(rig);
+    measure_sync(rig);
+    measure_memory(rig);
 }
 
-enum status calibrate_host(struct rig *rig)
+void calibrate_host(struct rig *rig)
 {
-    const enum status status = measure_depth(rig);
-    return status == STATUS_OK ? measure_loads(rig) : status;
+    measure_depth(rig);
+    measure_loads(rig);
 }
 
 /* Measures what a node costs the call in a graph that has copies too. */
-static enum status measure_copies_in_graphs(struct rig *rig)
+static void measure_copies_in_graphs(struct rig *rig)
 {
     const struct row tiles = {.steps = "hkd",
                               .count = CALLS / 2,
@@ -228,29 +211,25 @@ static enum status measure_copies_in_graphs(struct rig *rig)
     if (!rig->ops->measures && rig->device->graph_copies_node_ns == 0) {
         rig_known(rig, "graph_copies_node_ns", 0,
                   "not measured: this machine launches every graph as a whole");
-        return STATUS_OK;
+        return;
     }
-    if (rig_step(rig, &tiles, NULL, &issue) != STATUS_OK)
-        return rig->error->status;
+    rig_step(rig, &tiles, &issue);
     issue.ns /= nodes;
     issue.spread_ns /= nodes;
     rig_found(rig, "graph_copies_node_ns", issue.ns, issue,
               "graphs of 768 copies and kernels, and of 192: what a node more costs the host");
-    return STATUS_OK;
 }
 
 /* Measures what follows a kernel in a branch of a graph, beside the next one's own time. */
-static enum status measure_graph_gap(struct rig *rig)
+static void measure_graph_gap(struct rig *rig)
 {
     const struct row chain = {
         .steps = "k", .count = CALLS, .elements = 1024, .blocks = 1, .graph = true};
-    struct measured step, issue;
-    if (rig_step(rig, &chain, &step, &issue) != STATUS_OK)
-        return rig->error->status;
+    struct measured issue;
+    const struct measured step = rig_step(rig, &chain, &issue);
     rig_found(
         rig, "graph_gap_ns", fmax(0, step.ns - issue.ns - rig->launch_ns), step,
         "graphs of 512 small kernels in a row and of 128: a kernel more, less its own time");
-    return STATUS_OK;
 }
 
 static void know_no_graphs(struct rig *rig)
@@ -264,7 +243,7 @@ static void know_no_graphs(struct rig *rig)
 }
 
 /* Measures the costs of a graph: its launch costs the host, its nodes host and device. */
-enum status calibrate_graphs(struct rig *rig)
+void calibrate_graphs(struct rig *rig)
 {
     /* There are so many branches that the nodes' own times hide behind one another, and so many
      * nodes that what each costs the call can be told: 3 ns on an H200's host. The launch
@@ -279,25 +258,23 @@ enum status calibrate_graphs(struct rig *rig)
                       .blocks = 1,
                       .graph = true};
     struct row small = row;
-    struct measured step, issue, launch;
+    struct measured issue;
     small.count = FEW;
     small.streams = STREAMS;
     if (!rig_knows_graphs(rig)) {
         if (!rig->calls_only) /* else it is as the machine file says */
             know_no_graphs(rig);
-        return STATUS_OK;
+        return;
     }
-    if (rig_step(rig, &row, &step, &issue) != STATUS_OK ||
-        rig_issue(rig, &small, &launch) != STATUS_OK)
-        return rig->error->status;
+    const struct measured step = rig_step(rig, &row, &issue), launch = rig_issue(rig, &small);
     rig_found(rig, "graph_launch_ns", launch.ns - FEW * issue.ns, launch,
               "a graph of 16 small kernels in 4 branches, less their parts");
     rig_found(rig, "graph_launch_node_ns", fmax(1, issue.ns), issue,
               "graphs of 16384 and of 4096: what a node more costs the host");
-    if (!rig->calls_only)
+    if (!rig->calls_only) {
         rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
                   "likewise in 32 branches: and the device, at most");
-    if (!rig->calls_only && measure_graph_gap(rig) != STATUS_OK)
-        return rig->error->status;
-    return measure_copies_in_graphs(rig);
+        measure_graph_gap(rig);
+    }
+    measure_copies_in_graphs(rig);
 }

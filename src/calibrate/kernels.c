@@ -155,13 +155,13 @@ static void choose_launches(const struct rig *rig, const struct kernel *kernel,
     timed[TINY].row = sweeps_of(kernel, few_blocks(sms), sweeps, 1);
 }
 
-enum status rig_launch(struct rig *rig, const struct row *row, struct measured *launch)
+struct measured rig_launch(struct rig *rig, const struct row *row)
 {
     if (row_kernel(row)->file == NULL)
-        return rig_traced(rig, row, rig_draw_work, launch);
-    const enum status status = rig_step(rig, row, launch, NULL);
-    launch->ns = fmax(1, launch->ns - (double)rig->calibration->machine.kernel_gap_ns);
-    return status;
+        return rig_traced(rig, row, rig_draw_work);
+    struct measured launch = rig_step(rig, row, NULL);
+    launch.ns = fmax(1, launch.ns - (double)rig->calibration->machine.kernel_gap_ns);
+    return launch;
 }
 
 /* Returns the time of a launch by the figures in `row`. */
@@ -355,33 +355,29 @@ static void fit_leftover(struct rig *rig, const struct measured steps[PARTS],
 
 /* Measures leftover_excess: how much longer the part of a sweep that is left over takes than if
  * its blocks were dealt evenly. */
-static enum status measure_leftover(struct rig *rig)
+static void measure_leftover(struct rig *rig)
 {
     struct measured steps[PARTS], spread = {0};
     for (int i = 0; i < PARTS; i++) {
         struct row row = sweep_and_part(rig, kernel_find("scale"), i);
-        enum status status = rig_traced(rig, &row, rig_draw_work, &steps[i]);
-        if (status != STATUS_OK)
-            return status;
+        steps[i] = rig_traced(rig, &row, rig_draw_work);
         spread.ns += steps[i].ns / PARTS;
         spread.spread_ns += steps[i].spread_ns / PARTS;
     }
     if (rig->last)
         fit_leftover(rig, steps, spread);
-    return STATUS_OK;
 }
 
-static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
+static void measure_kernel(struct rig *rig, const struct kernel *kernel)
 {
     struct timed timed[LAUNCHES] = {0};
     choose_launches(rig, kernel, timed);
     for (int i = 0; i < (kernel->repeats ? LAUNCHES : HEAVY); i++) {
-        if (i == FEW && kernel->whole_grid)
-            continue;
-        enum status status = rig_launch(rig, &timed[i].row, &timed[i].step);
-        if (status != STATUS_OK)
-            return status;
+        if (i != FEW || !kernel->whole_grid)
+            timed[i].step = rig_launch(rig, &timed[i].row);
     }
+    if (rig_failed(rig)) /* nothing fits launches of no time */
+        return;
     struct machine_kernel row = {.fixed_ns = 1000,
                                  .bytes_per_s = 1e12,
                                  .memory_fill = 0.3,
@@ -395,7 +391,6 @@ static enum status measure_kernel(struct rig *rig, const struct kernel *kernel)
         struct row one_block = sweeps_of(kernel, 1, 1, 1);
         rig->launch_ns = predict(rig, kernel, &row, &one_block);
     }
-    return STATUS_OK;
 }
 
 /* Sets the machine's own figures, which hold for kernels that have no section of their own or
@@ -413,24 +408,23 @@ static void take_from_scale(struct rig *rig)
     rig_known(rig, "idle_memory_share", scale->idle_memory_share, how);
 }
 
-enum status calibrate_kernels(struct rig *rig)
+void calibrate_kernels(struct rig *rig)
 {
     const struct kernel *scale = kernel_find("scale");
     struct row small = sweeps_of(scale, 1, 1, 1);
-    struct measured gap;
     small.count = GAP_LAUNCHES;
     small.gate = true;
-    if (rig_traced(rig, &small, rig_draw_gaps, &gap) != STATUS_OK)
-        return rig->error->status;
+    const struct measured gap = rig_traced(rig, &small, rig_draw_gaps);
     rig_found(rig, "kernel_gap_ns", gap.ns, gap,
               "from a kernel's end to the next one's start in its stream");
-    if (measure_kernel(rig, scale) != STATUS_OK)
-        return rig->error->status;
+    measure_kernel(rig, scale);
+    if (rig_failed(rig))
+        return;
     take_from_scale(rig);
     for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
          kernel = rig_next_kernel(rig, kernel)) {
-        if (kernel != scale && measure_kernel(rig, kernel) != STATUS_OK)
-            return rig->error->status;
+        if (kernel != scale)
+            measure_kernel(rig, kernel);
     }
-    return measure_leftover(rig);
+    measure_leftover(rig);
 }

@@ -47,35 +47,29 @@ static double link_ns(const struct rig *rig, const struct row *row)
 }
 
 /* Measures the share of the link's rates that a kernel gets. */
-static enum status measure_share(struct rig *rig, const struct kernel *kernel)
+static void measure_share(struct rig *rig, const struct kernel *kernel)
 {
     const double least = 0.001; /* in a machine file: a kernel of the user's may be slower */
     const uint64_t elements = rig_elements(kernel, LARGE_BYTES);
     const uint32_t count = kernel->file == NULL ? LAUNCHES : OWN_LAUNCHES;
     const struct row large = launches_on(rig, kernel, elements, count),
                      half = launches_on(rig, kernel, elements / 2, count);
-    struct measured much, less;
-    if (rig_launch(rig, &large, &much) != STATUS_OK ||
-        rig_launch(rig, &half, &less) != STATUS_OK)
-        return rig->error->status;
+    const struct measured much = rig_launch(rig, &large), less = rig_launch(rig, &half);
     double link = link_ns(rig, &large) - link_ns(rig, &half);
     rig_found_kernel(rig, kernel, "mapped_share",
                      fmax(least, fmin(1, link / fmax(1, much.ns - less.ns))), much,
                      "launches on 32 MiB of mapped memory less such on 16, against their bytes "
                      "at the link's rates");
-    return STATUS_OK;
 }
 
 /* Measures mapped_latency_ns: what a launch of `scale` takes on so little that its bytes hardly
  * count, beside these, one way after the other. */
-static enum status measure_latency(struct rig *rig)
+static void measure_latency(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
     const struct kernel *scale = kernel_find("scale");
     const struct row small = launches_on(rig, scale, SMALL_ELEMENTS, SMALL_LAUNCHES);
-    struct measured little;
-    if (rig_traced(rig, &small, rig_draw_work, &little) != STATUS_OK)
-        return rig->error->status;
+    const struct measured little = rig_traced(rig, &small, rig_draw_work);
     double in, out, share = machine_mapped_share(machine, scale);
     link_bytes(&small, &in, &out);
     double bytes_ns = link_ns(rig, &small) / share + rule_link_lead_ns(machine, in, out, share);
@@ -83,15 +77,12 @@ static enum status measure_latency(struct rig *rig)
     rig_found(rig, "mapped_latency_ns", fmax(0, little.ns - fixed_ns - bytes_ns), little,
               "launches of `scale` on 4 KiB of mapped memory, less fixed_ns and their bytes' "
               "time");
-    return STATUS_OK;
 }
 
-enum status calibrate_mapped(struct rig *rig)
+void calibrate_mapped(struct rig *rig)
 {
     for (const struct kernel *kernel = rig_next_kernel(rig, NULL); kernel != NULL;
-         kernel = rig_next_kernel(rig, kernel)) {
-        if (measure_share(rig, kernel) != STATUS_OK)
-            return rig->error->status;
-    }
-    return measure_latency(rig);
+         kernel = rig_next_kernel(rig, kernel))
+        measure_share(rig, kernel);
+    measure_latency(rig);
 }

@@ -15,7 +15,7 @@ struct pair {
 };
 enum pair_row { ONE_WAY, BOTH_WAYS, SHORT };
 
-static enum status time_pair(struct rig *rig, uint32_t sender, struct pair *pair)
+static struct pair time_pair(struct rig *rig, uint32_t sender)
 {
     static const char step[] = {ROW_PEER, '\0'};
     const struct row alike = {.steps = step,
@@ -23,15 +23,13 @@ static enum status time_pair(struct rig *rig, uint32_t sender, struct pair *pair
                               .bytes = LONG_BYTES,
                               .devices = settings_devices(&rig->settings),
                               .sender = sender};
-    enum status status = STATUS_OK;
+    struct pair pair = {.rows = {alike, alike, alike}};
+    pair.rows[BOTH_WAYS].both_ways = true;
+    pair.rows[SHORT].count = SHORT_COPIES;
+    pair.rows[SHORT].bytes = SHORT_BYTES;
     for (int i = 0; i < 3; i++)
-        pair->rows[i] = alike;
-    pair->rows[BOTH_WAYS].both_ways = true;
-    pair->rows[SHORT].count = SHORT_COPIES;
-    pair->rows[SHORT].bytes = SHORT_BYTES;
-    for (int i = 0; i < 3 && status == STATUS_OK; i++)
-        status = rig_step(rig, &pair->rows[i], &pair->steps[i], NULL);
-    return status;
+        pair.steps[i] = rig_step(rig, &pair.rows[i], NULL);
+    return pair;
 }
 
 /* Returns the bytes per second of one direction: what a long copy takes more than a short one
@@ -58,29 +56,23 @@ static bool is_sound(const struct pair *pair)
            isfinite(both);
 }
 
-/* Sets the latency to what short copies take longer than simulated ones without one. */
-static enum status find_latency(struct rig *rig, const struct pair *pair, int64_t *latency_ns)
+/* Returns the latency: what short copies take longer than simulated ones without one. */
+static int64_t find_latency(struct rig *rig, const struct pair *pair)
 {
-    struct machine *machine = &rig->calibration->machine;
-    double said_ns;
-    machine->peer_latency_ns = 0;
-    if (rig_simulated_step(rig, &pair->rows[SHORT], &said_ns, NULL) != STATUS_OK)
-        return rig->error->status;
-    *latency_ns = llround(fmax(0, pair->steps[SHORT].ns - said_ns));
-    return STATUS_OK;
+    rig->calibration->machine.peer_latency_ns = 0;
+    return llround(
+        fmax(0, pair->steps[SHORT].ns - rig_simulated_step(rig, &pair->rows[SHORT], NULL)));
 }
 
 /* Corrects the rate of both ways by what the simulator takes too long or too short: the gap
  * between copies is another while the other direction is busy. */
-static enum status correct_joint(struct rig *rig, const struct pair *pair)
+static void correct_joint(struct rig *rig, const struct pair *pair)
 {
-    double *joint = &rig->calibration->machine.peer_joint_bytes_per_s, said_ns;
-    if (rig_simulated_step(rig, &pair->rows[BOTH_WAYS], &said_ns, NULL) != STATUS_OK)
-        return rig->error->status;
+    double *joint = &rig->calibration->machine.peer_joint_bytes_per_s;
+    const double said_ns = rig_simulated_step(rig, &pair->rows[BOTH_WAYS], NULL);
     const double bytes_ns = 1e9 * 2 * LONG_BYTES / *joint + pair->steps[BOTH_WAYS].ns - said_ns;
     if (bytes_ns > 0)
         *joint = 1e9 * 2 * LONG_BYTES / bytes_ns;
-    return STATUS_OK;
 }
 
 static void set_figures(struct rig *rig, const struct pair *pair, uint32_t sender,
@@ -106,51 +98,45 @@ static void tell(char *text, size_t size, uint32_t sender, double rate)
 }
 
 /* Says that the devices can't reach each other's memory. */
-static enum status set_none(struct rig *rig)
+static void set_none(struct rig *rig)
 {
     rig_known(rig, "peer_bytes_per_s", 0, "the devices can't reach each other's memory");
     rig_known(rig, "peer_joint_bytes_per_s", 0, "likewise");
     rig_known(rig, "peer_latency_ns", 0, "likewise");
-    return STATUS_OK;
 }
 
-enum status calibrate_peers(struct rig *rig)
+void calibrate_peers(struct rig *rig)
 {
     struct machine *machine = &rig->calibration->machine;
     const uint32_t devices = settings_devices(&rig->settings);
-    struct pair pair, slowest = {.steps[ONE_WAY].ns = 0};
+    struct pair slowest = {.steps[ONE_WAY].ns = 0};
     uint32_t which = 0;
     char each[96] = "";
-    enum status status = STATUS_OK;
     if (devices < 2)
-        return STATUS_OK; /* one alone has the figures of the machine file that stands for it */
-    if (!machine_has_peers(rig->device))
-        return set_none(rig);
-    for (uint32_t i = 0; i + 1 < devices && status == STATUS_OK; i++) {
-        status = time_pair(rig, i, &pair);
-        if (status != STATUS_OK || !rig->last)
-            continue;
+        return; /* one alone has the figures of the machine file that stands for it */
+    if (!machine_has_peers(rig->device)) {
+        set_none(rig);
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < devices; i++) {
+        const struct pair pair = time_pair(rig, i);
         tell(each, sizeof each, i, rate_one_way(&pair));
         if (pair.steps[ONE_WAY].ns <= slowest.steps[ONE_WAY].ns)
             continue;
         slowest = pair;
         which = i;
     }
-    if (status != STATUS_OK || !rig->last)
-        return status;
+    if (!rig->last)
+        return;
     if (!is_sound(&slowest)) {
         rig_refuse(rig, "peer_bytes_per_s",
                    "can't be told: copies of more bytes took no longer than of fewer");
-        return STATUS_OK;
+        return;
     }
-    int64_t latency_ns = 0;
     machine->peer_bytes_per_s = rate_one_way(&slowest);
     machine->peer_joint_bytes_per_s = rate_both_ways(&slowest);
-    status = find_latency(rig, &slowest, &latency_ns);
+    const int64_t latency_ns = find_latency(rig, &slowest);
     machine->peer_latency_ns = latency_ns;
-    if (status == STATUS_OK)
-        status = correct_joint(rig, &slowest);
-    if (status == STATUS_OK)
-        set_figures(rig, &slowest, which, devices > 2 ? each : "", latency_ns);
-    return status;
+    correct_joint(rig, &slowest);
+    set_figures(rig, &slowest, which, devices > 2 ? each : "", latency_ns);
 }

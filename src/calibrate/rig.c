@@ -168,34 +168,37 @@ static enum status make_ready(struct rig *rig, const struct row *row, struct pla
     return rig->ops->prepare(rig->backend, workload, rig->error);
 }
 
-static enum status time_row(struct rig *rig, const struct row *row, struct run_times *found)
+static struct run_times time_row(struct rig *rig, const struct row *row)
 {
     struct plan plan;
     struct settings settings;
     struct workload workload;
-    enum status status = make_ready(rig, row, &plan, &settings, &workload, false);
-    if (status == STATUS_OK)
-        status = run_repeats(rig, row, &workload, found);
+    struct run_times found = {0};
+    if (rig_failed(rig))
+        return found;
+    if (make_ready(rig, row, &plan, &settings, &workload, false) == STATUS_OK)
+        run_repeats(rig, row, &workload, &found);
     rig->ops->release(rig->backend);
     plan_free(&plan);
-    return status;
+    return found;
 }
 
-enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
-                       struct measured *measured)
+struct measured rig_sample(struct rig *rig, int64_t value, uint32_t share)
 {
-    if (rig->sample == rig->sample_count &&
+    if (!rig_failed(rig) && rig->sample == rig->sample_count &&
         ITEMS_ADD(rig->samples, rig->sample_count, rig->sample_capacity) == NULL)
-        return error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
+        error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
+    if (rig_failed(rig))
+        return (struct measured){0};
     struct samples *samples = &rig->samples[rig->sample++], sorted;
     samples->values[rig->pass % RIG_PASSES] = value;
     sorted = *samples;
-    *measured =
+    struct measured measured =
         measured_median(sorted.values, rig->pass < RIG_PASSES ? rig->pass + 1 : RIG_PASSES);
-    measured->ns /= share;
-    measured->spread_ns /= share;
-    measured->least_ns /= share;
-    return STATUS_OK;
+    measured.ns /= share;
+    measured.spread_ns /= share;
+    measured.least_ns /= share;
+    return measured;
 }
 
 /* Returns the row that the time of a step is the difference to. */
@@ -205,70 +208,56 @@ static struct row fewer_steps(struct row row)
     return row;
 }
 
-enum status rig_step(struct rig *rig, const struct row *row, struct measured *step,
-                     struct measured *issue)
+struct measured rig_step(struct rig *rig, const struct row *row, struct measured *issue)
 {
     const struct row fewer = fewer_steps(*row);
-    uint32_t more = row->count - fewer.count;
-    struct run_times many = {0}, few = {0};
-    enum status status = time_row(rig, row, &many);
-    if (status == STATUS_OK)
-        status = time_row(rig, &fewer, &few);
-    if (status == STATUS_OK && step != NULL)
-        status = rig_sample(rig, many.time_ns - few.time_ns, more, step);
-    if (status == STATUS_OK && issue != NULL)
-        status = rig_sample(rig, many.issue_ns - few.issue_ns, more, issue);
-    return status;
+    const uint32_t more = row->count - fewer.count;
+    const struct run_times many = time_row(rig, row), few = time_row(rig, &fewer);
+    if (issue != NULL)
+        *issue = rig_sample(rig, many.issue_ns - few.issue_ns, more);
+    return rig_sample(rig, many.time_ns - few.time_ns, more);
 }
 
-enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue)
+struct measured rig_issue(struct rig *rig, const struct row *row)
 {
-    struct run_times found;
-    enum status status = time_row(rig, row, &found);
-    return status == STATUS_OK ? rig_sample(rig, found.issue_ns, 1, issue) : status;
+    return rig_sample(rig, time_row(rig, row).issue_ns, 1);
 }
 
-static enum status simulate_row(struct rig *rig, const struct row *row, struct run_times *times)
+static struct run_times simulate_row(struct rig *rig, const struct row *row)
 {
     struct plan plan;
     struct timeline timeline;
+    struct run_times times = {0};
     struct machine machine = rig->calibration->machine;
+    if (rig_failed(rig))
+        return times;
     if (machine.queue_depth == 0) /* the depth is not found yet */
         machine.queue_depth = UINT32_MAX;
     timeline_init(&timeline);
     enum status status = row_plan(row, &plan, rig->error);
     if (status == STATUS_OK)
         status = simulator_run(&machine, rig->device->queues, &plan, NULL, &timeline,
-                               &times->issue_ns, rig->error);
+                               &times.issue_ns, rig->error);
     if (status == STATUS_OK)
-        times->time_ns = timeline_time_ns(&timeline);
+        times.time_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
     plan_free(&plan);
-    return status;
+    return times;
 }
 
-enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns,
-                               double *issue_ns)
+double rig_simulated_step(struct rig *rig, const struct row *row, double *issue_ns)
 {
     const struct row fewer = fewer_steps(*row);
-    uint32_t more = row->count - fewer.count;
-    struct run_times many, few;
-    if (simulate_row(rig, row, &many) != STATUS_OK ||
-        simulate_row(rig, &fewer, &few) != STATUS_OK)
-        return rig->error->status;
-    *step_ns = (double)(many.time_ns - few.time_ns) / more;
+    const uint32_t more = row->count - fewer.count;
+    const struct run_times many = simulate_row(rig, row), few = simulate_row(rig, &fewer);
     if (issue_ns != NULL)
         *issue_ns = (double)(many.issue_ns - few.issue_ns) / more;
-    return STATUS_OK;
+    return (double)(many.time_ns - few.time_ns) / more;
 }
 
-enum status rig_simulated_issue(struct rig *rig, const struct row *row, double *issue_ns)
+double rig_simulated_issue(struct rig *rig, const struct row *row)
 {
-    struct run_times times;
-    if (simulate_row(rig, row, &times) != STATUS_OK)
-        return rig->error->status;
-    *issue_ns = (double)times.issue_ns;
-    return STATUS_OK;
+    return (double)simulate_row(rig, row).issue_ns;
 }
 
 static enum status trace_once(struct rig *rig, struct timeline *timeline)
@@ -291,6 +280,8 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
     struct plan plan;
     struct settings settings;
     struct workload workload;
+    if (rig_failed(rig))
+        return rig->error->status;
     enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     if (status == STATUS_OK && rig->ops->measures && !row->lazy)
         status = warm_up(rig, &(struct run_times){0});
@@ -317,14 +308,15 @@ static enum status trace_and_draw(struct rig *rig, const struct row *row, rig_dr
     return status;
 }
 
-enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
-                       struct measured *measured)
+struct measured rig_traced(struct rig *rig, const struct row *row, rig_draw *draw)
 {
     struct plan plan;
     struct settings settings;
     struct workload workload;
-    int64_t medians[REPEATS];
+    int64_t medians[REPEATS] = {0};
     int repeats = rig->ops->measures ? REPEATS : 1;
+    if (rig_failed(rig))
+        return (struct measured){0};
     enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     bool long_enough = plan.cpu_tiles > 0; /* a tile of the CPU's is */
     int64_t begin_ns = clock_now_ns();
@@ -337,9 +329,7 @@ enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
     }
     rig->ops->release(rig->backend);
     plan_free(&plan);
-    if (status != STATUS_OK)
-        return status;
-    return rig_sample(rig, undisturbed_ns(medians, repeats), 1, measured);
+    return rig_sample(rig, undisturbed_ns(medians, repeats), 1);
 }
 
 int rig_draw_gaps(const struct row *row, const struct timeline *timeline, int64_t *times)

@@ -7,7 +7,11 @@
  * they do not hold, more passes take the places of the oldest.
  *
  * A sample is known by its number in its pass. So every pass takes the same samples in the same
- * order: which rows are timed may depend on the device, but never on what was measured. */
+ * order: which rows are timed may depend on the device, but never on what was measured.
+ *
+ * The first failure is kept in rig->error and ends the calibration: nothing runs behind it, and
+ * whatever is asked for is made of zeros, so that only who loops or looks at the device's
+ * kernels has to ask rig_failed(). */
 #ifndef PIPELINE_CALIBRATE_RIG_H
 #define PIPELINE_CALIBRATE_RIG_H
 
@@ -72,32 +76,34 @@ struct rig {
     struct refusal refusal; /* of this pass's figures */
 };
 
-/* Adds this pass's value of the next sample and sets what its values say, each divided by
+static inline bool rig_failed(const struct rig *rig)
+{
+    return rig->error->status != STATUS_OK;
+}
+
+/* Adds this pass's value of the next sample and returns what its values say, each divided by
  * `share`. */
-enum status rig_sample(struct rig *rig, int64_t value, uint32_t share,
-                       struct measured *measured);
+struct measured rig_sample(struct rig *rig, int64_t value, uint32_t share);
 
 /* Says in rig->refusal why the figure of that name (figure_name()) can't be as it was found,
  * unless that says so of it already: "NAME is 0 by its times, ...". */
 __attribute__((format(printf, 3, 4))) void rig_refuse(struct rig *rig, const char *figure,
                                                       const char *format, ...);
 
-/* Sets the time that one step more takes, of the whole run and (*issue) of the host's time to
- * issue it: rows of count and of count / 4 steps are timed, one behind the other, and the
- * difference is shared out. Either may be NULL. */
-enum status rig_step(struct rig *rig, const struct row *row, struct measured *step,
-                     struct measured *issue);
+/* Returns the time that one step more takes, of the whole run, and sets *issue, unless it is
+ * NULL, to the host's time to issue it: rows of count and of count / 4 steps are timed, one
+ * behind the other, and the difference is shared out. */
+struct measured rig_step(struct rig *rig, const struct row *row, struct measured *issue);
 
-/* Sets the time that the host takes to issue the whole row. */
-enum status rig_issue(struct rig *rig, const struct row *row, struct measured *issue);
+/* Returns the time that the host takes to issue the whole row. */
+struct measured rig_issue(struct rig *rig, const struct row *row);
 
-/* Sets the time of a step, and of its issue, as the simulator predicts them by the figures
- * found so far; those not found yet cost nothing. `issue_ns` may be NULL. */
-enum status rig_simulated_step(struct rig *rig, const struct row *row, double *step_ns,
-                               double *issue_ns);
+/* Returns the time of a step, and sets that of its issue, as the simulator predicts them by the
+ * figures found so far; those not found yet cost nothing. `issue_ns` may be NULL. */
+double rig_simulated_step(struct rig *rig, const struct row *row, double *issue_ns);
 
-/* Sets the time of the host's calls for the whole row, predicted likewise. */
-enum status rig_simulated_issue(struct rig *rig, const struct row *row, double *issue_ns);
+/* Returns the time of the host's calls for the whole row, predicted likewise. */
+double rig_simulated_issue(struct rig *rig, const struct row *row);
 
 /* Runs the row once with a timeline, which is the caller's to free. */
 enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *timeline);
@@ -105,10 +111,9 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
 /* Takes times from a row's timeline, no more than it has spans, and returns how many. */
 typedef int rig_draw(const struct row *row, const struct timeline *timeline, int64_t *times);
 
-/* Sets the median of the times that `draw` takes from the row's timeline, of the repeats that
- * nothing disturbed. */
-enum status rig_traced(struct rig *rig, const struct row *row, rig_draw *draw,
-                       struct measured *measured);
+/* Returns the median of the times that `draw` takes from the row's timeline, of the repeats
+ * that nothing disturbed. */
+struct measured rig_traced(struct rig *rig, const struct row *row, rig_draw *draw);
 
 /* For rows of one op a step: takes the gaps from an op's end to the next one's start. */
 rig_draw rig_draw_gaps;
@@ -124,9 +129,9 @@ void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *
 /* Takes the own times of a row's kernels, or tiles of the CPU's, from its timeline. */
 rig_draw rig_draw_work;
 
-/* Sets the time of one of the row's launches, which is all that its steps are; of a kernel of
- * the user's own without a trace, and with the gap between two of them known. */
-enum status rig_launch(struct rig *rig, const struct row *row, struct measured *launch);
+/* Returns the time of one of the row's launches, which is all that its steps are; of a kernel
+ * of the user's own without a trace, and with the gap between two of them known. */
+struct measured rig_launch(struct rig *rig, const struct row *row);
 
 /* Returns true if a kernel of the table gets a section. */
 bool rig_measures(const struct kernel *kernel);
@@ -146,18 +151,18 @@ void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *
 
 /* The parts of a calibration, in the order in which they have to be done: each takes the
  * figures of those before it as given, and sets its own. */
-enum status calibrate_calls(struct rig *rig);
-enum status calibrate_packing(struct rig *rig);
-enum status calibrate_host(struct rig *rig); /* before a row of the CPU's loads a kernel */
-enum status calibrate_cpu(struct rig *rig);
-enum status calibrate_copies(struct rig *rig);
-enum status calibrate_shared(struct rig *rig); /* nothing, where there is one device */
-enum status calibrate_peers(struct rig *rig);  /* likewise */
-enum status calibrate_kernels(struct rig *rig);
-enum status calibrate_mapped(struct rig *rig);
-enum status calibrate_signals(struct rig *rig);
-enum status calibrate_callbacks(struct rig *rig);
-enum status calibrate_graphs(struct rig *rig);
+void calibrate_calls(struct rig *rig);
+void calibrate_packing(struct rig *rig);
+void calibrate_host(struct rig *rig); /* before a row of the CPU's loads a kernel */
+void calibrate_cpu(struct rig *rig);
+void calibrate_copies(struct rig *rig);
+void calibrate_shared(struct rig *rig); /* nothing, where there is one device */
+void calibrate_peers(struct rig *rig);  /* likewise */
+void calibrate_kernels(struct rig *rig);
+void calibrate_mapped(struct rig *rig);
+void calibrate_signals(struct rig *rig);
+void calibrate_callbacks(struct rig *rig);
+void calibrate_graphs(struct rig *rig);
 
 /* Returns true if graphs are measured: a simulated machine says if it knows them, and a machine
  * file whose calls alone are measured; every real device of today's CUDA does. */
@@ -165,6 +170,6 @@ bool rig_knows_graphs(const struct rig *rig);
 
 /* The last part: holds the figures against plain runs, measured in the same passes. Those that
  * fail are reported in rig->refusal, and how all came out in the calibration's outcomes. */
-enum status calibrate_checks(struct rig *rig);
+void calibrate_checks(struct rig *rig);
 
 #endif

@@ -40,7 +40,7 @@ static const struct machine_field *field_of(int kind)
     return machine_field_find(machine_fields, kinds[kind].key);
 }
 
-static enum status time_kind(struct rig *rig, int kind, struct shared *shared)
+static void time_kind(struct rig *rig, int kind, struct shared *shared)
 {
     const uint32_t devices = settings_devices(&rig->settings);
     shared->numbers = devices > 2 ? 2 : 1;
@@ -50,34 +50,29 @@ static enum status time_kind(struct rig *rig, int kind, struct shared *shared)
                                        .bytes = BYTES,
                                        .apart = true,
                                        .devices = i == 0 ? devices : 2};
-        if (rig_step(rig, &shared->rows[i], &shared->steps[i], NULL) != STATUS_OK)
-            return rig->error->status;
+        shared->steps[i] = rig_step(rig, &shared->rows[i], NULL);
     }
-    return STATUS_OK;
 }
 
-/* Sets how far off the simulated times are with the figure at e^`log_rate`: the sum of squares;
- * and by which part the rows took longer, of the one where that is most. */
-static enum status misfit(struct rig *rig, int kind, const struct shared *shared,
-                          double log_rate, double *squares, double *longer)
+/* Returns how far off the simulated times are with the figure at e^`log_rate`, as a sum of
+ * squares; and sets by which part the rows took longer, of the one where that is most. */
+static double misfit(struct rig *rig, int kind, const struct shared *shared, double log_rate,
+                     double *longer)
 {
+    double squares = 0;
     machine_field_put(field_of(kind), &rig->calibration->machine, exp(log_rate));
-    *squares = 0;
     *longer = -INFINITY;
     for (int i = 0; i < shared->numbers; i++) {
-        double said;
-        if (rig_simulated_step(rig, &shared->rows[i], &said, NULL) != STATUS_OK)
-            return rig->error->status;
+        const double said = rig_simulated_step(rig, &shared->rows[i], NULL);
         const double off = log(shared->steps[i].ns / said);
-        *squares += off * off;
+        squares += off * off;
         *longer = fmax(*longer, off);
     }
-    return STATUS_OK;
+    return squares;
 }
 
 /* Finds the figure by golden sections: the larger it is, the shorter a row. */
-static enum status search(struct rig *rig, int kind, const struct shared *shared, double alone,
-                          double *rate)
+static double search(struct rig *rig, int kind, const struct shared *shared, double alone)
 {
     enum { SECTIONS = 45 };
     const double golden = (sqrt(5) - 1) / 2;
@@ -86,17 +81,14 @@ static enum status search(struct rig *rig, int kind, const struct shared *shared
     for (int i = 0; i < SECTIONS; i++) {
         at[0] = high - golden * (high - low);
         at[1] = low + golden * (high - low);
-        for (int j = 0; j < 2; j++) {
-            if (misfit(rig, kind, shared, at[j], &off[j], &longer) != STATUS_OK)
-                return rig->error->status;
-        }
+        for (int j = 0; j < 2; j++)
+            off[j] = misfit(rig, kind, shared, at[j], &longer);
         if (off[0] <= off[1])
             high = at[1];
         else
             low = at[0];
     }
-    *rate = exp((low + high) / 2);
-    return STATUS_OK;
+    return exp((low + high) / 2);
 }
 
 /* Returns what the devices of a row had together, in GB/s. */
@@ -123,47 +115,42 @@ static void set_figure(struct rig *rig, int kind, const struct shared *shared, d
 
 /* Finds one figure, with the others as they are. Where no bound is felt beside theirs, the
  * figure is `before`, which it had; 0: none. */
-static enum status find(struct rig *rig, int kind, const struct shared *shared, double before)
+static void find(struct rig *rig, int kind, const struct shared *shared, double before)
 {
     const struct machine *machine = &rig->calibration->machine;
     const double felt = rig->ops->measures ? FELT_MEASURED : FELT_SIMULATED;
     const double alone[KINDS] = {[BOTH] = machine->joint_bytes_per_s,
                                  [IN] = machine->h2d_bytes_per_s,
                                  [OUT] = machine->d2h_bytes_per_s};
-    double squares, longer, rate = before;
+    double longer, rate = before;
     for (int i = 0; i < shared->numbers; i++) {
         if (shared->steps[i].ns > 0)
             continue;
         rig_refuse(rig, kinds[kind].key,
                    "can't be told: more copies took no longer than fewer");
         set_figure(rig, kind, shared, 0);
-        return STATUS_OK;
+        return;
     }
-    enum status status =
-        misfit(rig, kind, shared, log(field_of(kind)->most), &squares, &longer);
-    if (status == STATUS_OK && longer > felt)
-        status = search(rig, kind, shared, alone[kind], &rate);
-    if (status == STATUS_OK)
-        set_figure(rig, kind, shared, rate);
-    return status;
+    misfit(rig, kind, shared, log(field_of(kind)->most), &longer);
+    if (longer > felt)
+        rate = search(rig, kind, shared, alone[kind]);
+    set_figure(rig, kind, shared, rate);
 }
 
-enum status calibrate_shared(struct rig *rig)
+void calibrate_shared(struct rig *rig)
 {
     struct shared shared[KINDS];
-    enum status status = STATUS_OK;
     if (settings_devices(&rig->settings) <= 1)
-        return STATUS_OK;
-    for (int kind = 0; kind < KINDS && status == STATUS_OK; kind++) {
+        return;
+    for (int kind = 0; kind < KINDS; kind++) {
         machine_field_put(field_of(kind), &rig->calibration->machine, field_of(kind)->most);
-        status = time_kind(rig, kind, &shared[kind]);
+        time_kind(rig, kind, &shared[kind]);
     }
     if (!rig->last)
-        return status;
-    for (int kind = 0; kind < KINDS && status == STATUS_OK; kind++)
-        status = find(rig, kind, &shared[kind], 0);
+        return;
+    for (int kind = 0; kind < KINDS; kind++)
+        find(rig, kind, &shared[kind], 0);
     const double both = rig->calibration->machine.host_joint_bytes_per_s;
-    if (status == STATUS_OK && both < field_of(BOTH)->most)
-        status = find(rig, BOTH, &shared[BOTH], both);
-    return status;
+    if (both < field_of(BOTH)->most)
+        find(rig, BOTH, &shared[BOTH], both);
 }

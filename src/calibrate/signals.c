@@ -22,7 +22,7 @@ enum {
  * engine. A step of the chain "hk" (copy in, kernel, copy in, ...) takes the two ops
  * themselves, the way to the kernel and the way to the next copy in: less the ops' own times,
  * three chains of two kinds give three equations for the three ways. */
-static enum status measure_ways(struct rig *rig)
+static void measure_ways(struct rig *rig)
 {
     static const char *const chains[] = {"hk", "kd", "hd"};
     const struct machine *machine = &rig->calibration->machine;
@@ -37,8 +37,7 @@ static enum status measure_ways(struct rig *rig)
                           .bytes = COPY_BYTES,
                           .elements = 1024,
                           .blocks = 1};
-        if (rig_step(rig, &row, &steps[i], NULL) != STATUS_OK)
-            return rig->error->status;
+        steps[i] = rig_step(rig, &row, NULL);
         ways[i] = steps[i].ns - own[i];
     }
     double to_kernel = (ways[0] + ways[1] - ways[2]) / 2;
@@ -50,7 +49,6 @@ static enum status measure_ways(struct rig *rig)
     rig_found(rig, "h2d_dependency_ns", fmax(0, to_h2d), spread, how);
     rig_found(rig, "kernel_dependency_ns", fmax(0, to_kernel), spread, how);
     rig_found(rig, "d2h_dependency_ns", fmax(0, to_d2h), spread, how);
-    return STATUS_OK;
 }
 
 /* --- two figures, each of which has a part in the other's time ---
@@ -65,10 +63,10 @@ struct sought {
     const char *key, *how;
     double least;
     struct measured measured; /* a time that changes by about as much as the figure */
-    enum status (*simulate)(struct rig *rig, double *ns); /* predicts that time */
-    double value;                                         /* tried now */
-    double base;                                          /* tried when it last got nearer */
-    double best;                                          /* the nearest so far */
+    double (*simulate)(struct rig *rig); /* predicts that time */
+    double value;                        /* tried now */
+    double base;                         /* tried when it last got nearer */
+    double best;                         /* the nearest so far */
 };
 
 /* Returns the number of chains that run side by side, each in a queue of its own. */
@@ -98,33 +96,26 @@ static double poll_ns(uint32_t streams, double many_ns, double one_ns)
     return (streams * many_ns - one_ns) / (3 * (streams - 1));
 }
 
-static enum status simulate_polls(struct rig *rig, double *ns)
+static double simulate_polls(struct rig *rig)
 {
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
-    double one, many;
-    if (rig_simulated_step(rig, &one_row, &one, NULL) != STATUS_OK ||
-        rig_simulated_step(rig, &many_row, &many, NULL) != STATUS_OK)
-        return rig->error->status;
-    *ns = poll_ns(streams, many, one);
-    return STATUS_OK;
+    const double one = rig_simulated_step(rig, &one_row, NULL);
+    return poll_ns(streams, rig_simulated_step(rig, &many_row, NULL), one);
 }
 
-static enum status measure_polls(struct rig *rig, struct sought *polls)
+static void measure_polls(struct rig *rig, struct sought *polls)
 {
     uint32_t streams = poll_streams(rig);
     struct row one_row = poll_row(1), many_row = poll_row(streams);
-    struct measured one, many;
-    if (rig_step(rig, &one_row, &one, NULL) != STATUS_OK ||
-        rig_step(rig, &many_row, &many, NULL) != STATUS_OK)
-        return rig->error->status;
+    const struct measured one = rig_step(rig, &one_row, NULL),
+                          many = rig_step(rig, &many_row, NULL);
     *polls = (struct sought){.key = "poll_ns",
                              .how = "such chains in up to 8 streams against one",
                              .simulate = simulate_polls};
     polls->measured.ns = poll_ns(streams, many.ns, one.ns);
     polls->measured.spread_ns =
         (streams * many.spread_ns + one.spread_ns) / (3 * (streams - 1));
-    return STATUS_OK;
 }
 
 /* A pipeline in so many streams that only the copy engines show. */
@@ -141,58 +132,46 @@ static int engine_turns(const struct rig *rig)
     return rig->calibration->machine.copy_engines == 1 ? 2 : 1;
 }
 
-static enum status simulate_signals(struct rig *rig, double *ns)
+static double simulate_signals(struct rig *rig)
 {
-    enum status status = rig_simulated_step(rig, &pipeline, ns, NULL);
-    *ns /= engine_turns(rig);
-    return status;
+    return rig_simulated_step(rig, &pipeline, NULL) / engine_turns(rig);
 }
 
-static enum status measure_signals(struct rig *rig, struct sought *signals)
+static void measure_signals(struct rig *rig, struct sought *signals)
 {
     const struct machine *machine = &rig->calibration->machine;
-    if (rig_step(rig, &pipeline, &signals->measured, NULL) != STATUS_OK)
-        return rig->error->status;
+    signals->measured = rig_step(rig, &pipeline, NULL);
     signals->measured.ns /= engine_turns(rig);
     signals->measured.spread_ns /= engine_turns(rig);
     signals->key = "signal_gap_ns";
     signals->how = "likewise behind the copies of a pipeline in 6 streams";
     signals->least = (double)machine->h2d_gap_ns;
     signals->simulate = simulate_signals;
-    return STATUS_OK;
 }
 
 /* Simulates with the values tried now. Sets how much longer the device took, for each. */
-static enum status look(struct rig *rig, struct sought sought[2], int count, double off[2])
+static void look(struct rig *rig, struct sought sought[2], int count, double off[2])
 {
-    enum status status = STATUS_OK;
-    double ns = 0;
     for (int i = 0; i < count; i++)
         rig_found(rig, sought[i].key, sought[i].value, sought[i].measured, sought[i].how);
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        status = sought[i].simulate(rig, &ns);
-        off[i] = sought[i].measured.ns - ns;
-    }
-    return status;
+    for (int i = 0; i < count; i++)
+        off[i] = sought[i].measured.ns - sought[i].simulate(rig);
 }
 
 /* Finds the derivatives: slope[i][j] is by how much off[i] shrinks for each ns that value j
  * grows. They are differences over 50 ns, for a simulator counts whole ns. */
-static enum status look_around(struct rig *rig, struct sought sought[2], int count,
-                               const double off[2], double slope[2][2])
+static void look_around(struct rig *rig, struct sought sought[2], int count,
+                        const double off[2], double slope[2][2])
 {
     const double aside_ns = 50;
     double moved[2];
     for (int j = 0; j < count; j++) {
         sought[j].value += aside_ns;
-        enum status status = look(rig, sought, count, moved);
+        look(rig, sought, count, moved);
         sought[j].value -= aside_ns;
-        if (status != STATUS_OK)
-            return status;
         for (int i = 0; i < count; i++)
             slope[i][j] = (off[i] - moved[i]) / aside_ns;
     }
-    return STATUS_OK;
 }
 
 /* Solves slope * steps = off, two linear equations, by Cramer's rule. Where they say nearly the
@@ -212,22 +191,19 @@ static void find_steps(const double off[2], const double slope[2][2], double ste
  * ns. The times are linear in the figures piece by piece, so that two or three steps do; a step
  * into another piece may lead away, and is then halved until it does not. *least_off is how far
  * off the best values are, before and after. */
-static enum status seek_from(struct rig *rig, struct sought sought[2], int count,
-                             double *least_off)
+static void seek_from(struct rig *rig, struct sought sought[2], int count, double *least_off)
 {
     enum { ROUNDS = 12, MOST_NS = 1000000 }; /* no step may lead beyond */
     double off[2] = {0}, steps[2] = {0}, before = INFINITY;
     for (int i = 0; i < ROUNDS && *least_off >= count; i++) {
         double slope[2][2] = {{1, 0}, {0, 1}};
-        enum status status = look(rig, sought, count, off);
+        look(rig, sought, count, off);
         double now = fabs(off[0]) + fabs(off[1]);
         bool nearer = now < before, nearest = now < *least_off;
-        if (status == STATUS_OK && nearer)
-            status = look_around(rig, sought, count, off, slope);
-        if (status != STATUS_OK)
-            return status;
-        if (nearer)
+        if (nearer) {
+            look_around(rig, sought, count, off, slope);
             find_steps(off, (const double(*)[2])slope, steps);
+        }
         for (int j = 0; j < count; j++) {
             sought[j].base = nearer ? sought[j].value : sought[j].base;
             sought[j].best = nearest ? sought[j].value : sought[j].best;
@@ -238,7 +214,6 @@ static enum status seek_from(struct rig *rig, struct sought sought[2], int count
         before = fmin(before, now);
         *least_off = fmin(*least_off, now);
     }
-    return STATUS_OK;
 }
 
 /* Seeks the figures from one or more starts, for Newton's method finds a solution that is near.
@@ -246,41 +221,37 @@ static enum status seek_from(struct rig *rig, struct sought sought[2], int count
  * share an engine that leads astray, so it starts again with less and less of it put down to
  * polling, until one start ends near enough. At last signal_gap_ns alone is changed until the
  * pipeline's time is right. */
-static enum status seek(struct rig *rig, struct sought sought[2], int count)
+static void seek(struct rig *rig, struct sought sought[2], int count)
 {
     enum { STARTS = 8, FINAL = 3 };
-    enum status status = STATUS_OK;
     double off[2], least_off = INFINITY;
-    for (int start = STARTS; start > 0 && least_off >= count && status == STATUS_OK; start--) {
+    for (int start = STARTS; start > 0 && least_off >= count; start--) {
         sought[0].value = sought[0].least;
         sought[1].value = round(fmax(0, sought[1].measured.ns * start / STARTS));
-        status = seek_from(rig, sought, count, &least_off);
+        seek_from(rig, sought, count, &least_off);
         if (count == 1)
             break;
     }
     for (int i = 0; i < count; i++)
         sought[i].value = sought[i].best;
-    for (int i = 0; i < FINAL && status == STATUS_OK; i++) {
-        status = look(rig, sought, count, off);
+    for (int i = 0; i < FINAL; i++) {
+        look(rig, sought, count, off);
         sought[0].value = round(fmax(sought[0].least, sought[0].value + off[0]));
     }
-    return status == STATUS_OK ? look(rig, sought, count, off) : status;
+    look(rig, sought, count, off);
 }
 
-static enum status measure_signals_and_polls(struct rig *rig)
+static void measure_signals_and_polls(struct rig *rig)
 {
     struct sought sought[2] = {0}; /* first signals, then polls */
     bool queues = poll_streams(rig) > 1;
-    enum status status = STATUS_OK;
     if (queues)
-        status = measure_polls(rig, &sought[1]);
+        measure_polls(rig, &sought[1]);
     else
         rig_known(rig, "poll_ns", 0, "not measured: there is but one queue");
-    if (status == STATUS_OK)
-        status = measure_signals(rig, &sought[0]);
-    if (status != STATUS_OK || !rig->last)
-        return status;
-    return seek(rig, sought, queues ? 2 : 1);
+    measure_signals(rig, &sought[0]);
+    if (rig->last)
+        seek(rig, sought, queues ? 2 : 1);
 }
 
 /* Takes the times from the ends of the calls to the starts of the kernels, or of the copies in,
@@ -299,44 +270,36 @@ static int draw_delays(const struct row *row, const struct timeline *timeline, i
 
 /* Measures the times from the end of a call to the start of the kernel that it launched, and of
  * the copy that it issued, with nothing else to do. */
-static enum status measure_starts(struct rig *rig)
+static void measure_starts(struct rig *rig)
 {
     const struct row launch = {.steps = "ks", .count = 32, .elements = 1024, .blocks = 1},
                      copy = {.steps = "hs", .count = 32, .bytes = 4 << 10};
-    struct measured delay;
-    if (rig_traced(rig, &launch, draw_delays, &delay) != STATUS_OK)
-        return rig->error->status;
+    struct measured delay = rig_traced(rig, &launch, draw_delays);
     rig_found(rig, "kernel_latency_ns", fmax(0, delay.ns), delay,
               "from a call's end to its kernel's start on an idle device");
-    if (rig_traced(rig, &copy, draw_delays, &delay) != STATUS_OK)
-        return rig->error->status;
+    delay = rig_traced(rig, &copy, draw_delays);
     rig_found(rig, "copy_start_ns", fmax(0, delay.ns), delay,
               "from a call's end to its copy's start on an idle device");
-    return STATUS_OK;
 }
 
 /* Measures how long after a kernel's end a call that waits for it hears of that: what such
  * steps take longer than by all other figures. */
-static enum status measure_hearing(struct rig *rig)
+static void measure_hearing(struct rig *rig)
 {
     const struct row row = {.steps = "ks", .count = 128, .elements = 1024, .blocks = 1};
-    struct measured step;
-    double without_ns;
     rig->calibration->machine.sync_latency_ns = 0;
-    if (rig_step(rig, &row, &step, NULL) != STATUS_OK ||
-        rig_simulated_step(rig, &row, &without_ns, NULL) != STATUS_OK)
-        return rig->error->status;
+    const struct measured step = rig_step(rig, &row, NULL);
+    const double without_ns = rig_simulated_step(rig, &row, NULL);
     rig_found(rig, "sync_latency_ns", fmax(0, step.ns - without_ns), step,
               "launches that are each waited for, less all that is known of them");
-    return STATUS_OK;
 }
 
-enum status calibrate_signals(struct rig *rig)
+void calibrate_signals(struct rig *rig)
 {
-    if (measure_starts(rig) != STATUS_OK || measure_hearing(rig) != STATUS_OK ||
-        measure_ways(rig) != STATUS_OK)
-        return rig->error->status;
-    return measure_signals_and_polls(rig);
+    measure_starts(rig);
+    measure_hearing(rig);
+    measure_ways(rig);
+    measure_signals_and_polls(rig);
 }
 
 /* --- callbacks --- */
@@ -382,59 +345,49 @@ static struct row called_row(const char *steps, uint32_t count, uint32_t intensi
                         .intensity = intensity};
 }
 
-/* Finds how long the thread has slept, as a part of the longest sleep that counts, when a
- * kernel of the row ends; and *beside_ns, what the row's step takes beside what tells a thread
- * of its callback. */
-static enum status find_sleep(struct rig *rig, const struct row *row, double *part,
-                              double *beside_ns)
+/* Returns how long the thread has slept, as a part of the longest sleep that counts, when a
+ * kernel of the row ends, whose step takes `beside_ns` beside what tells a thread of its
+ * callback. */
+static double sleep_part(const struct rig *rig, double beside_ns)
 {
-    enum status status = rig_simulated_step(rig, row, beside_ns, NULL);
-    int64_t slept_ns = llround(*beside_ns) - rig->calibration->machine.callback_ns;
-    *part = rule_sleep_part(slept_ns);
-    return status;
+    return rule_sleep_part(llround(beside_ns) - rig->calibration->machine.callback_ns);
 }
 
 /* Measures how long it takes until a callback behind a kernel is called, once the thread has
  * slept a little, and once for long: that gives two equations for two figures. The first is the
  * difference that callbacks make to a row of kernels. In the second that would be little of the
  * kernels' time, so it is drawn from a trace. */
-static enum status measure_told(struct rig *rig)
+static void measure_told(struct rig *rig)
 {
     struct machine *machine = &rig->calibration->machine;
     const struct row bare = called_row("k", CHAIN, POLL_INTENSITY / 10);
     const struct row called = called_row("kc", CHAIN, POLL_INTENSITY / 10);
     const struct row slow = called_row("kc", SLOW_CHAIN, POLL_INTENSITY * 15);
-    struct measured without, with, late;
-    double parts[2], bare_ns, called_ns, slow_ns;
-    if (rig_step(rig, &bare, &without, NULL) != STATUS_OK ||
-        rig_step(rig, &called, &with, NULL) != STATUS_OK ||
-        rig_traced(rig, &slow, draw_told, &late) != STATUS_OK)
-        return rig->error->status;
+    const struct measured without = rig_step(rig, &bare, NULL);
+    struct measured with = rig_step(rig, &called, NULL);
+    struct measured late = rig_traced(rig, &slow, draw_told);
     if (!rig->last)
-        return STATUS_OK;
+        return;
     machine->callback_latency_ns = machine->callback_wake_ns = 0;
-    if (rig_simulated_step(rig, &bare, &bare_ns, NULL) != STATUS_OK ||
-        find_sleep(rig, &called, &parts[0], &called_ns) != STATUS_OK ||
-        find_sleep(rig, &slow, &parts[1], &slow_ns) != STATUS_OK)
-        return rig->error->status;
+    const double bare_ns = rig_simulated_step(rig, &bare, NULL);
+    const double called_ns = rig_simulated_step(rig, &called, NULL);
+    const double little = sleep_part(rig, called_ns);
+    const double long_part = sleep_part(rig, rig_simulated_step(rig, &slow, NULL));
     const double soon_ns = (with.ns - without.ns) - (called_ns - bare_ns);
-    const double wake_ns = fmax(0, (late.ns - soon_ns) / (parts[1] - parts[0]));
+    const double wake_ns = fmax(0, (late.ns - soon_ns) / (long_part - little));
     with.spread_ns += without.spread_ns;
-    late.spread_ns = (late.spread_ns + with.spread_ns) / (parts[1] - parts[0]);
-    rig_found(rig, "callback_latency_ns", fmax(0, soon_ns - parts[0] * wake_ns), with,
+    late.spread_ns = (late.spread_ns + with.spread_ns) / (long_part - little);
+    rig_found(rig, "callback_latency_ns", fmax(0, soon_ns - little * wake_ns), with,
               "what callbacks add to kernels of 20 us in one stream, less the next");
     rig_found(rig, "callback_wake_ns", wake_ns, late,
               "likewise behind kernels of 3 ms, in a trace");
-    return STATUS_OK;
 }
 
-enum status calibrate_callbacks(struct rig *rig)
+void calibrate_callbacks(struct rig *rig)
 {
     /* All are issued before the first is called. */
     const struct row row = {.steps = "c", .count = 128, .gate = true};
-    struct measured pitch;
-    if (rig_traced(rig, &row, draw_pitches, &pitch) != STATUS_OK)
-        return rig->error->status;
+    const struct measured pitch = rig_traced(rig, &row, draw_pitches);
     rig_found(rig, "callback_ns", pitch.ns, pitch, "callbacks one behind another");
-    return measure_told(rig);
+    measure_told(rig);
 }
