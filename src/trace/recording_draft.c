@@ -92,11 +92,20 @@ static int compare_places(const void *a, const void *b)
                           : (x->line > y->line) - (x->line < y->line);
 }
 
-enum status places_order(const struct draft *draft, struct place *places, size_t count,
-                         const char *what)
+enum status place_add(struct draft *draft, struct pile *places, uint64_t id, uint32_t index)
 {
-    qsort(places, count, sizeof *places, compare_places);
-    for (size_t i = 1; i < count; i++) {
+    struct place *place;
+    ADD(place, *places);
+    *place = (struct place){.id = id, .line = draft->text.line_number, .index = index};
+    return STATUS_OK;
+}
+
+enum status places_order(const struct draft *draft, const struct pile *pile, const char *what)
+{
+    const struct place *places = pile->items;
+    if (pile->count > 1)
+        qsort(pile->items, pile->count, sizeof *places, compare_places);
+    for (size_t i = 1; i < pile->count; i++) {
         struct trace_text later = draft->text;
         later.line_number = places[i].line;
         if (places[i].id == places[i - 1].id)
@@ -106,8 +115,10 @@ enum status places_order(const struct draft *draft, struct place *places, size_t
     return STATUS_OK;
 }
 
-uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_t *near)
+uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
 {
+    const struct place *places = pile->items;
+    const size_t count = pile->count;
     struct bisect search = bisect_in(0, count);
     for (size_t i = *near; i < count && i < *near + 2; i++) {
         if (places[i].id == id) {
@@ -123,25 +134,22 @@ uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_
     return places[search.at].index;
 }
 
-struct place *places_create(size_t count)
-{
-    return malloc((count + 1) * sizeof(struct place));
-}
-
 /* --- the end --- */
 
 void draft_free(struct draft *draft)
 {
-    struct pile *piles[] = {&draft->contexts,     &draft->streams,    &draft->frees,
-                            &draft->names,        &draft->effects,    &draft->ops,
-                            &draft->device_lines, &draft->call_lines, &draft->makers};
-    struct draft_name *names = draft->names.items;
+    struct pile *piles[] = {&draft->contexts,      &draft->streams,     &draft->frees,
+                            &draft->names,         &draft->effects,     &draft->ops,
+                            &draft->device_places, &draft->call_places, &draft->name_places,
+                            &draft->makers};
+    char **names = draft->names.items;
     for (size_t i = 0; i < draft->names.count; i++)
-        free(names[i].text);
+        free(names[i]);
     struct draft_line *lines = draft->lines.items;
     for (size_t i = 0; i < draft->lines.count; i++)
         free(lines[i].text);
     free(lines);
+    free(draft->moved);
     for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
         free(piles[i]->items);
     names_free(&draft->stream_numbers);

@@ -24,17 +24,9 @@ struct pile {
     size_t count, room;
 };
 
-struct draft_context {
-    uint32_t id, device; /* the device's id */
-    uint64_t line;
-};
 struct draft_stream {
     struct recorded_stream stream; /* but for its device */
     uint64_t line;                 /* 0: no line is about it */
-};
-struct draft_name {
-    uint64_t id, line;
-    char *text;
 };
 struct draft_line {
     uint64_t call;
@@ -71,9 +63,10 @@ struct draft {
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
         nodes, edges, ranges, notes, lines, makers;
-    struct pile device_lines, call_lines; /* by item: its line */
-    struct names stream_numbers, threads; /* as they were met */
-    bool ended;                           /* its end was read */
+    struct pile device_places, call_places, name_places; /* of items, by number */
+    struct names stream_numbers, threads;                /* as they were met */
+    uint32_t *moved; /* streams: by number as they were met, their index */
+    bool ended;      /* its end was read */
     struct {
         char name[DRAFT_CALL_NAME];
         uint16_t row;
@@ -127,17 +120,17 @@ struct place {
     uint32_t index;
 };
 
-/* Returns room for `count` of them, to be freed; NULL: no memory. */
-struct place *places_create(size_t count);
+/* Adds the place of what the line that is read is about. */
+enum status place_add(struct draft *draft, struct pile *places, uint64_t id, uint32_t index);
 
 /* Puts places in order of their ids, which no two of them may share: the later line is refused,
  * calling it a `what`. */
-enum status places_order(const struct draft *draft, struct place *places, size_t count,
+enum status places_order(const struct draft *draft, const struct pile *places,
                          const char *what);
 
 /* Returns the index of what has `id`; RECORDING_NONE: nothing has. Lines tend to come in the
  * order of what they refer to: *near, 0 at first, is where to look first. */
-uint32_t place_find(const struct place *places, size_t count, uint64_t id, size_t *near);
+uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near);
 
 /* --- for the files that keep lines --- */
 

@@ -24,7 +24,6 @@ static uint16_t row_of(struct draft *draft, const char *name)
 enum status take_call(struct draft *draft, const struct line_value *v)
 {
     struct recorded_call *call;
-    uint64_t *line;
     uint32_t thread;
     if (v[1].number == DRAFT_NO_CALL)
         return trace_refuse(&draft->text, "no call can have that id");
@@ -40,9 +39,7 @@ enum status take_call(struct draft *draft, const struct line_value *v)
     call->end_ns = (int64_t)v[5].number;
     call->result = signed_of(&v[6]);
     call->stream = RECORDING_NONE;
-    ADD(line, draft->call_lines);
-    *line = draft->text.line_number;
-    return STATUS_OK;
+    return place_add(draft, &draft->call_places, call->id, 0);
 }
 
 /* Adds what call v[1] did, in the stream that v[2] and `number` name. */

@@ -36,7 +36,6 @@ static bool text_copy(const char *text, char **copy)
 static enum status take_device(struct draft *draft, const struct line_value *v)
 {
     struct recorded_device *device;
-    uint64_t *line;
     ADD(device, draft->devices);
     device->id = (uint32_t)v[1].number;
     device->major = (uint32_t)v[3].number;
@@ -47,19 +46,15 @@ static enum status take_device(struct draft *draft, const struct line_value *v)
     device->registers_per_sm = (uint32_t)v[8].number;
     device->shared_per_sm = (uint32_t)v[9].number;
     device->copy_engines = (uint32_t)v[10].number;
-    ADD(line, draft->device_lines);
-    *line = draft->text.line_number;
-    return text_copy(v[2].text, &device->name) ? STATUS_OK : draft_no_memory(draft);
+    return text_copy(v[2].text, &device->name)
+               ? place_add(draft, &draft->device_places, device->id, 0)
+               : draft_no_memory(draft);
 }
 
 static enum status take_context(struct draft *draft, const struct line_value *v)
 {
-    struct draft_context *context;
-    ADD(context, draft->contexts);
-    *context = (struct draft_context){.id = (uint32_t)v[1].number,
-                                      .device = (uint32_t)v[2].number,
-                                      .line = draft->text.line_number};
-    return STATUS_OK;
+    /* The device's id is kept for its index, which is not known yet. */
+    return place_add(draft, &draft->contexts, v[1].number, (uint32_t)v[2].number);
 }
 
 static enum status take_stream(struct draft *draft, const struct line_value *v)
@@ -204,11 +199,12 @@ static enum status take_edge(struct draft *draft, const struct line_value *v)
 
 static enum status take_name(struct draft *draft, const struct line_value *v)
 {
-    struct draft_name *name;
+    char **name;
+    const uint32_t index = (uint32_t)draft->names.count;
     ADD(name, draft->names);
-    name->id = v[1].number;
-    name->line = draft->text.line_number;
-    return text_copy(v[2].text, &name->text) ? STATUS_OK : draft_no_memory(draft);
+    return text_copy(v[2].text, name)
+               ? place_add(draft, &draft->name_places, v[1].number, index)
+               : draft_no_memory(draft);
 }
 
 static enum status take_line(struct draft *draft, const struct line_value *v)

@@ -13,15 +13,13 @@ static int compare_devices(const void *a, const void *b)
     return COMPARE(x->id, y->id);
 }
 
-/* Puts the devices in order of their ids, and sets `places` to them. */
-static enum status order_devices(struct draft *draft, struct place *places)
+/* Puts the devices in order of their ids. */
+static enum status order_devices(struct draft *draft)
 {
     struct recorded_device *devices = draft->devices.items;
-    const uint64_t *lines = draft->device_lines.items;
+    struct place *places = draft->device_places.items;
     size_t count = draft->devices.count;
-    for (size_t i = 0; i < count; i++)
-        places[i] = (struct place){.id = devices[i].id, .line = lines[i], .index = 0};
-    enum status status = places_order(draft, places, count, "device");
+    enum status status = places_order(draft, &draft->device_places, "device");
     if (status != STATUS_OK)
         return status;
     if (count > 1)
@@ -30,23 +28,18 @@ static enum status order_devices(struct draft *draft, struct place *places)
         places[i].index = (uint32_t)i;
     for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
         struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
-        memory->device = place_find(places, count, memory->device, &near);
+        memory->device = place_find(&draft->device_places, memory->device, &near);
     }
     return STATUS_OK;
 }
 
-/* Sets `contexts` to the contexts, each with its device's index. */
-static enum status order_contexts(const struct draft *draft, const struct place *devices,
-                                  struct place *contexts)
+/* Sets the contexts' devices to their indexes. */
+static enum status order_contexts(struct draft *draft)
 {
-    const struct draft_context *items = draft->contexts.items;
-    size_t near = 0;
-    for (size_t i = 0; i < draft->contexts.count; i++)
-        contexts[i] = (struct place){
-            .id = items[i].id,
-            .line = items[i].line,
-            .index = place_find(devices, draft->devices.count, items[i].device, &near)};
-    return places_order(draft, contexts, draft->contexts.count, "context");
+    struct place *contexts = draft->contexts.items;
+    for (size_t i = 0, near = 0; i < draft->contexts.count; i++)
+        contexts[i].index = place_find(&draft->device_places, contexts[i].index, &near);
+    return places_order(draft, &draft->contexts, "context");
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -70,13 +63,12 @@ static enum status add_device(struct draft *draft, uint32_t *index)
 }
 
 /* Sets the streams' devices. One device is that of all streams. */
-static enum status join_streams(struct draft *draft, const struct place *contexts)
+static enum status join_streams(struct draft *draft)
 {
     struct draft_stream *streams = draft->streams.items;
     uint32_t made_up = draft->devices.count == 1 ? 0 : RECORDING_NONE;
     for (size_t i = 0, near = 0; i < draft->streams.count; i++) {
-        uint32_t device =
-            place_find(contexts, draft->contexts.count, streams[i].stream.context, &near);
+        uint32_t device = place_find(&draft->contexts, streams[i].stream.context, &near);
         enum status status = STATUS_OK;
         if (device == RECORDING_NONE && made_up == RECORDING_NONE)
             status = add_device(draft, &made_up);
@@ -87,15 +79,15 @@ static enum status join_streams(struct draft *draft, const struct place *context
     return STATUS_OK;
 }
 
-/* Puts the streams in order; *moved is to be freed, and says which index each number has. */
-static enum status order_streams(struct draft *draft, uint32_t **moved)
+/* Puts the streams in order, and notes which index each number has. */
+static enum status order_streams(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct draft_stream *streams = draft->streams.items;
     size_t count = draft->streams.count;
-    *moved = malloc((count + 1) * sizeof **moved);
+    uint32_t *moved = draft->moved = malloc((count + 1) * sizeof *moved);
     recording->streams = malloc((count + 1) * sizeof *recording->streams);
-    if (*moved == NULL || recording->streams == NULL)
+    if (moved == NULL || recording->streams == NULL)
         return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++)
         streams[i].line = i; /* its number: no line is wrong any more */
@@ -103,7 +95,7 @@ static enum status order_streams(struct draft *draft, uint32_t **moved)
         qsort(streams, count, sizeof *streams, compare_streams);
     for (size_t i = 0; i < count; i++) {
         recording->streams[i] = streams[i].stream;
-        (*moved)[streams[i].line] = (uint32_t)i;
+        moved[streams[i].line] = (uint32_t)i;
     }
     recording->stream_count = count;
     return STATUS_OK;
@@ -118,33 +110,31 @@ static int compare_calls(const void *a, const void *b)
                                       : COMPARE(x->id, y->id);
 }
 
-/* Puts the calls in order, and sets `places` to them. */
-static enum status order_calls(struct draft *draft, struct place *places)
+/* Puts the calls in order. */
+static enum status order_calls(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
-    const uint64_t *lines = draft->call_lines.items;
+    struct place *places = draft->call_places.items;
     size_t count = draft->calls.count;
-    for (size_t i = 0; i < count; i++)
-        places[i] = (struct place){.id = calls[i].id, .line = lines[i], .index = 0};
-    enum status status = places_order(draft, places, count, "call");
+    enum status status = places_order(draft, &draft->call_places, "call");
     if (status != STATUS_OK)
         return status;
     if (count > 1)
         qsort(calls, count, sizeof *calls, compare_calls);
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = 0, .index = (uint32_t)i};
-    return places_order(draft, places, count, "call");
+    return places_order(draft, &draft->call_places, "call");
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */
-static void join_effects(struct draft *draft, const struct place *places, const uint32_t *moved)
+static void join_effects(struct draft *draft)
 {
     enum { SEVERAL = UINT8_MAX };
     struct recorded_call *calls = draft->calls.items;
     for (size_t i = 0, near = 0; i < draft->effects.count; i++) {
         const struct draft_effect *effect =
             (const struct draft_effect *)draft->effects.items + i;
-        uint32_t index = place_find(places, draft->calls.count, effect->call, &near);
+        uint32_t index = place_find(&draft->call_places, effect->call, &near);
         if (index == RECORDING_NONE)
             continue;
         struct recorded_call call = calls[index], *made = &calls[index];
@@ -157,7 +147,7 @@ static void join_effects(struct draft *draft, const struct place *places, const 
         made->row = call.row;
         made->effect = call.effect == EFFECT_NONE ? effect->made.effect : SEVERAL;
         made->stream =
-            made->stream != RECORDING_NONE ? moved[effect->made.stream] : RECORDING_NONE;
+            made->stream != RECORDING_NONE ? draft->moved[made->stream] : RECORDING_NONE;
     }
     for (size_t i = 0; i < draft->calls.count; i++) {
         if (calls[i].effect == SEVERAL) {
@@ -195,13 +185,13 @@ static enum status order_threads(struct draft *draft)
 
 /* Has calls that a library makes for itself, and those that a capture takes up, count as that.
  */
-static void settle_rows(struct draft *draft, const struct place *places)
+static void settle_rows(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
     const struct draft_maker *makers = draft->makers.items;
     struct host_capture capture = {.on = false};
     for (size_t i = 0, near = 0; i < draft->makers.count; i++) {
-        uint32_t call = place_find(places, draft->calls.count, makers[i].call, &near);
+        uint32_t call = place_find(&draft->call_places, makers[i].call, &near);
         if (call != RECORDING_NONE)
             calls[call].row = host_call_own(calls[call].row, makers[i].row);
     }
@@ -211,24 +201,22 @@ static void settle_rows(struct draft *draft, const struct place *places)
 
 /* --- names, ops --- */
 
-/* Puts the names in order of their ids, and sets `places` to them. */
-static enum status order_names(struct draft *draft, struct place *places)
+/* Puts the names in order of their ids. */
+static enum status order_names(struct draft *draft)
 {
     struct recording *recording = draft->recording;
-    struct draft_name *names = draft->names.items;
+    struct place *places = draft->name_places.items;
+    char **names = draft->names.items;
     size_t count = draft->names.count;
     recording->names = malloc((count + 1) * sizeof *recording->names);
     if (recording->names == NULL)
         return draft_no_memory(draft);
-    for (size_t i = 0; i < count; i++)
-        places[i] =
-            (struct place){.id = names[i].id, .line = names[i].line, .index = (uint32_t)i};
-    enum status status = places_order(draft, places, count, "name");
+    enum status status = places_order(draft, &draft->name_places, "name");
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < count; i++) {
-        recording->names[i] = names[places[i].index].text;
-        names[places[i].index].text = NULL;
+        recording->names[i] = names[places[i].index];
+        names[places[i].index] = NULL;
         places[i].index = (uint32_t)i;
     }
     recording->name_count = count;
@@ -290,17 +278,24 @@ static enum status place_ops(struct draft *draft)
 }
 
 /* Looks up what the ops refer to. */
-static void join_ops(struct draft *draft, const struct place *calls, const struct place *names,
-                     const uint32_t *moved)
+static void join_ops(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
     for (size_t i = 0, near = 0, near_name = 0; i < draft->ops.count; i++) {
         struct recorded_op *op = &ops[i].op;
-        op->call = place_find(calls, draft->calls.count, ops[i].call, &near);
-        op->stream = moved[op->stream];
+        op->call = place_find(&draft->call_places, ops[i].call, &near);
+        op->stream = draft->moved[op->stream];
         if (op->kind == OP_KERNEL && !op->peer && !op->h2h)
-            op->name = place_find(names, draft->names.count, ops[i].name, &near_name);
+            op->name = place_find(&draft->name_places, ops[i].name, &near_name);
     }
+}
+
+static enum status join_calls(struct draft *draft)
+{
+    settle_rows(draft);
+    join_effects(draft);
+    join_ops(draft);
+    return STATUS_OK;
 }
 
 /* --- lines of the source, graphs, ranges --- */
@@ -312,7 +307,7 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Keeps the lines of calls that are there. */
-static enum status join_lines(struct draft *draft, const struct place *calls)
+static enum status join_lines(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct draft_line *lines = draft->lines.items;
@@ -320,7 +315,7 @@ static enum status join_lines(struct draft *draft, const struct place *calls)
     if (recording->lines == NULL)
         return draft_no_memory(draft);
     for (size_t i = 0, near = 0; i < draft->lines.count; i++) {
-        uint32_t call = place_find(calls, draft->calls.count, lines[i].call, &near);
+        uint32_t call = place_find(&draft->call_places, lines[i].call, &near);
         if (call == RECORDING_NONE)
             continue;
         recording->lines[recording->line_count++] =
@@ -389,42 +384,16 @@ void draft_keep(struct draft *draft)
 
 enum status draft_order(struct draft *draft)
 {
-    size_t most =
-        draft->calls.count > draft->contexts.count ? draft->calls.count : draft->contexts.count;
-    struct place *calls = places_create(most), *names = places_create(draft->names.count),
-                 *devices = places_create(draft->devices.count);
-    uint32_t *moved = NULL;
-    enum status status = calls != NULL && names != NULL && devices != NULL
-                             ? order_devices(draft, devices)
-                             : draft_no_memory(draft);
-    if (status == STATUS_OK)
-        status = order_contexts(draft, devices, calls);
-    if (status == STATUS_OK)
-        status = join_streams(draft, calls);
-    if (status == STATUS_OK)
-        status = order_streams(draft, &moved);
-    if (status == STATUS_OK)
-        status = order_calls(draft, calls);
-    if (status == STATUS_OK)
-        status = order_names(draft, names);
-    if (status == STATUS_OK)
-        status = order_threads(draft);
-    if (status == STATUS_OK) {
-        settle_rows(draft, calls);
-        join_effects(draft, calls, moved);
-        join_ops(draft, calls, names, moved);
-        status = place_ops(draft);
-    }
-    if (status == STATUS_OK)
-        status = join_lines(draft, calls);
+    static enum status (*const steps[])(struct draft *draft) = {
+        order_devices, order_contexts, join_streams, order_streams, order_calls,
+        order_names,   order_threads,  join_calls,   place_ops,     join_lines};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
+        status = steps[i](draft);
     if (status == STATUS_OK) {
         sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
         sort(&draft->ranges, sizeof(struct recorded_range), compare_ranges);
     }
-    free(calls);
-    free(names);
-    free(devices);
-    free(moved);
     return status;
 }
