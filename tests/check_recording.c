@@ -66,10 +66,9 @@ START_TEST(all_that_a_program_did)
     ck_assert(r.calls[0].effect == EFFECT_NONE && r.calls[0].stream == RECORDING_NONE);
     ck_assert(r.calls[2].effect == EFFECT_COPY && r.calls[2].copy.width == 4194304 &&
               r.calls[2].copy.height == 1 && r.calls[2].stream == 1);
-    /* 5 is an argument, and no address. */
     ck_assert(r.calls[3].effect == EFFECT_LAUNCH && r.calls[3].known &&
-              r.calls[3].launch.word_count == 2 && r.word_count == 2);
-    ck_assert(r.words[0] == 140000000000016 && r.words[1] == 139000000000000);
+              r.calls[3].launch.word_count == 3 && r.word_count == 3);
+    ck_assert(r.words[0] == 140000000000016 && r.words[2] == 139000000000000);
     ck_assert(r.calls[4].effect == EFFECT_RECORD && r.calls[4].event == 88000001);
     ck_assert(r.calls[5].effect == EFFECT_WAIT && r.calls[5].stream == 2);
     ck_assert(r.calls[7].effect == EFFECT_SET && r.calls[7].thread == 1);
@@ -108,7 +107,7 @@ START_TEST(devices_contexts_graphs)
     ck_assert(r.node_count == 6 && r.nodes[0].kind == OP_H2D && r.nodes[1].kind == OP_KERNEL &&
               r.nodes[2].kind == OP_KIND_COUNT);
     ck_assert(r.nodes[0].known && r.nodes[0].copy.to == 4096 && r.nodes[0].copy.bytes == 64);
-    ck_assert(r.nodes[1].known && r.nodes[1].launch.word_count == 1 && r.word_count == 1 &&
+    ck_assert(r.nodes[1].known && r.nodes[1].launch.word_count == 2 &&
               r.words[r.nodes[1].launch.first_word] == 4097);
     ck_assert(r.nodes[3].known && r.nodes[3].kind == OP_MEMSET && r.nodes[3].set.bytes == 32);
     ck_assert(r.nodes[4].kind == OP_CALLBACK && !r.nodes[5].known);
@@ -202,30 +201,13 @@ START_TEST(two_effects_are_none)
 }
 END_TEST
 
-/* The same address again and again, memory within memory, and a free that is lost. */
-START_TEST(words_point_to_memory_of_their_time)
+/* The same address again and again, and a free that is lost. */
+START_TEST(memory_lasts_until_it_is_given_back)
 {
     struct recording r = read_right(
-        HEADER
-        "[\"memory\",\"device\",100,4096,100,0]\n[\"free\",200,4096]\n"
-        "[\"memory\",\"device\",300,4096,50,0]\n[\"memory\",\"device\",500,4096,10,0]\n"
-        "[\"memory\",\"registered\",100,8192,4096,null]\n"
-        "[\"memory\",\"pinned\",100,8200,8,null]\n[\"free\",150,8200]\n"
-        "[\"free\",1,12345]\n[\"free\",400,8192]\n[\"memory\",\"device\",1,64,0,0]\n"
-        "[\"call\",1,\"cudaLaunchKernel\",1,150,151,0]\n[\"launch\",1,1,7,[4095,4096,4195,4196]"
-        "]\n"
-        "[\"call\",2,\"cudaLaunchKernel\",1,250,251,0]\n[\"launch\",2,1,7,[4096,8200,64]]\n"
-        "[\"call\",3,\"cudaLaunchKernel\",1,350,351,0]\n[\"launch\",3,1,7,[4145,4146,12287,"
-        "12288]]\n"
-        "[\"call\",4,\"cudaLaunchKernel\",1,600,601,0]\n[\"launch\",4,1,7,[4105,4106,8192]]\n");
-    static const uint64_t kept[] = {4096, 4195, 8200, 4145, 12287, 4105};
-    static const uint32_t counts[] = {2, 1, 2, 1};
-    ck_assert_uint_eq(r.word_count, sizeof kept / sizeof kept[0]);
-    for (size_t i = 0; i < r.word_count; i++)
-        ck_assert_uint_eq(r.words[i], kept[i]);
-    for (uint32_t i = 0, first = 0; i < 4; first += counts[i++])
-        ck_assert(r.calls[i].launch.word_count == counts[i] &&
-                  r.calls[i].launch.first_word == first);
+        HEADER "[\"memory\",\"device\",100,4096,100,0]\n[\"free\",200,4096]\n"
+               "[\"memory\",\"device\",300,4096,50,0]\n[\"memory\",\"device\",500,4096,10,0]\n"
+               "[\"free\",1,12345]\n[\"memory\",\"device\",1,64,0,0]\n");
     ck_assert(r.memory[1].until_ns == 200 && r.memory[2].until_ns == 500 &&
               r.memory[3].until_ns == INT64_MAX);
     recording_free(&r);
@@ -259,13 +241,22 @@ END_TEST
 
 /* --- in any order --- */
 
-static void write_call(FILE *out, const struct recorded_call *call)
+static void write_words(FILE *out, const struct recording *r, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "word %" PRIu64 "\n", r->words[first + i]);
+}
+
+static void write_call(FILE *out, const struct recording *r, const struct recorded_call *call)
 {
     fprintf(out, "call %" PRIu64 " %" PRId64 " %" PRId64 " %u %d %u %u %d %u %u %u", call->id,
             call->start_ns, call->end_ns, call->thread, call->result, call->row, call->effect,
             call->known, call->stream, call->first_op, call->op_count);
-    fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", call->copy.to, call->copy.width,
-            call->copy.height);
+    if (call->effect == EFFECT_LAUNCH)
+        write_words(out, r, call->launch.first_word, call->launch.word_count);
+    else
+        fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", call->copy.to, call->copy.width,
+                call->copy.height);
 }
 
 /* Writes all of a recording but its notes, which stay in the order of their lines. */
@@ -285,19 +276,21 @@ static char *write_all(const struct recording *r)
                 r->memory[i].address, r->memory[i].bytes, r->memory[i].from_ns,
                 r->memory[i].until_ns, r->memory[i].device);
     for (size_t i = 0; i < r->call_count; i++)
-        write_call(out, &r->calls[i]);
+        write_call(out, r, &r->calls[i]);
     for (size_t i = 0; i < r->op_count; i++)
         fprintf(out, "op %" PRId64 " %" PRId64 " %u %u %u %u %" PRIu64 "\n", r->ops[i].start_ns,
                 r->ops[i].end_ns, r->ops[i].call, r->ops[i].stream, r->ops[i].name,
                 r->ops[i].kind, r->ops[i].node);
-    for (size_t i = 0; i < r->node_count; i++)
-        fprintf(out, "node %" PRIu64 " %u\n", r->nodes[i].node, r->nodes[i].kind);
+    for (size_t i = 0; i < r->node_count; i++) {
+        const struct recorded_node *node = &r->nodes[i];
+        fprintf(out, "node %" PRIu64 " %u\n", node->node, node->kind);
+        if (node->kind == OP_KERNEL)
+            write_words(out, r, node->launch.first_word, node->launch.word_count);
+    }
     for (size_t i = 0; i < r->edge_count; i++)
         fprintf(out, "edge %" PRIu64 " %" PRIu64 "\n", r->edges[i].from, r->edges[i].to);
     for (size_t i = 0; i < r->range_count; i++)
         fprintf(out, "range %u %s\n", r->ranges[i].thread, r->ranges[i].name);
-    for (size_t i = 0; i < r->word_count; i++)
-        fprintf(out, "word %" PRIu64 "\n", r->words[i]);
     for (size_t i = 0; i < r->name_count; i++)
         fprintf(out, "name %s\n", r->names[i]);
     fprintf(out, "%d %" PRIu64 " %u %zu\n", r->end, r->lost, r->threads, r->note_count);
@@ -530,7 +523,7 @@ Suite *recording_suite(void)
     tcase_add_test(tests, a_stream_without_a_number_is_not_known);
     tcase_add_test(tests, grids_of_more_blocks_than_can_be_counted);
     tcase_add_test(tests, two_effects_are_none);
-    tcase_add_test(tests, words_point_to_memory_of_their_time);
+    tcase_add_test(tests, memory_lasts_until_it_is_given_back);
     tcase_add_test(tests, cut_anywhere);
     tcase_add_loop_test(tests, lines_in_any_order, 0, 2);
     tcase_add_loop_test(tests, wrong_lines, 0, WRONG);

@@ -540,6 +540,31 @@ START_TEST(kernels_reach_as_far_as_copies)
 }
 END_TEST
 
+/* Arguments point to what is taken at the launch: the same address again and again, memory
+ * within memory, and a free that is lost. */
+START_TEST(kernels_touch_memory_of_their_time)
+{
+    struct replanned got = replan(
+        "[\"memory\",\"device\",100,9000000,100,0]\n[\"free\",200,9000000]\n"
+        "[\"memory\",\"device\",300,9000000,50,0]\n[\"memory\",\"device\",500,9000000,10,0]\n"
+        "[\"memory\",\"registered\",100,9100000,4096,null]\n[\"free\",400,9100000]\n"
+        "[\"memory\",\"device\",1,64,0,0]\n" LAUNCH(1, 150, "8999999,9000000,9000099,9000100")
+            LAUNCH(2, 250, "9000000,9100000,64")
+                LAUNCH(3, 350, "9000049,9000050,9104095,9104096")
+                    LAUNCH(4, 600, "9000009,9000010,9100000"));
+    static const uint64_t touched[] = {9000000, 9000099, 9100000, 9000049, 9104095, 9000009};
+    static const uint32_t counts[] = {2, 1, 2, 1};
+    ck_assert_uint_eq(got.plan.op_count, 4);
+    for (uint32_t op = 0, at = 0; op < 4; op++) {
+        ck_assert_uint_eq(got.plan.recorded->ops[op].access_count, counts[op]);
+        for (uint32_t i = 0; i < counts[op]; i++)
+            ck_assert_uint_eq(address_in(&got.plan, &access_of(&got.plan, op, i)->range),
+                              touched[at++]);
+    }
+    replanned_free(&got);
+}
+END_TEST
+
 /* One kernel on what was copied in parts works on all of them. */
 START_TEST(kernels_reach_over_all_parts)
 {
@@ -739,6 +764,7 @@ Suite *replan_suite(void)
     tcase_add_test(all, events_are_joined);
     tcase_add_test(all, copies_touch_what_they_name);
     tcase_add_test(all, kernels_reach_as_far_as_copies);
+    tcase_add_test(all, kernels_touch_memory_of_their_time);
     tcase_add_test(all, kernels_reach_over_all_parts);
     tcase_add_test(all, calls_take_what_most_took);
     tcase_add_test(all, threads_that_take_turns_are_one);

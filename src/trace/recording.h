@@ -158,8 +158,7 @@ struct recording {
     struct recorded_edge *edges; /* by exec */
     struct recorded_range *ranges;
     struct recorded_line *lines; /* by call */
-    uint64_t *words; /* of launches: arguments that lie in memory that the program had then; of
-                        nodes: in memory that it had at some time */
+    uint64_t *words; /* of launches and nodes: arguments that may be addresses */
     char **names;    /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,

@@ -4,8 +4,7 @@
  *   trace/recording_draft.c   what is shared: items, what has which id
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_effects.c of those about calls and ops
- *   trace/recording_order.c   calls, ops, streams and names in order, and joined
- *   trace/recording_memory.c  for how long memory was taken, and what words point to
+ *   trace/recording_order.c   calls, ops, streams, memory and names in order, and joined
  *   trace/recording.c         the file, its header and its end
  *
  * Lines come in any order, so what they refer to is looked up when all are there. Items keep
@@ -105,10 +104,6 @@ enum status draft_order(struct draft *draft);
 
 /* Moves what stays into the recording, which owns it then, also after a failure. */
 void draft_keep(struct draft *draft);
-
-/* Finds until when memory was taken, and leaves those words of launches that point to some. The
- * calls are in order. */
-enum status draft_memory(struct draft *draft);
 
 void draft_free(struct draft *draft);
 

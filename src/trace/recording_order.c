@@ -1,9 +1,15 @@
 /* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
- * and their calls, streams and devices. */
+ * and their calls, streams and devices, and for how long memory was taken. */
 #include "trace/recording_draft.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, const void *b))
+{
+    if (pile->count > 1)
+        qsort(pile->items, pile->count, size, compare);
+}
 
 /* --- devices, streams --- */
 
@@ -298,6 +304,48 @@ static enum status join_calls(struct draft *draft)
     return STATUS_OK;
 }
 
+/* --- memory --- */
+
+static int compare_memory(const void *a, const void *b)
+{
+    const struct recorded_memory *x = a, *y = b;
+    if (x->address != y->address)
+        return COMPARE(x->address, y->address);
+    if (x->from_ns != y->from_ns)
+        return COMPARE(x->from_ns, y->from_ns);
+    return x->bytes != y->bytes ? COMPARE(x->bytes, y->bytes) : COMPARE(x->kind, y->kind);
+}
+
+static int compare_frees(const void *a, const void *b)
+{
+    const struct draft_free *x = a, *y = b;
+    return x->address != y->address ? COMPARE(x->address, y->address)
+                                    : COMPARE(x->time_ns, y->time_ns);
+}
+
+/* Memory is taken until the first time that it is given back behind its own, or until memory is
+ * taken that begins there, too: then the line that gave it back is lost. */
+static void order_memory(struct draft *draft)
+{
+    const struct draft_free *frees = draft->frees.items;
+    size_t next = 0;
+    sort(&draft->memory, sizeof(struct recorded_memory), compare_memory);
+    sort(&draft->frees, sizeof *frees, compare_frees);
+    for (size_t i = 0; i < draft->memory.count; i++) {
+        struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i,
+                               *behind = memory + 1;
+        const struct draft_free began = {.address = memory->address,
+                                         .time_ns = memory->from_ns};
+        if (i + 1 < draft->memory.count && behind->address == memory->address)
+            memory->until_ns = behind->from_ns;
+        while (next < draft->frees.count && compare_frees(&frees[next], &began) < 0)
+            next++;
+        if (next < draft->frees.count && frees[next].address == memory->address &&
+            frees[next].time_ns <= memory->until_ns)
+            memory->until_ns = frees[next++].time_ns;
+    }
+}
+
 /* --- lines of the source, graphs, ranges --- */
 
 static int compare_lines(const void *a, const void *b)
@@ -352,12 +400,6 @@ static int compare_ranges(const void *a, const void *b)
     return x->thread != y->thread ? COMPARE(x->thread, y->thread) : strcmp(x->name, y->name);
 }
 
-static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, const void *b))
-{
-    if (pile->count > 1)
-        qsort(pile->items, pile->count, size, compare);
-}
-
 /* --- all of it --- */
 
 /* Moves a pile's items to where they are to stay. */
@@ -384,13 +426,14 @@ void draft_keep(struct draft *draft)
 
 enum status draft_order(struct draft *draft)
 {
-    static enum status (*const steps[])(struct draft *draft) = {
+    static enum status (*const steps[])(struct draft * draft) = {
         order_devices, order_contexts, join_streams, order_streams, order_calls,
         order_names,   order_threads,  join_calls,   place_ops,     join_lines};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
         status = steps[i](draft);
     if (status == STATUS_OK) {
+        order_memory(draft);
         sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
         sort(&draft->ranges, sizeof(struct recorded_range), compare_ranges);
