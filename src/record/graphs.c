@@ -1,5 +1,6 @@
 /* graphs.c - an executable graph's nodes, by the ids that their ops have, and its edges: read
  * from the graph that it was made from, each node of which CUPTI tells the clone of. */
+#include "core/compare.h"
 #include "core/items.h"
 #include "record/record.h"
 
@@ -37,11 +38,7 @@ void graphs_cloned(const CUpti_GraphData *data)
         record_lose(1);
 }
 
-static int compare_clones(const void *a, const void *b)
-{
-    const struct clone *x = a, *y = b;
-    return (x->original > y->original) - (x->original < y->original);
-}
+COMPARE_BY(compare_clones, struct clone, original);
 
 /* Returns the id that the ops of `node` have. */
 static uint64_t id_of(CUgraphNode node)

@@ -1,6 +1,7 @@
 /* build.c - makes timelines of a trace's rows: the part that both readers stand on. */
 #include "trace/build.h"
 
+#include "core/compare.h"
 #include "core/items.h"
 #include "trace/recording.h"
 
@@ -180,13 +181,7 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
 
 /* --- timelines --- */
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
+COMPARE_BY(compare_spans, struct span, start_ns, op);
 
 /* Sorts the spans by their starts; times count from the first that is known, which it returns.
  */

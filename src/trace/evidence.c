@@ -2,6 +2,7 @@
 #include "trace/evidence.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,11 @@ static enum status no_memory(struct error *error)
 static int compare_calls(const void *a, const void *b)
 {
     const struct host_call *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns); /* the outer one first */
+    return COMPARE_MEMBERS(thread, start_ns)
+               ?: COMPARE(y->end_ns, x->end_ns); /* the outer one first */
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct host_call *x = a, *y = b;
-    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-                                      : (x->thread > y->thread) - (x->thread < y->thread);
-}
+COMPARE_BY(compare_starts, struct host_call, start_ns, thread);
 
 enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
                              size_t count, int64_t first_ns, struct error *error)
@@ -74,17 +67,12 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
 
 /* --- kinds --- */
 
-static int compare_ids(const struct trace_stream *x, const struct trace_stream *y)
-{
-    if (x->context != y->context)
-        return x->context < y->context ? -1 : 1;
-    return (x->stream > y->stream) - (x->stream < y->stream);
-}
+COMPARE_BY(compare_ids, struct trace_stream, context, stream);
 
 static int compare_streams(const void *a, const void *b)
 {
-    return compare_ids(*(const struct trace_stream *const *)a,
-                       *(const struct trace_stream *const *)b);
+    const struct trace_stream *const *x = a, *const *y = b;
+    return compare_ids(*x, *y);
 }
 
 /* Returns `streams` in order, to be freed; NULL: no memory. */
@@ -208,31 +196,15 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_strea
 
 /* --- events --- */
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct trace_event *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->event != y->event)
-        return x->event < y->event ? -1 : 1;
-    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
-}
+COMPARE_BY(compare_events, struct trace_event, process, event, issue_ns);
 
 static int compare_issues(const void *a, const void *b)
 {
     const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
+    return COMPARE_MEMBERS(stream, issue_ns);
 }
 
-static int compare_waits(const void *a, const void *b)
-{
-    const struct stream_wait *x = a, *y = b;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    return (x->issue_ns > y->issue_ns) - (x->issue_ns < y->issue_ns);
-}
+COMPARE_BY(compare_waits, struct stream_wait, stream, issue_ns);
 
 void trace_waits_sort(struct timeline *timeline)
 {

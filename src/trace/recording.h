@@ -158,8 +158,8 @@ struct recording {
     struct recorded_edge *edges; /* by exec */
     struct recorded_range *ranges;
     struct recorded_line *lines; /* by call */
-    uint64_t *words; /* of launches and nodes: arguments that may be addresses */
-    char **names;    /* of kernels */
+    uint64_t *words;             /* of launches and nodes: arguments that may be addresses */
+    char **names;                /* of kernels */
     char **notes;
     size_t device_count, stream_count, memory_count, call_count, op_count, node_count,
         edge_count, range_count, line_count, word_count, name_count, note_count;

@@ -85,12 +85,7 @@ enum status draft_take_words(struct draft *draft, const char *list, bool *known,
 
 /* --- what has which id --- */
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return x->id != y->id ? (x->id < y->id ? -1 : 1)
-                          : (x->line > y->line) - (x->line < y->line);
-}
+COMPARE_BY(compare_places, struct place, id, line);
 
 enum status place_add(struct draft *draft, struct pile *places, uint64_t id, uint32_t index)
 {

@@ -12,6 +12,7 @@
 #ifndef PIPELINE_TRACE_RECORDING_DRAFT_H
 #define PIPELINE_TRACE_RECORDING_DRAFT_H
 
+#include "core/compare.h"
 #include "core/names.h"
 #include "trace/input.h"
 #include "trace/recording.h"
@@ -128,9 +129,6 @@ enum status places_order(const struct draft *draft, const struct pile *places,
 uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near);
 
 /* --- for the files that keep lines --- */
-
-/* Returns the order of two numbers, for qsort(). */
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Returns an item of a pile, or gives up. */
 #define ADD(item, pile)                                                                        \

@@ -13,11 +13,7 @@ static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, c
 
 /* --- devices, streams --- */
 
-static int compare_devices(const void *a, const void *b)
-{
-    const struct recorded_device *x = a, *y = b;
-    return COMPARE(x->id, y->id);
-}
+COMPARE_BY(compare_devices, struct recorded_device, id);
 
 /* Puts the devices in order of their ids. */
 static enum status order_devices(struct draft *draft)
@@ -48,13 +44,7 @@ static enum status order_contexts(struct draft *draft)
     return places_order(draft, &draft->contexts, "context");
 }
 
-static int compare_streams(const void *a, const void *b)
-{
-    const struct recorded_stream *x = &((const struct draft_stream *)a)->stream;
-    const struct recorded_stream *y = &((const struct draft_stream *)b)->stream;
-    return x->context != y->context ? COMPARE(x->context, y->context)
-                                    : COMPARE(x->number, y->number);
-}
+COMPARE_BY(compare_streams, struct draft_stream, stream.context, stream.number);
 
 /* Makes up a device, last of all, for streams of which none is known. */
 static enum status add_device(struct draft *draft, uint32_t *index)
@@ -109,12 +99,7 @@ static enum status order_streams(struct draft *draft)
 
 /* --- calls --- */
 
-static int compare_calls(const void *a, const void *b)
-{
-    const struct recorded_call *x = a, *y = b;
-    return x->start_ns != y->start_ns ? COMPARE(x->start_ns, y->start_ns)
-                                      : COMPARE(x->id, y->id);
-}
+COMPARE_BY(compare_calls, struct recorded_call, start_ns, id);
 
 /* Puts the calls in order. */
 static enum status order_calls(struct draft *draft)
@@ -229,21 +214,7 @@ static enum status order_names(struct draft *draft)
     return STATUS_OK;
 }
 
-static int compare_ops(const void *a, const void *b)
-{
-    const struct recorded_op *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return COMPARE(x->start_ns, y->start_ns);
-    if (x->end_ns != y->end_ns)
-        return COMPARE(x->end_ns, y->end_ns);
-    if (x->node != y->node)
-        return COMPARE(x->node, y->node);
-    if (x->stream != y->stream)
-        return COMPARE(x->stream, y->stream);
-    if (x->kind != y->kind)
-        return COMPARE(x->kind, y->kind);
-    return x->name != y->name ? COMPARE(x->name, y->name) : COMPARE(x->bytes, y->bytes);
-}
+COMPARE_BY(compare_ops, struct recorded_op, start_ns, end_ns, node, stream, kind, name, bytes);
 
 /* Puts the ops in the order of their calls, those without one last. */
 static enum status place_ops(struct draft *draft)
@@ -306,22 +277,9 @@ static enum status join_calls(struct draft *draft)
 
 /* --- memory --- */
 
-static int compare_memory(const void *a, const void *b)
-{
-    const struct recorded_memory *x = a, *y = b;
-    if (x->address != y->address)
-        return COMPARE(x->address, y->address);
-    if (x->from_ns != y->from_ns)
-        return COMPARE(x->from_ns, y->from_ns);
-    return x->bytes != y->bytes ? COMPARE(x->bytes, y->bytes) : COMPARE(x->kind, y->kind);
-}
+COMPARE_BY(compare_memory, struct recorded_memory, address, from_ns, bytes, kind);
 
-static int compare_frees(const void *a, const void *b)
-{
-    const struct draft_free *x = a, *y = b;
-    return x->address != y->address ? COMPARE(x->address, y->address)
-                                    : COMPARE(x->time_ns, y->time_ns);
-}
+COMPARE_BY(compare_frees, struct draft_free, address, time_ns);
 
 /* Memory is taken until the first time that it is given back behind its own, or until memory is
  * taken that begins there, too: then the line that gave it back is lost. */
@@ -351,7 +309,7 @@ static void order_memory(struct draft *draft)
 static int compare_lines(const void *a, const void *b)
 {
     const struct recorded_line *x = a, *y = b;
-    return x->call != y->call ? COMPARE(x->call, y->call) : strcmp(x->text, y->text);
+    return COMPARE_MEMBERS(call) ?: strcmp(x->text, y->text);
 }
 
 /* Keeps the lines of calls that are there. */
@@ -374,30 +332,15 @@ static enum status join_lines(struct draft *draft)
     return STATUS_OK;
 }
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const struct recorded_node *x = a, *y = b;
-    if (x->exec != y->exec)
-        return COMPARE(x->exec, y->exec);
-    return x->node != y->node ? COMPARE(x->node, y->node) : COMPARE(x->kind, y->kind);
-}
+COMPARE_BY(compare_nodes, struct recorded_node, exec, node, kind);
 
-static int compare_edges(const void *a, const void *b)
-{
-    const struct recorded_edge *x = a, *y = b;
-    if (x->exec != y->exec)
-        return COMPARE(x->exec, y->exec);
-    return x->from != y->from ? COMPARE(x->from, y->from) : COMPARE(x->to, y->to);
-}
+COMPARE_BY(compare_edges, struct recorded_edge, exec, from, to);
 
 static int compare_ranges(const void *a, const void *b)
 {
     const struct recorded_range *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return COMPARE(x->start_ns, y->start_ns);
-    if (x->end_ns != y->end_ns)
-        return COMPARE(y->end_ns, x->end_ns); /* the outer one first */
-    return x->thread != y->thread ? COMPARE(x->thread, y->thread) : strcmp(x->name, y->name);
+    return COMPARE_MEMBERS(start_ns) ?: COMPARE(y->end_ns, x->end_ns) /* the outer one first */
+           ?: COMPARE_MEMBERS(thread) ?: strcmp(x->name, y->name);
 }
 
 /* --- all of it --- */

@@ -1,5 +1,6 @@
 /* recording_trace.c - a recording as timelines, one for each device. */
 
+#include "core/compare.h"
 #include "trace/build.h"
 #include "trace/input.h"
 #include "trace/recording.h"
@@ -216,13 +217,7 @@ struct origin {
     uint32_t number;
 };
 
-static int compare_origins(const void *a, const void *b)
-{
-    const struct origin *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY(compare_origins, struct origin, start_ns, number);
 
 static bool is_of(const struct recording *recording, uint32_t stream, uint32_t device)
 {

@@ -12,7 +12,7 @@
 #include "trace/replan.h"
 
 #include "core/bisect.h"
-
+#include "core/compare.h"
 #include "trace/replan_parts.h"
 
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 
 static int compare_handles(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    const uint64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
 }
 
 static enum status sort_handles(struct replan *replan)
@@ -151,8 +151,8 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
 
 static int compare_times(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    const int64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
 }
 
 static enum status sort_ends(struct replan *replan)

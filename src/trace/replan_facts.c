@@ -1,5 +1,6 @@
 /* replan_facts.c - what a recording shows of a plan beside its ops: copies that bring again
  * what is there, managed memory, events that keep the time, devices that reach each other. */
+#include "core/compare.h"
 #include "trace/replan_parts.h"
 
 #include <stdlib.h>
@@ -14,17 +15,7 @@ struct write {
     bool alone; /* it writes no other */
 };
 
-static int compare_writes(const void *a, const void *b)
-{
-    const struct write *x = a, *y = b;
-    if (x->range.buffer != y->range.buffer)
-        return x->range.buffer < y->range.buffer ? -1 : 1;
-    if (x->range.offset != y->range.offset)
-        return x->range.offset < y->range.offset ? -1 : 1;
-    if (x->range.bytes != y->range.bytes)
-        return x->range.bytes < y->range.bytes ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
+COMPARE_BY(compare_writes, struct write, range.buffer, range.offset, range.bytes, op);
 
 /* Lists all that ops are certain to write, in order. Returns NULL where memory runs out. */
 static struct write *list_writes(const struct plan *plan, size_t *count)

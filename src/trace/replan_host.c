@@ -3,6 +3,7 @@
 #include "trace/replan_parts.h"
 
 #include "analysis/traced.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
@@ -14,13 +15,7 @@ struct took {
     uint16_t row;
 };
 
-static int compare_took(const void *a, const void *b)
-{
-    const struct took *x = a, *y = b;
-    if (x->row != y->row)
-        return x->row < y->row ? -1 : 1;
-    return (x->ns > y->ns) - (x->ns < y->ns);
-}
+COMPARE_BY(compare_took, struct took, row, ns);
 
 /* Finds the median of each row. The longest calls loaded code, or waited for room in a queue,
  * which is simulated. */

@@ -5,6 +5,7 @@
 #include "trace/replan_parts.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -17,36 +18,23 @@ static int compare_ranges(const void *a, const void *b)
     return x->address - y->address < y->bytes ? 0 : 1;
 }
 
-static int compare_from(const void *a, const void *b, void *memory)
-{
-    const struct recorded_memory *all = memory;
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (all[x].from_ns != all[y].from_ns)
-        return all[x].from_ns < all[y].from_ns ? -1 : 1;
-    return (x > y) - (x < y);
-}
-
-static int compare_until(const void *a, const void *b, void *memory)
-{
-    const struct recorded_memory *all = memory;
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (all[x].until_ns != all[y].until_ns)
-        return all[x].until_ns < all[y].until_ns ? -1 : 1;
-    return (x > y) - (x < y);
-}
+COMPARE_BY(compare_changes, struct change, time_ns, memory);
 
 enum status live_init(struct live *live, const struct recording *recording, struct error *error)
 {
-    size_t count = recording->memory_count;
+    const size_t count = recording->memory_count;
     *live = (struct live){.recording = recording};
     live->taken = malloc((count + 1) * sizeof *live->taken);
     live->freed = malloc((count + 1) * sizeof *live->freed);
     if (live->taken == NULL || live->freed == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for %zu allocations", count);
-    for (size_t i = 0; i < count; i++)
-        live->taken[i] = live->freed[i] = (uint32_t)i;
-    qsort_r(live->taken, count, sizeof *live->taken, compare_from, recording->memory);
-    qsort_r(live->freed, count, sizeof *live->freed, compare_until, recording->memory);
+    for (uint32_t i = 0; i < count; i++) {
+        live->taken[i] = (struct change){recording->memory[i].from_ns, i};
+        live->freed[i] = (struct change){recording->memory[i].until_ns, i};
+    }
+    live->taken[count] = live->freed[count] = (struct change){INT64_MAX, RECORDING_NONE};
+    qsort(live->taken, count, sizeof *live->taken, compare_changes);
+    qsort(live->freed, count, sizeof *live->freed, compare_changes);
     return STATUS_OK;
 }
 
@@ -83,22 +71,19 @@ static void live_drop(struct live *live, struct recorded_memory *memory)
 bool live_advance(struct live *live, int64_t time)
 {
     struct recorded_memory *memory = live->recording->memory;
-    const size_t count = live->recording->memory_count;
     for (;;) {
-        struct recorded_memory *taken =
-            live->next_taken < count ? &memory[live->taken[live->next_taken]] : NULL;
-        struct recorded_memory *freed =
-            live->next_freed < count ? &memory[live->freed[live->next_freed]] : NULL;
-        bool take = taken != NULL && taken->from_ns <= time;
-        bool drop = freed != NULL && freed->until_ns <= time;
+        const struct change *taken = &live->taken[live->next_taken];
+        const struct change *freed = &live->freed[live->next_freed];
+        const bool take = taken->time_ns <= time, drop = freed->time_ns <= time;
         if (!take && !drop)
             return true;
-        if (drop && (!take || (freed != taken && freed->until_ns <= taken->from_ns))) {
-            live_drop(live, freed);
+        if (drop &&
+            (!take || (freed->memory != taken->memory && freed->time_ns <= taken->time_ns))) {
+            live_drop(live, &memory[freed->memory]);
             live->next_freed++;
         } else {
             live->next_taken++;
-            if (!live_take(live, taken))
+            if (!live_take(live, &memory[taken->memory]))
                 return false;
         }
     }
@@ -111,16 +96,13 @@ uint32_t live_find(const struct live *live, uint64_t address)
     return found != NULL ? (uint32_t)(*found - live->recording->memory) : RECORDING_NONE;
 }
 
-/* Returns the first of `order`, sorted by the time that `freed` says, from `from` on. */
-static size_t first_from(const struct live *live, const uint32_t *order, bool freed,
-                         int64_t from)
+/* Returns the first of `count` changes that is not before `from`. */
+static const struct change *first_from(const struct change *changes, size_t count, int64_t from)
 {
-    struct bisect search = bisect_in(0, live->recording->memory_count);
-    while (bisect_asks(&search)) {
-        const struct recorded_memory *memory = &live->recording->memory[order[search.at]];
-        bisect_tell(&search, (freed ? memory->until_ns : memory->from_ns) < from);
-    }
-    return search.at;
+    struct bisect search = bisect_in(0, count);
+    while (bisect_asks(&search))
+        bisect_tell(&search, changes[search.at].time_ns < from);
+    return &changes[search.at];
 }
 
 /* Returns the time up to which a change of memory may be that of a call: it is noted when the
@@ -143,18 +125,16 @@ uint32_t live_change(const struct live *live, const struct recorded_call *call, 
 {
     const int64_t until = noted_until(live->recording, call);
     for (int freed = 0; freed <= 1; freed++) {
-        const uint32_t *order = freed ? live->freed : live->taken;
-        for (size_t i = first_from(live, order, freed, call->start_ns);
-             i < live->recording->memory_count; i++) {
-            const struct recorded_memory *memory = &live->recording->memory[order[i]];
-            if ((freed ? memory->until_ns : memory->from_ns) > until)
-                break;
+        const struct change *change = first_from(freed ? live->freed : live->taken,
+                                                 live->recording->memory_count, call->start_ns);
+        for (; change->time_ns <= until; change++) {
+            const struct recorded_memory *memory = &live->recording->memory[change->memory];
             bool locked =
                 memory->kind == RECORDED_PINNED || memory->kind == RECORDED_REGISTERED;
             if (memory->kind == RECORDED_POOL || locked != pinned || memory->bytes == 0)
                 continue;
             *given_back = freed;
-            return order[i];
+            return change->memory;
         }
     }
     return RECORDING_NONE;

@@ -2,6 +2,7 @@
 #include "trace/replan_parts.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <stdlib.h>
@@ -100,15 +101,7 @@ struct resolver {
     size_t buffer_capacity;
 };
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    if (x->memory != y->memory)
-        return x->memory < y->memory ? -1 : 1;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
+COMPARE_BY(compare_places, struct place, memory, address, op);
 
 /* Returns the first place that is not before `key`. */
 static size_t find_place(const struct places *places, const struct place *key)

@@ -7,7 +7,10 @@
 /* Memory that the program has at the moment (replan_live.c). */
 struct live {
     const struct recording *recording;
-    uint32_t *taken, *freed; /* indexes of recording->memory, by from_ns and by until_ns */
+    struct change {
+        int64_t time_ns;
+        uint32_t memory; /* an index of recording->memory */
+    } * taken, *freed;   /* in order; one that never comes is last */
     size_t next_taken, next_freed;
     void *tree; /* of tsearch(); no two overlap */
 };

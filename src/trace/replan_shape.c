@@ -2,6 +2,7 @@
 #include "trace/replan_shape.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <stdlib.h>
@@ -29,18 +30,14 @@ struct sorter {
     uint32_t *branches;    /* per node */
 };
 
-static int compare_nodes(const void *key, const void *item)
-{
-    const uint64_t node = *(const uint64_t *)key;
-    const struct recorded_node *other = item;
-    return (node > other->node) - (node < other->node);
-}
+COMPARE_BY(compare_nodes, struct recorded_node, node);
 
 /* Returns the number of a node of the graph; RECORDING_NONE: it has none of that id. */
 static uint32_t number_of(const struct sorter *sorter, uint64_t node)
 {
+    const struct recorded_node key = {.node = node};
     const struct recorded_node *found =
-        bsearch(&node, sorter->nodes, sorter->count, sizeof *sorter->nodes, compare_nodes);
+        bsearch(&key, sorter->nodes, sorter->count, sizeof key, compare_nodes);
     return found != NULL ? (uint32_t)(found - sorter->nodes) : RECORDING_NONE;
 }
 
@@ -207,26 +204,24 @@ static bool shape_find_parts(struct graph_shape *shape)
     return true;
 }
 
-static size_t first_node(const struct recording *recording, uint64_t exec)
+/* Returns the first of `count` items, each of `size` bytes and beginning with the handle of its
+ * graph, that is not before `exec`. */
+static size_t first_of(const void *items, size_t count, size_t size, uint64_t exec)
 {
-    struct bisect search = bisect_in(0, recording->node_count);
+    struct bisect search = bisect_in(0, count);
     while (bisect_asks(&search))
-        bisect_tell(&search, recording->nodes[search.at].exec < exec);
-    return search.at;
-}
-
-static size_t first_edge(const struct recording *recording, uint64_t exec)
-{
-    struct bisect search = bisect_in(0, recording->edge_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, recording->edges[search.at].exec < exec);
+        bisect_tell(&search,
+                    *(const uint64_t *)((const char *)items + size * search.at) < exec);
     return search.at;
 }
 
 static bool shape_make(struct graph_shape *shape, const struct recording *recording,
                        uint64_t exec)
 {
-    const size_t node = first_node(recording, exec), edge = first_edge(recording, exec);
+    const size_t node =
+        first_of(recording->nodes, recording->node_count, sizeof *recording->nodes, exec);
+    const size_t edge =
+        first_of(recording->edges, recording->edge_count, sizeof *recording->edges, exec);
     struct sorter sorter = {.nodes = recording->nodes + node, .edges = recording->edges + edge};
     while (node + sorter.count < recording->node_count &&
            sorter.nodes[sorter.count].exec == exec)

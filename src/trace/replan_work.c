@@ -12,6 +12,7 @@
  * before it ends, while they end one work apart. So time in which there was no room is not a
  * launch's own, and time in which there was some counts for that part. Earlier launches have
  * their room first. */
+#include "core/compare.h"
 #include "trace/replan_parts.h"
 
 #include <stdlib.h>
@@ -76,13 +77,7 @@ struct running {
     int count;
 };
 
-static int compare_launches(const void *a, const void *b)
-{
-    const struct launch *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
+COMPARE_BY(compare_launches, struct launch, start_ns, op);
 
 static void running_add(struct running *running, const struct launch *launch)
 {

@@ -2,6 +2,7 @@
 #include "trace/saved.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 #include "plan/settings.h"
 #include "trace/input.h"
 
@@ -18,7 +19,7 @@ enum status saved_no_memory(struct error *error)
 static int compare_numbers(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    return COMPARE(*x, *y);
 }
 
 /* Fills `ids` with the numbers of all streams that ops are in, in order, and returns how many
@@ -115,15 +116,7 @@ struct saved_op {
     uint32_t op;
 };
 
-static int compare_ops(const void *a, const void *b)
-{
-    const struct saved_op *x = a, *y = b;
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
-    if (x->tile != y->tile)
-        return x->tile < y->tile ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
-}
+COMPARE_BY(compare_ops, struct saved_op, name, tile, op);
 
 static uint32_t name_of(const struct saved_run *run, const char *name, size_t length)
 {

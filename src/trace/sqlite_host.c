@@ -7,6 +7,7 @@
  * NVIDIA's "Nsight Systems User Guide" has all of them. */
 #include "trace/sqlite_parts.h"
 
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <stdio.h>
@@ -60,11 +61,7 @@ static int take_name(struct sqlite_host *host, sqlite3_stmt *row)
     return SQLITE_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct sqlite_call_name *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(compare_names, struct sqlite_call_name, id);
 
 static uint16_t row_of(const struct sqlite_host *host, int64_t id)
 {
@@ -98,13 +95,7 @@ static int take_call(struct sqlite_host *host, sqlite3_stmt *row)
     return SQLITE_OK;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const struct sqlite_call *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
-}
+COMPARE_BY(compare_ids, struct sqlite_call, process, correlation);
 
 static int read_calls(struct sqlite_host *host, sqlite3 *database)
 {

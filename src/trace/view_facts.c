@@ -1,5 +1,6 @@
 /* view_facts.c - what a trace shows beside its busy times. */
 #include "trace/view_facts.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
@@ -155,9 +156,7 @@ static void count_path(const struct timeline *timeline, const struct critical *c
 static int compare_names(const void *a, const void *b)
 {
     const struct view_name *x = a, *y = b;
-    if ((x->ops > 0) != (y->ops > 0))
-        return x->ops > 0 ? -1 : 1;
-    return (x->sum_ns < y->sum_ns) - (x->sum_ns > y->sum_ns);
+    return COMPARE(y->ops > 0, x->ops > 0) ?: COMPARE(y->sum_ns, x->sum_ns);
 }
 
 enum status view_facts_find(const struct timeline *timeline, const struct critical *critical,
