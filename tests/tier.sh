@@ -1,8 +1,8 @@
 #!/bin/sh
 # tier.sh quick|deep BUILD - runs the steps of `make test` or `make test-deep`, one after the other,
 # and all of them, whatever fails. At the end come the ten steps and suites that took longest, a table of
-# the time that each step took, and one line, in Check's words, that sums up the suites of every step; a
-# step that failed in another way is an error.
+# the time that each step took, what failed, and one line, in Check's words, that sums up the suites of every
+# step; a step that failed in another way is an error.
 # Each step's output is kept in BUILD/tier. tests/run-suites.sh runs the suites of a step side by side.
 set -u
 tier=$1
@@ -156,6 +156,10 @@ echo
 awk 'BEGIN { printf "%-12s %8s %8s\n", "step", "seconds", "CPU s" }
     { printf "%-12s %8.1f %8.1f%s\n", $1, $3, $4, $2 ? "  FAILED" : ""; wall += $3; cpu += $4 }
     END { printf "%-12s %8.1f %8.1f\n", "all", wall, cpu }' "$kept/steps"
+# What failed is said once more, where who reads the end alone sees it.
+awk '$2 { print $1 }' "$kept/steps" | while read -r name; do
+    echo "== $name failed:" && grep -E 'FAULT|FAILED|failed|rror|:[EF]:' "$kept/$name.log" | head -n 10
+done
 while read -r name status _; do
     line=$(grep '%: Checks: ' "$kept/$name.log" | tail -n 1)
     case $status:$line in

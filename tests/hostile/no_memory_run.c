@@ -367,9 +367,9 @@ static bool is_wrong(const struct command *command, const struct result *result,
 {
     const struct text old = {(char *)old_text, strlen(old_text)};
     const int code = WEXITSTATUS(result->status);
-    const bool passed =
-        result->status == whole->status && (code == 0 || is_same(&result->err, &whole->err));
-    int lines = count_new_lines(&result->err, &whole->err);
+    const int lines = count_new_lines(&result->err, &whole->err);
+    const bool says_same = lines == 0 && count_new_lines(&whole->err, &result->err) == 0;
+    const bool passed = result->status == whole->status && (code == 0 || says_same);
     why[0] = '\0';
     for (int i = 0; i < OUTPUTS_MAX && command->outputs[i] != NULL; i++) {
         bool is_whole = is_same(&result->outputs[i], &whole->outputs[i]);
