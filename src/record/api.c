@@ -49,52 +49,17 @@ static void *open_cupti(void)
     return NULL;
 }
 
+#define WANTED(function, member, needed) {#function, &record_api.member, needed},
+
 bool api_find_cupti(void)
 {
-    const struct wanted wanted[] = {
-        {"cuptiSubscribe", &record_api.subscribe, true},
-        {"cuptiEnableCallback", &record_api.enable_callback, true},
-        {"cuptiGetCallbackName", &record_api.callback_name, true},
-        {"cuptiActivityRegisterTimestampCallback", &record_api.register_timestamp, true},
-        {"cuptiActivityRegisterCallbacks", &record_api.register_buffers, true},
-        {"cuptiActivityEnable", &record_api.enable, true},
-        {"cuptiActivityDisable", &record_api.disable, true},
-        {"cuptiActivityFlushAll", &record_api.flush, true},
-        {"cuptiActivityFlushPeriod", &record_api.flush_period, false},
-        {"cuptiActivityGetNextRecord", &record_api.next_record, true},
-        {"cuptiActivityGetNumDroppedRecords", &record_api.dropped_records, true},
-        {"cuptiGetStreamIdEx", &record_api.stream_number, true},
-        {"cuptiGetDeviceId", &record_api.device_number, true},
-        {"cuptiGetGraphNodeId", &record_api.node_id, true},
-        {"cuptiGetVersion", &record_api.version, true},
-        {"cuptiActivityConfigureUnifiedMemoryCounter", &record_api.configure_migrations, false},
-        {"cuptiActivitySetAttribute", &record_api.set_attribute, false},
-        {"cuptiSubscribe_v2", &record_api.subscribe_named, false},
-        {"cuptiGetResultString", &record_api.result_string, false},
-    };
+    const struct wanted wanted[] = {RECORD_CUPTI(WANTED)};
     return api_find(open_cupti(), wanted, sizeof wanted / sizeof *wanted);
 }
 
 void api_find_driver(void)
 {
-    const struct wanted wanted[] = {
-        {"cuDriverGetVersion", &record_api.driver_version, false},
-        {"cuDeviceGetAttribute", &record_api.device_attribute, false},
-        {"cuDeviceGet", &record_api.device_get, false},
-        {"cuDeviceGetName", &record_api.device_name, false},
-        {"cuStreamGetFlags", &record_api.stream_flags, false},
-        {"cuStreamGetPriority", &record_api.stream_priority, false},
-        {"cuStreamIsCapturing", &record_api.stream_capturing, false},
-        {"cuPointerGetAttribute", &record_api.pointer_attribute, false},
-        {"cuFuncGetParamInfo", &record_api.function_param, false},
-        {"cuKernelGetParamInfo", &record_api.kernel_param, false},
-        {"cuGraphGetNodes", &record_api.graph_nodes, false},
-        {"cuGraphGetEdges_v2", &record_api.graph_edges, false},
-        {"cuGraphNodeGetType", &record_api.node_kind, false},
-        {"cuGraphMemcpyNodeGetParams", &record_api.node_copy, false},
-        {"cuGraphMemsetNodeGetParams", &record_api.node_set, false},
-        {"cuGraphKernelNodeGetParams_v2", &record_api.node_kernel, false},
-    };
+    const struct wanted wanted[] = {RECORD_DRIVER(WANTED)};
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     api_find(driver, wanted, sizeof wanted / sizeof *wanted);
 }

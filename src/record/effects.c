@@ -185,11 +185,7 @@ static void give_back(struct call *c, const void *address)
 
 static void put_setting(const struct call *c, const char *what, uint64_t of, uint64_t value)
 {
-    file_begin(what);
-    file_number(c->entry.end_ns);
-    file_address(of);
-    file_address(value);
-    file_end();
+    FILE_LINE(what, c->entry.end_ns, of, value);
 }
 
 static void make_event(struct call *c, const void *place, unsigned flags)

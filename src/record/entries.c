@@ -195,31 +195,22 @@ static void put_call(const struct entry *entry)
 {
     char name[96];
     find_name(entry, name, sizeof name);
-    file_begin("call");
-    file_number(entry->call);
-    file_text(name);
-    file_number(entry->thread);
-    file_number(entry->start_ns);
-    file_number(entry->end_ns);
-    file_number(entry->result);
-    file_end();
+    FILE_LINE("call", entry->call, name, entry->thread, entry->start_ns, entry->end_ns,
+              entry->result);
 }
 
 static void put_sync(const struct entry *entry)
 {
-    file_begin("sync");
-    file_number(entry->call);
-    file_text(entry->kind == ENTRY_SYNC_DEVICE   ? "device"
-              : entry->kind == ENTRY_SYNC_STREAM ? "stream"
-                                                 : "event");
-    file_number(entry->context);
-    if (entry->kind == ENTRY_SYNC_DEVICE)
-        file_null();
-    else if (entry->kind == ENTRY_SYNC_STREAM)
-        file_number(entry->stream);
-    else
-        file_address(entry->values[0]);
-    file_end();
+    const bool stream = entry->kind == ENTRY_SYNC_STREAM,
+               event = entry->kind == ENTRY_SYNC_EVENT;
+    const struct field subject = stream  ? FIELD(entry->stream)
+                                 : event ? FIELD(entry->values[0])
+                                         : FIELD_NOTHING;
+    FILE_LINE("sync", entry->call,
+              stream  ? "stream"
+              : event ? "event"
+                      : "device",
+              entry->context, subject);
 }
 
 static void put_effect(const struct entry *entry, const uint64_t *words)
@@ -229,22 +220,17 @@ static void put_effect(const struct entry *entry, const uint64_t *words)
         put_sync(entry);
         return;
     }
-    file_begin(effects[entry->kind].name);
-    file_number(entry->call);
-    file_number(entry->context);
-    file_number(entry->stream);
+    struct field fields[3 + ENTRY_VALUES + 2] = {FIELD(entry->call), FIELD(entry->context),
+                                                 FIELD(entry->stream)};
+    size_t count = 3;
     const bool unknown = entry->kind == ENTRY_FUNCTION && entry->words == ENTRY_NO_WORDS;
-    for (uint8_t i = 0; i < effects[entry->kind].values; i++) {
-        if (unknown)
-            file_null();
-        else
-            file_address(entry->values[i]);
-    }
+    for (uint8_t i = 0; i < effects[entry->kind].values; i++)
+        fields[count++] = unknown ? FIELD_NOTHING : FIELD(entry->values[i]);
     if (entry->hash != 0)
-        file_number(entry->hash);
+        fields[count++] = FIELD(entry->hash);
     if (entry->kind == ENTRY_LAUNCH)
-        file_words(words, entry->words);
-    file_end();
+        fields[count++] = field_words(words, entry->words);
+    file_line(effects[entry->kind].name, fields, count);
 }
 
 /* Writes what the lane has, but no more than some chunks: a thread may be faster than this one
@@ -311,13 +297,8 @@ void costs_write(void)
 {
     for (size_t kind = 0; kind < ENTRY_FRAMES; kind++) {
         const uint64_t calls = atomic_load(&costs[kind].calls);
-        if (calls == 0)
-            continue;
-        file_begin("cost");
-        file_text(effects[kind].name);
-        file_address(calls);
-        file_address(atomic_load(&costs[kind].outside_ns));
-        file_address(atomic_load(&costs[kind].inside_ns));
-        file_end();
+        if (calls > 0)
+            FILE_LINE("cost", effects[kind].name, calls, atomic_load(&costs[kind].outside_ns),
+                      atomic_load(&costs[kind].inside_ns));
     }
 }

@@ -17,7 +17,7 @@
 enum {
     TEXT_BYTES = 4 << 20, /* that are held at most before they are written */
     LINE_ROOM = 32 << 10, /* no line is longer */
-    NUMBER = 24,
+    DIGITS = 24,
     HIGH_DESCRIPTOR = 500, /* so that the program's next descriptor is what it would be */
 };
 
@@ -152,56 +152,14 @@ static void end_line(bool last)
         used = line_begin;
 }
 
-void file_begin(const char *what)
-{
-    record_lock(&lock);
-    begin_line(what);
-}
-
 static void put_digits(uint64_t value)
 {
-    char digits[NUMBER];
+    char digits[DIGITS];
     size_t at = sizeof digits;
     do
         digits[--at] = (char)('0' + value % 10);
     while ((value /= 10) > 0);
     put(digits + at, sizeof digits - at);
-}
-
-void file_address(uint64_t value)
-{
-    put(",", 1);
-    put_digits(value);
-}
-
-void file_words(const uint64_t *words, uint32_t count)
-{
-    if (count == ENTRY_NO_WORDS) {
-        file_null();
-        return;
-    }
-    put(",[", 2);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            put(",", 1);
-        put_digits(words[i]);
-    }
-    put("]", 1);
-}
-
-void file_number(int64_t value)
-{
-    if (value >= 0) {
-        file_address((uint64_t)value);
-        return;
-    }
-    char digits[NUMBER];
-    put(digits, (size_t)snprintf(digits, sizeof digits, ",%lld", (long long)value));
-}
-
-void file_null(void)
-{
-    put(",null", 5);
 }
 
 static void put_text(const char *string)
@@ -224,10 +182,80 @@ static void put_text(const char *string)
     put("\"", 1);
 }
 
-void file_text(const char *string)
+static void put_words(const uint64_t *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        put(i > 0 ? "," : "[", 1);
+        put_digits(words[i]);
+    }
+    put(count > 0 ? "]" : "[]", count > 0 ? 1 : 2);
+}
+
+static void put_field(const struct field *field)
 {
     put(",", 1);
-    put_text(string);
+    switch (field->kind) {
+    case FIELD_NULL:
+        put("null", 4);
+        break;
+    case FIELD_SIGNED:
+        if (field->number < 0)
+            put("-", 1);
+        put_digits(field->number < 0 ? -field->address : field->address);
+        break;
+    case FIELD_UNSIGNED:
+        put_digits(field->address);
+        break;
+    case FIELD_TEXT:
+        put_text(field->text);
+        break;
+    case FIELD_WORDS:
+        put_words(field->words, field->count);
+        break;
+    }
+}
+
+struct field field_signed(int64_t number)
+{
+    return (struct field){.kind = FIELD_SIGNED, .number = number};
+}
+
+struct field field_unsigned(uint64_t number)
+{
+    return (struct field){.kind = FIELD_UNSIGNED, .address = number};
+}
+
+struct field field_text(const char *string)
+{
+    return (struct field){.kind = FIELD_TEXT, .text = string};
+}
+
+struct field field_words(const uint64_t *words, uint32_t count)
+{
+    return count == ENTRY_NO_WORDS
+               ? FIELD_NOTHING
+               : (struct field){.kind = FIELD_WORDS, .count = count, .words = words};
+}
+
+struct field field_itself(struct field field)
+{
+    return field;
+}
+
+/* Puts one line together. The `last` ones are those of the end. */
+static void put_line(const char *what, const struct field *fields, size_t count, bool last)
+{
+    begin_line(what);
+    for (size_t i = 0; i < count; i++)
+        put_field(&fields[i]);
+    end_line(last);
+}
+
+void file_line(const char *what, const struct field *fields, size_t count)
+{
+    record_lock(&lock);
+    put_line(what, fields, count, false);
+    record_unlock(&lock);
 }
 
 void file_header(const char *before, const char *program, const char *behind)
@@ -237,12 +265,6 @@ void file_header(const char *before, const char *program, const char *behind)
     put(before, strlen(before));
     put_text(program);
     put(behind, strlen(behind));
-    record_unlock(&lock);
-}
-
-void file_end(void)
-{
-    end_line(false);
     record_unlock(&lock);
 }
 
@@ -259,16 +281,12 @@ void file_close(const char *why)
 {
     record_lock(&lock);
     uint64_t count = atomic_load(&lost);
-    if (count > 0) {
-        begin_line("lost");
-        file_address(count);
-        file_text("more than the library could hold, or CUPTI dropped");
-        end_line(true);
-    }
-    begin_line("end");
-    file_number(record_now_ns());
-    file_text(is_full ? "limit" : why);
-    end_line(true);
+    const struct field missing[] = {
+        FIELD(count), FIELD("more than the library could hold, or CUPTI dropped")};
+    const struct field end[] = {FIELD(record_now_ns()), FIELD(is_full ? "limit" : why)};
+    if (count > 0)
+        put_line("lost", missing, 2, true);
+    put_line("end", end, 2, true);
     is_closed = true;
     write_out();
     record_unlock(&lock);

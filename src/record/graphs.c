@@ -117,18 +117,22 @@ static bool ask(CUgraphNode node, struct about_node *about)
     return true;
 }
 
-static void put_copy(const CUDA_MEMCPY3D *copy)
+/* Fills in the kind of a copy, to and from where it goes, and its bytes. */
+static void fill_copy(const CUDA_MEMCPY3D *copy, struct field fields[4])
 {
     bool from_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
     bool to_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
     uint64_t rows = copy->Height > 0 ? copy->Height : 1;
     uint64_t pieces = copy->Depth > 0 ? copy->Depth : 1;
-    file_text(from_host && to_host ? "h2h" : from_host ? "h2d" : to_host ? "d2h" : "d2d");
-    file_address((to_host ? (uint64_t)(uintptr_t)copy->dstHost : copy->dstDevice) +
-                 copy->dstXInBytes);
-    file_address((from_host ? (uint64_t)(uintptr_t)copy->srcHost : copy->srcDevice) +
-                 copy->srcXInBytes);
-    file_address(copy->WidthInBytes * rows * pieces);
+    fields[0] = FIELD(from_host && to_host ? "h2h"
+                      : from_host          ? "h2d"
+                      : to_host            ? "d2h"
+                                           : "d2d");
+    fields[1] = FIELD((to_host ? (uint64_t)(uintptr_t)copy->dstHost : copy->dstDevice) +
+                      copy->dstXInBytes);
+    fields[2] = FIELD((from_host ? (uint64_t)(uintptr_t)copy->srcHost : copy->srcDevice) +
+                      copy->srcXInBytes);
+    fields[3] = FIELD(copy->WidthInBytes * rows * pieces);
 }
 
 static const char *kind_name(CUgraphNodeType kind)
@@ -154,22 +158,20 @@ static void put_node(CUgraphExec exec, CUgraphNode node)
     struct about_node about = {.known = false};
     if (!ask(node, &about))
         return;
-    file_begin("node");
-    file_address((uint64_t)(uintptr_t)exec);
-    file_address(about.id);
+    struct field fields[6] = {FIELD((uint64_t)(uintptr_t)exec), FIELD(about.id),
+                              FIELD(kind_name(about.kind))};
+    size_t count = 3;
     if (about.kind == CU_GRAPH_NODE_TYPE_MEMCPY && about.known) {
-        put_copy(&about.copy);
-    } else {
-        file_text(kind_name(about.kind));
-        if (about.kind == CU_GRAPH_NODE_TYPE_MEMSET && about.known) {
-            file_address(about.set.dst);
-            file_address(about.set.elementSize * about.set.width *
-                         (about.set.height > 0 ? about.set.height : 1));
-        }
-        if (about.kind == CU_GRAPH_NODE_TYPE_KERNEL && about.known)
-            file_words(about.words, about.count);
+        fill_copy(&about.copy, &fields[2]);
+        count = 6;
+    } else if (about.kind == CU_GRAPH_NODE_TYPE_MEMSET && about.known) {
+        fields[count++] = FIELD(about.set.dst);
+        fields[count++] = FIELD(about.set.elementSize * about.set.width *
+                                (about.set.height > 0 ? about.set.height : 1));
+    } else if (about.kind == CU_GRAPH_NODE_TYPE_KERNEL && about.known) {
+        fields[count++] = field_words(about.words, about.count);
     }
-    file_end();
+    file_line("node", fields, count);
 }
 
 static void put_edges(CUgraphExec exec, CUgraph graph)
@@ -181,14 +183,8 @@ static void put_edges(CUgraphExec exec, CUgraph graph)
     CUgraphEdgeData *data = calloc(count, sizeof *data);
     if (from != NULL && to != NULL && data != NULL &&
         record_api.graph_edges(graph, from, to, data, &count) == CUDA_SUCCESS) {
-        for (size_t i = 0; i < count; i++) {
-            const uint64_t first = id_of(from[i]), second = id_of(to[i]);
-            file_begin("edge");
-            file_address((uint64_t)(uintptr_t)exec);
-            file_address(first);
-            file_address(second);
-            file_end();
-        }
+        for (size_t i = 0; i < count; i++)
+            FILE_LINE("edge", (uint64_t)(uintptr_t)exec, id_of(from[i]), id_of(to[i]));
     } else {
         record_lose(count);
     }

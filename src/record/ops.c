@@ -34,10 +34,7 @@ static void put_name(const char *text, uint32_t id)
     char *readable = NULL;
     if (demangle != NULL && strncmp(text, "_Z", 2) == 0)
         readable = demangle(text, NULL, NULL, &failed);
-    file_begin("name");
-    file_address(id);
-    file_text(failed == 0 && readable != NULL ? readable : text);
-    file_end();
+    FILE_LINE("name", id, failed == 0 && readable != NULL ? readable : text);
     free(readable);
 }
 
@@ -95,26 +92,13 @@ static const char *copy_name(uint8_t kind)
     }
 }
 
-/* Writes a copy or a memset. */
-static void put_op(const char *kind, uint32_t call, uint32_t context, uint32_t stream,
-                   uint64_t start, uint64_t end, uint64_t bytes, const char *from,
-                   const char *to, uint64_t node)
-{
-    if (!record_has_call(call))
-        return;
-    file_begin("op");
-    file_number(call);
-    file_text(kind);
-    file_number(context);
-    file_number(stream);
-    file_address(start);
-    file_address(end);
-    file_address(bytes);
-    file_text(from);
-    file_text(to);
-    file_address(node);
-    file_end();
-}
+/* Writes a copy or a memset, whose records have the same members. */
+#define PUT_OP(op, kind, from, to)                                                             \
+    do {                                                                                       \
+        if (record_has_call((op)->correlationId))                                              \
+            FILE_LINE("op", (op)->correlationId, kind, (op)->contextId, (op)->streamId,        \
+                      (op)->start, (op)->end, (op)->bytes, from, to, (op)->graphNodeId);       \
+    } while (0)
 
 static void put_kernel(const kernel_record *kernel)
 {
@@ -125,20 +109,14 @@ static void put_kernel(const kernel_record *kernel)
         record_lose(1);
         return;
     }
-    file_begin("kernel");
-    file_number(kernel->correlationId);
-    file_number(kernel->contextId);
-    file_number(kernel->streamId);
-    file_address(kernel->start);
-    file_address(kernel->end);
-    file_address(name);
-    file_address((uint64_t)kernel->gridX * (uint64_t)kernel->gridY * (uint64_t)kernel->gridZ);
-    file_address((uint64_t)kernel->blockX * (uint64_t)kernel->blockY *
-                 (uint64_t)kernel->blockZ);
-    file_number(kernel->registersPerThread);
-    file_number((int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory);
-    file_address(kernel->graphNodeId);
-    file_end();
+    const uint64_t blocks =
+        (uint64_t)kernel->gridX * (uint64_t)kernel->gridY * (uint64_t)kernel->gridZ;
+    const uint64_t threads =
+        (uint64_t)kernel->blockX * (uint64_t)kernel->blockY * (uint64_t)kernel->blockZ;
+    FILE_LINE("kernel", kernel->correlationId, kernel->contextId, kernel->streamId,
+              kernel->start, kernel->end, name, blocks, threads, kernel->registersPerThread,
+              (int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory,
+              kernel->graphNodeId);
 }
 
 /* Writes the move of managed pages, which no call asked for unless it prefetched them. One
@@ -156,15 +134,10 @@ static void put_migration(const migration_record *moved)
         record_lose(1);
         return;
     }
-    file_begin("migration");
-    file_text(in ? "h2d" : "d2h");
-    file_address(moved->start);
-    file_address(moved->end);
-    file_address(moved->address);
-    file_address(moved->value);
-    file_text(causes[moved->flags < sizeof causes / sizeof causes[0] ? moved->flags : 0]);
-    file_number(in ? moved->dstId : moved->srcId);
-    file_end();
+    FILE_LINE("migration", in ? "h2d" : "d2h", moved->start, moved->end, moved->address,
+              moved->value,
+              causes[moved->flags < sizeof causes / sizeof causes[0] ? moved->flags : 0],
+              in ? moved->dstId : moved->srcId);
 }
 
 static void put_activity(const CUpti_Activity *activity)
@@ -172,22 +145,18 @@ static void put_activity(const CUpti_Activity *activity)
     switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
         const memcpy_record *copy = (const memcpy_record *)activity;
-        put_op(copy_name(copy->copyKind), copy->correlationId, copy->contextId, copy->streamId,
-               copy->start, copy->end, copy->bytes, memory_name(copy->srcKind),
-               memory_name(copy->dstKind), copy->graphNodeId);
+        PUT_OP(copy, copy_name(copy->copyKind), memory_name(copy->srcKind),
+               memory_name(copy->dstKind));
         break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY2: {
         const peer_record *copy = (const peer_record *)activity;
-        put_op("peer", copy->correlationId, copy->contextId, copy->streamId, copy->start,
-               copy->end, copy->bytes, "device", "device", copy->graphNodeId);
+        PUT_OP(copy, "peer", "device", "device");
         break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
         const memset_record *set = (const memset_record *)activity;
-        put_op("memset", set->correlationId, set->contextId, set->streamId, set->start,
-               set->end, set->bytes, "unknown", memory_name((uint8_t)set->memoryKind),
-               set->graphNodeId);
+        PUT_OP(set, "memset", "unknown", memory_name((uint8_t)set->memoryKind));
         break;
     }
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:

@@ -58,20 +58,16 @@ enum place_side place_side(uint64_t place)
 /* Writes each frame as the file that its code is from and the place in it. */
 void places_write(const struct entry *entry, const uint64_t *words)
 {
-    struct code code[FRAMES_MOST]; /* asked for before: the file's lock is held then */
-    for (uint32_t i = 0; i < entry->words; i++)
-        code[i] = find_code(words[i]);
-    if (entry->kind == ENTRY_FROM && code[0].file == NULL) /* it was unloaded meanwhile */
-        return;
-    file_begin(entry->kind == ENTRY_FROM ? "from" : "frames");
-    file_number(entry->call);
+    struct field fields[1 + 2 * FRAMES_MOST] = {FIELD(entry->call)};
+    size_t count = 1;
     for (uint32_t i = 0; i < entry->words; i++) {
-        if (entry->kind == ENTRY_FROM) {
-            file_text(name_of(code[i].file));
-        } else if (code[i].file != NULL) {
-            file_text(code[i].file);
-            file_address(words[i] - code[i].begin);
-        }
+        const struct code code = find_code(words[i]);
+        if (code.file == NULL) /* it was unloaded meanwhile */
+            continue;
+        fields[count++] = FIELD(entry->kind == ENTRY_FROM ? name_of(code.file) : code.file);
+        if (entry->kind != ENTRY_FROM)
+            fields[count++] = FIELD(words[i] - code.begin);
     }
-    file_end();
+    if (entry->kind == ENTRY_FRAMES || count > 1)
+        file_line(entry->kind == ENTRY_FROM ? "from" : "frames", fields, count);
 }

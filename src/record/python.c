@@ -167,10 +167,6 @@ bool python_note(uint32_t call)
         return false;
     atomic_fetch_add_explicit(&found_calls, 1, memory_order_relaxed);
     snprintf(text, sizeof text, "%s:%d", place.file, place.line);
-    file_begin("line");
-    file_number(call);
-    file_text(text);
-    file_text(place.name);
-    file_end();
+    FILE_LINE("line", call, text, place.name);
     return true;
 }

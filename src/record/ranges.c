@@ -37,14 +37,8 @@ static void begin(struct range *range, const char *name)
 
 static void end(const struct range *range)
 {
-    if (atomic_load(&record_on) && atomic_load(&record_active)) {
-        file_begin("range");
-        file_number(gettid());
-        file_number(range->start_ns);
-        file_number(record_now_ns());
-        file_text(range->name);
-        file_end();
-    }
+    if (atomic_load(&record_on) && atomic_load(&record_active))
+        FILE_LINE("range", gettid(), range->start_ns, record_now_ns(), range->name);
     record_reached(range->name, true, 0); /* what began before CUDA is used may end, too */
 }
 

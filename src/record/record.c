@@ -34,9 +34,7 @@ static void finish(const char *why, bool at_exit)
 
 static void put_note(const char *note)
 {
-    file_begin("note");
-    file_text(note);
-    file_end();
+    FILE_LINE("note", note);
 }
 
 /* Returns true if CUDA has descriptors of its devices. */

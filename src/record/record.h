@@ -38,47 +38,50 @@
 
 /* --- CUPTI and the driver, opened at run time --- */
 
+/* CUPTI's functions, what they are called here, and whether they are needed. */
+#define RECORD_CUPTI(X)                                                                        \
+    X(cuptiSubscribe, subscribe, true)                                                         \
+    X(cuptiEnableCallback, enable_callback, true)                                              \
+    X(cuptiGetCallbackName, callback_name, true)                                               \
+    X(cuptiActivityRegisterTimestampCallback, register_timestamp, true)                        \
+    X(cuptiActivityRegisterCallbacks, register_buffers, true)                                  \
+    X(cuptiActivityEnable, enable, true)                                                       \
+    X(cuptiActivityFlushAll, flush, true)                                                      \
+    X(cuptiActivityFlushPeriod, flush_period, false)                                           \
+    X(cuptiActivityGetNextRecord, next_record, true)                                           \
+    X(cuptiActivityGetNumDroppedRecords, dropped_records, true)                                \
+    X(cuptiGetStreamIdEx, stream_number, true)                                                 \
+    X(cuptiGetDeviceId, device_number, true)                                                   \
+    X(cuptiGetGraphNodeId, node_id, true)                                                      \
+    X(cuptiGetVersion, version, true)                                                          \
+    X(cuptiActivityConfigureUnifiedMemoryCounter, configure_migrations, false)                 \
+    X(cuptiActivitySetAttribute, set_attribute, false)                                         \
+    X(cuptiSubscribe_v2, subscribe_named, false)
+
+/* The driver's, each of which may be missing. */
+#define RECORD_DRIVER(X)                                                                       \
+    X(cuDriverGetVersion, driver_version, false)                                               \
+    X(cuDeviceGetAttribute, device_attribute, false)                                           \
+    X(cuDeviceGet, device_get, false)                                                          \
+    X(cuDeviceGetName, device_name, false)                                                     \
+    X(cuStreamGetFlags, stream_flags, false)                                                   \
+    X(cuStreamGetPriority, stream_priority, false)                                             \
+    X(cuStreamIsCapturing, stream_capturing, false)                                            \
+    X(cuPointerGetAttribute, pointer_attribute, false)                                         \
+    X(cuFuncGetParamInfo, function_param, false)                                               \
+    X(cuKernelGetParamInfo, kernel_param, false)                                               \
+    X(cuGraphGetNodes, graph_nodes, false)                                                     \
+    X(cuGraphGetEdges_v2, graph_edges, false)                                                  \
+    X(cuGraphNodeGetType, node_kind, false)                                                    \
+    X(cuGraphMemcpyNodeGetParams, node_copy, false)                                            \
+    X(cuGraphMemsetNodeGetParams, node_set, false)                                             \
+    X(cuGraphKernelNodeGetParams_v2, node_kernel, false)
+
 struct record_api {
-    CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
-    CUptiResult (*enable_callback)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
-                                   CUpti_CallbackId);
-    CUptiResult (*callback_name)(CUpti_CallbackDomain, uint32_t, const char **);
-    CUptiResult (*register_timestamp)(CUpti_TimestampCallbackFunc);
-    CUptiResult (*register_buffers)(CUpti_BuffersCallbackRequestFunc,
-                                    CUpti_BuffersCallbackCompleteFunc);
-    CUptiResult (*enable)(CUpti_ActivityKind);
-    CUptiResult (*disable)(CUpti_ActivityKind);
-    CUptiResult (*flush)(uint32_t);
-    CUptiResult (*flush_period)(uint32_t);
-    CUptiResult (*next_record)(uint8_t *, size_t, CUpti_Activity **);
-    CUptiResult (*dropped_records)(CUcontext, uint32_t, size_t *);
-    CUptiResult (*stream_number)(CUcontext, CUstream, uint8_t, uint32_t *);
-    CUptiResult (*device_number)(CUcontext, uint32_t *);
-    CUptiResult (*node_id)(CUgraphNode, uint64_t *);
-    CUptiResult (*version)(uint32_t *);
-    /* These four may be missing. */
-    CUptiResult (*set_attribute)(CUpti_ActivityAttribute, size_t *, void *);
-    CUptiResult (*configure_migrations)(CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t);
-    CUptiResult (*subscribe_named)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *,
-                                   CUpti_SubscriberParams *);
-    CUptiResult (*result_string)(CUptiResult, const char **);
-    /* The driver's, each of which may be missing. */
-    CUresult (*driver_version)(int *);
-    CUresult (*device_attribute)(int *, CUdevice_attribute, CUdevice);
-    CUresult (*device_get)(CUdevice *, int);
-    CUresult (*device_name)(char *, int, CUdevice);
-    CUresult (*stream_flags)(CUstream, unsigned *);
-    CUresult (*stream_priority)(CUstream, int *);
-    CUresult (*stream_capturing)(CUstream, CUstreamCaptureStatus *);
-    CUresult (*pointer_attribute)(void *, CUpointer_attribute, CUdeviceptr);
-    CUresult (*function_param)(CUfunction, size_t, size_t *, size_t *);
-    CUresult (*kernel_param)(CUkernel, size_t, size_t *, size_t *);
-    CUresult (*graph_nodes)(CUgraph, CUgraphNode *, size_t *);
-    CUresult (*graph_edges)(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
-    CUresult (*node_kind)(CUgraphNode, CUgraphNodeType *);
-    CUresult (*node_copy)(CUgraphNode, CUDA_MEMCPY3D *);
-    CUresult (*node_set)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS *);
-    CUresult (*node_kernel)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
+#define RECORD_MEMBER(function, member, needed) __typeof__(function) *member;
+    RECORD_CUPTI(RECORD_MEMBER)
+    RECORD_DRIVER(RECORD_MEMBER)
+#undef RECORD_MEMBER
 };
 extern struct record_api record_api;
 
@@ -180,15 +183,57 @@ bool file_open(const char *folder, const char *program, uint64_t limit);
 /* Writes the first line: `program` as a text between two pieces of it. */
 void file_header(const char *before, const char *program, const char *behind);
 
-/* Puts one line together; a lock is held from file_begin() to file_end(). A line that finds no
- * room is lost, as a whole. */
-void file_begin(const char *what); /* `["what"` */
-void file_number(int64_t value);
-void file_address(uint64_t value);
-void file_null(void);
-void file_text(const char *text);
-void file_words(const uint64_t *words, uint32_t count); /* a list; null: ENTRY_NO_WORDS */
-void file_end(void);                                    /* `]` and a newline */
+/* A value of a line. */
+struct field {
+    enum { FIELD_NULL, FIELD_SIGNED, FIELD_UNSIGNED, FIELD_TEXT, FIELD_WORDS } kind;
+    uint32_t count; /* of words: a list of numbers; null: ENTRY_NO_WORDS */
+    union {
+        int64_t number;
+        uint64_t address;
+        const char *text;
+        const uint64_t *words;
+    };
+};
+#define FIELD_NOTHING ((struct field){.kind = FIELD_NULL})
+
+/* Makes a field of a number, a text or a field. */
+/* clang-format off */
+#define FIELD(value)                                                                           \
+    _Generic((value), int: field_signed, long: field_signed, long long: field_signed,          \
+                      char *: field_text, const char *: field_text,                            \
+                      struct field: field_itself, default: field_unsigned)(value)
+/* clang-format on */
+struct field field_signed(int64_t number);
+struct field field_unsigned(uint64_t number);
+struct field field_text(const char *text);
+struct field field_words(const uint64_t *words, uint32_t count);
+struct field field_itself(struct field field);
+
+/* Writes the line `["what",value,...]`, of at most 11 values that FIELD() takes. */
+#define FILE_LINE(what, ...)                                                                   \
+    do {                                                                                       \
+        const struct field fields_[] = {FIELDS(__VA_ARGS__)};                                  \
+        file_line(what, fields_, sizeof fields_ / sizeof fields_[0]);                          \
+    } while (0)
+#define FIELDS(...)                                                                            \
+    FIELDS_PICK(__VA_ARGS__, FIELDS_11, FIELDS_10, FIELDS_9, FIELDS_8, FIELDS_7, FIELDS_6,     \
+                FIELDS_5, FIELDS_4, FIELDS_3, FIELDS_2, FIELDS_1, )                            \
+    (__VA_ARGS__)
+#define FIELDS_PICK(a, b, c, d, e, f, g, h, i, j, k, picked, ...) picked
+#define FIELDS_1(value)                                           FIELD(value)
+#define FIELDS_2(value, ...)                                      FIELD(value), FIELDS_1(__VA_ARGS__)
+#define FIELDS_3(value, ...)                                      FIELD(value), FIELDS_2(__VA_ARGS__)
+#define FIELDS_4(value, ...)                                      FIELD(value), FIELDS_3(__VA_ARGS__)
+#define FIELDS_5(value, ...)                                      FIELD(value), FIELDS_4(__VA_ARGS__)
+#define FIELDS_6(value, ...)                                      FIELD(value), FIELDS_5(__VA_ARGS__)
+#define FIELDS_7(value, ...)                                      FIELD(value), FIELDS_6(__VA_ARGS__)
+#define FIELDS_8(value, ...)                                      FIELD(value), FIELDS_7(__VA_ARGS__)
+#define FIELDS_9(value, ...)                                      FIELD(value), FIELDS_8(__VA_ARGS__)
+#define FIELDS_10(value, ...)                                     FIELD(value), FIELDS_9(__VA_ARGS__)
+#define FIELDS_11(value, ...)                                     FIELD(value), FIELDS_10(__VA_ARGS__)
+
+/* Writes a line of `count` values; one that finds no room is lost, as a whole. */
+void file_line(const char *what, const struct field *fields, size_t count);
 
 /* Writes what there is to the file, or as much as can be. Sets *full where the limit is
  * reached. */

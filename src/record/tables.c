@@ -32,25 +32,18 @@ static void put_device(uint32_t number)
     };
     CUdevice device = (CUdevice)number;
     char name[128] = "a GPU";
-    int values[ATTRIBUTES];
-    bool known[ATTRIBUTES];
     if (record_api.device_get != NULL && record_api.device_name != NULL &&
         record_api.device_get(&device, (int)number) == CUDA_SUCCESS)
         record_api.device_name(name, sizeof name, device);
-    for (size_t i = 0; i < ATTRIBUTES; i++)
-        known[i] =
-            record_api.device_attribute != NULL &&
-            record_api.device_attribute(&values[i], attributes[i], device) == CUDA_SUCCESS;
-    file_begin("device");
-    file_number(number);
-    file_text(name);
+    struct field fields[2 + ATTRIBUTES] = {FIELD(number), FIELD(name)};
     for (size_t i = 0; i < ATTRIBUTES; i++) {
-        if (known[i])
-            file_number(values[i]);
-        else
-            file_null();
+        int value;
+        const bool known =
+            record_api.device_attribute != NULL &&
+            record_api.device_attribute(&value, attributes[i], device) == CUDA_SUCCESS;
+        fields[2 + i] = known ? FIELD(value) : FIELD_NOTHING;
     }
-    file_end();
+    file_line("device", fields, 2 + ATTRIBUTES);
 }
 
 static const struct known_context *find_context(uint32_t number)
@@ -86,10 +79,7 @@ uint32_t tables_context(CUcontext context, uint32_t number)
     }
     if (is_new_device)
         put_device(device);
-    file_begin("context");
-    file_number(number);
-    file_number(device);
-    file_end();
+    FILE_LINE("context", number, device);
     return device;
 }
 
@@ -140,16 +130,12 @@ static struct about_stream ask_about(CUcontext context, struct known_stream *str
 
 static void put_stream(const struct known_stream *stream, const struct about_stream *about)
 {
-    file_begin("stream");
-    file_number(stream->context);
-    file_number(stream->number);
-    file_address((uint64_t)(uintptr_t)stream->handle);
-    file_text(stream->handle == CU_STREAM_LEGACY       ? "legacy"
-              : stream->handle == CU_STREAM_PER_THREAD ? "per-thread"
-              : about->flags & CU_STREAM_NON_BLOCKING  ? "non-blocking"
-                                                       : "blocking");
-    file_number(about->priority);
-    file_end();
+    const char *kind = stream->handle == CU_STREAM_LEGACY       ? "legacy"
+                       : stream->handle == CU_STREAM_PER_THREAD ? "per-thread"
+                       : about->flags & CU_STREAM_NON_BLOCKING  ? "non-blocking"
+                                                                : "blocking";
+    FILE_LINE("stream", stream->context, stream->number, (uint64_t)(uintptr_t)stream->handle,
+              kind, about->priority);
 }
 
 /* Returns the known stream, or NULL. The lock is held. */
@@ -232,24 +218,13 @@ void tables_take(const char *kind, int64_t time_ns, uint64_t address, uint64_t b
     while (address + bytes > known &&
            !atomic_compare_exchange_weak(&highest, &known, address + bytes))
         ;
-    file_begin("memory");
-    file_text(kind);
-    file_number(time_ns);
-    file_address(address);
-    file_address(bytes);
-    if (device == MEMORY_HOST)
-        file_null();
-    else
-        file_number(device);
-    file_end();
+    FILE_LINE("memory", kind, time_ns, address, bytes,
+              device == MEMORY_HOST ? FIELD_NOTHING : FIELD(device));
 }
 
 void tables_give_back(int64_t time_ns, uint64_t address)
 {
-    file_begin("free");
-    file_number(time_ns);
-    file_address(address);
-    file_end();
+    FILE_LINE("free", time_ns, address);
 }
 
 struct span tables_addresses(void)
