@@ -15,29 +15,34 @@ enum { RECORDING_VERSION = 1 };
 
 /* --- the header --- */
 
-/* Sets *value to a whole number of the header; `otherwise` where it is not there or null. */
-static enum status read_number(const struct draft *draft, const struct line *header,
-                               const char *key, int64_t most, int64_t otherwise, int64_t *value)
-{
-    const struct line_value *member = line_member(header, key);
-    *value = otherwise;
-    if (member == NULL)
-        return STATUS_OK;
-    *value = (int64_t)member->number;
-    if (member->kind == LINE_NUMBER && !member->negative && member->number <= (uint64_t)most)
-        return STATUS_OK;
-    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64, key,
-                        most);
-}
+/* Numbers and answers of the header: the largest value, and the one of those that are not there
+ * or null. */
+enum member { DRIVER, CONNECTIONS, BEGIN, LAUNCH_BLOCKING, LAZY, MEMBERS };
+static const struct {
+    const char *key;
+    enum line_kind kind;
+    int64_t most, otherwise;
+} members[MEMBERS] = {
+    [DRIVER] = {"driver", LINE_NUMBER, UINT32_MAX, 0},
+    [CONNECTIONS] = {"connections", LINE_NUMBER, UINT32_MAX, 0},
+    [BEGIN] = {"begin_ns", LINE_NUMBER, MACHINE_NEVER_NS - 1, 0},
+    [LAUNCH_BLOCKING] = {"launch_blocking", LINE_BOOL, 1, false},
+    [LAZY] = {"lazy", LINE_BOOL, 1, true},
+};
 
-static enum status read_bool(const struct draft *draft, const struct line *header,
-                             const char *key, bool otherwise, bool *value)
+static enum status read_member(const struct draft *draft, const struct line *header,
+                               enum member member, int64_t *value)
 {
-    const struct line_value *member = line_member(header, key);
-    *value = member != NULL ? member->number != 0 : otherwise;
-    if (member == NULL || member->kind == LINE_BOOL)
+    const char *key = members[member].key;
+    const struct line_value *found = line_member(header, key);
+    *value = found != NULL ? (int64_t)found->number : members[member].otherwise;
+    if (found == NULL || (found->kind == members[member].kind && !found->negative &&
+                          found->number <= (uint64_t)members[member].most))
         return STATUS_OK;
-    return trace_refuse(&draft->text, "\"%s\" must be true or false", key);
+    if (members[member].kind == LINE_BOOL)
+        return trace_refuse(&draft->text, "\"%s\" must be true or false", key);
+    return trace_refuse(&draft->text, "\"%s\" must be a whole number of at most %" PRId64, key,
+                        members[member].most);
 }
 
 /* Returns the text of `key`; NULL: there is none. */
@@ -69,30 +74,18 @@ static enum status check_version(const struct draft *draft, const struct line *h
 static enum status read_members(struct draft *draft, const struct line *header)
 {
     struct recording *recording = draft->recording;
-    const struct {
-        const char *key;
-        uint32_t *value;
-    } numbers[] = {{"pid", &recording->pid},
-                   {"parent", &recording->parent},
-                   {"driver", &recording->driver},
-                   {"connections", &recording->connections}};
     const char *program = read_text(header, "program");
-    int64_t number;
+    int64_t values[MEMBERS];
     enum status status = check_version(draft, header);
-    for (int i = 0; i < 4 && status == STATUS_OK; i++) {
-        status = read_number(draft, header, numbers[i].key, UINT32_MAX, 0, &number);
-        *numbers[i].value = (uint32_t)number;
-    }
-    if (status == STATUS_OK)
-        status = read_number(draft, header, "begin_ns", MACHINE_NEVER_NS - 1, 0,
-                             &recording->begin_ns);
-    if (status == STATUS_OK)
-        status =
-            read_bool(draft, header, "launch_blocking", false, &recording->launch_blocking);
-    if (status == STATUS_OK)
-        status = read_bool(draft, header, "lazy", true, &recording->lazy);
+    for (int i = 0; i < MEMBERS && status == STATUS_OK; i++)
+        status = read_member(draft, header, (enum member)i, &values[i]);
     if (status != STATUS_OK)
         return status;
+    recording->driver = (uint32_t)values[DRIVER];
+    recording->connections = (uint32_t)values[CONNECTIONS];
+    recording->begin_ns = values[BEGIN];
+    recording->launch_blocking = values[LAUNCH_BLOCKING] != 0;
+    recording->lazy = values[LAZY] != 0;
     recording->program = strdup(program != NULL ? program : "");
     return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
 }

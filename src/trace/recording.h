@@ -15,8 +15,7 @@
 struct recorded_device {
     uint32_t id;
     char *name;
-    uint32_t major, minor, sms, threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm,
-        copy_engines;
+    uint32_t major, minor, sms, threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm;
 };
 
 struct recorded_stream {
@@ -27,7 +26,6 @@ struct recorded_stream {
     int32_t priority; /* 0 default, negative is more urgent */
     uint8_t kind;     /* enum stream_kind; per-thread default streams are blocking ones;
                          STREAM_KIND_COUNT: not known */
-    bool per_thread;
 };
 
 enum recorded_memory_kind {
@@ -141,7 +139,6 @@ enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_S
 /* All of it. Everything in it is owned by it. */
 struct recording {
     char *program;
-    uint32_t pid, parent;
     uint32_t driver;      /* 13000 */
     uint32_t connections; /* 0: not set */
     bool launch_blocking, lazy;

@@ -22,13 +22,11 @@ void *pile_add(struct pile *pile, size_t size)
     return memset((char *)pile->items + size * pile->count++, 0, size);
 }
 
-int draft_word_of(const char *word, const char *const *words)
+int draft_meaning(const char *word, const struct draft_word *words)
 {
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(word, words[i]) == 0)
-            return i;
-    }
-    return -1;
+    while (words->word != NULL && strcmp(word, words->word) != 0)
+        words++;
+    return words->meaning;
 }
 
 enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word)

@@ -79,8 +79,14 @@ void *pile_add(struct pile *pile, size_t size);
 
 enum status draft_no_memory(const struct draft *draft);
 
-/* Returns the place of `word` among `words`, which end in NULL; -1: it is none of them. */
-int draft_word_of(const char *word, const char *const *words);
+/* A word that a line may have, and what it means. */
+struct draft_word {
+    const char *word;
+    int meaning;
+};
+
+/* Returns what `word` means by `words`, whose last one is NULL: all others. */
+int draft_meaning(const char *word, const struct draft_word *words);
 
 /* Refuses the line that is read for such a word. */
 enum status draft_refuse_word(const struct draft *draft, const char *what, const char *word);
@@ -149,13 +155,11 @@ static inline int32_t signed_of(const struct line_value *value)
 
 /* Keeps an effect of call v[1] in the stream that v[2] and v[3] name: the `count` values behind
  * them are what lies `into` bytes behind the beginning of a struct recorded_call. */
-enum status draft_take_effect(struct draft *draft, enum recorded_effect effect,
-                              const struct line_value *v, const size_t *into, int count);
+enum status take_effect(struct draft *draft, enum recorded_effect effect,
+                        const struct line_value *v, const size_t *into, int count);
 
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
 enum status take_call(struct draft *draft, const struct line_value *v);
-enum status take_copy(struct draft *draft, const struct line_value *v);
-enum status take_copy2d(struct draft *draft, const struct line_value *v);
 enum status take_from(struct draft *draft, const struct line_value *v);
 enum status take_launch(struct draft *draft, const struct line_value *v);
 enum status take_sync(struct draft *draft, const struct line_value *v);

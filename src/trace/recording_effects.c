@@ -56,43 +56,25 @@ static enum status add_effect(struct draft *draft, enum recorded_effect effect,
     return draft_stream_of(draft, v[2].number, number, &item->made.stream);
 }
 
-enum status draft_take_effect(struct draft *draft, enum recorded_effect effect,
-                              const struct line_value *v, const size_t *into, int count)
+/* Completes a copy of which `count` values were there: of one in one piece the bytes. */
+static void settle_copy(struct recorded_call *made, int count, const struct line_value *hash)
+{
+    if (count == 3) {
+        made->copy.to_pitch = made->copy.from_pitch = made->copy.width;
+        made->copy.height = 1;
+    }
+    made->copy.hash = line_is_whole(hash) ? (uint32_t)hash->number : 0;
+}
+
+enum status take_effect(struct draft *draft, enum recorded_effect effect,
+                        const struct line_value *v, const size_t *into, int count)
 {
     struct recorded_call *made;
     enum status status = add_effect(draft, effect, v, v[3].number, &made);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         memcpy((char *)made + into[i], &v[4 + i].number, sizeof v[0].number);
-    return status;
-}
-
-enum status take_copy(struct draft *draft, const struct line_value *v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
-    if (status == STATUS_OK) {
-        made->copy.to = v[4].number;
-        made->copy.from = v[5].number;
-        made->copy.width = made->copy.to_pitch = made->copy.from_pitch = v[6].number;
-        made->copy.height = 1;
-        made->copy.hash = line_is_whole(&v[7]) ? (uint32_t)v[7].number : 0;
-    }
-    return status;
-}
-
-enum status take_copy2d(struct draft *draft, const struct line_value *v)
-{
-    struct recorded_call *made;
-    enum status status = add_effect(draft, EFFECT_COPY, v, v[3].number, &made);
-    if (status == STATUS_OK) {
-        made->copy.to = v[4].number;
-        made->copy.to_pitch = v[5].number;
-        made->copy.from = v[6].number;
-        made->copy.from_pitch = v[7].number;
-        made->copy.width = v[8].number;
-        made->copy.height = v[9].number;
-        made->copy.hash = line_is_whole(&v[10]) ? (uint32_t)v[10].number : 0;
-    }
+    if (status == STATUS_OK && effect == EFFECT_COPY)
+        settle_copy(made, count, &v[4 + count]);
     return status;
 }
 
@@ -119,21 +101,22 @@ enum status take_launch(struct draft *draft, const struct line_value *v)
 
 enum status take_sync(struct draft *draft, const struct line_value *v)
 {
-    static const char *const whats[] = {"device", "stream", "event", NULL};
-    static const enum recorded_effect effects[] = {EFFECT_SYNC_DEVICE, EFFECT_SYNC_STREAM,
-                                                   EFFECT_SYNC_EVENT};
+    static const struct draft_word whats[] = {{"device", EFFECT_SYNC_DEVICE},
+                                              {"stream", EFFECT_SYNC_STREAM},
+                                              {"event", EFFECT_SYNC_EVENT},
+                                              {NULL, EFFECT_NONE}};
     struct recorded_call *made;
-    int what = draft_word_of(v[2].text, whats);
-    if (what < 0)
+    const enum recorded_effect what = (enum recorded_effect)draft_meaning(v[2].text, whats);
+    if (what == EFFECT_NONE)
         return draft_refuse_word(draft, "what the call waits for,", v[2].text);
-    bool stream = effects[what] == EFFECT_SYNC_STREAM;
+    bool stream = what == EFFECT_SYNC_STREAM;
     if (stream && v[4].kind != LINE_NULL && v[4].number > RECORDING_NONE)
         return trace_refuse(&draft->text, "%" PRIu64 " is no number of a stream", v[4].number);
     const struct line_value call[] = {v[0], v[1], v[3]};
     enum status status =
-        add_effect(draft, effects[what], call,
+        add_effect(draft, what, call,
                    stream && v[4].kind != LINE_NULL ? v[4].number : RECORDING_NONE, &made);
-    if (status == STATUS_OK && effects[what] == EFFECT_SYNC_EVENT)
+    if (status == STATUS_OK && what == EFFECT_SYNC_EVENT)
         made->event = v[4].number;
     return status;
 }
@@ -154,16 +137,6 @@ enum status take_function(struct draft *draft, const struct line_value *v)
 }
 
 /* --- ops --- */
-
-static const char *const memories[] = {"pageable", "pinned",  "device", "array",
-                                       "managed",  "unknown", NULL};
-
-static uint8_t host_memory(int kind)
-{
-    return (uint8_t)(kind == 0   ? HOST_MEMORY_PAGEABLE
-                     : kind == 1 ? HOST_MEMORY_PINNED
-                                 : HOST_MEMORY_UNKNOWN);
-}
 
 /* Adds an op with what all kinds of them have; *op is NULL where its times are not known. */
 static enum status add_op(struct draft *draft, const struct line_value *call,
@@ -189,26 +162,42 @@ static enum status add_op(struct draft *draft, const struct line_value *call,
                            &(*op)->op.stream);
 }
 
+/* Returns what memory a copy was from or to; -1: a word that is not known. */
+static int host_memory(const struct line_value *value)
+{
+    static const struct draft_word memories[] = {{"pageable", HOST_MEMORY_PAGEABLE},
+                                                 {"pinned", HOST_MEMORY_PINNED},
+                                                 {"device", HOST_MEMORY_UNKNOWN},
+                                                 {"array", HOST_MEMORY_UNKNOWN},
+                                                 {"managed", HOST_MEMORY_UNKNOWN},
+                                                 {"unknown", HOST_MEMORY_UNKNOWN},
+                                                 {NULL, -1}};
+    return value->kind != LINE_NULL ? draft_meaning(value->text, memories)
+                                    : HOST_MEMORY_UNKNOWN;
+}
+
 enum status take_op(struct draft *draft, const struct line_value *v)
 {
-    static const char *const kinds[] = {"h2d", "d2h", "d2d", "memset", "h2h", "peer", NULL};
-    static const uint8_t known[] = {OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, OP_KERNEL, OP_KERNEL};
+    enum { H2H = OP_KIND_COUNT, PEER };
+    static const struct draft_word kinds[] = {
+        {"h2d", OP_H2D}, {"d2h", OP_D2H}, {"d2d", OP_D2D}, {"memset", OP_MEMSET},
+        {"h2h", H2H},    {"peer", PEER},  {NULL, -1}};
     struct draft_op *op;
-    int kind = draft_word_of(v[2].text, kinds), from = draft_word_of(v[8].text, memories),
-        to = draft_word_of(v[9].text, memories);
+    const int kind = draft_meaning(v[2].text, kinds), from = host_memory(&v[8]),
+              to = host_memory(&v[9]);
     if (kind < 0)
         return draft_refuse_word(draft, "the kind of op", v[2].text);
-    if ((from < 0 && v[8].kind != LINE_NULL) || (to < 0 && v[9].kind != LINE_NULL))
+    if (from < 0 || to < 0)
         return draft_refuse_word(draft, "the kind of memory", from < 0 ? v[8].text : v[9].text);
     enum status status = add_op(draft, &v[1], &v[3], v[10].number, &op);
     if (status != STATUS_OK || op == NULL)
         return status;
-    op->op.kind = known[kind];
+    op->op.kind = (uint8_t)(kind < OP_KIND_COUNT ? kind : OP_KERNEL);
     op->op.bytes = v[7].number;
-    op->op.from = host_memory(from);
-    op->op.to = host_memory(to);
-    op->op.h2h = kind == 4;
-    op->op.peer = kind == 5;
+    op->op.from = (uint8_t)from;
+    op->op.to = (uint8_t)to;
+    op->op.h2h = kind == H2H;
+    op->op.peer = kind == PEER;
     return STATUS_OK;
 }
 

@@ -8,21 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kinds of values that a line may have; a form is a text of these. Capitals may be null,
- * which stands for the value in brackets. */
-enum field {
-    ANY = 'n',            /* a whole number of 64 bits */
-    ANY_OR_NONE = 'N',    /* (0) */
-    ID_OR_NONE = 'D',     /* the same (DRAFT_NO_CALL) */
-    SMALL = 'u',          /* a whole number below RECORDING_NONE */
-    SMALL_OR_ZERO = 'Z',  /* (0) */
-    SMALL_OR_NONE = 'U',  /* (RECORDING_NONE, which older recorders wrote for null) */
-    SIGNED_OR_ZERO = 'I', /* a whole number of 32 bits that may be negative (0) */
-    TIME = 't',           /* below MACHINE_NEVER_NS */
-    TIME_OR_NONE = 'T',   /* the same, or null, which its line tells apart */
-    TEXT = 's',
-    TEXT_OR_NONE = 'S', /* ("") */
-    LIST_OR_NONE = 'L', /* (NULL) */
+#define WHOLE "a whole number"
+#define SMALL "a whole number below 4294967295"
+#define TIME  "a time, in ns and below 36 years"
+
+/* The values that a line may have, by their letters; a form is a text of these. A null that may
+ * be stands for a number, an empty text or no list; so does the number itself where it is too
+ * large, which older recorders wrote for null. */
+static const struct field {
+    enum line_kind kind;
+    uint64_t most; /* of numbers, without their sign */
+    bool null, negative;
+    uint64_t instead; /* what null stands for */
+    const char *what;
+} fields[] = {
+    ['n'] = {LINE_NUMBER, UINT64_MAX, false, false, 0, WHOLE},
+    ['N'] = {LINE_NUMBER, UINT64_MAX, true, false, 0, WHOLE},
+    ['D'] = {LINE_NUMBER, UINT64_MAX, true, false, DRAFT_NO_CALL, WHOLE},
+    ['u'] = {LINE_NUMBER, RECORDING_NONE - 1, false, false, 0, SMALL},
+    ['Z'] = {LINE_NUMBER, RECORDING_NONE - 1, true, false, 0, SMALL},
+    ['U'] = {LINE_NUMBER, RECORDING_NONE - 1, true, false, RECORDING_NONE, SMALL},
+    ['I'] = {LINE_NUMBER, INT32_MAX, true, true, 0, "a whole number of 32 bits"},
+    ['t'] = {LINE_NUMBER, MACHINE_NEVER_NS - 1, false, false, 0, TIME},
+    ['T'] = {LINE_NUMBER, MACHINE_NEVER_NS - 1, true, false, 0, TIME},
+    ['s'] = {LINE_TEXT, 0, false, false, 0, "a text"},
+    ['S'] = {LINE_TEXT, 0, true, false, 0, "a text"},
+    ['L'] = {LINE_LIST, 0, true, false, 0, "a list of numbers"},
 };
 
 static bool text_copy(const char *text, char **copy)
@@ -45,7 +56,6 @@ static enum status take_device(struct draft *draft, const struct line_value *v)
     device->blocks_per_sm = (uint32_t)v[7].number;
     device->registers_per_sm = (uint32_t)v[8].number;
     device->shared_per_sm = (uint32_t)v[9].number;
-    device->copy_engines = (uint32_t)v[10].number;
     return text_copy(v[2].text, &device->name)
                ? place_add(draft, &draft->device_places, device->id, 0)
                : draft_no_memory(draft);
@@ -59,12 +69,13 @@ static enum status take_context(struct draft *draft, const struct line_value *v)
 
 static enum status take_stream(struct draft *draft, const struct line_value *v)
 {
-    static const char *const kinds[] = {"legacy", "per-thread", "blocking", "non-blocking",
-                                        NULL};
-    static const uint8_t known[] = {STREAM_LEGACY, STREAM_BLOCKING, STREAM_BLOCKING,
-                                    STREAM_NONBLOCKING};
+    static const struct draft_word kinds[] = {{"legacy", STREAM_LEGACY},
+                                              {"per-thread", STREAM_BLOCKING},
+                                              {"blocking", STREAM_BLOCKING},
+                                              {"non-blocking", STREAM_NONBLOCKING},
+                                              {NULL, -1}};
     uint32_t index;
-    int kind = draft_word_of(v[4].text, kinds);
+    const int kind = draft_meaning(v[4].text, kinds);
     if (kind < 0)
         return draft_refuse_word(draft, "the kind of stream", v[4].text);
     enum status status = draft_stream_of(draft, v[1].number, v[2].number, &index);
@@ -78,8 +89,7 @@ static enum status take_stream(struct draft *draft, const struct line_value *v)
     stream->line = draft->text.line_number;
     stream->stream.handle = v[3].number;
     stream->stream.priority = signed_of(&v[5]);
-    stream->stream.kind = known[kind];
-    stream->stream.per_thread = kind == 1;
+    stream->stream.kind = (uint8_t)kind;
     return STATUS_OK;
 }
 
@@ -87,12 +97,12 @@ static enum status take_stream(struct draft *draft, const struct line_value *v)
 
 static enum status take_memory(struct draft *draft, const struct line_value *v)
 {
-    static const char *const kinds[] = {
-        [RECORDED_DEVICE] = "device",         [RECORDED_POOL] = "pool",
-        [RECORDED_MANAGED] = "managed",       [RECORDED_PINNED] = "pinned",
-        [RECORDED_REGISTERED] = "registered", NULL};
+    static const struct draft_word kinds[] = {
+        {"device", RECORDED_DEVICE},         {"pool", RECORDED_POOL},
+        {"managed", RECORDED_MANAGED},       {"pinned", RECORDED_PINNED},
+        {"registered", RECORDED_REGISTERED}, {NULL, -1}};
     struct recorded_memory *memory;
-    int kind = draft_word_of(v[1].text, kinds);
+    const int kind = draft_meaning(v[1].text, kinds);
     if (kind < 0)
         return draft_refuse_word(draft, "the kind of memory", v[1].text);
     if (v[3].number > UINT64_MAX - v[4].number)
@@ -159,15 +169,15 @@ static enum status take_migration(struct draft *draft, const struct line_value *
 
 static enum status take_node(struct draft *draft, const struct line_value *v)
 {
-    static const char *const kinds[] = {"h2d",    "d2h",      "d2d", "memset",
-                                        "kernel", "function", NULL};
-    static const uint8_t known[] = {OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, OP_KERNEL, OP_CALLBACK};
+    static const struct draft_word kinds[] = {{"h2d", OP_H2D},       {"d2h", OP_D2H},
+                                              {"d2d", OP_D2D},       {"memset", OP_MEMSET},
+                                              {"kernel", OP_KERNEL}, {"function", OP_CALLBACK},
+                                              {NULL, OP_KIND_COUNT}};
     struct recorded_node *node;
-    int kind = draft_word_of(v[3].text, kinds);
     ADD(node, draft->nodes);
     node->exec = v[1].number;
     node->node = v[2].number;
-    node->kind = kind >= 0 ? known[kind] : OP_KIND_COUNT;
+    node->kind = (uint8_t)draft_meaning(v[3].text, kinds);
     if (node->kind == OP_KERNEL)
         return v[4].kind == LINE_LIST
                    ? draft_take_words(draft, v[4].text, &node->known, &node->launch.first_word,
@@ -252,15 +262,17 @@ static enum status take_lost(struct draft *draft, const struct line_value *v)
 
 static enum status take_end(struct draft *draft, const struct line_value *v)
 {
-    static const char *const whys[] = {"exit", "limit", "stop", NULL};
-    static const enum recording_end ends[] = {RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP};
-    int why = draft_word_of(v[2].text, whys);
+    static const struct draft_word whys[] = {{"exit", RECORDING_EXIT},
+                                             {"limit", RECORDING_LIMIT},
+                                             {"stop", RECORDING_STOP},
+                                             {NULL, -1}};
+    const int why = draft_meaning(v[2].text, whys);
     if (why < 0)
         return draft_refuse_word(draft, "the end", v[2].text);
     if (draft->ended)
         return trace_refuse(&draft->text, "the recording has ended already");
     draft->ended = true;
-    draft->recording->end = ends[why];
+    draft->recording->end = (enum recording_end)why;
     return STATUS_OK;
 }
 
@@ -271,16 +283,16 @@ static enum status take_end(struct draft *draft, const struct line_value *v)
 static const struct form {
     const char *kind, *fields;
     enum status (*take)(struct draft *draft,
-                        const struct line_value *v); /* NULL: draft_take_effect() does */
+                        const struct line_value *v); /* NULL: take_effect() */
     enum recorded_effect effect;
-    size_t into[2];
+    size_t into[6];
 } forms[] = {
     /* Those that there are most of come first. */
     {"call", "nsnttI", take_call, EFFECT_NONE, {0}},
     {"kernel", "DUUTTDNZZZN", take_kernel, EFFECT_NONE, {0}},
     {"op", "DsUUTTNSSN", take_op, EFFECT_NONE, {0}},
     {"launch", "DUUL", take_launch, EFFECT_NONE, {0}},
-    {"copy", "DUUNNN", take_copy, EFFECT_NONE, {0}},
+    {"copy", "DUUNNN", NULL, EFFECT_COPY, {AT(copy.to), AT(copy.from), AT(copy.width)}},
     {"record", "DUUN", NULL, EFFECT_RECORD, {AT(event)}},
     {"wait", "DUUN", NULL, EFFECT_WAIT, {AT(event)}},
     {"sync", "DsUN", take_sync, EFFECT_NONE, {0}},
@@ -288,7 +300,12 @@ static const struct form {
     {"range", "ntts", take_range, EFFECT_NONE, {0}},
     {"memory", "stnnU", take_memory, EFFECT_NONE, {0}},
     {"free", "tn", take_free, EFFECT_NONE, {0}},
-    {"copy2d", "DUUNNNNNN", take_copy2d, EFFECT_NONE, {0}},
+    {"copy2d",
+     "DUUNNNNNN",
+     NULL,
+     EFFECT_COPY,
+     {AT(copy.to), AT(copy.to_pitch), AT(copy.from), AT(copy.from_pitch), AT(copy.width),
+      AT(copy.height)}},
     {"function", "DUUTT", take_function, EFFECT_NONE, {0}},
     {"graph", "DUUN", NULL, EFFECT_GRAPH, {AT(exec)}},
     {"node", "nns", take_node, EFFECT_NONE, {0}},
@@ -310,69 +327,18 @@ static const struct form {
 
 /* Returns false if a value is not what it must be. One that is null becomes what that stands
  * for. */
-static bool check(struct line_value *value, char field)
+static bool check(struct line_value *value, const struct field *field)
 {
     static char nothing[] = "";
-    bool whole = line_is_whole(value);
-    bool null = value->kind == LINE_NULL;
-    switch ((enum field)field) {
-    case ANY:
-        return whole;
-    case ANY_OR_NONE:
-        return whole || null;
-    case ID_OR_NONE:
-        value->number = null ? DRAFT_NO_CALL : value->number;
-        return whole || null;
-    case SMALL:
-        return whole && value->number < RECORDING_NONE;
-    case SMALL_OR_ZERO:
-        return null || (whole && value->number < RECORDING_NONE);
-    case SMALL_OR_NONE:
-        if (whole && value->number == RECORDING_NONE)
-            *value = (struct line_value){.kind = LINE_NULL};
-        if (value->kind == LINE_NULL)
-            value->number = RECORDING_NONE;
-        return value->kind == LINE_NULL || (whole && value->number < RECORDING_NONE);
-    case SIGNED_OR_ZERO:
-        return null || (value->kind == LINE_NUMBER && value->number <= INT32_MAX);
-    case TIME:
-        return whole && value->number < (uint64_t)MACHINE_NEVER_NS;
-    case TIME_OR_NONE:
-        return null || (whole && value->number < (uint64_t)MACHINE_NEVER_NS);
-    case TEXT:
-        return value->kind == LINE_TEXT;
-    case TEXT_OR_NONE:
-        value->text = null ? nothing : value->text;
-        return value->kind == LINE_TEXT || null;
-    case LIST_OR_NONE:
-        return value->kind == LINE_LIST || null;
+    const bool stands_for_null = value->kind == LINE_NUMBER && !value->negative &&
+                                 value->number > field->most && value->number == field->instead;
+    if (field->null && (value->kind == LINE_NULL || stands_for_null)) {
+        *value = (struct line_value){.kind = LINE_NULL, .number = field->instead};
+        value->text = field->kind == LINE_TEXT ? nothing : NULL;
+        return true;
     }
-    return false;
-}
-
-static const char *field_name(char field)
-{
-    switch ((enum field)field) {
-    case TIME:
-    case TIME_OR_NONE:
-        return "a time, in ns and below 36 years";
-    case TEXT:
-    case TEXT_OR_NONE:
-        return "a text";
-    case LIST_OR_NONE:
-        return "a list of numbers";
-    case SIGNED_OR_ZERO:
-        return "a whole number of 32 bits";
-    case ANY:
-    case ANY_OR_NONE:
-    case ID_OR_NONE:
-        return "a whole number";
-    case SMALL:
-    case SMALL_OR_ZERO:
-    case SMALL_OR_NONE:
-        break;
-    }
-    return "a whole number below 4294967295";
+    return value->kind == field->kind && value->number <= field->most &&
+           (!value->negative || value->number == 0 || field->negative);
 }
 
 enum status draft_take(struct draft *draft, const struct line *line)
@@ -394,11 +360,11 @@ enum status draft_take(struct draft *draft, const struct line *line)
                             form->kind, count, line->count - 1);
     memcpy(v, line->values, (size_t)there * sizeof *v);
     for (int i = 1; i <= count; i++) {
-        if (!check(&v[i], form->fields[i - 1]))
+        const struct field *field = &fields[(unsigned char)form->fields[i - 1]];
+        if (!check(&v[i], field))
             return trace_refuse(&draft->text, "value %d of this \"%s\" must be %s", i,
-                                form->kind, field_name(form->fields[i - 1]));
+                                form->kind, field->what);
     }
-    return form->take != NULL
-               ? form->take(draft, v)
-               : draft_take_effect(draft, form->effect, v, form->into, count - 3);
+    return form->take != NULL ? form->take(draft, v)
+                              : take_effect(draft, form->effect, v, form->into, count - 3);
 }
