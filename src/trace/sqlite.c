@@ -17,25 +17,39 @@
 
 enum {
     QUERY_TEXT = 2048,
-    TERM_TEXT = 128,
     KIND_PAGEABLE = 0, /* of ENUM_CUDA_MEM_KIND */
     KIND_PINNED = 1,
+    KIND_H2D = 1, /* of ENUM_CUDA_MEMCPY_OPER */
+    KIND_D2H = 2,
 };
 
-/* The columns of every query, in this order. */
+/* What every query asks for, in this order: a column of the table, or what stands for it where
+ * the table lacks it. */
 enum field {
     START,
     END,
     DEVICE,
-    GPU,
     CONTEXT,
     STREAM,
     BYTES,
     KIND,
-    HOST_MEMORY,
-    NAME,
+    FROM,
+    TO,
     CORRELATION,
-    PROCESS
+    PROCESS,
+    COLUMNS,
+    GPU = COLUMNS, /* and names, which stand in other tables */
+    NAME
+};
+static const struct {
+    const char *name, *instead;
+} columns[COLUMNS] = {
+    [START] = {"start", "NULL"},       [END] = {"end", "NULL"},
+    [DEVICE] = {"deviceId", "0"},      [CONTEXT] = {"contextId", "0"},
+    [STREAM] = {"streamId", "0"},      [BYTES] = {"bytes", "0"},
+    [KIND] = {"copyKind", "NULL"},     [FROM] = {"srcKind", "NULL"},
+    [TO] = {"dstKind", "NULL"},        [CORRELATION] = {"correlationId", "NULL"},
+    [PROCESS] = {"globalPid", "NULL"},
 };
 
 struct database {
@@ -92,13 +106,7 @@ static enum status refuse_sqlite(const struct database *database, int code)
 
 static bool has_column(const struct database *database, const char *table, const char *column)
 {
-    return sqlite3_table_column_metadata(database->handle, NULL, table, column, NULL, NULL,
-                                         NULL, NULL, NULL) == SQLITE_OK;
-}
-
-static bool has_table(const struct database *database, const char *table)
-{
-    return has_column(database, table, NULL);
+    return sqlite_has(database->handle, table, column);
 }
 
 /* --- queries --- */
@@ -115,55 +123,32 @@ static const struct source sources[] = {
 };
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
-/* Writes "t.column", or `instead` where the table lacks that column. */
-static const char *term(const struct database *database, const struct source *source,
-                        const char *column, const char *instead, char text[TERM_TEXT])
+/* Returns the column with the number of a row's name in StringIds; NULL: there is none. */
+static const char *name_column(const struct database *database, const struct source *source)
 {
-    if (has_column(database, source->table, column))
-        snprintf(text, TERM_TEXT, "t.%s", column);
-    else
-        snprintf(text, TERM_TEXT, "%s", instead);
-    return text;
-}
-
-/* Writes the term for the name: a text of StringIds by number, or NULL. */
-static const char *name_term(const struct database *database, const struct source *source,
-                             char text[TERM_TEXT])
-{
-    bool strings = has_table(database, "StringIds");
-    for (const char *const *name = source->names; *name != NULL && strings; name++) {
-        if (!has_column(database, source->table, *name))
-            continue;
-        snprintf(text, TERM_TEXT, "(SELECT value FROM StringIds WHERE id = t.%s)", *name);
-        return text;
-    }
-    snprintf(text, TERM_TEXT, "NULL");
-    return text;
+    const char *const *name = source->names;
+    while (*name != NULL && !has_column(database, source->table, *name))
+        name++;
+    return has_column(database, "StringIds", NULL) ? *name : NULL;
 }
 
 static void make_query(const struct database *database, const struct source *source,
                        char query[QUERY_TEXT])
 {
-    char device[TERM_TEXT], context[TERM_TEXT], stream[TERM_TEXT], bytes[TERM_TEXT],
-        kind[TERM_TEXT], from[TERM_TEXT], to[TERM_TEXT], name[TERM_TEXT], process[TERM_TEXT],
-        correlation[TERM_TEXT];
-    bool gpus = has_column(database, "TARGET_INFO_GPU", "id") &&
-                has_column(database, "TARGET_INFO_GPU", "name") &&
-                has_column(database, source->table, "deviceId");
-    term(database, source, "srcKind", "NULL", from);
-    term(database, source, "dstKind", "NULL", to);
-    term(database, source, "copyKind", "NULL", kind);
-    snprintf(query, QUERY_TEXT,
-             "SELECT t.start, t.end, %s, (%s), %s, %s, %s, %s, CASE %s WHEN 1 THEN %s WHEN 2 "
-             "THEN %s END, %s, %s, %s FROM %s AS t",
-             term(database, source, "deviceId", "0", device),
+    const char *name = name_column(database, source);
+    const bool gpus = has_column(database, "TARGET_INFO_GPU", "id") &&
+                      has_column(database, "TARGET_INFO_GPU", "name") &&
+                      has_column(database, source->table, "deviceId");
+    size_t used = (size_t)snprintf(query, QUERY_TEXT, "SELECT ");
+    for (int i = 0; i < COLUMNS; i++) {
+        const bool there = has_column(database, source->table, columns[i].name);
+        used += (size_t)snprintf(query + used, QUERY_TEXT - used, "%s%s, ", there ? "t." : "",
+                                 there ? columns[i].name : columns[i].instead);
+    }
+    snprintf(query + used, QUERY_TEXT - used, "(%s), (%s%s) FROM %s AS t",
              gpus ? "SELECT g.name FROM TARGET_INFO_GPU AS g WHERE g.id = t.deviceId" : "NULL",
-             term(database, source, "contextId", "0", context),
-             term(database, source, "streamId", "0", stream),
-             term(database, source, "bytes", "0", bytes), kind, kind, from, to,
-             name_term(database, source, name),
-             term(database, source, "correlationId", "NULL", correlation),
-             term(database, source, "globalPid", "NULL", process), source->table);
+             name != NULL ? "SELECT value FROM StringIds WHERE id = t." : "NULL",
+             name != NULL ? name : "", source->table);
 }
 
 /* --- rows --- */
@@ -182,9 +167,12 @@ static int64_t issue_of(const struct database *database, sqlite3_stmt *statement
 
 static enum host_memory memory_of(sqlite3_stmt *statement)
 {
-    if (sqlite3_column_type(statement, HOST_MEMORY) != SQLITE_INTEGER)
+    const int64_t copy = sqlite3_column_int64(statement, KIND);
+    const enum field side = copy == KIND_H2D ? FROM : TO;
+    if ((copy != KIND_H2D && copy != KIND_D2H) ||
+        sqlite3_column_type(statement, side) != SQLITE_INTEGER)
         return HOST_MEMORY_UNKNOWN;
-    int64_t kind = sqlite3_column_int64(statement, HOST_MEMORY);
+    const int64_t kind = sqlite3_column_int64(statement, side);
     return kind == KIND_PAGEABLE ? HOST_MEMORY_PAGEABLE
            : kind == KIND_PINNED ? HOST_MEMORY_PINNED
                                  : HOST_MEMORY_UNKNOWN;
@@ -247,13 +235,24 @@ static const char *text_or(sqlite3_stmt *statement, enum field field, const char
     return text != NULL && *text != '\0' ? text : instead;
 }
 
-static enum status add_row(struct database *database, const struct source *source,
-                           sqlite3_stmt *statement, uint64_t number)
+/* Rows of a table that are read. */
+struct reading {
+    struct database *database;
+    const struct source *source;
+    uint64_t number; /* of the row */
+};
+
+/* Adds a row; another code than SQLITE_OK stands for an error that is set. */
+static int add_row(void *context, sqlite3_stmt *statement)
 {
+    struct reading *reading = context;
+    struct database *database = reading->database;
+    const struct source *source = reading->source;
     char device[TRACE_SHOWN + 32];
+    reading->number++;
     const char *wrong = complaint(statement);
     if (wrong != NULL)
-        return refuse_row(database, source, number, wrong);
+        return refuse_row(database, source, reading->number, wrong);
     snprintf(device, sizeof device, "%.*s (%" PRId64 ")", TRACE_SHOWN,
              text_or(statement, GPU, "GPU"), (int64_t)sqlite3_column_int64(statement, DEVICE));
     bool copy = sqlite3_column_type(statement, KIND) != SQLITE_NULL;
@@ -273,37 +272,29 @@ static enum status add_row(struct database *database, const struct source *sourc
     row.kind = trace_kind(row.name);
     if (strstr(row.name, "memcpy Unified") != NULL) /* pages that move: no call asked for it */
         row.issue_ns = row.start_ns;
-    enum status status = trace_build_add(&database->builder, &row, &why);
-    if (status == STATUS_USAGE)
-        return refuse_row(database, source, number, why.text);
-    return status == STATUS_OK ? STATUS_OK : error_pass(database->error, &why);
+    trace_build_add(&database->builder, &row, &why);
+    if (why.status == STATUS_USAGE)
+        return refuse_row(database, source, reading->number, why.text);
+    return why.status == STATUS_OK ? SQLITE_OK : (int)error_pass(database->error, &why);
+}
+
+/* Returns what a query came to: an error that is set already, or what SQLite says. */
+static enum status result_of(const struct database *database, int code)
+{
+    if (database->error->status != STATUS_OK)
+        return database->error->status;
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
 }
 
 static enum status read_source(struct database *database, const struct source *source)
 {
     char query[QUERY_TEXT];
-    sqlite3_stmt *statement;
-    uint64_t number = 0;
+    struct reading reading = {database, source, 0};
     if (!has_column(database, source->table, "start") ||
         !has_column(database, source->table, "end"))
         return refuse_row(database, source, 0, "no columns start and end");
     make_query(database, source, query);
-    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
-        return refuse_sqlite(database, sqlite3_errcode(database->handle));
-    enum status status = STATUS_OK;
-    int step = SQLITE_DONE;
-    while (status == STATUS_OK && (step = sqlite3_step(statement)) == SQLITE_ROW)
-        status = add_row(database, source, statement, ++number);
-    if (status == STATUS_OK && step != SQLITE_DONE)
-        status = refuse_sqlite(database, sqlite3_errcode(database->handle));
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static enum status read_host(struct database *database)
-{
-    int code = sqlite_host_read(&database->host, database->handle);
-    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
+    return result_of(database, sqlite_each_row(database->handle, query, add_row, &reading));
 }
 
 /* The tables that are read, as a condition on sqlite_master. */
@@ -315,26 +306,19 @@ static enum status read_host(struct database *database)
     "'CUPTI_ACTIVITY_KIND_RUNTIME', 'CUPTI_ACTIVITY_KIND_CUDA_EVENT', "                        \
     "'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION')"
 
-/* Refuses the file if `query` finds a row: the name of a table, and a text of what is wrong
- * with it, which `why` ends. */
-static enum status refuse_tables(struct database *database, const char *query, const char *why)
+/* Refuses the file for a row with the name of a table and a text of what is wrong with it. */
+static int refuse_table(void *context, sqlite3_stmt *row)
 {
-    sqlite3_stmt *statement;
     char text[256], table[TRACE_SHOWN], what[TRACE_SHOWN];
-    if (sqlite3_prepare_v2(database->handle, query, -1, &statement, NULL) != SQLITE_OK)
-        return refuse_sqlite(database, sqlite3_errcode(database->handle));
-    enum status status = STATUS_OK;
-    int step = sqlite3_step(statement);
-    if (step == SQLITE_ROW) {
-        snprintf(text, sizeof text, "table %s: %s%s",
-                 trace_shown(text_or(statement, 0, ""), table),
-                 trace_shown(text_or(statement, 1, ""), what), why);
-        status = refuse(database, text);
-    } else if (step != SQLITE_DONE) {
-        status = refuse_sqlite(database, sqlite3_errcode(database->handle));
-    }
-    sqlite3_finalize(statement);
-    return status;
+    snprintf(text, sizeof text, "table %s: %s%s", trace_shown(text_or(row, 0, ""), table),
+             trace_shown(text_or(row, 1, ""), what), text_or(row, 2, ""));
+    return (int)refuse(context, text);
+}
+
+static enum status refuse_tables(struct database *database, const char *query)
+{
+    return result_of(database,
+                     sqlite_each_row(database->handle, query, refuse_table, database));
 }
 
 /* Refuses tables that are read if a column is computed by an expression of the file, which
@@ -343,10 +327,10 @@ static enum status refuse_tables(struct database *database, const char *query, c
 static enum status refuse_computed(struct database *database)
 {
     return refuse_tables(
-        database,
-        "SELECT m.name, 'column ' || x.name FROM sqlite_master AS m, "
-        "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES_READ,
-        " is computed as it is read, which nsys export never writes");
+        database, "SELECT m.name, 'column ' || x.name, ' is computed as it is read, which nsys "
+                  "export never "
+                  "writes' FROM sqlite_master AS m, "
+                  "pragma_table_xinfo(m.name) AS x WHERE x.hidden IN (2, 3) AND " TABLES_READ);
 }
 
 /* Refuses tables that are read if they are damaged: pages that lead back to themselves hold
@@ -357,12 +341,12 @@ static enum status refuse_damaged(struct database *database)
     sqlite3_exec(database->handle, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
     return refuse_tables(
         database,
-        "SELECT name, substr(said, 1, instr(said || char(10), char(10)) - 1) FROM (SELECT "
+        "SELECT name, substr(said, 1, instr(said || char(10), char(10)) - 1), "
+        "', says PRAGMA quick_check: is the file damaged, or cut short?' FROM (SELECT "
         "m.name "
         "AS name, replace(q.quick_check, '*** in database main ***' || char(10), '') AS said "
         "FROM sqlite_master AS m, pragma_quick_check(m.name) AS q WHERE " TABLES_READ
-        ") WHERE said <> 'ok'",
-        ", says PRAGMA quick_check: is the file damaged, or cut short?");
+        ") WHERE said <> 'ok'");
 }
 
 static enum status read_sources(struct database *database)
@@ -372,9 +356,9 @@ static enum status read_sources(struct database *database)
     if (status == STATUS_OK)
         status = refuse_damaged(database);
     if (status == STATUS_OK)
-        status = read_host(database);
+        status = result_of(database, sqlite_host_read(&database->host, database->handle));
     for (int i = 0; i < SOURCES && status == STATUS_OK; i++) {
-        if (!has_table(database, sources[i].table))
+        if (!has_column(database, sources[i].table, NULL))
             continue;
         tables++;
         status = read_source(database, &sources[i]);
@@ -417,7 +401,6 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
         .driver = TRACE_NSYS_DRIVER,
         .resolution_ns = 1,
         .bytes_unit = 1,
-        .memory_known = true,
         .calls = database.host.calls,
         .call_count = database.host.call_count,
         .events = database.host.events,

@@ -1,5 +1,5 @@
-/* sqlite_file.c - opens a database that is not trusted, and leaves it and its folder as they
- * are. */
+/* sqlite_file.c - opens a database that is not trusted, leaves it and its folder as they are,
+ * and asks it. */
 #include "trace/sqlite_parts.h"
 
 #include "options/input_file.h"
@@ -110,4 +110,23 @@ int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNR
     sqlite3_busy_timeout(*database, BUSY_MS);
     sqlite3_limit(*database, SQLITE_LIMIT_LENGTH, INPUT_TEXT_MAX);
     return SQLITE_OK;
+}
+
+bool sqlite_has(sqlite3 *database, const char *table, const char *column)
+{
+    return sqlite3_table_column_metadata(database, NULL, table, column, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, void *context)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(database, query, -1, &statement, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    int taken = SQLITE_OK;
+    while (taken == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        taken = taker(context, statement);
+    sqlite3_finalize(statement);
+    return taken != SQLITE_OK ? taken : code == SQLITE_DONE ? SQLITE_OK : code;
 }

@@ -20,36 +20,11 @@ enum {
     FLAG_DEFAULT = 3, /* ..._FLAG_NULL: the default stream itself */
 };
 
-static bool has(sqlite3 *database, const char *table, const char *column)
-{
-    return sqlite3_table_column_metadata(database, NULL, table, column, NULL, NULL, NULL, NULL,
-                                         NULL) == SQLITE_OK;
-}
-
-/* Runs `query` and gives each of its rows to `take`, which returns SQLITE_OK or what went
- * wrong. */
-static int each_row(struct sqlite_host *host, sqlite3 *database, const char *query,
-                    int (*take)(struct sqlite_host *host, sqlite3_stmt *row))
-{
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(database, query, -1, &statement, NULL);
-    if (code != SQLITE_OK)
-        return code;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        int taken = take(host, statement);
-        if (taken != SQLITE_OK) {
-            sqlite3_finalize(statement);
-            return taken;
-        }
-    }
-    sqlite3_finalize(statement);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
 /* --- calls --- */
 
-static int take_name(struct sqlite_host *host, sqlite3_stmt *row)
+static int take_name(void *context, sqlite3_stmt *row)
 {
+    struct sqlite_host *host = context;
     const char *name = (const char *)sqlite3_column_text(row, 1);
     uint16_t call = name != NULL ? host_call_row(name) : 0;
     if (call == 0)
@@ -73,8 +48,9 @@ static uint16_t row_of(const struct sqlite_host *host, int64_t id)
     return found != NULL ? found->row : 0;
 }
 
-static int take_call(struct sqlite_host *host, sqlite3_stmt *row)
+static int take_call(void *context, sqlite3_stmt *row)
 {
+    struct sqlite_host *host = context;
     int64_t start_ns = sqlite3_column_int64(row, 0), end_ns = sqlite3_column_int64(row, 1);
     int64_t thread = sqlite3_column_int64(row, 3);
     struct host_call *call = ITEMS_ADD(host->calls, host->call_count, host->call_room);
@@ -102,22 +78,24 @@ static int read_calls(struct sqlite_host *host, sqlite3 *database)
     static const char table[] = "CUPTI_ACTIVITY_KIND_RUNTIME";
     char query[QUERY_TEXT];
     int code = SQLITE_OK;
-    if (!has(database, table, "start"))
+    if (!sqlite_has(database, table, "start"))
         return SQLITE_OK;
-    bool named = has(database, table, "nameId") && has(database, "StringIds", "value");
-    host->by_process = has(database, table, "globalTid");
+    bool named =
+        sqlite_has(database, table, "nameId") && sqlite_has(database, "StringIds", "value");
+    host->by_process = sqlite_has(database, table, "globalTid");
     if (named)
-        code = each_row(host, database,
-                        "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'", take_name);
+        code =
+            sqlite_each_row(database, "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'",
+                            take_name, host);
     if (code != SQLITE_OK)
         return code; /* while the database still has the reason */
     if (host->name_count > 1)
         qsort(host->names, host->name_count, sizeof *host->names, compare_names);
     snprintf(query, sizeof query, "SELECT start, %s, %s, %s, %s FROM %s WHERE start >= 0",
-             has(database, table, "end") ? "end" : "start",
-             has(database, table, "correlationId") ? "correlationId" : "NULL",
+             sqlite_has(database, table, "end") ? "end" : "start",
+             sqlite_has(database, table, "correlationId") ? "correlationId" : "NULL",
              host->by_process ? "globalTid" : "0", named ? "nameId" : "-1", table);
-    code = each_row(host, database, query, take_call);
+    code = sqlite_each_row(database, query, take_call, host);
     if (host->id_count > 1)
         qsort(host->ids, host->id_count, sizeof *host->ids, compare_ids);
     return code;
@@ -137,8 +115,9 @@ int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
 
 /* --- events --- */
 
-static int add_event(struct sqlite_host *host, sqlite3_stmt *row, bool waits)
+static int take_event(void *context, sqlite3_stmt *row)
 {
+    struct sqlite_host *host = context;
     int64_t process = sqlite3_column_int64(row, 0);
     int64_t issue_ns = sqlite_host_issue_ns(host, process, sqlite3_column_int64(row, 1));
     if (issue_ns < 0)
@@ -151,25 +130,16 @@ static int add_event(struct sqlite_host *host, sqlite3_stmt *row, bool waits)
                                   .issue_ns = issue_ns,
                                   .context = (uint32_t)sqlite3_column_int64(row, 3),
                                   .stream = (uint32_t)sqlite3_column_int64(row, 4),
-                                  .waits = waits};
+                                  .waits = sqlite3_column_int(row, 5) != 0};
     return SQLITE_OK;
-}
-
-static int take_record(struct sqlite_host *host, sqlite3_stmt *row)
-{
-    return add_event(host, row, false);
-}
-
-static int take_wait(struct sqlite_host *host, sqlite3_stmt *row)
-{
-    return add_event(host, row, true);
 }
 
 static bool has_event_columns(sqlite3 *database, const char *table)
 {
-    return has(database, table, "globalPid") && has(database, table, "correlationId") &&
-           has(database, table, "eventId") && has(database, table, "contextId") &&
-           has(database, table, "streamId");
+    return sqlite_has(database, table, "globalPid") &&
+           sqlite_has(database, table, "correlationId") &&
+           sqlite_has(database, table, "eventId") && sqlite_has(database, table, "contextId") &&
+           sqlite_has(database, table, "streamId");
 }
 
 /* Waits are of use only where the records that they wait for are known, too. */
@@ -179,49 +149,39 @@ static int read_events(struct sqlite_host *host, sqlite3 *database)
     static const char waits[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
     char query[QUERY_TEXT];
     if (!host->by_process || !has_event_columns(database, records) ||
-        !has_event_columns(database, waits) || !has(database, waits, "syncType"))
+        !has_event_columns(database, waits) || !sqlite_has(database, waits, "syncType"))
         return SQLITE_OK;
     snprintf(query, sizeof query,
-             "SELECT globalPid, correlationId, eventId, contextId, streamId FROM %s", records);
-    int code = each_row(host, database, query, take_record);
+             "SELECT globalPid, correlationId, eventId, contextId, streamId, 0 FROM %s",
+             records);
+    int code = sqlite_each_row(database, query, take_event, host);
     snprintf(query, sizeof query,
-             "SELECT globalPid, correlationId, eventId, contextId, streamId FROM %s WHERE "
+             "SELECT globalPid, correlationId, eventId, contextId, streamId, 1 FROM %s WHERE "
              "syncType %s",
              waits,
-             has(database, "ENUM_CUPTI_SYNC_TYPE", "name")
+             sqlite_has(database, "ENUM_CUPTI_SYNC_TYPE", "name")
                  ? "IN (SELECT id FROM ENUM_CUPTI_SYNC_TYPE WHERE name LIKE '%WAIT_EVENT%')"
                  : "= 2");
-    return code == SQLITE_OK ? each_row(host, database, query, take_wait) : code;
+    return code == SQLITE_OK ? sqlite_each_row(database, query, take_event, host) : code;
 }
 
 /* --- streams --- */
 
-static int add_stream(struct sqlite_host *host, int64_t context, int64_t stream,
-                      enum stream_kind kind)
+static int take_stream(void *context, sqlite3_stmt *row)
 {
+    struct sqlite_host *host = context;
+    const int64_t flag = sqlite3_column_int64(row, 2);
+    if (flag != FLAG_BLOCKING && flag != FLAG_NONBLOCKING && flag != FLAG_DEFAULT)
+        return SQLITE_OK;
     struct trace_stream *kept = ITEMS_ADD(host->streams, host->stream_count, host->stream_room);
     if (kept == NULL)
         return SQLITE_NOMEM;
-    *kept = (struct trace_stream){
-        .context = (uint32_t)context, .stream = (uint32_t)stream, .kind = (uint8_t)kind};
+    *kept = (struct trace_stream){.context = (uint32_t)sqlite3_column_int64(row, 0),
+                                  .stream = (uint32_t)sqlite3_column_int64(row, 1),
+                                  .kind = flag == FLAG_BLOCKING      ? STREAM_BLOCKING
+                                          : flag == FLAG_NONBLOCKING ? STREAM_NONBLOCKING
+                                                                     : STREAM_LEGACY};
     return SQLITE_OK;
-}
-
-static int take_stream(struct sqlite_host *host, sqlite3_stmt *row)
-{
-    int64_t flag = sqlite3_column_int64(row, 2);
-    if (flag != FLAG_BLOCKING && flag != FLAG_NONBLOCKING && flag != FLAG_DEFAULT)
-        return SQLITE_OK;
-    return add_stream(host, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-                      flag == FLAG_BLOCKING      ? STREAM_BLOCKING
-                      : flag == FLAG_NONBLOCKING ? STREAM_NONBLOCKING
-                                                 : STREAM_LEGACY);
-}
-
-static int take_default(struct sqlite_host *host, sqlite3_stmt *row)
-{
-    return add_stream(host, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
-                      STREAM_LEGACY);
 }
 
 static int read_streams(struct sqlite_host *host, sqlite3 *database)
@@ -229,16 +189,18 @@ static int read_streams(struct sqlite_host *host, sqlite3 *database)
     static const char streams[] = "TARGET_INFO_CUDA_STREAM";
     static const char contexts[] = "TARGET_INFO_CUDA_CONTEXT_INFO";
     int code = SQLITE_OK;
-    if (has(database, streams, "flag") && has(database, streams, "streamId") &&
-        has(database, streams, "contextId"))
-        code = each_row(host, database,
-                        "SELECT contextId, streamId, flag FROM TARGET_INFO_CUDA_STREAM",
-                        take_stream);
-    if (code == SQLITE_OK && has(database, contexts, "nullStreamId") &&
-        has(database, contexts, "contextId"))
-        code = each_row(host, database,
-                        "SELECT contextId, nullStreamId FROM TARGET_INFO_CUDA_CONTEXT_INFO",
-                        take_default);
+    if (sqlite_has(database, streams, "flag") && sqlite_has(database, streams, "streamId") &&
+        sqlite_has(database, streams, "contextId"))
+        code = sqlite_each_row(database,
+                               "SELECT contextId, streamId, flag FROM TARGET_INFO_CUDA_STREAM",
+                               take_stream, host);
+    if (code == SQLITE_OK && sqlite_has(database, contexts, "nullStreamId") &&
+        sqlite_has(database, contexts, "contextId"))
+        code = sqlite_each_row(database,
+                               "SELECT contextId, nullStreamId, 3 FROM "
+                               "TARGET_INFO_CUDA_CONTEXT_INFO", /* FLAG_DEFAULT
+                                                                 */
+                               take_stream, host);
     return code;
 }
 

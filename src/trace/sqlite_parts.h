@@ -19,6 +19,14 @@ int sqlite_file_open(const char *path, sqlite3 **database, char unread[TRACE_UNR
  * that a schema is damaged. */
 bool sqlite_file_starved(void);
 
+/* Returns true if a table has that column, or NULL: if it is there. */
+bool sqlite_has(sqlite3 *database, const char *table, const char *column);
+
+/* Gives each row that `query` finds to `taker`, until that returns another code than SQLITE_OK.
+ * Returns that code, or SQLite's. */
+typedef int sqlite_take(void *context, sqlite3_stmt *row);
+int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, void *context);
+
 enum { SQLITE_PROCESS_BITS = -(1 << 24) }; /* of globalPid and globalTid */
 
 /* A call of the host by which it can be found: within its process, by its correlationId. */

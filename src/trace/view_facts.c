@@ -4,13 +4,14 @@
 
 #include <stdlib.h>
 
-/* The times at which one engine was at work, merged and in order. */
-struct intervals {
-    struct busy_time {
-        int64_t start_ns, end_ns;
-    } * items;
-    size_t count;
+/* An op begins or ends on an engine. Of one time those that begin come first: an engine whose
+ * next op begins where the one before ends is at work all the time. */
+struct turn {
+    int64_t time_ns;
+    bool ends;
+    uint32_t span;
 };
+COMPARE_BY(compare_turns, struct turn, time_ns, ends, span);
 
 static void keep_gap(struct view_facts *facts, int engine, struct view_gap gap)
 {
@@ -29,79 +30,65 @@ static void keep_gap(struct view_facts *facts, int engine, struct view_gap gap)
         gaps[place] = gap;
 }
 
-/* Merges the spans of an engine, given in order of start, and keeps the gaps between. */
-static void merge(const struct timeline *timeline, struct span *const *spans, size_t count,
-                  int engine, struct intervals *intervals, struct view_facts *facts)
+/* An engine while turns are gone through. */
+struct engine_state {
+    uint32_t running; /* ops */
+    bool begun;
+    int64_t idle_ns; /* since when it has nothing to do, where it has begun and runs none */
+};
+
+/* Takes an op's beginning or end on the engine whose bit of *set says whether it is at work. */
+static void take_turn(struct engine_state *state, const struct turn *turn, int engine,
+                      unsigned *set, struct view_facts *facts)
 {
-    struct busy_time *last = NULL;
-    intervals->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct span *span = spans[i];
-        facts->sum_ns[engine] += span->end_ns - span->start_ns;
-        if (last != NULL && span->start_ns <= last->end_ns) {
-            last->end_ns = span->end_ns > last->end_ns ? span->end_ns : last->end_ns;
-            continue;
-        }
-        if (last != NULL)
+    if (turn->ends && --state->running == 0) {
+        *set &= ~(1U << engine);
+        state->idle_ns = turn->time_ns;
+    } else if (!turn->ends && state->running++ == 0) {
+        if (state->begun)
             keep_gap(facts, engine,
-                     (struct view_gap){last->end_ns, span->start_ns,
-                                       (uint32_t)(span - timeline->spans)});
-        last = &intervals->items[intervals->count++];
-        *last = (struct busy_time){span->start_ns, span->end_ns};
+                     (struct view_gap){state->idle_ns, turn->time_ns, turn->span});
+        state->begun = true;
+        *set |= 1U << engine;
     }
 }
 
-/* The next time after `now` at which an engine begins or ends; sets whether it is at work. */
-static int64_t next_change(const struct intervals *intervals, size_t *at, int64_t now,
-                           bool *busy)
+static void sweep(const struct timeline *timeline, const struct turn *turns, size_t count,
+                  struct view_facts *facts)
 {
-    while (*at < intervals->count && intervals->items[*at].end_ns <= now)
-        ++*at;
-    *busy = *at < intervals->count && intervals->items[*at].start_ns <= now;
-    if (*at == intervals->count)
-        return INT64_MAX;
-    return *busy ? intervals->items[*at].end_ns : intervals->items[*at].start_ns;
-}
-
-static void find_together(const struct intervals intervals[DEVICE_ENGINES], int64_t end_ns,
-                          struct view_facts *facts)
-{
-    size_t at[DEVICE_ENGINES] = {0};
-    for (int64_t now = 0; now < end_ns;) {
-        unsigned set = 0;
-        int64_t next = end_ns;
-        for (int i = 0; i < DEVICE_ENGINES; i++) {
-            bool busy;
-            int64_t change = next_change(&intervals[i], &at[i], now, &busy);
-            set |= (unsigned)busy << i;
-            next = change < next ? change : next;
-        }
-        facts->together_ns[set] += next - now;
-        now = next;
+    const int64_t end_ns = timeline_time_ns(timeline);
+    struct engine_state states[DEVICE_ENGINES] = {0};
+    unsigned set = 0;
+    int64_t now_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int engine = (int)timeline->spans[turns[i].span].engine;
+        const int64_t next_ns = later(now_ns, earlier(turns[i].time_ns, end_ns));
+        facts->together_ns[set] += next_ns - now_ns;
+        now_ns = next_ns;
+        take_turn(&states[engine], &turns[i], engine, &set, facts);
     }
+    facts->together_ns[set] += later(end_ns - now_ns, 0);
 }
 
 static enum status find_busy(const struct timeline *timeline, struct view_facts *facts,
                              struct error *error)
 {
-    size_t room = timeline->span_count + (size_t)1;
-    struct span **spans = malloc(room * sizeof *spans);
-    struct intervals intervals[DEVICE_ENGINES] = {0};
-    bool there = spans != NULL;
-    for (int i = 0; i < DEVICE_ENGINES && there; i++) {
-        size_t count =
-            timeline_engine_spans(timeline, (struct resource){(enum engine)i, 0, 0}, spans);
-        intervals[i].items = malloc((count + 1) * sizeof *intervals[i].items);
-        there = intervals[i].items != NULL;
-        if (there)
-            merge(timeline, spans, count, i, &intervals[i], facts);
+    struct turn *turns = malloc((2 * (size_t)timeline->span_count + 1) * sizeof *turns);
+    size_t count = 0;
+    if (turns == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->engine >= DEVICE_ENGINES || span->device != 0)
+            continue;
+        facts->sum_ns[span->engine] += span->end_ns - span->start_ns;
+        turns[count++] = (struct turn){span->start_ns, false, i};
+        turns[count++] = (struct turn){span->end_ns, true, i};
     }
-    if (there)
-        find_together(intervals, timeline_time_ns(timeline), facts);
-    for (int i = 0; i < DEVICE_ENGINES; i++)
-        free(intervals[i].items);
-    free(spans);
-    return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
+    qsort(turns, count, sizeof *turns, compare_turns);
+    sweep(timeline, turns, count, facts);
+    free(turns);
+    return STATUS_OK;
 }
 
 /* Returns the place where ops called as `span` are counted: by their kind and, behind all
