@@ -20,7 +20,6 @@ struct trace_part {
     uint32_t stream_count;
     bool issue_unknown;
     uint32_t early; /* rows that start before their call */
-    struct trace_copies in, out;
 };
 
 enum { EARLY_NS = 1000 }; /* a call may lie that much behind its op by the clocks' noise */
@@ -133,15 +132,6 @@ static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 
 /* --- rows --- */
 
-static void count_copy(struct trace_copies *copies, const struct trace_row *row)
-{
-    copies->count++;
-    if (row->memory != HOST_MEMORY_PAGEABLE)
-        return;
-    copies->pageable++;
-    copies->pageable_bytes += row->bytes;
-}
-
 enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
                             struct error *error)
 {
@@ -169,10 +159,8 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
         .start_ns = row->start_ns,
         .end_ns = row->end_ns,
     };
-    if (op_is_copy(kind)) {
+    if (op_is_copy(kind))
         part->spans[part->count].host_memory = (uint16_t)row->memory;
-        count_copy(kind == OP_H2D ? &part->in : &part->out, row);
-    }
     part->count++;
     part->issue_unknown |= row->issue_ns < 0;
     part->early += row->issue_ns > row->start_ns && row->issue_ns - row->start_ns > EARLY_NS;
@@ -221,6 +209,21 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
     }
     timeline->name_count = (uint32_t)names->count;
     return STATUS_OK;
+}
+
+void trace_count_copies(struct trace *trace)
+{
+    trace->in = trace->out = (struct trace_copies){0};
+    for (uint32_t i = 0; i < trace->timeline.span_count; i++) {
+        const struct span *span = &trace->timeline.spans[i];
+        struct trace_copies *copies = span->kind == OP_H2D ? &trace->in : &trace->out;
+        const bool pageable = span->host_memory == HOST_MEMORY_PAGEABLE;
+        if (!op_is_copy(span->kind))
+            continue;
+        copies->count++;
+        copies->pageable += pageable;
+        copies->pageable_bytes += pageable ? span->bytes : 0;
+    }
 }
 
 /* Gives the timeline what the trace says of its streams and of the host. */
@@ -278,10 +281,8 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     part->spans = NULL;
     trace->early = part->early;
     trace->origin_ns = first_ns;
-    trace->memory_known = facts->memory_known;
     trace->bytes_unit = facts->bytes_unit;
-    trace->in = part->in;
-    trace->out = part->out;
+    trace_count_copies(trace);
     enum status status = trace_names_take(&part->names, timeline, error);
     if (status == STATUS_OK)
         status = set_evidence(part, facts, first_ns, timeline, error);

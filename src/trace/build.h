@@ -40,7 +40,6 @@ struct trace_facts {
     const char *driver; /* as timelines say it */
     int64_t resolution_ns;
     uint64_t bytes_unit;
-    bool memory_known;
     const struct host_call *calls; /* of all threads; NULL: not known */
     size_t call_count;
     const char *const *lines; /* that calls refer to; what they point to stays theirs */
@@ -63,6 +62,9 @@ void trace_build_free(struct trace_builder *builder);
 /* Gives a timeline the names of its kernels, copied into one piece of memory. */
 enum status trace_names_take(const struct names *names, struct timeline *timeline,
                              struct error *error);
+
+/* Sets trace->in and trace->out to what the spans of its timeline are. */
+void trace_count_copies(struct trace *trace);
 
 /* Returns the kind of a row named `name`: OP_H2D, OP_D2H, OP_D2D, OP_MEMSET, or OP_KERNEL for
  * all else. Copies are called "[CUDA memcpy Host-to-Device]", in older versions "[CUDA memcpy

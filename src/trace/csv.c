@@ -370,7 +370,6 @@ static enum status finish(struct reader *reader, struct traces *traces)
         .driver = TRACE_NSYS_DRIVER,
         .resolution_ns = (int64_t)(start > duration ? start : duration),
         .bytes_unit = step_of(reader, BYTES),
-        .memory_known = reader->at[SOURCE] >= 0 && reader->at[TARGET] >= 0,
     };
     struct error why = {0};
     trace_build_finish(&reader->builder, &facts, traces, &why);

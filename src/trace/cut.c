@@ -2,6 +2,7 @@
 #include "trace/cut.h"
 
 #include "core/units.h"
+#include "trace/build.h"
 #include "trace/input.h"
 
 #include <inttypes.h>
@@ -177,22 +178,6 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     return STATUS_OK;
 }
 
-/* Which copies were of pageable memory is known of all or of none: of some only how many. */
-static void count_copies(const struct timeline *timeline, enum op_kind kind, bool *known,
-                         struct trace_copies *copies)
-{
-    bool all = copies->count > 0 && copies->pageable == copies->count;
-    *known &= all || copies->pageable == 0;
-    *copies = (struct trace_copies){0};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (timeline->spans[i].kind != kind)
-            continue;
-        copies->count++;
-        copies->pageable += all;
-        copies->pageable_bytes += all ? timeline->spans[i].bytes : 0;
-    }
-}
-
 /* --- the window --- */
 
 static int64_t edge_ns(const struct view_edge *edge, int64_t time_ns, int64_t otherwise)
@@ -236,8 +221,7 @@ static enum status keep_part(struct trace *trace, const struct view_part *part, 
     enum status status = keep_streams(timeline, error);
     if (status != STATUS_OK)
         return status;
-    count_copies(timeline, OP_H2D, &trace->memory_known, &trace->in);
-    count_copies(timeline, OP_D2H, &trace->memory_known, &trace->out);
+    trace_count_copies(trace);
     trace->limit_ns = 0;
     trace->speedup = 0;
     trace->from_ns = from;

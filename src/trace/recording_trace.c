@@ -283,7 +283,6 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
         .driver = recording->driver > 0 ? driver : "",
         .resolution_ns = 1,
         .bytes_unit = 1,
-        .memory_known = true,
         .calls = maker->calls,
         .call_count = recording->call_count,
         .lines = maker->lines,

@@ -160,21 +160,14 @@ static enum status set_calls(struct timeline *timeline, struct error *error)
 /* --- timelines --- */
 
 /* Says of each copy, and of all of them, which memory of the host they went from or to. */
-static void set_memory(struct trace *trace, bool pageable)
+static void set_memory(struct trace *trace, enum host_memory memory)
 {
-    enum host_memory memory = !trace->memory_known ? HOST_MEMORY_UNKNOWN
-                              : pageable           ? HOST_MEMORY_PAGEABLE
-                                                   : HOST_MEMORY_PINNED;
     for (uint32_t i = 0; i < trace->timeline.span_count; i++) {
         struct span *span = &trace->timeline.spans[i];
-        struct trace_copies *copies = span->kind == OP_H2D ? &trace->in : &trace->out;
-        if (!op_is_copy(span->kind))
-            continue;
-        span->host_memory = (uint16_t)memory;
-        copies->count++;
-        copies->pageable += pageable;
-        copies->pageable_bytes += pageable ? span->bytes : 0;
+        if (op_is_copy(span->kind))
+            span->host_memory = (uint16_t)memory;
     }
+    trace_count_copies(trace);
 }
 
 /* Refuses a run whose rows add up to less, or more, than its file says. */
@@ -210,7 +203,7 @@ enum status saved_finish(struct saved_run *run, struct trace *trace, struct erro
         return status;
     run->trace.saved = true;
     run->trace.bytes_unit = 1;
-    set_memory(&run->trace, run->pageable);
+    set_memory(&run->trace, run->memory);
     status = timeline_finish(timeline, &no_plan, error);
     timeline->kinds_known = run->settled ? KINDS_RECORDED : KINDS_UNKNOWN;
     if (status == STATUS_OK)

@@ -24,8 +24,9 @@ struct saved_run {
                            spans is a label, and their `stream` the file's number */
     size_t span_capacity;
     uint64_t line; /* of the file, which announces the run */
-    bool timing_known, pageable, busy_known;
-    bool settled; /* a run of this program's: its streams are numbered from 0 */
+    bool timing_known, busy_known;
+    enum host_memory memory; /* that copies went from or to */
+    bool settled;            /* a run of this program's: its streams are numbered from 0 */
     int64_t busy_ns[ENGINE_WORKING];
     struct names kernels, labels;
     struct saved_kind *kinds;

@@ -157,10 +157,11 @@ static void read_settings(struct saved_run *run, const char *text)
 {
     const char *memory = strstr(text, "memory="), *share = strstr(text, " share=");
     run->settled = true;
-    run->trace.memory_known = memory != NULL;
     run->trace.timeline.sharing =
         share != NULL ? sharing_of(share + strlen(" share=")) : SHARING_NONE;
-    run->pageable = memory != NULL && strncmp(memory, "memory=pageable", 15) == 0;
+    if (memory != NULL)
+        run->memory = strncmp(memory, "memory=pageable", 15) == 0 ? HOST_MEMORY_PAGEABLE
+                                                                  : HOST_MEMORY_PINNED;
 }
 
 /* Reads "#   key: value", which is about the latest run; a key that is not known is passed

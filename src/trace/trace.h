@@ -47,7 +47,6 @@ struct trace {
     int64_t end_ns;     /* and behind it */
     int64_t from_ns;    /* where the part or the loop begins: times count from there */
     int64_t origin_ns;  /* the time in the file that the timeline's count from */
-    bool memory_known;  /* the trace says what memory copies went from and to */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     struct trace_copies in, out;       /* from the host, to the host */
     const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
