@@ -38,6 +38,34 @@ size_t escape_utf8(const char *text, uint32_t *character)
     return length;
 }
 
+char *escape_put_utf8(char *to, uint32_t character)
+{
+    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    const int length = character < 0x80      ? 1
+                       : character < 0x800   ? 2
+                       : character < 0x10000 ? 3
+                                             : 4;
+    for (int i = length - 1; i > 0; i--) {
+        to[i] = (char)(0x80 | (character & 0x3f));
+        character >>= 6;
+    }
+    to[0] = (char)(leads[length] | character);
+    return to + length;
+}
+
+bool escape_hex(const char *text, int digits, uint32_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < digits; i++) {
+        const char lower = (char)(text[i] | 0x20);
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        if (!digit && (lower < 'a' || lower > 'f'))
+            return false;
+        *value = 16 * *value + (uint32_t)(digit ? text[i] - '0' : lower - 'a' + 10);
+    }
+    return true;
+}
+
 /* C0, DEL and C1 move a cursor; the others break a line, or turn the direction of writing so
  * that a text reads as another. */
 bool escape_is_needed(uint32_t character)

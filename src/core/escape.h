@@ -17,6 +17,12 @@
  * beyond a terminating NUL. Not to be called at the end of a text. */
 size_t escape_utf8(const char *text, uint32_t *character);
 
+/* Writes a character in UTF-8, of at most four bytes and without a NUL. Returns its end. */
+char *escape_put_utf8(char *to, uint32_t character);
+
+/* Reads `digits` hexadecimal digits. Returns false where there are fewer. */
+bool escape_hex(const char *text, int digits, uint32_t *value);
+
 /* Returns true for a character that must not reach a terminal. */
 bool escape_is_needed(uint32_t character);
 

@@ -4,6 +4,7 @@
  * thread that is within a call stay as they are. Where they lie is known for some versions of
  * CPython; the first reads fail rather than crash, and what is said to be code has to be of its
  * type. */
+#include "core/escape.h"
 #include "record/record.h"
 
 #include <dlfcn.h>
@@ -89,19 +90,13 @@ static void *pointer_in(const char *read, size_t at)
 static bool read_text(void *object, char text[TEXT_ROOM])
 {
     char head[TYPE_AT + sizeof(void *)];
-    size_t used = 0;
+    char *text_end = text;
     if (!read_at(object, head, sizeof head) || pointer_in(head, TYPE_AT) != python.text_type)
         return false;
     const ssize_t length = python.length(object);
-    for (ssize_t i = 0; i < length && used + 5 < TEXT_ROOM; i++) {
-        const uint32_t c = python.character(object, i);
-        const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        static const uint8_t first[] = {0, 0xC0, 0xE0, 0xF0};
-        text[used++] = (char)(first[more] | c >> 6 * more);
-        for (int left = more - 1; left >= 0; left--)
-            text[used++] = (char)(0x80 | (c >> 6 * left & 0x3F));
-    }
-    text[used] = '\0';
+    for (ssize_t i = 0; i < length && text_end - text + 5 < TEXT_ROOM; i++)
+        text_end = escape_put_utf8(text_end, python.character(object, i));
+    *text_end = '\0';
     return true;
 }
 

@@ -2,7 +2,8 @@
  */
 #include "trace/csv_line.h"
 
-#include <ctype.h>
+#include "core/escape.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,31 +64,6 @@ enum status csv_check_count(const struct csv_text *csv)
                         csv->field_count, csv->field_count == 1 ? "" : "s", csv->header_fields);
 }
 
-/* Reads `digits` digits of base 16. False: there are no such. */
-static bool read_hex(const char *text, int digits, uint32_t *value)
-{
-    *value = 0;
-    for (int i = 0; i < digits; i++) {
-        if (!isxdigit((unsigned char)text[i]))
-            return false;
-        *value = 16 * *value + (uint32_t)(isdigit((unsigned char)text[i])
-                                              ? text[i] - '0'
-                                              : tolower((unsigned char)text[i]) - 'a' + 10);
-    }
-    return true;
-}
-
-/* Writes a character below U+10000 in UTF-8; returns its end. */
-static char *write_character(char *to, uint32_t character)
-{
-    if (character >= 0x800)
-        *to++ = (char)(0xe0 | character >> 12);
-    *to++ = character >= 0x800 ? (char)(0x80 | (character >> 6 & 0x3f))
-                               : (char)(0xc0 | character >> 6);
-    *to++ = (char)(0x80 | (character & 0x3f));
-    return to;
-}
-
 /* Takes the escape at *from, a backslash, and writes what it stands for; what is no escape
  * stays as it is. Returns the end of what was written, which is no longer. */
 static char *unescape(const char **from, char *to)
@@ -102,14 +78,14 @@ static char *unescape(const char **from, char *to)
         *to = letter[1];
         return to + 1;
     }
-    if (*at == 'x' && read_hex(at + 1, 2, &value) && value != 0) {
+    if (*at == 'x' && escape_hex(at + 1, 2, &value) && value != 0) {
         *from = at + 3;
         *to = (char)value;
         return to + 1;
     }
-    if (*at == 'u' && read_hex(at + 1, 4, &value) && value >= 0x80) {
+    if (*at == 'u' && escape_hex(at + 1, 4, &value) && value >= 0x80) {
         *from = at + 5;
-        return write_character(to, value);
+        return escape_put_utf8(to, value);
     }
     *to = *(*from)++;
     return to + 1;

@@ -56,48 +56,21 @@ static const char *scan_number(const char *at, struct line_value *value)
 
 /* --- texts --- */
 
-/* Reads four hexadecimal digits; -1: there are none. */
-static int32_t scan_hex(const char *at)
-{
-    int32_t number = 0;
-    for (int i = 0; i < 4; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *digit = at[i] != '\0' ? strchr(digits, at[i] | 0x20) : NULL;
-        if (digit == NULL || (at[i] < 'A' && !is_digit(at[i])))
-            return -1;
-        number = 16 * number + (int32_t)(digit - digits);
-    }
-    return number;
-}
-
-/* Writes a character in UTF-8; returns its end. */
-static char *put_utf8(char *to, uint32_t character)
-{
-    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    int length = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-    for (int i = length - 1; i > 0; i--) {
-        to[i] = (char)(0x80 | (character & 0x3f));
-        character >>= 6;
-    }
-    to[0] = (char)(leads[length] | character);
-    return to + length;
-}
-
 /* Reads what stands behind "\u", which may be half of a pair. Returns its end, or NULL. */
 static const char *scan_unicode(const char *at, char **to)
 {
-    int32_t high = scan_hex(at), low = 0;
-    if (high <= 0 || (high >= 0xdc00 && high <= 0xdfff))
+    uint32_t high, low;
+    if (!escape_hex(at, 4, &high) || high == 0 || (high >= 0xdc00 && high <= 0xdfff))
         return NULL;
     at += 4;
     if (high >= 0xd800 && high <= 0xdbff) {
-        low = at[0] == '\\' && at[1] == 'u' ? scan_hex(at + 2) : -1;
-        if (low < 0xdc00 || low > 0xdfff)
+        if (at[0] != '\\' || at[1] != 'u' || !escape_hex(at + 2, 4, &low) || low < 0xdc00 ||
+            low > 0xdfff)
             return NULL;
         at += 6;
         high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
     }
-    *to = put_utf8(*to, (uint32_t)high);
+    *to = escape_put_utf8(*to, high);
     return at;
 }
 
