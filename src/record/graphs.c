@@ -137,20 +137,13 @@ static void fill_copy(const CUDA_MEMCPY3D *copy, struct field fields[4])
 
 static const char *kind_name(CUgraphNodeType kind)
 {
-    switch (kind) {
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        return "copy"; /* of which the bytes are not known */
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        return "memset";
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        return "kernel";
-    case CU_GRAPH_NODE_TYPE_HOST:
-        return "function";
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-        return "graph";
-    default:
-        return "empty";
-    }
+    static const char *const names[] = {
+        [CU_GRAPH_NODE_TYPE_MEMCPY] = "copy", /* of which the bytes are not known */
+        [CU_GRAPH_NODE_TYPE_MEMSET] = "memset", [CU_GRAPH_NODE_TYPE_KERNEL] = "kernel",
+        [CU_GRAPH_NODE_TYPE_HOST] = "function", [CU_GRAPH_NODE_TYPE_GRAPH] = "graph",
+    };
+    const bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind] != NULL;
+    return named ? names[kind] : "empty";
 }
 
 static void put_node(CUgraphExec exec, CUgraphNode node)

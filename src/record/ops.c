@@ -54,42 +54,30 @@ static bool name_of(const char *text, uint32_t *id)
 
 /* --- lines --- */
 
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
 static const char *memory_name(uint8_t kind)
 {
-    switch (kind) {
-    case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE:
-        return "pageable";
-    case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
-        return "pinned";
-    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
-    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC:
-        return "device";
-    case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY:
-        return "array";
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
-    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC:
-        return "managed";
-    default:
-        return "unknown";
-    }
+    static const char *const kinds[] = {
+        [CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE] = "pageable",
+        [CUPTI_ACTIVITY_MEMORY_KIND_PINNED] = "pinned",
+        [CUPTI_ACTIVITY_MEMORY_KIND_DEVICE] = "device",
+        [CUPTI_ACTIVITY_MEMORY_KIND_ARRAY] = "array",
+        [CUPTI_ACTIVITY_MEMORY_KIND_MANAGED] = "managed",
+        [CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC] = "device",
+        [CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC] = "managed",
+    };
+    return kind < COUNT(kinds) && kinds[kind] != NULL ? kinds[kind] : "unknown";
 }
 
 static const char *copy_name(uint8_t kind)
 {
-    switch (kind) {
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
-        return "h2d";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
-        return "d2h";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
-        return "h2h";
-    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
-        return "peer";
-    default:
-        return "d2d";
-    }
+    static const char *const kinds[] = {
+        [CUPTI_ACTIVITY_MEMCPY_KIND_HTOD] = "h2d", [CUPTI_ACTIVITY_MEMCPY_KIND_HTOA] = "h2d",
+        [CUPTI_ACTIVITY_MEMCPY_KIND_DTOH] = "d2h", [CUPTI_ACTIVITY_MEMCPY_KIND_ATOH] = "d2h",
+        [CUPTI_ACTIVITY_MEMCPY_KIND_HTOH] = "h2h", [CUPTI_ACTIVITY_MEMCPY_KIND_PTOP] = "peer",
+    };
+    return kind < COUNT(kinds) && kinds[kind] != NULL ? kinds[kind] : "d2d";
 }
 
 /* Writes a copy or a memset, whose records have the same members. */
@@ -135,8 +123,7 @@ static void put_migration(const migration_record *moved)
         return;
     }
     FILE_LINE("migration", in ? "h2d" : "d2h", moved->start, moved->end, moved->address,
-              moved->value,
-              causes[moved->flags < sizeof causes / sizeof causes[0] ? moved->flags : 0],
+              moved->value, causes[moved->flags < COUNT(causes) ? moved->flags : 0],
               in ? moved->dstId : moved->srcId);
 }
 

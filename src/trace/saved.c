@@ -83,33 +83,22 @@ enum { LAST_CALL_NS = 2000 }; /* when the last call returned is not in the file 
 /* Returns the name of the call that issues an op; NULL: the host makes none. */
 static const char *call_name(const struct timeline *timeline, const struct span *span)
 {
-    switch ((enum op_kind)span->kind) {
-    case OP_H2D:
-    case OP_D2H:
-    case OP_D2D:
-        return "cudaMemcpyAsync";
-    case OP_PEER:
-        return "cudaMemcpyPeerAsync";
-    case OP_KERNEL:
-        return "cudaLaunchKernel";
-    case OP_MEMSET:
-        return "cudaMemsetAsync";
-    case OP_CALLBACK:
-        return "cudaLaunchHostFunc";
-    case OP_WAIT:
-        return "cudaStreamWaitEvent";
-    case OP_SYNC:
-        return span->stream < timeline->streams ? "cudaStreamSynchronize"
-                                                : "cudaDeviceSynchronize";
-    case OP_SYNC_EVENT:
-        return "cudaEventSynchronize";
-    case OP_PACK:
-        return "memcpy";
-    case OP_ALLOC:
-        return span_alloc_rows[span->link].call;
-    default:
-        return NULL;
-    }
+    static const char *const names[OP_KIND_COUNT] = {
+        [OP_H2D] = "cudaMemcpyAsync",
+        [OP_D2H] = "cudaMemcpyAsync",
+        [OP_D2D] = "cudaMemcpyAsync",
+        [OP_PEER] = "cudaMemcpyPeerAsync",
+        [OP_KERNEL] = "cudaLaunchKernel",
+        [OP_MEMSET] = "cudaMemsetAsync",
+        [OP_CALLBACK] = "cudaLaunchHostFunc",
+        [OP_WAIT] = "cudaStreamWaitEvent",
+        [OP_SYNC] = "cudaDeviceSynchronize",
+        [OP_SYNC_EVENT] = "cudaEventSynchronize",
+        [OP_PACK] = "memcpy",
+    };
+    if (span->kind == OP_SYNC && span->stream < timeline->streams)
+        return "cudaStreamSynchronize";
+    return span->kind == OP_ALLOC ? span_alloc_rows[span->link].call : names[span->kind];
 }
 
 /* Adds the call of a span, which begins when the host issues it. The one before ends there: the
