@@ -90,16 +90,12 @@ static bool touch_copy(struct replan *replan, const struct recorded_call *call,
 static bool touch_all(struct replan *replan, const struct recorded_call *call,
                       const struct recorded_op *ran, uint64_t done)
 {
-    const struct recording *recording = replan->recording;
-    bool room = true;
     if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
-        room = touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
-    else if (call->effect == EFFECT_SET && call->set.address != 0)
-        room = replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
-    for (uint32_t i = 0; call->effect == EFFECT_LAUNCH && i < call->launch.word_count && room;
-         i++)
-        room = replan_touch_word(replan, recording->words[(size_t)call->launch.first_word + i]);
-    return room;
+        return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
+    if (call->effect == EFFECT_SET && call->set.address != 0)
+        return replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
+    return call->effect != EFFECT_LAUNCH ||
+           replan_touch_words(replan, call->launch.first_word, call->launch.word_count);
 }
 
 /* Appends the ops that a call issued to the device. */

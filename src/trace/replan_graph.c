@@ -84,15 +84,10 @@ static bool touch_node(struct launch *launch, const struct recorded_node *node,
                        const struct recorded_op *ran)
 {
     struct replan *replan = launch->replan;
-    const uint64_t *words = replan->recording->words;
-    bool room = true;
     if (!node->known || node->kind != ran->kind)
         return true;
-    if (node->kind == OP_KERNEL) {
-        for (uint32_t i = 0; i < node->launch.word_count && room; i++)
-            room = replan_touch_word(replan, words[(size_t)node->launch.first_word + i]);
-        return room;
-    }
+    if (node->kind == OP_KERNEL)
+        return replan_touch_words(replan, node->launch.first_word, node->launch.word_count);
     if (node->kind == OP_MEMSET)
         return replan_touch(replan, node->set.address, 0, node->set.bytes, 1, false, true);
     return replan_touch(replan, node->copy.from, 0, node->copy.bytes, 1, node->kind == OP_H2D,

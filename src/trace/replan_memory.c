@@ -67,7 +67,7 @@ bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint6
     return room;
 }
 
-bool replan_touch_word(struct replan *replan, uint64_t word)
+static bool touch_word(struct replan *replan, uint64_t word)
 {
     const struct op_recorded *op = latest_op(replan);
     const uint32_t memory = live_find(&replan->live, word);
@@ -78,6 +78,15 @@ bool replan_touch_word(struct replan *replan, uint64_t word)
             return true;
     }
     return add_access(replan, memory, word, 0, true);
+}
+
+bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count)
+{
+    const uint64_t *words = replan->recording->words + first;
+    bool room = true;
+    for (uint32_t i = 0; i < count && room; i++)
+        room = touch_word(replan, words[i]);
+    return room;
 }
 
 /* --- when all are there --- */

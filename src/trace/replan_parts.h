@@ -159,8 +159,9 @@ void replan_graphs_free(struct replan *replan);
 bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
                   uint64_t height, bool on_host, bool writes);
 
-/* Adds the memory that `word`, an argument of the latest op, points into. */
-bool replan_touch_word(struct replan *replan, uint64_t word);
+/* Adds the memory that `count` words of the recording from `first` on, arguments of the latest
+ * op, point into. */
+bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count);
 
 /* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
 enum status replan_resolve(struct replan *replan);
