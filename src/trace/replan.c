@@ -31,14 +31,12 @@ static enum status sort_handles(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
     size_t count = 0, kept = 0;
-    for (size_t i = 0; i < recording->call_count; i++)
-        count += recording->calls[i].effect == EFFECT_RECORD;
-    uint64_t *handles = replan->handles = malloc((count + 1) * sizeof *handles);
+    uint64_t *handles = replan->handles = malloc((recording->call_count + 1) * sizeof *handles);
     if (handles == NULL)
         return replan_no_memory(replan);
-    for (size_t i = 0, at = 0; i < recording->call_count; i++) {
+    for (size_t i = 0; i < recording->call_count; i++) {
         if (recording->calls[i].effect == EFFECT_RECORD)
-            handles[at++] = recording->calls[i].event;
+            handles[count++] = recording->calls[i].event;
     }
     qsort(handles, count, sizeof *handles, compare_handles);
     for (size_t i = 0; i < count; i++) {
@@ -113,10 +111,6 @@ static enum status append_issued(struct replan *replan, const struct recorded_ca
             status = replan_append_ran(replan, call, ran, stream);
         if (status == STATUS_OK && !touch_all(replan, call, ran, done))
             status = replan_no_memory(replan);
-        if (status == STATUS_OK) {
-            const struct op_recorded *seen = &replan->recorded->ops[replan->plan->op_count - 1];
-            replan->left.blind_ops += seen->access_count == 0;
-        }
         done += ran->bytes;
     }
     return status;
@@ -137,10 +131,6 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
     const uint32_t *record = latest_record(replan, call->event);
     if (record != NULL && *record != RECORDING_NONE && *record != EVENT_FOREIGN)
         return replan_append_wait(replan, call, stream, *record);
-    if (record != NULL && *record == EVENT_FOREIGN)
-        replan->left.foreign_waits++;
-    else
-        replan->left.void_waits++;
     replan->left.waited_ops = replan->plan->op_count;
     return STATUS_OK;
 }
@@ -251,15 +241,9 @@ static enum status take_effect(struct replan *replan, const struct recorded_call
         return take_function(replan, call, stream);
     case EFFECT_GRAPH:
         return replan_graph(replan, call, stream);
-    case EFFECT_COPY:
-    case EFFECT_SET:
-    case EFFECT_LAUNCH:
-        replan->left.unseen_ops += call->op_count == 0;
+    default:
         return append_issued(replan, call);
-    case EFFECT_NONE:
-        break;
     }
-    return append_issued(replan, call);
 }
 
 static enum status take_call(struct replan *replan, const struct recorded_call *call)
@@ -270,10 +254,8 @@ static enum status take_call(struct replan *replan, const struct recorded_call *
     if (!live_advance(&replan->live, call->start_ns))
         return replan_no_memory(replan);
     replan_note_made(replan, call);
-    if (call->result != 0) {
-        replan->left.failed_calls += effect != EFFECT_NONE;
+    if (call->result != 0)
         return STATUS_OK;
-    }
     if (effect == EFFECT_NONE && (kind == CALL_ALLOC || kind == CALL_PIN) &&
         call->op_count == 0)
         return take_alloc(replan, call, kind == CALL_PIN);

@@ -32,15 +32,11 @@
 
 enum { REPLAN_ROWS = 512 };
 
-/* Counts of that which a recording has and the plan lacks. */
+/* That which a recording has and the plan lacks. */
 struct replan_left {
-    uint64_t failed_calls;  /* calls that would have made an op, but CUDA refused them */
-    uint64_t unseen_ops;    /* ops that were issued, but not recorded as they ran */
-    uint64_t stray_ops;     /* ops whose call was not recorded */
-    uint64_t foreign_waits; /* for events of other devices */
-    uint64_t void_waits;    /* for events that were never recorded: they wait for nothing */
-    uint32_t waited_ops;    /* those before the last wait of these two kinds */
-    uint64_t blind_ops;     /* in the plan, but what they touch is not known */
+    uint64_t stray_ops;  /* ops whose call was not recorded */
+    uint32_t waited_ops; /* those before the last wait for an event of another device, or for
+                            one that was never recorded */
 };
 
 /* Makes the plan of what device `device`, an index of recording->devices, did; `span` is an

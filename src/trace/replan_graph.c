@@ -103,9 +103,6 @@ static enum status launch_ran(struct launch *launch, uint32_t at, uint32_t strea
     enum status status = replan_append_ran(replan, launch->call, ran, stream);
     if (status == STATUS_OK && !touch_node(launch, launch->shape->nodes[at].seen, ran))
         status = replan_no_memory(replan);
-    if (status == STATUS_OK)
-        replan->left.blind_ops +=
-            replan->recorded->ops[replan->plan->op_count - 1].access_count == 0;
     return status;
 }
 
@@ -120,7 +117,6 @@ static enum status launch_append(struct launch *launch, uint32_t at)
     if (node->kind == OP_CALLBACK)
         return replan_append(launch->replan, launch->call, op,
                              (struct op_recorded){.span = UINT32_MAX});
-    launch->replan->left.unseen_ops += node->kind < OP_KIND_COUNT;
     return STATUS_OK;
 }
 
@@ -195,12 +191,10 @@ static enum status launch_find_ops(struct launch *launch)
                 launch->named[launch->shape->parts[launch->shape->nodes[place].branch]] = true;
         if (ran->h2h || !replan_is_ours(replan, ran->stream))
             continue;
-        if (place != RECORDING_NONE && launch->ran[place] == NULL) {
+        if (place != RECORDING_NONE && launch->ran[place] == NULL)
             launch->ran[place] = ran;
-        } else {
-            replan->left.blind_ops++;
+        else
             status = replan_append_ran(replan, launch->call, ran, launch->stream);
-        }
         if (status != STATUS_OK)
             return status;
     }

@@ -125,7 +125,6 @@ static void count_path(const struct timeline *timeline, const struct critical *c
     for (uint32_t i = 0; i < critical->path_count; i++) {
         uint32_t index = critical->path[i];
         const struct span *span = &timeline->spans[index];
-        const struct hold *hold = &critical->holds[index];
         int64_t until_ns = span->end_ns;
         /* A call of the host waits for the op's end, from before it. */
         if (i + 1 < critical->path_count &&
@@ -136,7 +135,6 @@ static void count_path(const struct timeline *timeline, const struct critical *c
             continue;
         name->path_ns += until_ns - span->start_ns;
         facts->path_ns[span->engine] += until_ns - span->start_ns;
-        facts->path_wait_ns[hold->by] += span->start_ns - hold->free_ns;
     }
 }
 

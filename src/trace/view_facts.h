@@ -33,8 +33,7 @@ struct view_facts {
     int64_t gap_sums_ns[DEVICE_ENGINES];
     struct view_name *names; /* longest sum first */
     uint32_t name_count;
-    int64_t path_ns[DEVICE_ENGINES];     /* of the critical path: at work on each engine */
-    int64_t path_wait_ns[HELD_BY_COUNT]; /* and between what let go and the start */
+    int64_t path_ns[DEVICE_ENGINES]; /* of the critical path: at work on each engine */
 };
 
 /* Finds them for `timeline` and its critical path. O(n log n). STATUS_NO_MEMORY or
