@@ -280,32 +280,32 @@ static enum status refuse_part(const char *path, const struct traces *traces,
                      "--stream: %.96s has none of these: its streams are %.400s", path, list);
 }
 
+/* Returns true if `part` leaves a trace in: by its device, or else by its streams. */
+static bool leaves_in(const struct trace *trace, int number, const struct view_part *part,
+                      bool device)
+{
+    return device ? is_device(trace, number, part) : has_streams(trace, part);
+}
+
 enum status traces_cut(struct traces *traces, const struct view_part *part, const char *path,
                        struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int pass = 0; pass < 2 && status == STATUS_OK && traces->count > 0; pass++) {
-        bool device = pass == 0;
-        int kept = 0;
-        bool *keep = calloc((size_t)traces->count, sizeof *keep);
-        if (keep == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
-        for (int i = 0; i < traces->count; i++) {
-            keep[i] = device ? is_device(&traces->items[i], i, part)
-                             : has_streams(&traces->items[i], part);
-            kept += keep[i];
-        }
+    for (int pass = 0; pass < 2 && traces->count > 0; pass++) {
+        const bool device = pass == 0;
+        int kept = 0, to = 0;
+        for (int i = 0; i < traces->count; i++)
+            kept += leaves_in(&traces->items[i], i, part, device);
         if (kept == 0)
-            status = refuse_part(path, traces, part, device, error);
-        for (int i = 0, to = 0; i < traces->count && kept > 0; i++) {
+            return refuse_part(path, traces, part, device, error);
+        for (int i = 0; i < traces->count; i++) {
             struct trace trace = traces->items[i];
-            if (!keep[i])
-                timeline_free(&trace.timeline);
-            else
+            if (leaves_in(&trace, i, part, device))
                 traces->items[to++] = trace;
+            else
+                timeline_free(&trace.timeline);
         }
-        traces->count = kept > 0 ? kept : traces->count;
-        free(keep);
+        traces->count = kept;
     }
     for (int i = 0; i < traces->count && status == STATUS_OK; i++)
         status = cut_trace(&traces->items[i], part, error);

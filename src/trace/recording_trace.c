@@ -33,12 +33,6 @@ static void name_device(const struct recorded_device *device, char text[DEVICE_T
                  device->name[0] != '\0' ? device->name : "GPU", device->id);
 }
 
-static void name_devices(struct maker *maker)
-{
-    for (size_t i = 0; i < maker->recording->device_count; i++)
-        name_device(&maker->recording->devices[i], maker->devices[i]);
-}
-
 uint32_t recording_device_of(const struct recording *recording, const char *name)
 {
     char text[DEVICE_TEXT];
@@ -268,7 +262,8 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
     if (maker->lines == NULL || maker->calls == NULL || maker->events == NULL ||
         maker->streams == NULL || maker->devices == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-    name_devices(maker);
+    for (size_t i = 0; i < recording->device_count; i++)
+        name_device(&recording->devices[i], maker->devices[i]);
     enum status status = add_rows(maker, error);
     if (status != STATUS_OK)
         return status;

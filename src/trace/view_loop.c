@@ -62,26 +62,21 @@ static enum status keep_ops(const struct timeline *timeline, const struct loop *
     return STATUS_OK;
 }
 
-/* Returns the place of each span in what is left of a timeline that had `count`; SPAN_NONE: it
- * is gone. NULL: no memory. */
-static uint32_t *find_places(const struct timeline *left, uint32_t count)
-{
-    uint32_t *places = malloc((count + (size_t)1) * sizeof *places);
-    for (uint32_t i = 0; places != NULL && i <= count; i++)
-        places[i] = SPAN_NONE;
-    for (uint32_t i = 0; places != NULL && i < left->span_count; i++)
-        places[left->spans[i].op] = i;
-    return places;
-}
-
-/* Lets plan and races name the spans by their places now. */
+/* Lets plan and races name the spans by their places in what is left of `count`; those that are
+ * gone are SPAN_NONE. */
 static enum status rename_spans(uint32_t count, struct run_report *run, struct plan *plan,
                                 struct error *error)
 {
-    uint32_t *places = find_places(&run->timeline, count);
+    uint32_t *places = malloc((count + (size_t)1) * sizeof *places);
     if (places == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the loop of %" PRIu32 " spans",
                          count);
+    for (uint32_t i = 0; i <= count; i++)
+        places[i] = SPAN_NONE;
+    for (uint32_t i = 0; i < run->timeline.span_count; i++) {
+        places[run->timeline.spans[i].op] = i;
+        run->timeline.spans[i].op = i;
+    }
     for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++) {
         uint32_t *span = &plan->recorded->ops[i].span;
         *span = *span < count ? places[*span] : SPAN_NONE;
@@ -90,8 +85,6 @@ static enum status rename_spans(uint32_t count, struct run_report *run, struct p
         run->hazards[i].first = places[run->hazards[i].first];
         run->hazards[i].second = places[run->hazards[i].second];
     }
-    for (uint32_t i = 0; i < run->timeline.span_count; i++)
-        run->timeline.spans[i].op = i;
     free(places);
     return STATUS_OK;
 }
