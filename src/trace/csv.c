@@ -77,9 +77,8 @@ static enum status unreadable(const struct reader *reader)
 static enum status refuse_field(const struct reader *reader, enum column column,
                                 const char *why)
 {
-    char shown[TRACE_SHOWN];
-    return trace_refuse(&reader->csv.text, "%s '%s' %s", columns[column].called,
-                        trace_shown(reader->csv.fields[reader->at[column]], shown), why);
+    return csv_refuse(&reader->csv, columns[column].called,
+                      reader->csv.fields[reader->at[column]], why);
 }
 
 /* --- the header --- */

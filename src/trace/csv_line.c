@@ -64,6 +64,13 @@ enum status csv_check_count(const struct csv_text *csv)
                         csv->field_count, csv->field_count == 1 ? "" : "s", csv->header_fields);
 }
 
+enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,
+                       const char *why)
+{
+    char shown[TRACE_SHOWN];
+    return trace_refuse(&csv->text, "%s '%s' %s", name, trace_shown(value, shown), why);
+}
+
 /* Takes the escape at *from, a backslash, and writes what it stands for; what is no escape
  * stays as it is. Returns the end of what was written, which is no longer. */
 static char *unescape(const char **from, char *to)

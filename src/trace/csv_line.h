@@ -20,6 +20,10 @@ enum status csv_split(struct csv_text *csv);
 /* Refuses a line that has another number of fields than the header. */
 enum status csv_check_count(const struct csv_text *csv);
 
+/* Refuses the line for the value of what is called `name`: "stream 'x' is no id". */
+enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,
+                       const char *why);
+
 /* Cuts `line`, which is changed, into at most `most` fields. Returns how many they are; 0: the
  * line is no CSV, for the reason set in *why. */
 int csv_line_split(char *line, char *fields[], int most, const char **why);

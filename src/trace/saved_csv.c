@@ -67,10 +67,8 @@ static enum status read_ns(const struct reader *reader, const char *key, const c
                            int64_t *ns)
 {
     uint64_t value;
-    char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, INT64_MAX, &value))
-        return trace_refuse(&reader->csv.text, "%s '%s' is no number of ns", key,
-                            trace_shown(text, shown));
+        return csv_refuse(&reader->csv, key, text, "is no number of ns");
     *ns = (int64_t)value;
     return STATUS_OK;
 }
@@ -120,7 +118,6 @@ static enum status read_timing(const struct reader *reader, struct saved_run *ru
                                const char *text)
 {
     struct timeline *timeline = &run->trace.timeline;
-    char shown[TRACE_SHOWN];
     run->timing_known = false;
     for (int i = 0; i < TIMING_COUNT && !run->timing_known; i++) {
         timeline->timing = (enum timing)i;
@@ -128,18 +125,15 @@ static enum status read_timing(const struct reader *reader, struct saved_run *ru
     }
     return run->timing_known
                ? STATUS_OK
-               : trace_refuse(&reader->csv.text, "timing '%s' is none that is known",
-                              trace_shown(text, shown));
+               : csv_refuse(&reader->csv, "timing", text, "is none that is known");
 }
 
 static enum status read_devices(const struct reader *reader, uint32_t *devices,
                                 const char *text)
 {
     uint64_t value;
-    char shown[TRACE_SHOWN];
     if (!trace_read_whole(text, MACHINE_DEVICES_MAX, &value))
-        return trace_refuse(&reader->csv.text, "devices '%s' is no number that it can be",
-                            trace_shown(text, shown));
+        return csv_refuse(&reader->csv, "devices", text, "is no number that it can be");
     *devices = (uint32_t)value;
     return STATUS_OK;
 }
@@ -261,11 +255,10 @@ static enum status find_run(struct reader *reader, uint32_t op)
 static enum status read_field(const struct reader *reader, enum column column, uint64_t most,
                               uint64_t *value)
 {
-    char shown[TRACE_SHOWN];
     if (trace_read_whole(field(reader, column), most, value))
         return STATUS_OK;
-    return trace_refuse(&reader->csv.text, "%s '%s' is not a number that it can be",
-                        columns[column], trace_shown(field(reader, column), shown));
+    return csv_refuse(&reader->csv, columns[column], field(reader, column),
+                      "is not a number that it can be");
 }
 
 /* Reads a number that need not be there: `none` then. */
@@ -284,8 +277,7 @@ static enum status read_kind(const struct reader *reader, uint8_t *kind)
     while (at < OP_KIND_COUNT && strcmp(op_kind_name((enum op_kind)at), name) != 0)
         at++;
     if (at == OP_KIND_COUNT)
-        return trace_refuse(&reader->csv.text, "kind '%s' is unknown",
-                            trace_shown(name, shown));
+        return csv_refuse(&reader->csv, "kind", name, "is unknown");
     if (strcmp(engine_name(op_rows[at].engine), field(reader, ENGINE)) != 0)
         return trace_refuse(&reader->csv.text, "engine '%s' does no %s",
                             trace_shown(field(reader, ENGINE), shown), name);
