@@ -162,6 +162,17 @@ START_TEST(a_busy_device_waits_for_no_host)
 }
 END_TEST
 
+/* The device takes a microsecond from each kernel to the next, all of which were issued long
+ * before: no host is late there, and nothing is unknown. */
+START_TEST(steps_of_the_device_are_its_own)
+{
+    const struct verdicts verdicts =
+        judged(LOOP(50, LAUNCH(1, 8), LAUNCH(1, 8), LAUNCH(1, 8), LAUNCH(1, 8)));
+    ck_assert_int_eq(verdicts.named, 0);
+    ck_assert_ptr_nonnull(strstr(verdicts.items[verdicts.count - 1].seen, "from op to op"));
+}
+END_TEST
+
 /* Few long times that are no framework's: what the host did then is known by the copy behind.
  */
 START_TEST(host_works_for_itself)
@@ -394,6 +405,7 @@ Suite *host_bound_suite(void)
     tcase_add_checked_fixture(all, test_trace_begin, test_trace_end);
     tcase_add_test(all, host_issues_slowly);
     tcase_add_test(all, a_busy_device_waits_for_no_host);
+    tcase_add_test(all, steps_of_the_device_are_its_own);
     tcase_add_test(all, host_works_for_itself);
     tcase_add_test(all, a_short_wait_is_not_to_blame);
     tcase_add_test(all, threads_take_turns);

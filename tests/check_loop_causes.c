@@ -247,6 +247,32 @@ static void prefetches(struct recorder *loop)
     touches_managed(loop);
 }
 
+/* The host issues slowly what no graph holds, on by a number that it reads back. */
+static void reads_back(struct recorder *loop)
+{
+    for (int i = 0; i < 8; i++) {
+        loop->blocks = 132 + loop->pass;
+        launch_of(loop, 3, 25000, 0, BUF, 3000);
+    }
+    copy(loop, 0, false, OUT, BUF, 4, 0);
+    wait(loop);
+}
+
+/* A graph of short kernels, which the host launches more slowly than it runs. */
+static void launches_graphs(struct recorder *loop)
+{
+    enum { EXEC = 0x8000, NODES = 8 };
+    for (int i = 0; i < NODES && loop->pass == 0; i++)
+        fprintf(loop->out, "[\"node\",%d,%d,\"kernel\",[]]\n", EXEC, i + 1);
+    call(loop, "cudaGraphLaunch", 60000);
+    fprintf(loop->out, "[\"graph\",%d,1,13,%d]\n", loop->id, EXEC);
+    for (int i = 0; i < NODES; i++) {
+        const int64_t start_ns = begins(loop, 0, 3000);
+        fprintf(loop->out, "[\"kernel\",%d,1,13,%" PRId64 ",%" PRId64 ",3,1056,256,32,0,%d]\n",
+                loop->id, start_ns, loop->free_ns[0], i + 1);
+    }
+}
+
 /* A wait that nothing names holds each second stream's kernel: as a timed event in the one
  * queue does. */
 static void keeps_time(struct recorder *loop)
@@ -286,6 +312,9 @@ static const struct cause {
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
+    {"!host-work", prefetches, NULL, false, ""},
+    {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
+    {"!launch-bound", launches_graphs, NULL, false, ""},
 };
 
 enum { DRAWN = 8 };

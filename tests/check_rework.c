@@ -389,7 +389,7 @@ START_TEST(test_causes_are_found)
     struct settings settings = test_settings("scale");
     struct plan wrong, right, fixed;
     struct rework_base base;
-    struct found found;
+    struct found found = {.count = 0};
     struct machine machine = test_machine_named(row->machine);
     settings.elements = 64 << 20;
     settings.tiles = 32;
@@ -423,7 +423,7 @@ END_TEST
 
 struct found rework_must_find(const struct plan *plan, const struct machine *machine)
 {
-    struct found found;
+    struct found found = {.count = 0};
     struct error error = {0};
     ck_assert_msg(rework_find(plan, machine, &found, &error) == STATUS_OK, "%s", error.text);
     return found;

@@ -97,27 +97,6 @@ void foreign_put_fixes(struct foreign *foreign)
     }
 }
 
-const char *foreign_counted(uint32_t count, const char *one, const char *many,
-                            char text[FOREIGN_COUNT])
-{
-    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
-    return text;
-}
-
-void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
-                      char seen[VERDICT_SEEN])
-{
-    const struct timeline *timeline = foreign->timeline;
-    const char *line = index < timeline->call_count
-                           ? timeline_call_line(timeline, &timeline->calls[index])
-                           : NULL;
-    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
-    const size_t used = strlen(seen);
-    if (line != NULL)
-        snprintf(seen + used, VERDICT_SEEN - used, "%s at %.64s", before,
-                 slash != NULL ? slash + 1 : line);
-}
-
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct knob_gain *gain =
@@ -140,25 +119,33 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 
 /* --- charges --- */
 
+/* Returns true if a cause costs no more than its fix gains alone, or the run shows of it:
+ * calls, and a host that is late. */
+static bool is_bounded(enum verdict_code code)
+{
+    return (verdict_rows[code].traits & KEEPS_ISSUE) != 0 || code == VERDICT_LAUNCH_BOUND;
+}
+
 /* Deals out what fixes gain together. What calls hide only beside another cause's fix is that
  * one's: without the calls alone no more would go than they gain alone, or than the run
- * shows. */
-static void share_gains(const struct found *found, const int64_t shown_ns[VERDICT_COUNT],
-                        double costs_ns[KNOBS_MOST])
+ * shows. Returns what is no cause's then: it takes several fixes. */
+static double share_gains(const struct found *found, const int64_t shown_ns[VERDICT_COUNT],
+                          double costs_ns[KNOBS_MOST])
 {
     double beyond_ns = 0, others_ns = 0;
     for (int i = 0; i < found->count; i++) {
         const struct knob_gain *gain = &found->knobs[i];
-        const bool call = (verdict_rows[gain->code].traits & KEEPS_ISSUE) != 0;
+        const bool call = is_bounded(gain->code);
         const int64_t most_ns = later(found->given_ns - gain->fixed_ns, shown_ns[gain->code]);
         costs_ns[i] = (double)(call ? earlier(gain->cost_ns, most_ns) : gain->cost_ns);
         beyond_ns += (double)gain->cost_ns - costs_ns[i];
         others_ns += call ? 0 : costs_ns[i];
     }
     for (int i = 0; i < found->count && others_ns > 0; i++) {
-        if ((verdict_rows[found->knobs[i].code].traits & KEEPS_ISSUE) == 0)
+        if (!is_bounded(found->knobs[i].code))
             costs_ns[i] *= (others_ns + beyond_ns) / others_ns;
     }
+    return others_ns > 0 ? 0 : beyond_ns;
 }
 
 /* Charges what fixes gain. Returns what is left of the loss. */
@@ -169,7 +156,7 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
     double loss_ns = (double)(foreign->judge.time_ns - foreign->judge.limit_ns), sum_ns = 0;
     double scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
     double costs_ns[KNOBS_MOST];
-    share_gains(found, shown_ns, costs_ns);
+    const double beyond_ns = share_gains(found, shown_ns, costs_ns);
     for (int i = 0; i < found->count; i++)
         sum_ns += scale * costs_ns[i];
     if (sum_ns > loss_ns)
@@ -180,12 +167,13 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
         causes[found->knobs[i].code].cost_ns += cost_ns;
         left_ns -= cost_ns;
     }
+    foreign->several_ns = earlier((int64_t)(scale * beyond_ns), left_ns);
     return left_ns;
 }
 
 /* Returns how much longer the copies of the busiest engine took than the limit has it, where
  * that is little: those both ways slow each other, and no change of the calls helps. Kernels
- * that the host issues late have none beside them that could use the room that they leave. */
+ * at work leave room that others could use, but fixes that bring those gained all they can. */
 static int64_t find_slower(const struct foreign *foreign)
 {
     static const double LITTLE = 0.15;
@@ -193,12 +181,7 @@ static int64_t find_slower(const struct foreign *foreign)
     int64_t more_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns -
                       foreign->judge.limit_ns;
     bool little = (double)more_ns < LITTLE * (double)foreign->judge.time_ns;
-    bool late = false;
-    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
-        late |=
-            is_late((enum verdict_code)code) &&
-            judge_is_dear(&foreign->judge, (enum verdict_code)code, VERDICT_NAMED_SHARE, false);
-    return more_ns > 0 && (copies ? little : late) ? more_ns : 0;
+    return more_ns > 0 && (!copies || little) ? more_ns : 0;
 }
 
 /* Returns the dearest of what the trace shows and is not charged yet, and how dear it is;
@@ -246,15 +229,33 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         causes[dearest].cost_ns += dear_ns;
         left_ns -= dear_ns;
     }
+    foreign->several_ns = earlier(foreign->several_ns, left_ns);
+    causes[VERDICT_REST].cost_ns += foreign->several_ns;
+    left_ns -= foreign->several_ns;
     foreign->data_ns = later(0, earlier(data_ns - foreign->judge.limit_ns, left_ns));
     causes[VERDICT_REST].cost_ns += foreign->data_ns;
     left_ns -= foreign->data_ns;
+    foreign->steps_ns = earlier(foreign->steps_ns, left_ns);
+    causes[VERDICT_REST].cost_ns += foreign->steps_ns;
+    left_ns -= foreign->steps_ns;
     int64_t slower_ns = earlier(find_slower(foreign), left_ns);
     foreign->slower_ns = slower_ns;
     causes[VERDICT_REST].cost_ns += slower_ns;
     left_ns -= slower_ns;
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
     causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
+}
+
+/* Charges a host that is late, where graphs gain nothing, to its waits, if most are for a few
+ * bytes that it reads back: it issues on by these, and can't be ahead of the device. */
+static void charge_readbacks(struct foreign *foreign)
+{
+    const struct found *found = &foreign->judge.found;
+    const struct knob_gain *gain = knob_of(foreign, VERDICT_LAUNCH_BOUND);
+    char seen[VERDICT_SEEN];
+    if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
+        facts_put_readback(foreign, seen))
+        account_move(&foreign->judge.charges, VERDICT_LAUNCH_BOUND, VERDICT_SYNC_IN_LOOP);
 }
 
 /* Leaves what is too little to be named to the rest. */
@@ -272,12 +273,23 @@ static void charge_small(struct foreign *foreign)
     }
 }
 
+/* Returns the knobs whose causes the run shows nothing of: graphs where most ops are in one,
+ * more streams than several where no copy waits for room, and other threads where the host is
+ * always in a call. */
+static uint32_t unseen_knobs(const struct foreign *foreign)
+{
+    const bool room = foreign->timeline->streams < 2 || foreign->stream_waits > 0;
+    return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
+           (room ? 0 : 1U << CHANGE_STREAMS) | (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
+}
+
 enum status foreign_try(struct foreign *foreign, struct error *error)
 {
     const struct verdict_case *facts = foreign->judge.facts;
     struct verdict *causes = foreign->judge.charges.causes;
     struct error why = {0};
     int64_t old_ns[VERDICT_COUNT];
+    foreign->judge.found.unseen = unseen_knobs(foreign);
     enum status status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
     if (status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
@@ -292,6 +304,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
     }
     call_knobs(foreign);
     charge_left(foreign, old_ns, charge_knobs(foreign, old_ns));
+    charge_readbacks(foreign);
     charge_small(foreign);
     return STATUS_OK;
 }

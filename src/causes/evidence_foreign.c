@@ -344,9 +344,18 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     if (foreign->data_ns > 0)
         append(verdict->seen, "%s%s are needed by the data: each result is the next input",
                verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
+    if (foreign->several_ns > 0)
+        append(verdict->seen, "%s%s go only with several fixes together",
+               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->several_ns, time));
+    if (foreign->steps_ns > 0)
+        append(verdict->seen, "%sthe device takes %s to go on from op to op",
+               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->steps_ns, time));
     if (foreign->once_ns > 0)
         append(verdict->seen, "%sthe host was elsewhere once, for %s",
                verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->once_ns, time));
+    if (foreign->suspect == VERDICT_REST)
+        append(verdict->seen, "%spages of managed memory move, as they were asked to",
+               verdict->seen[0] != '\0' ? "; " : "");
     if (foreign->slower_ns > 0)
         append(verdict->seen, "%s%s took %s longer than the limit has it",
                verdict->seen[0] != '\0' ? "; " : "",

@@ -191,6 +191,12 @@ enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict
     return EVIDENCE_CERTAIN;
 }
 
+bool facts_moves_pages(const struct foreign *foreign)
+{
+    const struct plan *plan = foreign->judge.facts->plan;
+    return plan != NULL ? count_managed(plan) > 0 : count_moves(foreign).count > 0;
+}
+
 /* --- what holds things up unseen --- */
 
 enum verdict_code facts_suspect(const struct foreign *foreign)
@@ -200,10 +206,12 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
     bool waits = false;
     if (traced_keeps_loading(&foreign->trace))
         return VERDICT_LAZY_LOADING;
+    if (facts_moves_pages(foreign))
+        return facts == NULL || facts->faults > 0 || facts->prefetches == 0
+                   ? VERDICT_PAGE_FAULTS
+                   : VERDICT_REST; /* they move as they were asked to */
     if (facts == NULL)
-        return count_moves(foreign).count > 0 ? VERDICT_PAGE_FAULTS : VERDICT_UNKNOWN;
-    if (facts->faults > 0 || (facts->prefetches == 0 && count_managed(plan) > 0))
-        return VERDICT_PAGE_FAULTS;
+        return VERDICT_UNKNOWN;
     for (uint32_t i = 0; i < plan->op_count && !waits; i++)
         waits = plan->ops[i].kind == OP_WAIT;
     return facts->one_queue && facts->timed_events > 0 && waits ? VERDICT_TIMED_EVENTS

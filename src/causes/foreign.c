@@ -102,6 +102,8 @@ static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t inde
             continue;
         account_charge(charges, piece->near, now_ns - start_ns,
                        (struct loss){start_ns, now_ns, idle.span});
+        if (piece->step && piece->near == VERDICT_SMALL_TILES)
+            foreign->steps_ns += now_ns - start_ns;
         now_ns = start_ns;
     }
     account_charge(charges, none, now_ns - idle.start_ns,
@@ -183,7 +185,9 @@ static enum verdict_code late_cause(const struct foreign *foreign)
     bool known = !foreign->timeline->issue_unknown && !foreign->trace.launches_may_block;
     if (!known || (!foreign->trace.short_ops && !pace_is_late(&pace)))
         return VERDICT_UNKNOWN;
-    return pace.tiles ? VERDICT_SMALL_TILES : VERDICT_LAUNCH_BOUND;
+    return pace.tiles                 ? VERDICT_SMALL_TILES
+           : foreign->trace.in_graphs ? VERDICT_REST /* as fast as it launches them */
+                                      : VERDICT_LAUNCH_BOUND;
 }
 
 /* Adds what the calls took that are causes, by their codes. */
@@ -213,6 +217,18 @@ static void bound_calls(struct foreign *foreign, enum verdict_code late)
     }
 }
 
+/* Leaves the device's own way from op to op to the rest: no host is late where the next op was
+ * there already. Fewer and larger tiles would have fewer of those ways. */
+static void leave_steps(struct foreign *foreign, enum verdict_code late)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    foreign->steps_ns = late != VERDICT_LAUNCH_BOUND && late != VERDICT_REST
+                            ? 0
+                            : earlier(foreign->steps_ns, causes[VERDICT_SMALL_TILES].cost_ns);
+    causes[VERDICT_SMALL_TILES].cost_ns -= foreign->steps_ns;
+    causes[VERDICT_REST].cost_ns += foreign->steps_ns;
+}
+
 /* Leaves a time in which the host was elsewhere, once, to the rest: no loop has it. */
 static void leave_once(struct foreign *foreign)
 {
@@ -230,7 +246,9 @@ static void settle(struct foreign *foreign)
     const int64_t time_ns = foreign->judge.time_ns;
     bool few = foreign->trace.analysis.engines[foreign->trace.engine].spans <= FEW_TILES;
     double small = SMALL_SHARE * (double)time_ns;
-    const enum verdict_code late = late_cause(foreign), keeps = keeps_late(foreign);
+    const enum verdict_code late = late_cause(foreign);
+    leave_steps(foreign, late);
+    const enum verdict_code keeps = keeps_late(foreign);
     if (late != VERDICT_LAUNCH_BOUND && (double)causes[VERDICT_SMALL_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_SMALL_TILES, VERDICT_REST);
     else
@@ -240,10 +258,10 @@ static void settle(struct foreign *foreign)
     leave_once(foreign);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
-    if (foreign->suspect == VERDICT_PAGE_FAULTS) { /* the host's threads fault as well */
+    if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */
         account_move(&foreign->judge.charges, VERDICT_HOST_WORK, foreign->suspect);
+    if (foreign->suspect == VERDICT_PAGE_FAULTS)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
-    }
     foreign->filling_ns = causes[VERDICT_FEW_TILES].cost_ns;
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);

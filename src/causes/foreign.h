@@ -27,12 +27,14 @@ struct foreign {
     const struct timeline *timeline;
     struct traced trace;
     int64_t filling_ns;        /* that filling and draining cost */
+    int64_t steps_ns;          /* that the device took to go on from one op to the next */
     uint32_t stream_waits;     /* copies in that waited for room */
     enum verdict_code suspect; /* what time is charged to that nothing else explains */
     bool simulated;    /* the judge's `found` is set; `tried` only where that is near the run */
     int64_t slower_ns; /* that the copies of the busiest engine took beyond the limit */
-    int64_t once_ns;   /* of the loss: the host was elsewhere, once */
-    int64_t data_ns;   /* of the loss: each result is the next input */
+    int64_t several_ns;       /* of the loss: only several fixes together gain it */
+    int64_t once_ns;          /* of the loss: the host was elsewhere, once */
+    int64_t data_ns;          /* of the loss: each result is the next input */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
 
@@ -44,6 +46,7 @@ struct foreign_piece {
         link; /* the reason why it began only when the next, earlier one was over */
     enum verdict_code near; /* what it is charged to */
     uint32_t span;          /* SPAN_NONE: the host's */
+    bool step;              /* the device's way on from one op to the next */
 };
 struct foreign_pieces {
     struct foreign_piece *items;
@@ -83,6 +86,9 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
  * memory of pools: 0 where none is taken, or it took no longer than to wake up. */
 int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index);
 
+/* Returns true if the host was ever in no call for longer than it takes to issue. */
+bool host_works(const struct foreign *foreign);
+
 /* These say what was seen of a host that is late, and return what it is worth
  * (causes/host_foreign.c). */
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict);
@@ -104,6 +110,9 @@ enum evidence facts_null_free(const struct foreign *foreign, struct verdict *ver
 /* Says that most waits are for a few bytes that were copied back. Returns false, and says
  * nothing, where they are not. */
 bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+
+/* Returns true if kernels work with managed memory, or pages of it moved. */
+bool facts_moves_pages(const struct foreign *foreign);
 
 /* Returns the cause that time which nothing else explains is charged to: one that the facts
  * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */

@@ -1,11 +1,37 @@
 /* host_foreign.c - a host that is late: what it issues comes when the device has done all that
- * there was before. It issues slowly, or works for itself in between. */
+ * there was before. It issues slowly, or works for itself in between. And the words
+ * for calls of the host's. */
 #include "causes/foreign.h"
 #include "core/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- words --- */
+
+const char *foreign_counted(uint32_t count, const char *one, const char *many,
+                            char text[FOREIGN_COUNT])
+{
+    snprintf(text, FOREIGN_COUNT, "%" PRIu32 " %s", count, count == 1 ? one : many);
+    return text;
+}
+
+void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
+                      char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const char *line = index < timeline->call_count
+                           ? timeline_call_line(timeline, &timeline->calls[index])
+                           : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    const size_t used = strlen(seen);
+    if (line != NULL)
+        snprintf(seen + used, VERDICT_SEEN - used, "%s at %.64s", before,
+                 slash != NULL ? slash + 1 : line);
+}
+
+/* --- a host that is late --- */
 
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
 {
@@ -48,6 +74,11 @@ static struct pauses pauses_of(const struct foreign *foreign)
         pauses.longest_ns = later(pauses.longest_ns, pause_ns);
     }
     return pauses;
+}
+
+bool host_works(const struct foreign *foreign)
+{
+    return pauses_of(foreign).count > 0;
 }
 
 enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdict)

@@ -375,6 +375,17 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
     return wait;
 }
 
+/* Returns true if an op that something else let go at `free_ns` began only as its call was
+ * about to return, which was later: the host had not handed it over before. */
+static bool is_handed_late(const struct foreign *foreign, uint32_t index, uint32_t call,
+                           int64_t free_ns)
+{
+    const struct host_call *own = &foreign->timeline->calls[call];
+    const int64_t start_ns = span_at(foreign, index)->start_ns;
+    return earlier(own->end_ns, start_ns) > free_ns + TRACED_JITTER_NS &&
+           start_ns >= own->end_ns - (own->end_ns - own->start_ns) / 4;
+}
+
 /* Returns the call of the host that op `index` waited for; SPAN_NONE: something on the device
  * was later. A launch that loads code holds its kernel until it returns, others hand it over.
  */
@@ -387,7 +398,7 @@ static uint32_t host_of(const struct foreign *foreign, uint32_t index)
     bool loads = span_at(foreign, index)->kind == OP_KERNEL &&
                  traced_loads_code(&foreign->trace, call, index) &&
                  foreign->timeline->calls[call].end_ns > hold->free_ns;
-    return loads ? call : SPAN_NONE;
+    return loads || is_handed_late(foreign, index, call, hold->free_ns) ? call : SPAN_NONE;
 }
 
 /* Returns true if the way can go on from `work`, the last op of the device that it passed, to
@@ -435,6 +446,7 @@ bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t f
                    walk_host(foreign, call, from_ns, pieces);
         if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
             return false;
+        pieces->items[pieces->count - 1].step = true;
         index = wait.span;
     }
     return true;

@@ -79,6 +79,8 @@ struct found {
     struct rework whole;
     int64_t whole_ns, least_ns; /* and what its ops take at least with `whole` */
     uint32_t blind;
+    uint32_t unseen; /* before the search: bits of knobs that stay, as their causes were not
+                        seen in the run */
 };
 
 struct search {

@@ -22,7 +22,8 @@ struct finder {
     struct rework_base base;
     const struct machine *machine;
     struct rework_looks looks;
-    bool part; /* a part of the plan stands for all */
+    bool part;       /* a part of the plan stands for all */
+    uint32_t unseen; /* bits of knobs that stay */
 };
 
 /* --- trials --- */
@@ -92,6 +93,11 @@ static bool take(struct finder *finder, const struct rework *change)
 
 /* --- the search --- */
 
+static bool may_turn(const struct finder *finder, enum change_knob knob)
+{
+    return (finder->unseen >> knob & 1) == 0;
+}
+
 static struct rework put_right(const struct finder *finder)
 {
     uint32_t most =
@@ -127,7 +133,7 @@ static void search_streams(struct finder *finder)
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         struct rework change = *finder->best;
         change.streams = streams[i];
-        if (finder->base.tiles > 1)
+        if (finder->base.tiles > 1 && may_turn(finder, CHANGE_STREAMS))
             (void)take(finder, &change);
     }
 }
@@ -161,7 +167,7 @@ static void search_rest(struct finder *finder)
     }
     /* Threads of the host's that touch managed memory wait for its pages. */
     bool works =
-        !finder->base.managed &&
+        !finder->base.managed && may_turn(finder, CHANGE_WORK) &&
         (double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns;
     for (uint32_t threads = 1; threads <= WORK_THREADS && works; threads *= WORK_THREADS) {
         change = *finder->best;
@@ -170,7 +176,7 @@ static void search_rest(struct finder *finder)
     }
     change = *finder->best;
     change.graphs = true;
-    if (finder->looks.small)
+    if (finder->looks.small && may_turn(finder, CHANGE_GRAPH))
         (void)take(finder, &change);
 }
 
@@ -234,8 +240,9 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
         .search = {.knobs = &knobs_foreign, .time = time_of, .context = &finder},
         .best = &finder.search.best.change,
         .machine = machine,
+        .unseen = found->unseen,
     };
-    struct found result = {.count = 0};
+    struct found result = {.unseen = found->unseen};
     struct plan part;
     enum status status = STATUS_OK;
     plan_init(&part);
