@@ -114,6 +114,25 @@ START_TEST(a_loop_is_found_between_other_ops)
 }
 END_TEST
 
+/* A result that is checked behind the loop is no part of a pass, even with fewer ops. */
+START_TEST(few_other_ops_at_the_end_are_behind_the_loop)
+{
+    struct script script = begin();
+    for (int i = 0; i < 20; i++)
+        pass(&script);
+    const int64_t end_ns = script.now_ns;
+    host(&script, 400000000);
+    op(&script, OP_KERNEL, 9, 3000);
+    op(&script, OP_D2H, 1, 2000);
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.passes, 20);
+    /* What the host did behind the last pass is no part of it. */
+    ck_assert_int_eq(loop.pass_ns, PASS_NS - 5000 / 20);
+    ck_assert_int_le(loop.to_ns, end_ns);
+    end(&script);
+}
+END_TEST
+
 /* The first passes load code, and take longer: they are start-up. */
 START_TEST(slow_first_passes_are_left_out)
 {
@@ -300,6 +319,7 @@ Suite *loop_suite(void)
     Suite *suite = suite_create("loop");
     TCase *all = tcase_create("all");
     tcase_add_test(all, a_loop_is_found_between_other_ops);
+    tcase_add_test(all, few_other_ops_at_the_end_are_behind_the_loop);
     tcase_add_test(all, slow_first_passes_are_left_out);
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
     tcase_add_test(all, a_message_now_and_then_stays);

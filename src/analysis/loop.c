@@ -307,14 +307,28 @@ static void find_startup(const struct loop_kinds *kinds, struct loop *loop)
     }
 }
 
+/* Returns true if a pass has ops such as each of these. `names` are those of a pass's ops. */
+static bool are_of_pass(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                        const uint64_t *names, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        if (bsearch(&kinds->items[i].name, names, kind->ops, sizeof *names,
+                    loop_compare_names) == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* Takes up what is left of passes at the beginning and the end of all, where nothing else came
  * before and behind the stretch, which begins where it was found unless the first passes were
- * left out: a loop whose passes overlap shows no border there. */
+ * left out: a loop whose passes overlap shows no border there. `names` are those of a pass's
+ * ops. */
 static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                       uint32_t found, struct stretch *stretch)
+                       uint32_t found, const uint64_t *names, struct stretch *stretch)
 {
     const uint32_t before = stretch->first, behind = kinds->count - stretch->end;
-    if (found + behind > kind->ops)
+    if (found + behind > kind->ops || !are_of_pass(kinds, kind, names, 0, found) ||
+        !are_of_pass(kinds, kind, names, stretch->end, kinds->count))
         return;
     stretch->end = kinds->count;
     if (before > found)
@@ -361,7 +375,7 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
     const uint32_t found = stretch.first;
     loop_sort_names(kinds, kind, room);
     leave_first(kinds, kind, usual_ns, room, &stretch);
-    take_parts(kinds, kind, found, &stretch);
+    take_parts(kinds, kind, found, room, &stretch);
     *loop = (struct loop){.passes = stretch.passes,
                           .unlike = stretch.unlike,
                           .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
