@@ -89,7 +89,6 @@ static void check_text(const char *text)
     size_t room = 3 * strlen(text) + 1;
     char *clean = malloc(room), *field = csv_of(text);
     check_csv(field, text);
-    ck_assert(!put_csv_is_plain(text) || strcmp(field, text) == 0);
     free(field);
     char *quoted = json_of(text);
     json_t *json = json_loads(quoted, JSON_DECODE_ANY, NULL);

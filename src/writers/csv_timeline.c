@@ -147,58 +147,13 @@ static enum status put_provenance(FILE *out, const struct run_report *run)
 
 /* --- spans: millions of them, by hand --- */
 
-/* Texts of a row that come again in every row like it, as CSV. */
-enum { PIECE_ROOM = 32 };
-struct csv_text {
-    const char *name; /* of the span, in `stages` */
-    size_t length;    /* 0: too long, or to be quoted */
-    char text[PIECE_ROOM];
-};
-struct csv_texts {
-    struct csv_text run;                               /* "3-way," */
-    struct csv_text stages[OP_KIND_COUNT + CHAIN_MAX]; /* ",kernel,scale," */
-    struct csv_text engines[ENGINE_COUNT];             /* ",compute," */
-    bool devices; /* rows end in the device: some run of the file has several */
-};
-
-static void piece_set(struct csv_text *piece, const char *prefix, const char *text)
-{
-    int length = snprintf(piece->text, PIECE_ROOM, "%s%s,", prefix, text);
-    bool whole = length > 0 && length < PIECE_ROOM && put_csv_is_plain(text);
-    piece->length = whole ? (size_t)length : 0;
-}
-
-static char *write_piece(char *at, const struct csv_text *piece)
-{
-    memcpy(at, piece->text, PIECE_ROOM);
-    return at + piece->length;
-}
-
-/* The piece for what `span` does; NULL where there is none to keep. */
-static const struct csv_text *stage_piece(struct csv_texts *pieces, const struct span *span,
-                                          const char *name)
-{
-    bool kernel = span->kind == OP_KERNEL;
-    struct csv_text *piece =
-        &pieces->stages[kernel ? OP_KIND_COUNT + span->link % CHAIN_MAX : span->kind];
-    if (op_rows[span->kind].waits || span->kind == OP_PEER)
-        return NULL; /* named for another each time */
-    if (piece->name != name) {
-        char prefix[PIECE_ROOM];
-        snprintf(prefix, sizeof prefix, ",%s,", op_kind_name(span->kind));
-        piece->name = name;
-        piece_set(piece, prefix, name);
-    }
-    return piece->length > 0 ? piece : NULL;
-}
-
 static char *write_comma_integer(char *at, int64_t value)
 {
     *at = ',';
     return write_integer(at + 1, value);
 }
 
-enum { ROW_ROOM = 3 * PIECE_ROOM + 10 * (WRITE_NUMBER_ROOM + 1) };
+enum { ROW_ROOM = 10 * (WRITE_NUMBER_ROOM + 1) };
 
 /* Writes the tile and the stream. What is in no stream has the number behind them all, unless
  * streams have numbers of their own, of which that may be one. */
@@ -235,44 +190,22 @@ static const char *row_name(const struct timeline *timeline, const struct span *
     return text;
 }
 
-static void put_span(struct put *put, const struct run_report *run, struct csv_texts *pieces,
-                     const struct span *span)
+static void put_span(struct put *put, const struct run_report *run, const struct span *span,
+                     bool device)
 {
-    char own[SPAN_NAME], *at;
-    const char *name = row_name(&run->timeline, span, own);
-    const struct csv_text *stage = stage_piece(pieces, span, name);
-    if (pieces->run.length == 0) {
-        put_csv_field(put, run->settings->name);
-        PUT_LITERAL(put, ",");
-        at = put_reserve(put, ROW_ROOM);
-    } else {
-        at = write_piece(put_reserve(put, ROW_ROOM), &pieces->run);
-    }
-    at = write_integer(at, span->op);
-    if (stage == NULL) {
-        put->at = at;
-        PUT_LITERAL(put, ",");
-        put_string(put, op_kind_name(span->kind));
-        PUT_LITERAL(put, ",");
-        put_csv_field(put, name);
-        PUT_LITERAL(put, ",");
-        at = put_reserve(put, ROW_ROOM);
-    } else {
-        at = write_piece(at, stage);
-    }
-    at = write_place(at, &run->timeline, span);
-    at = write_piece(at, &pieces->engines[span->engine]);
-    put->at = write_times(at, span, pieces->devices);
-}
-
-static void put_spans(struct put *put, const struct run_report *run, bool devices)
-{
-    struct csv_texts pieces = {.devices = devices};
-    piece_set(&pieces.run, "", run->settings->name);
-    for (int engine = 0; engine < ENGINE_COUNT; engine++)
-        piece_set(&pieces.engines[engine], ",", engine_name((enum engine)engine));
-    for (uint32_t i = 0; i < run->timeline.span_count; i++)
-        put_span(put, run, &pieces, &run->timeline.spans[i]);
+    char name[SPAN_NAME];
+    put_csv_field(put, run->settings->name);
+    put->at = write_comma_integer(put_reserve(put, ROW_ROOM), span->op);
+    PUT_LITERAL(put, ",");
+    put_string(put, op_kind_name(span->kind));
+    PUT_LITERAL(put, ",");
+    put_csv_field(put, row_name(&run->timeline, span, name));
+    PUT_LITERAL(put, ",");
+    put->at = write_place(put_reserve(put, ROW_ROOM), &run->timeline, span);
+    PUT_LITERAL(put, ",");
+    put_string(put, engine_name((enum engine)span->engine));
+    PUT_LITERAL(put, ",");
+    put->at = write_times(put_reserve(put, ROW_ROOM), span, device);
 }
 
 enum status write_csv_timeline(FILE *out, const struct report *report)
@@ -294,8 +227,11 @@ enum status write_csv_timeline(FILE *out, const struct report *report)
     fprintf(out, "run,op,kind,name,tile,stream,engine,lane,bytes,issue_ns,start_ns,end_ns%s\n",
             devices ? ",device" : "");
     put_begin_large(&put, out);
-    for (int i = 0; i < report->run_count; i++)
-        put_spans(&put, &report->runs[i], devices);
+    for (int i = 0; i < report->run_count; i++) {
+        const struct timeline *timeline = &report->runs[i].timeline;
+        for (uint32_t k = 0; k < timeline->span_count; k++)
+            put_span(&put, &report->runs[i], &timeline->spans[k], devices);
+    }
     put_end(&put);
     funlockfile(out);
     return status;

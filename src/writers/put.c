@@ -140,7 +140,8 @@ static bool is_marked(const char *text)
     return false;
 }
 
-bool put_csv_is_plain(const char *text)
+/* Returns true if `text` is a field as it stands: ASCII, nothing to be quoted or marked. */
+static bool is_plain_in_csv(const char *text)
 {
     if (*text != '\0' && strchr("'=+-@", *text) != NULL)
         return false;
@@ -178,6 +179,10 @@ static void put_csv_text(struct put *put, const char *text, bool quoted)
 
 void put_csv_field(struct put *put, const char *text)
 {
+    if (is_plain_in_csv(text)) { /* as all but a few are */
+        put_string(put, text);
+        return;
+    }
     bool quoted = strpbrk(text, ",\"#") != NULL;
     if (quoted)
         PUT_LITERAL(put, "\"");

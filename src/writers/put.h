@@ -173,9 +173,6 @@ static inline void put_integer(struct put *put, int64_t value)
  * and & become escapes, too, so that no text can end the element that it stands in. */
 void put_json_text(struct put *put, const char *text, bool in_html);
 
-/* Returns true if `text` is a CSV field as it stands: ASCII, nothing to be quoted or marked. */
-bool put_csv_is_plain(const char *text);
-
 /* Puts a CSV field, by the rules of write_csv_field() (writers/writer.h). */
 void put_csv_field(struct put *put, const char *text);
 
