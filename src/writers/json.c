@@ -3,7 +3,6 @@
 
 #include "options/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -186,48 +185,18 @@ void json_put_exact_ms(struct json *json, int64_t ns)
 
 /* --- settings --- */
 
-static const char *skip_digits(const char *text)
-{
-    while (isdigit((unsigned char)*text))
-        text++;
-    return text;
-}
-
-/* Returns true if `text` is a number by JSON's grammar; sets *whole if it is one without a
- * point and an exponent. */
-static bool is_number(const char *text, bool *whole)
-{
-    const char *digits = text + (*text == '-'), *end = skip_digits(digits);
-    if (end == digits || (*digits == '0' && end > digits + 1))
-        return false;
-    *whole = *end == '\0';
-    if (*end == '.') {
-        digits = end + 1;
-        end = skip_digits(digits);
-        if (end == digits)
-            return false;
-    }
-    if (*end == 'e' || *end == 'E') {
-        digits = end + 1 + (end[1] == '+' || end[1] == '-');
-        end = skip_digits(digits);
-        if (end == digits)
-            return false;
-    }
-    return *end == '\0';
-}
-
+/* The options print whole numbers without a point and an exponent. */
 static void put_number(struct json *json, const char *text)
 {
-    bool whole = false, number = is_number(text, &whole);
     errno = 0;
-    int64_t integer = whole ? strtoll(text, NULL, 10) : 0;
-    double real = number && !whole ? strtod(text, NULL) : 0;
-    if (!number || errno == ERANGE)
+    const bool whole = strpbrk(text, ".e") == NULL;
+    const int64_t integer = whole ? strtoll(text, NULL, 10) : 0;
+    if (!whole)
+        json_put_real(json, strtod(text, NULL));
+    else if (errno == ERANGE)
         json_put_text(json, text);
-    else if (whole)
-        json_put_integer(json, integer);
     else
-        json_put_real(json, real);
+        json_put_integer(json, integer);
 }
 
 static void put_setting(void *context, const char *name, const char *value,
