@@ -9,23 +9,30 @@
 
 /* --- --window=A..B --- */
 
-/* Reads "2ms" or "25%". */
-static enum units_result read_edge(const char *text, struct view_edge *edge)
+/* Reads "10%". */
+static enum units_result read_share(const char *text, double *share)
 {
     char number[UNITS_TEXT];
     size_t length = strlen(text);
-    *edge = (struct view_edge){.given = length > 0};
-    if (length == 0)
-        return UNITS_OK;
-    edge->share = text[length - 1] == '%';
-    if (!edge->share)
-        return units_read_time(text, &edge->ns);
+    if (length < 2 || length > sizeof number || text[length - 1] != '%')
+        return UNITS_NOT_A_NUMBER;
     snprintf(number, sizeof number, "%.*s", (int)length - 1, text);
-    enum units_result result = units_read_real(number, &edge->part);
-    edge->part /= 100;
-    if (result == UNITS_OK && number[0] == '-')
-        return UNITS_NEGATIVE;
-    return result == UNITS_OK && edge->part > 1 ? UNITS_TOO_LARGE : result;
+    enum units_result result = units_read_real(number, share);
+    if (result == UNITS_OK && (number[0] == '-' || *share > 100))
+        return number[0] == '-' ? UNITS_NEGATIVE : UNITS_TOO_LARGE;
+    *share /= 100;
+    return result;
+}
+
+/* Reads "2ms" or "25%". */
+static enum units_result read_edge(const char *text, struct view_edge *edge)
+{
+    const size_t length = strlen(text);
+    *edge = (struct view_edge){.given = length > 0};
+    edge->share = length > 0 && text[length - 1] == '%';
+    if (edge->share)
+        return read_share(text, &edge->part);
+    return edge->given ? units_read_time(text, &edge->ns) : UNITS_OK;
 }
 
 enum status part_set_window(const struct assignment *given, struct options *options,
@@ -107,21 +114,6 @@ static const char *cause_nearest(const char *name)
     for (int code = 0; code < VERDICT_COPY_BOUND; code++)
         nearest_offer(&nearest, verdict_rows[code].name);
     return nearest.best;
-}
-
-/* Reads "10%". */
-static enum units_result read_share(const char *text, double *share)
-{
-    char number[UNITS_TEXT];
-    size_t length = strlen(text);
-    if (length < 2 || length > sizeof number || text[length - 1] != '%')
-        return UNITS_NOT_A_NUMBER;
-    snprintf(number, sizeof number, "%.*s", (int)length - 1, text);
-    enum units_result result = units_read_real(number, share);
-    if (result == UNITS_OK && (number[0] == '-' || *share > 100))
-        return number[0] == '-' ? UNITS_NEGATIVE : UNITS_TOO_LARGE;
-    *share /= 100;
-    return result;
 }
 
 enum status part_add_fail_above(const struct assignment *given, struct options *options,

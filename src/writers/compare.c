@@ -26,25 +26,17 @@ static void put_percent(double share, const char *format, char text[CELL_TEXT])
     cell_percent(share, share == 0 ? "%.1f%%" : format, text);
 }
 
-static void cell_noise(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_percent(run->repeats > 1 ? comparison_of(run)->noise : NAN, "%.2f%%", text);
-}
+/* Defines a cell that shows a share of a run's comparison. */
+#define SHARE_CELL(name, format, share)                                                        \
+    static void name(const struct run_report *run, char text[CELL_TEXT])                       \
+    {                                                                                          \
+        put_percent(share, format, text);                                                      \
+    }
 
-static void cell_error(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_percent(comparison_of(run)->error, "%+.1f%%", text);
-}
-
-static void cell_file_error(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_percent(comparison_of(run)->file_error, "%+.1f%%", text);
-}
-
-static void cell_same_order(const struct run_report *run, char text[CELL_TEXT])
-{
-    put_percent(comparison_of(run)->same_order, "%.1f%%", text);
-}
+SHARE_CELL(cell_noise, "%.2f%%", run->repeats > 1 ? comparison_of(run)->noise : NAN)
+SHARE_CELL(cell_error, "%+.1f%%", comparison_of(run)->error)
+SHARE_CELL(cell_file_error, "%+.1f%%", comparison_of(run)->file_error)
+SHARE_CELL(cell_same_order, "%.1f%%", comparison_of(run)->same_order)
 
 /* clang-format off */
 static TIME_CELL(cell_simulated, comparison_of(run)->simulated_ns)
