@@ -244,20 +244,16 @@ static enum status simulate(struct backend *backend, struct timeline *timeline,
 static enum status run_simulated(struct backend *backend, struct timeline *timeline,
                                  struct run_times *times, struct error *error)
 {
-    uint64_t hash, all[MACHINE_DEVICES_MAX];
+    uint64_t hash = 0;
     enum status status = world_agree(simulate(backend, timeline, times, &hash, error), error);
     if (status != STATUS_OK)
         return status;
-    MPI_Allgather(&hash, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, world.ranks);
-    for (uint32_t rank = 1; rank < world.count && status == STATUS_OK; rank++) {
-        if (all[rank] != all[0])
-            status =
-                error_set(error, STATUS_FAILED,
-                          "rank %" PRIu32 " simulates another machine than rank 0: they read "
-                          "unlike files",
-                          rank);
-    }
-    return status;
+    const uint32_t unlike = world_unlike(hash);
+    return unlike == 0 ? STATUS_OK
+                       : error_set(error, STATUS_FAILED,
+                                   "rank %" PRIu32 " simulates another machine than rank 0: "
+                                   "they read unlike files",
+                                   unlike);
 }
 
 /* --- a measured run --- */
@@ -350,20 +346,16 @@ static uint64_t input_hash(const struct plan *plan, const struct arrays *arrays)
 static enum status compare_inputs(struct backend *backend, struct error *error)
 {
     const struct workload *workload = &backend->workload;
-    uint64_t own, all[MACHINE_DEVICES_MAX];
     if (backend->compared || workload->arrays == NULL || workload->settings->input == NULL)
         return STATUS_OK;
-    own = input_hash(workload->plan, workload->arrays);
-    MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, world.ranks);
-    for (uint32_t rank = 1; rank < world.count; rank++)
-        if (all[rank] != all[0]) {
-            world.failed = true;
-            return error_set(error, STATUS_FAILED,
-                             "rank %" PRIu32 " reads another --input=%.200s than rank 0", rank,
-                             workload->settings->input);
-        }
-    backend->compared = true;
-    return STATUS_OK;
+    const uint32_t unlike = world_unlike(input_hash(workload->plan, workload->arrays));
+    backend->compared = unlike == 0;
+    if (backend->compared)
+        return STATUS_OK;
+    world.failed = true;
+    return error_set(error, STATUS_FAILED,
+                     "rank %" PRIu32 " reads another --input=%.200s than rank 0", unlike,
+                     workload->settings->input);
 }
 
 static enum status run(struct backend *backend, struct timeline *timeline,

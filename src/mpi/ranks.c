@@ -81,17 +81,15 @@ enum status ranks_agree(enum status status, struct error *error)
 /* Refuses ranks with different commands, of which some would wait for what others never do. */
 static enum status compare_commands(const struct options *options, struct error *error)
 {
-    int own = (int)options->command, all[MACHINE_DEVICES_MAX];
-    MPI_Allgather(&own, 1, MPI_INT, all, 1, MPI_INT, world.ranks);
-    for (uint32_t rank = 1; rank < world.count; rank++)
-        if (all[rank] != all[0]) {
-            world.failed = true;
-            return error_set(error, STATUS_USAGE,
-                             "rank %" PRIu32 " has another command than rank 0: all ranks take "
-                             "the same command line",
-                             rank);
-        }
-    return STATUS_OK;
+    const uint32_t unlike = world_unlike((uint64_t)options->command);
+    if (unlike == 0)
+        return STATUS_OK;
+    world.failed = true;
+    return error_set(error, STATUS_USAGE,
+                     "rank %" PRIu32
+                     " has another command than rank 0: all ranks take the same "
+                     "command line",
+                     unlike);
 }
 
 enum status ranks_take(struct options *options, bool (*measures)(const char *device),
@@ -134,18 +132,15 @@ static uint64_t plan_hash(const struct plan *plan)
 
 enum status ranks_compare_plans(const struct plan *plan, struct error *error)
 {
-    uint64_t own = plan_hash(plan), all[MACHINE_DEVICES_MAX];
     if (world.count == 1)
         return STATUS_OK;
-    MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, world.ranks);
+    const uint32_t unlike = world_unlike(plan_hash(plan));
     enum status status = STATUS_OK;
-    for (uint32_t rank = 1; rank < world.count && status == STATUS_OK; rank++) {
-        if (all[rank] != all[0])
-            status = error_set(error, STATUS_FAILED,
-                               "rank %" PRIu32 " has another plan than rank 0 for the same "
-                               "settings: they read unlike files",
-                               rank);
-    }
+    if (unlike > 0)
+        status = error_set(error, STATUS_FAILED,
+                           "rank %" PRIu32 " has another plan than rank 0 for the same "
+                           "settings: they read unlike files",
+                           unlike);
     return world_agree(status, error);
 }
 

@@ -88,6 +88,16 @@ enum status world_agree(enum status status, struct error *error)
     return first_failure(all, error);
 }
 
+uint32_t world_unlike(uint64_t own)
+{
+    uint64_t all[MACHINE_DEVICES_MAX];
+    uint32_t rank = 1;
+    MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, world.ranks);
+    while (rank < world.count && all[rank] == all[0])
+        rank++;
+    return rank < world.count ? rank : 0;
+}
+
 void world_host(char text[RANK_HOST])
 {
     if (gethostname(text, RANK_HOST) != 0)

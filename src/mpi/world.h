@@ -27,6 +27,10 @@ enum status world_join(int *argc, char ***argv, struct error *error);
 /* Agrees on a status among all ranks: see ranks_agree(). */
 enum status world_agree(enum status status, struct error *error);
 
+/* Has all ranks compare a number. Returns the first that has another than rank 0; 0: none has.
+ */
+uint32_t world_unlike(uint64_t own);
+
 /* Writes the name of this rank's host. */
 void world_host(char text[RANK_HOST]);
 
