@@ -30,6 +30,7 @@ struct host_loop {
     int passes;
     const struct step *steps;
     int count;
+    int startup_us; /* from allocations on to the first pass; 0: there are none */
 };
 
 enum { US = 1000, LATENCY = 2 * US, NEXT = 1 * US };
@@ -75,6 +76,21 @@ static void write_step(struct writer *writer, const struct step *step)
                 step->grows ? 132 + writer->pass : 132);
 }
 
+/* Two allocations, and then nothing for a long time. */
+static void write_startup(struct writer *writer, int startup_us)
+{
+    for (int i = 0; i < 2; i++) {
+        const int64_t end_ns = writer->now_ns + 9 * US;
+        fprintf(writer->out,
+                "[\"call\",%d,\"cudaMalloc\",1,%ld,%ld,0]\n"
+                "[\"memory\",\"device\",%ld,%d,4096,0]\n",
+                ++writer->id, (long)writer->now_ns, (long)end_ns, (long)end_ns,
+                8000000 + i * 4096);
+        writer->now_ns = end_ns + US;
+    }
+    writer->now_ns += startup_us * (int64_t)US;
+}
+
 static void write_loop(const struct host_loop *loop)
 {
     char *text = NULL;
@@ -89,6 +105,8 @@ static void write_loop(const struct host_loop *loop)
           "[\"memory\",\"pinned\",20,5000000,1048576,null]\n",
           writer.out);
     fprintf(writer.out, "[\"device\",0,\"%s\",9,0,132,2048,32,65536,233472,3]\n", loop->device);
+    if (loop->startup_us > 0)
+        write_startup(&writer, loop->startup_us);
     for (; writer.pass < loop->passes; writer.pass++) {
         for (int i = 0; i < loop->count; i++)
             write_step(&writer, &loop->steps[i]);
@@ -101,7 +119,7 @@ static void write_loop(const struct host_loop *loop)
 
 #define LOOP(passes, ...)                                                                      \
     ((struct host_loop){"a GPU", (passes), (const struct step[]){__VA_ARGS__},                 \
-                        sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)})
+                        sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step), 0})
 #define LAUNCH(elsewhere, works)                                                               \
     {                                                                                          \
         "cudaLaunchKernel", (elsewhere), 6, (works), 0, false                                  \
@@ -298,6 +316,21 @@ START_TEST(work_that_is_done_beside)
 }
 END_TEST
 
+/* However long the host took before the first op of the device: that is no part of the loop,
+ * and of its work it is neither the longest nor any. */
+START_TEST(start_up_is_no_work)
+{
+    struct host_loop loop =
+        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false}, LAUNCH(1, 30), SYNC(1));
+    const int64_t alone_ns = tried(loop).items[0].predicted_ns;
+    loop.startup_us = 900000;
+    const struct verdicts verdicts = tried(loop);
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
+    ck_assert_int_ge(verdicts.items[0].predicted_ns, alone_ns * 95 / 100);
+    ck_assert_int_le(verdicts.items[0].predicted_ns, alone_ns * 105 / 100);
+}
+END_TEST
+
 /* --- bounds --- */
 
 /* Returns a recorded plan whose host works for some time before most calls, or for long before
@@ -414,6 +447,7 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, the_host_was_elsewhere_once);
     tcase_add_test(all, no_graph_of_what_grows);
     tcase_add_test(all, work_that_is_done_beside);
+    tcase_add_test(all, start_up_is_no_work);
     tcase_add_test(all, no_fix_goes_below_bounds);
     suite_add_tcase(suite, all);
     return suite;

@@ -39,7 +39,10 @@ int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns)
     }
     const int64_t least_ns = host_work_least_ns(half_ns(times, count));
     int64_t longest_ns = 0;
-    for (uint32_t i = 1; i < plan->op_count; i++) { /* what comes before the first is no part */
+    uint32_t first = 0; /* of the device: times are from it on */
+    while (first < plan->op_count && !op_on_device(plan->ops[first].kind))
+        first++;
+    for (uint32_t i = first + 1; i < plan->op_count; i++) {
         *sum_ns += own_ns(&seen[i]) >= least_ns ? own_ns(&seen[i]) : 0;
         longest_ns = later(longest_ns, own_ns(&seen[i]));
     }
