@@ -6,8 +6,9 @@
 # A command is a line indented by four spaces or more, outside of a fenced block, that calls `pipeline`
 # or `build/pipeline`, unless its comment begins with "on a GPU". It has to exit with 0, or with what its
 # comment says ("exits with 1"). The commands of a page run in turn in a folder of their own, which has
-# the folders that they name and a profiler's trace called trace.csv. Measurements, comparisons and sweeps
-# do as little as they can: with --quick, and without data; a run whose size is not said has 4M elements.
+# the folders that they name, the page's own recordings, docs/recordings/PAGE/*.xz, and a profiler's trace
+# called trace.csv. Measurements, comparisons and sweeps do as little as they can: with --quick, and without
+# data; a run whose size is not said has 4M elements.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -42,6 +43,9 @@ for page; do
     ln -s "$program" "$place/build/pipeline"
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
+    for packed in "$source/docs/recordings/$(basename "$page" .md)"/*.xz; do
+        [ ! -f "$packed" ] || xz -dc "$packed" >"$place/$(basename "$packed" .xz)"
+    done
     if grep -q '#include "pipeline/kernel.h"' "$page"; then # the page's first C is a library
         mkdir -p "$work/include/pipeline"
         ln -sf "$source/kernels/own_kernel.h" "$work/include/pipeline/kernel.h"
