@@ -31,6 +31,7 @@ struct host_loop {
     const struct step *steps;
     int count;
     int startup_us; /* from allocations on to the first pass; 0: there are none */
+    int cost_ns;    /* of the recorder's, of a launch; 0: it does not say */
 };
 
 enum { US = 1000, LATENCY = 2 * US, NEXT = 1 * US };
@@ -111,6 +112,9 @@ static void write_loop(const struct host_loop *loop)
         for (int i = 0; i < loop->count; i++)
             write_step(&writer, &loop->steps[i]);
     }
+    if (loop->cost_ns > 0)
+        fprintf(writer.out, "[\"cost\",\"launch\",10,%d,%d]\n[\"cost\",\"no call\",1,1,1]\n",
+                7 * loop->cost_ns, 3 * loop->cost_ns);
     fprintf(writer.out, "[\"end\",%ld,\"exit\"]\n", (long)writer.now_ns);
     fclose(writer.out);
     test_file_write(test_trace_path, text, size);
@@ -119,7 +123,8 @@ static void write_loop(const struct host_loop *loop)
 
 #define LOOP(passes, ...)                                                                      \
     ((struct host_loop){"a GPU", (passes), (const struct step[]){__VA_ARGS__},                 \
-                        sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step), 0})
+                        sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step), 0,   \
+                        0})
 #define LAUNCH(elsewhere, works)                                                               \
     {                                                                                          \
         "cudaLaunchKernel", (elsewhere), 6, (works), 0, false                                  \
@@ -431,6 +436,27 @@ START_TEST(no_fix_goes_below_bounds)
 }
 END_TEST
 
+/* What recording takes of each launch, and CUPTI at least, no run without it has. Causes cost
+ * what they cost as it was recorded. */
+START_TEST(no_fix_has_what_recording_took)
+{
+    enum { PASSES = 50, LAUNCHES = 10, CALL_NS = 6000 };
+    struct host_loop loop =
+        LOOP(PASSES, {"cudaMemcpyAsync", 900, 4, 20, 0, false}, BURST(2), SYNC(2));
+    const struct verdicts with = tried(loop);
+    loop.cost_ns = 500;
+    const struct verdicts without = tried(loop);
+    const int64_t least_ns = (int64_t)PASSES * LAUNCHES * loop.cost_ns;
+    ck_assert_int_eq(with.recording_ns, 0);
+    ck_assert_int_gt(without.recording_ns, least_ns);
+    ck_assert_int_lt(without.recording_ns, (int64_t)PASSES * LAUNCHES * CALL_NS / 2);
+    ck_assert_int_eq(with.items[0].code, without.items[0].code);
+    ck_assert_int_eq(with.items[0].cost_ns, without.items[0].cost_ns);
+    ck_assert_int_gt(without.items[0].predicted_ns, 0);
+    ck_assert_int_le(without.items[0].predicted_ns, with.items[0].predicted_ns - least_ns);
+}
+END_TEST
+
 Suite *host_bound_suite(void)
 {
     Suite *suite = suite_create("host_bound");
@@ -449,6 +475,7 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, work_that_is_done_beside);
     tcase_add_test(all, start_up_is_no_work);
     tcase_add_test(all, no_fix_goes_below_bounds);
+    tcase_add_test(all, no_fix_has_what_recording_took);
     suite_add_tcase(suite, all);
     return suite;
 }

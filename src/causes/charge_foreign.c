@@ -65,8 +65,10 @@ static void call_knobs(struct foreign *foreign)
         found->knobs[i].code = called(foreign, found->knobs[i].code);
         same &= found->knobs[i].code == found->knobs[0].code;
     }
-    for (int i = 0; i < found->count && same; i++)
+    for (int i = 0; i < found->count && same; i++) {
         found->knobs[i].fixed_ns = found->better_ns;
+        found->knobs[i].bare_ns = found->bare_better_ns;
+    }
 }
 
 static bool is_late(enum verdict_code code)
@@ -283,6 +285,14 @@ static uint32_t unseen_knobs(const struct foreign *foreign)
            (room ? 0 : 1U << CHANGE_STREAMS) | (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
 }
 
+/* Returns what recording took of the run, as the simulator has it. */
+static int64_t recording_ns(const struct foreign *foreign)
+{
+    const struct found *found = &foreign->judge.found;
+    const double part = 1 - (double)found->bare_given_ns / (double)found->given_ns;
+    return (int64_t)(part * (double)timeline_extent_ns(foreign->timeline));
+}
+
 enum status foreign_try(struct foreign *foreign, struct error *error)
 {
     const struct verdict_case *facts = foreign->judge.facts;
@@ -302,6 +312,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
         foreign->seen[code] = old_ns[code] > 0;
         causes[code].cost_ns = 0;
     }
+    foreign->recording_ns = recording_ns(foreign);
     call_knobs(foreign);
     charge_left(foreign, old_ns, charge_knobs(foreign, old_ns));
     charge_readbacks(foreign);
@@ -316,7 +327,7 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
     int64_t best_ns =
-        later(judge_predicted_ns(&foreign->judge, found->better_ns), found->least_ns);
+        later(judge_predicted_ns(&foreign->judge, found->bare_better_ns), found->least_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
     if (!search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
@@ -346,8 +357,22 @@ static void set_change(const struct foreign *foreign, struct verdicts *verdicts)
         verdicts->change = found->whole;
 }
 
+/* Takes what recording took out of the times with a fix. Causes are charged and put in order as
+ * the run was recorded, so this comes last. */
+static void leave_recording(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    for (int i = 0; i < verdicts->count; i++) {
+        struct verdict *verdict = &verdicts->items[i];
+        const struct knob_gain *gain = knob_of(foreign, verdict->code);
+        if (gain != NULL && verdict->predicted_ns > 0)
+            verdict->predicted_ns =
+                later(judge_predicted_ns(&foreign->judge, gain->bare_ns), gain->least_ns);
+    }
+}
+
 void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
+    leave_recording(foreign, verdicts);
     set_best(foreign, verdicts);
     set_change(foreign, verdicts);
 }

@@ -328,6 +328,7 @@ static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts
     verdicts->limit_known = judge->tried;
     verdicts->misfit = !judge->tried;
     verdicts->data_ns = foreign->data_ns;
+    verdicts->recording_ns = foreign->recording_ns;
     if (judge->tried) {
         verdicts->bound = limit->cause;
         verdicts->limit_ns = judge->limit_ns;

@@ -35,6 +35,7 @@ struct foreign {
     int64_t several_ns;       /* of the loss: only several fixes together gain it */
     int64_t once_ns;          /* of the loss: the host was elsewhere, once */
     int64_t data_ns;          /* of the loss: each result is the next input */
+    int64_t recording_ns;     /* what recording took of the run's time; 0: not known */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
 

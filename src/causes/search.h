@@ -62,7 +62,8 @@ struct knob_gain {
     enum verdict_code code; /* the cause that it stands for */
     int64_t cost_ns;        /* its part of what all knobs together gain; never negative */
     int64_t fixed_ns;       /* the run's time with this one turned alone */
-    int64_t least_ns;       /* of a recorded program: what its ops take then at least */
+    int64_t bare_ns;        /* of a recorded program: that, without what recording took */
+    int64_t least_ns;       /* and what its ops take then at least */
 };
 
 /* A search finds the knobs that are better turned, and what each of them gains. */
@@ -77,7 +78,8 @@ struct found {
      * `better` takes beside, to be applied to the whole plan; the whole plan's time as it is;
      * and the ops that may use any memory, for which no order was taken away. */
     struct rework whole;
-    int64_t whole_ns, least_ns; /* and what its ops take at least with `whole` */
+    int64_t bare_given_ns, bare_better_ns; /* both times without what recording took */
+    int64_t whole_ns, least_ns;            /* and what its ops take at least with `whole` */
     uint32_t blind;
     uint32_t unseen; /* before the search: bits of knobs that stay, as their causes were not
                         seen in the run */

@@ -24,6 +24,7 @@ struct finder {
     struct rework_looks looks;
     bool part;       /* a part of the plan stands for all */
     uint32_t unseen; /* bits of knobs that stay */
+    bool bare;       /* trials are without what recording took */
 };
 
 /* --- trials --- */
@@ -40,6 +41,7 @@ static struct rework effective(const struct finder *finder, const struct rework 
     }
     if (whole.pieces > 1 && whole.order == REWORK_AS_ISSUED)
         whole.order = REWORK_DEPTH;
+    whole.unrecorded = finder->bare;
     return whole;
 }
 
@@ -233,6 +235,32 @@ static void find_least(const struct finder *finder, struct found *found)
     found->least_ns = least_of(finder, &found->better.change);
 }
 
+/* Returns the time of a trial without what recording took, where it is `ns` with that. */
+static int64_t bare_of(struct finder *finder, const struct rework *change, int64_t ns)
+{
+    const union choice choice = {.change = *change};
+    return finder->bare ? earlier(time_of(finder, &choice, &finder->search.why), ns) : ns;
+}
+
+/* Tries once more what was found, without what recording took, if that is known: causes are
+ * those of the run that was recorded, but no fix has that time. */
+static void find_bare(struct finder *finder, struct found *found)
+{
+    const struct plan *plan = finder->base.plan;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct recorded_cost *cost = &plan->recorded->ops[i].cost;
+        finder->bare |= cost->host_ns > 0 || cost->call_ns > 0 || cost->by_node;
+    }
+    for (int i = 0; i < found->count; i++) {
+        union choice alone = found->given;
+        knob_turn(&knobs_foreign, found->knobs[i].knob, &found->better, &alone);
+        found->knobs[i].bare_ns = bare_of(finder, &alone.change, found->knobs[i].fixed_ns);
+    }
+    found->bare_given_ns = bare_of(finder, &found->given.change, found->given_ns);
+    found->bare_better_ns = bare_of(finder, &found->better.change, found->better_ns);
+    found->whole.unrecorded = finder->bare;
+}
+
 enum status rework_find(const struct plan *plan, const struct machine *machine,
                         struct found *found, struct error *error)
 {
@@ -262,6 +290,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
         finder.part = tried != plan;
         search(&finder, &result);
         find_least(&finder, &result);
+        find_bare(&finder, &result);
         if (finder.search.why.status != STATUS_OK)
             status = error_pass(error, &finder.search.why);
     }

@@ -14,6 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What recording took of the times of an op; 0 where that is not known. A graph's launch takes
+ * as much longer as it has nodes, each of which CUPTI has launched by itself. */
+struct recorded_cost {
+    uint32_t host_ns, call_ns;
+    bool by_node;
+};
+
 /* The facts that were seen of an op, beside those that every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
@@ -24,7 +31,8 @@ struct op_recorded {
     bool in_graph;   /* the call of the op before issued it, too: a launch of a graph */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
-    double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
+    struct recorded_cost cost; /* of these times, beside made_ns */
+    double fill; /* of launches: the part of the GPU's room that its blocks take, up to 1 */
     size_t first_access; /* of `accesses`: what it touches */
     uint64_t peer_bytes; /* kernels: those of a copy between devices, which stands as one */
     uint32_t took;       /* copies in: a hash of samples of what they brought; 0: not known */

@@ -351,6 +351,18 @@ static void relaunch_graph(struct rework_draft *draft, size_t index)
             earlier(seen->call_ns, rule_graph_launch_ns(draft->base->machine, nodes, false));
 }
 
+void rework_recording_leave(struct rework_draft *draft)
+{
+    for (size_t i = 0; i < draft->count; i++) {
+        struct op_recorded *seen = &draft->items[i].seen;
+        seen->host_ns -= seen->cost.host_ns;
+        seen->call_ns -= seen->cost.call_ns;
+        if (seen->cost.by_node)
+            relaunch_graph(draft, i);
+        seen->cost = (struct recorded_cost){0};
+    }
+}
+
 static void change_calls(struct rework_draft *draft, const struct rework *change)
 {
     for (size_t i = 0; i < draft->count; i++) {

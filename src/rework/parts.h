@@ -84,6 +84,9 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
  * is written anew has another version. Accesses are split where versions change. */
 enum status rework_tiles_find(struct rework_draft *draft, struct error *error);
 
+/* Takes out of the ops' times what recording took of them. */
+void rework_recording_leave(struct rework_draft *draft);
+
 /* Does those of the changes that are about the host; those about streams' kinds; and memsets.
  */
 enum status rework_host_change(struct rework_draft *draft, const struct rework *change,

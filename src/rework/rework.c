@@ -113,6 +113,8 @@ enum status rework_apply(const struct rework_base *base, const struct rework *ch
                          "that the fix takes away",
                          base->blind);
     enum status status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
+    if (status == STATUS_OK && change->unrecorded)
+        rework_recording_leave(&draft);
     if (status == STATUS_OK)
         status = change_draft(&draft, change, error);
     if (status == STATUS_OK)

@@ -19,6 +19,7 @@ enum rework_order { REWORK_AS_ISSUED, REWORK_DEPTH, REWORK_BREADTH };
  * A tile is what belongs together by its data: the copies in that a kernel is the first to use,
  * that kernel, those that go on with what it left, and the copies out of that. */
 struct rework {
+    bool unrecorded; /* what recording took of the ops' times is left out; no fix does that */
     /* Host memory is page-locked: copies run at the link's rate, and nothing is staged. */
     bool pins;
     /* All streams are non-blocking. Work of the legacy default stream moves to the stream that

@@ -58,6 +58,7 @@ enum recorded_effect {
     EFFECT_FUNCTION,
     EFFECT_GRAPH
 };
+enum { EFFECT_KINDS = EFFECT_GRAPH + 1 };
 
 /* One call of the program's, in order of start (ties: of id). */
 struct recorded_call {
@@ -134,6 +135,12 @@ struct recorded_range {
     char *name;
 };
 
+/* What the recorder's own callbacks took, of so many calls that were looked at. */
+struct recording_cost {
+    uint64_t calls;
+    int64_t sum_ns;
+};
+
 enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_STOP };
 
 /* All of it. Everything in it is owned by it. */
@@ -143,7 +150,10 @@ struct recording {
     uint32_t connections; /* 0: not set */
     bool launch_blocking, lazy;
     enum recording_end end;
-    uint64_t lost; /* records that are missing */
+    uint64_t lost;                             /* records that are missing */
+    struct recording_cost costs[EFFECT_KINDS]; /* by what calls do; those that wait have the
+                                                  first of their kinds */
+    bool costs_known;
     int64_t begin_ns;
     struct recorded_facts facts; /* but for prefetches and queues */
     struct recorded_device *devices;

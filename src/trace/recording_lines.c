@@ -260,6 +260,24 @@ static enum status take_lost(struct draft *draft, const struct line_value *v)
     return v[2].text[0] != '\0' ? add_note(draft, v[2].text) : STATUS_OK;
 }
 
+/* A kind that has no row here is one that this reader does not know. */
+static enum status take_cost(struct draft *draft, const struct line_value *v)
+{
+    static const struct draft_word kinds[] = {
+        {"call", EFFECT_NONE},        {"copy", EFFECT_COPY},
+        {"set", EFFECT_SET},          {"launch", EFFECT_LAUNCH},
+        {"record", EFFECT_RECORD},    {"wait", EFFECT_WAIT},
+        {"sync", EFFECT_SYNC_DEVICE}, {"function", EFFECT_FUNCTION},
+        {"graph", EFFECT_GRAPH},      {NULL, -1}};
+    const int kind = draft_meaning(v[1].text, kinds);
+    draft->recording->costs_known = true;
+    if (kind < 0)
+        return STATUS_OK;
+    draft->recording->costs[kind] = (struct recording_cost){
+        .calls = v[2].number, .sum_ns = (int64_t)(v[3].number + v[4].number)};
+    return STATUS_OK;
+}
+
 static enum status take_end(struct draft *draft, const struct line_value *v)
 {
     static const struct draft_word whys[] = {{"exit", RECORDING_EXIT},
@@ -320,6 +338,7 @@ static const struct form {
     {"peer", "tnn", take_peer, EFFECT_NONE, {0}},
     {"threshold", "tnn", take_threshold, EFFECT_NONE, {0}},
     {"migration", "sttnns", take_migration, EFFECT_NONE, {0}},
+    {"cost", "sntt", take_cost, EFFECT_NONE, {0}},
     {"lost", "nS", take_lost, EFFECT_NONE, {0}},
     {"note", "s", take_note, EFFECT_NONE, {0}},
     {"end", "Ts", take_end, EFFECT_NONE, {0}},

@@ -253,6 +253,7 @@ static enum status take_call(struct replan *replan, const struct recorded_call *
     uint32_t stream = RECORDING_NONE;
     if (!live_advance(&replan->live, call->start_ns))
         return replan_no_memory(replan);
+    replan_note_cost(replan, call);
     replan_note_made(replan, call);
     if (call->result != 0)
         return STATUS_OK;

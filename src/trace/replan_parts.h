@@ -43,6 +43,9 @@ struct replan_thread {
      * the latest of these, counted from CALL_MAKE, where nothing came between; or -1. */
     int64_t made_ns[CALL_MADE_KINDS], made_until_ns;
     int making;
+    /* When its latest call ended, what recording that took, and what it took of those between
+     * that and the call that made an op. */
+    int64_t called_ns, call_cost_ns, cost_ns;
 };
 
 struct replan {
@@ -128,6 +131,12 @@ enum status replan_find_host(struct replan *replan);
  * `same` call issued as the one before takes the host nothing more. */
 int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
                        const struct op *op, const struct op_recorded *seen, bool same);
+
+/* Notes what recording a call took; and moves what was noted to the op that comes now, as the
+ * next function does. */
+void replan_note_cost(struct replan *replan, const struct recorded_call *call);
+void replan_take_cost(struct replan *replan, const struct recorded_call *call,
+                      struct op_recorded *seen);
 
 /* Notes what a call took that makes what a loop could use again; and moves what was noted since
  * its thread's last op to the op that comes now, which has its thread and host_ns. */

@@ -131,6 +131,8 @@ static void put_best(struct json *json, const struct run_report *run)
     bool single = verdicts->best[0] == '\0' && verdicts->named > 0;
     json_put_ms(json_key_of(json, "modelled_ms", verdicts->modelled_ns > 0),
                 verdicts->modelled_ns);
+    if (verdicts->recording_ns > 0)
+        json_put_ms(json_key(json, "recording_ms"), verdicts->recording_ns);
     if (!is_known(json_key(json, "best"), verdicts->best_ns > 0))
         return;
     json_open(json, '{');

@@ -117,6 +117,11 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
                            "a fix to be predicted: a machine file of this very machine "
                            "(pipeline calibrate, --machine) may come nearer.",
                            units_time(verdicts->modelled_ns, limit), time);
+    if (verdicts->recording_ns > 0 && verdicts->limit_known)
+        writer_print_words(
+            out, style->width, INDENT,
+            "  Recording took about %s of that: times with a fix are without it.",
+            units_time(verdicts->recording_ns, limit));
 }
 
 /* Writes a line for the run, and those of its causes. */
