@@ -117,7 +117,7 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
                            "a fix to be predicted: a machine file of this very machine "
                            "(pipeline calibrate, --machine) may come nearer.",
                            units_time(verdicts->modelled_ns, limit), time);
-    if (verdicts->recording_ns > 0 && verdicts->limit_known)
+    if (verdicts->limit_known && percent_of(verdicts->recording_ns, verdicts->time_ns) >= 1)
         writer_print_words(
             out, style->width, INDENT,
             "  Recording took about %s of that: times with a fix are without it.",
