@@ -22,7 +22,8 @@ struct step {
     const char *call;
     int elsewhere, takes, works;
     int thread;
-    bool grows; /* it is on more blocks in each pass */
+    bool grows;        /* it is on more blocks in each pass */
+    const char *range; /* what the program calls the time before it; NULL: nothing */
 };
 
 struct host_loop {
@@ -55,6 +56,9 @@ static void write_step(struct writer *writer, const struct step *step)
         end_ns = writer->free_ns + 4 * US;
     fprintf(writer->out, "[\"call\",%d,\"%s\",%d,%ld,%ld,0]\n", ++writer->id, step->call,
             1 + step->thread, (long)start_ns, (long)end_ns);
+    if (step->range != NULL)
+        fprintf(writer->out, "[\"range\",%d,%ld,%ld,\"%s\"]\n", 1 + step->thread,
+                (long)writer->now_ns + US, (long)start_ns - US, step->range);
     writer->now_ns = end_ns;
     if (waits)
         fprintf(writer->out, "[\"sync\",%d,\"stream\",1,13]\n", writer->id);
@@ -125,13 +129,13 @@ static void write_loop(const struct host_loop *loop)
     ((struct host_loop){"a GPU", (passes), (const struct step[]){__VA_ARGS__},                 \
                         sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step), 0,   \
                         0})
-#define LAUNCH(elsewhere, works)                                                               \
+#define LAUNCH(idle, busy)                                                                     \
     {                                                                                          \
-        "cudaLaunchKernel", (elsewhere), 6, (works), 0, false                                  \
+        .call = "cudaLaunchKernel", .elsewhere = (idle), .takes = 6, .works = (busy)           \
     }
-#define SYNC(elsewhere)                                                                        \
+#define SYNC(idle)                                                                             \
     {                                                                                          \
-        "cudaStreamSynchronize", (elsewhere), 3, 0, 0, false                                   \
+        .call = "cudaStreamSynchronize", .elsewhere = (idle), .takes = 3                       \
     }
 
 static struct verdicts judged(struct host_loop loop)
@@ -174,6 +178,22 @@ START_TEST(host_issues_slowly)
 }
 END_TEST
 
+/* What the host does between its calls is named as the program names it. */
+START_TEST(own_work_has_the_name_of_its_range)
+{
+    const struct verdicts verdicts = judged(LOOP(50,
+                                                 {.call = "cudaLaunchKernel",
+                                                  .elsewhere = 900,
+                                                  .takes = 6,
+                                                  .works = 90,
+                                                  .range = "decode"},
+                                                 LAUNCH(9, 80), SYNC(9)));
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
+    ck_assert_ptr_nonnull(
+        strstr(verdicts.items[0].seen, "before cudaLaunchKernel, in range \"decode\""));
+}
+END_TEST
+
 /* The same calls, with kernels that keep the device busy, and as short ones that were issued
  * ahead: what they cost the host is nobody's loss. */
 START_TEST(a_busy_device_waits_for_no_host)
@@ -200,8 +220,9 @@ END_TEST
  */
 START_TEST(host_works_for_itself)
 {
-    const struct verdicts verdicts = judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0, false},
-                                                 LAUNCH(2, 30), LAUNCH(2, 30), LAUNCH(2, 30)));
+    const struct verdicts verdicts =
+        judged(LOOP(50, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL}, LAUNCH(2, 30),
+                    LAUNCH(2, 30), LAUNCH(2, 30)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
     ck_assert_double_gt(share(&verdicts, VERDICT_HOST_WORK), 0.7);
     ck_assert_ptr_nonnull(strstr(verdicts.items[0].seen, "49 times for 44.1 ms"));
@@ -225,7 +246,7 @@ START_TEST(threads_take_turns)
 {
 #define OF(thread, elsewhere, works)                                                           \
     {                                                                                          \
-        "cudaLaunchKernel", (elsewhere), 6, (works), (thread), false                           \
+        "cudaLaunchKernel", (elsewhere), 6, (works), (thread), false, NULL                     \
     }
     const struct verdicts verdicts =
         judged(LOOP(50, OF(0, 70, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3), OF(0, 10, 3),
@@ -238,8 +259,9 @@ END_TEST
 /* Of two launches the first one loaded the code. */
 START_TEST(one_launch_tells_of_the_other)
 {
-    const struct verdicts verdicts = judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0, false},
-                                                 {"cudaLaunchKernel", 1, 6, 10, 0, false}));
+    const struct verdicts verdicts =
+        judged(LOOP(1, {"cudaLaunchKernel", 1, 140, 10, 0, false, NULL},
+                    {"cudaLaunchKernel", 1, 6, 10, 0, false, NULL}));
     ck_assert_ptr_null(found(&verdicts, VERDICT_UNKNOWN));
 }
 END_TEST
@@ -300,7 +322,7 @@ END_TEST
 START_TEST(no_graph_of_what_grows)
 {
     const struct verdicts verdicts =
-        tried(LOOP(40, BURST(4), {"cudaLaunchKernel", 20, 6, 4, 0, true}, SYNC(5)));
+        tried(LOOP(40, BURST(4), {"cudaLaunchKernel", 20, 6, 4, 0, true, NULL}, SYNC(5)));
     const struct verdict *bound = found(&verdicts, VERDICT_LAUNCH_BOUND);
     ck_assert_ptr_nonnull(bound);
     ck_assert_int_eq(bound->predicted_ns, 0);
@@ -311,8 +333,8 @@ END_TEST
  * and bounds it. */
 START_TEST(work_that_is_done_beside)
 {
-    const struct verdicts verdicts =
-        tried(LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false}, LAUNCH(1, 30), SYNC(1)));
+    const struct verdicts verdicts = tried(
+        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL}, LAUNCH(1, 30), SYNC(1)));
     ck_assert_int_eq(verdicts.items[0].code, VERDICT_HOST_WORK);
     ck_assert_int_ge(verdicts.items[0].predicted_ns, 38 * 400 / 4 * US);
     ck_assert_int_le(verdicts.items[0].predicted_ns, 44 * 400 / 4 * US);
@@ -326,7 +348,7 @@ END_TEST
 START_TEST(start_up_is_no_work)
 {
     struct host_loop loop =
-        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false}, LAUNCH(1, 30), SYNC(1));
+        LOOP(40, {"cudaMemcpyAsync", 400, 4, 20, 0, false, NULL}, LAUNCH(1, 30), SYNC(1));
     const int64_t alone_ns = tried(loop).items[0].predicted_ns;
     loop.startup_us = 900000;
     const struct verdicts verdicts = tried(loop);
@@ -442,7 +464,7 @@ START_TEST(no_fix_has_what_recording_took)
 {
     enum { PASSES = 50, LAUNCHES = 10, CALL_NS = 6000 };
     struct host_loop loop =
-        LOOP(PASSES, {"cudaMemcpyAsync", 900, 4, 20, 0, false}, BURST(2), SYNC(2));
+        LOOP(PASSES, {"cudaMemcpyAsync", 900, 4, 20, 0, false, NULL}, BURST(2), SYNC(2));
     const struct verdicts with = tried(loop);
     loop.cost_ns = 500;
     const struct verdicts without = tried(loop);
@@ -463,6 +485,7 @@ Suite *host_bound_suite(void)
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, test_trace_begin, test_trace_end);
     tcase_add_test(all, host_issues_slowly);
+    tcase_add_test(all, own_work_has_the_name_of_its_range);
     tcase_add_test(all, a_busy_device_waits_for_no_host);
     tcase_add_test(all, steps_of_the_device_are_its_own);
     tcase_add_test(all, host_works_for_itself);

@@ -76,6 +76,29 @@ static struct pauses pauses_of(const struct foreign *foreign)
     return pauses;
 }
 
+/* Says in which NVTX range the host was for most of its longest pause: of those around it, the
+ * one that began last. */
+static void put_range(const struct foreign *foreign, const struct pauses *pauses,
+                      char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    if (pauses->longest == SPAN_NONE)
+        return;
+    const struct host_call *call = &timeline->calls[pauses->longest];
+    const int64_t until_ns = call->start_ns + timeline->ranges_from_ns;
+    const struct host_range *last = NULL;
+    for (size_t i = 0; i < timeline->range_count; i++) {
+        const struct host_range *range = &timeline->ranges[i];
+        const int64_t inside_ns = earlier(range->end_ns, until_ns) -
+                                  later(range->start_ns, until_ns - pauses->longest_ns);
+        if (range->thread == call->thread && 2 * inside_ns > pauses->longest_ns)
+            last = range;
+    }
+    const size_t used = strlen(seen);
+    if (last != NULL)
+        snprintf(seen + used, VERDICT_SEEN - used, ", in range \"%s\"", last->name);
+}
+
 bool host_works(const struct foreign *foreign)
 {
     return pauses_of(foreign).count > 0;
@@ -93,6 +116,7 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
                                 ? foreign->timeline->calls[pauses.longest].row
                                 : 0));
     foreign_put_line(foreign, pauses.longest, "", verdict->seen);
+    put_range(foreign, &pauses, verdict->seen);
     const size_t used = strlen(verdict->seen);
     if (2 * pauses.pinned > pauses.count)
         snprintf(verdict->seen + used, VERDICT_SEEN - used,

@@ -39,6 +39,13 @@ struct host_call {
     bool not_ready; /* it asked whether work was done, and that was not */
 };
 
+/* An NVTX range of a thread: what the program calls a part of its work. */
+struct host_range {
+    int64_t start_ns, end_ns;
+    uint32_t thread;
+    char *name;
+};
+
 /* Returns the row of the call that a trace calls `name`: "cudaMemcpyAsync_v3020". 0 stands for
  * all that the table does not have. */
 uint16_t host_call_row(const char *name);

@@ -116,6 +116,7 @@ static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
         timeline->calls[kept++] = call;
     }
     timeline->call_count = kept;
+    timeline->ranges_from_ns += from;
     kept = 0;
     for (uint32_t i = 0; i < timeline->wait_count; i++) {
         struct stream_wait wait = timeline->waits[i];

@@ -129,11 +129,6 @@ struct recorded_line {
     uint32_t call; /* an index of `calls` */
     char *text;
 };
-struct recorded_range {
-    int64_t start_ns, end_ns;
-    uint32_t thread;
-    char *name;
-};
 
 /* What the recorder's own callbacks took, of so many calls that were looked at. */
 struct recording_cost {
@@ -163,7 +158,7 @@ struct recording {
     struct recorded_op *ops;
     struct recorded_node *nodes; /* by exec, then by node */
     struct recorded_edge *edges; /* by exec */
-    struct recorded_range *ranges;
+    struct host_range *ranges;
     struct recorded_line *lines; /* by call */
     uint64_t *words;             /* of launches and nodes: arguments that may be addresses */
     char **names;                /* of kernels */

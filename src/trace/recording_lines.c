@@ -227,7 +227,7 @@ static enum status take_line(struct draft *draft, const struct line_value *v)
 
 static enum status take_range(struct draft *draft, const struct line_value *v)
 {
-    struct recorded_range *range;
+    struct host_range *range;
     if (v[3].number < v[2].number)
         return trace_refuse(&draft->text, "the range ends before it starts");
     ADD(range, draft->ranges);

@@ -154,7 +154,7 @@ static void join_effects(struct draft *draft)
 static enum status order_threads(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
-    struct recorded_range *ranges = draft->ranges.items;
+    struct host_range *ranges = draft->ranges.items;
     uint32_t *numbers = malloc((draft->threads.count + 1) * sizeof *numbers);
     uint32_t count = 0;
     if (numbers == NULL)
@@ -338,7 +338,7 @@ COMPARE_BY(compare_edges, struct recorded_edge, exec, from, to);
 
 static int compare_ranges(const void *a, const void *b)
 {
-    const struct recorded_range *x = a, *y = b;
+    const struct host_range *x = a, *y = b;
     return COMPARE_MEMBERS(start_ns) ?: COMPARE(y->end_ns, x->end_ns) /* the outer one first */
            ?: COMPARE_MEMBERS(thread) ?: strcmp(x->name, y->name);
 }
@@ -379,7 +379,7 @@ enum status draft_order(struct draft *draft)
         order_memory(draft);
         sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
-        sort(&draft->ranges, sizeof(struct recorded_range), compare_ranges);
+        sort(&draft->ranges, sizeof(struct host_range), compare_ranges);
     }
     return status;
 }

@@ -310,6 +310,9 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
         for (int i = 0; i < traces->count; i++) {
             struct trace *trace = &traces->items[i];
             trace->recording = recording;
+            trace->timeline.ranges = recording->ranges;
+            trace->timeline.range_count = recording->range_count;
+            trace->timeline.ranges_from_ns = trace->origin_ns;
             recording_count_odd(recording, &trace->unseen, &trace->refused);
         }
     } else {

@@ -113,7 +113,7 @@ static void put_call(const struct threads *threads, const struct host_call *call
 
 /* Moves the times of a range to where the run's are. Returns false where it has no part of it.
  */
-static bool range_times(const struct threads *threads, const struct recorded_range *range,
+static bool range_times(const struct threads *threads, const struct host_range *range,
                         int64_t *start_ns, int64_t *end_ns)
 {
     *start_ns = range->start_ns - threads->first_ns;
@@ -121,7 +121,7 @@ static bool range_times(const struct threads *threads, const struct recorded_ran
     return *end_ns > 0 && *start_ns < timeline_time_ns(&threads->run->timeline);
 }
 
-static uint32_t thread_of(const struct threads *threads, const struct recorded_range *range)
+static uint32_t thread_of(const struct threads *threads, const struct host_range *range)
 {
     return range->thread < threads->count ? range->thread : threads->count;
 }
@@ -131,7 +131,7 @@ static void put_ranges(const struct threads *threads)
     struct json *json = threads->json;
     int64_t start_ns, end_ns;
     for (size_t i = 0; i < threads->recording->range_count; i++) {
-        const struct recorded_range *range = &threads->recording->ranges[i];
+        const struct host_range *range = &threads->recording->ranges[i];
         if (!range_times(threads, range, &start_ns, &end_ns))
             continue;
         json_line(json);
@@ -171,7 +171,7 @@ static void put_columns(const struct threads *threads)
                      call->start_ns, call->end_ns, threads->columns_per_ns);
     }
     for (size_t i = 0; i < threads->recording->range_count; i++) {
-        const struct recorded_range *range = &threads->recording->ranges[i];
+        const struct host_range *range = &threads->recording->ranges[i];
         if (range_times(threads, range, &start_ns, &end_ns))
             html_use_add(use_of(uses, thread_of(threads, range), USE_RANGES), start_ns, end_ns,
                          threads->columns_per_ns);

@@ -174,7 +174,7 @@ static void put_ranges(struct put *put, const struct tracks *tracks, struct draw
     const struct window window = {trace->origin_ns + trace->from_ns,
                                   timeline_time_ns(&tracks->run->timeline)};
     for (size_t i = 0; i < recording->range_count; i++) {
-        const struct recorded_range *range = &recording->ranges[i];
+        const struct host_range *range = &recording->ranges[i];
         uint32_t thread = range->thread < tracks->threads ? range->thread : tracks->threads;
         int64_t start_ns = range->start_ns, end_ns = range->end_ns;
         if (!clip(&window, &start_ns, &end_ns))
