@@ -219,11 +219,10 @@ uint16_t host_call_library(const char *file)
     return row < ROWS ? row : 0;
 }
 
-uint16_t host_call_own(uint16_t row, uint16_t own)
+bool host_call_lasts(uint16_t row)
 {
     const enum host_call_kind kind = host_call_kind(row);
-    const bool lasts = kind >= CALL_MAKE || kind == CALL_ALLOC || kind == CALL_PIN;
-    return lasts && own != 0 ? own : row;
+    return kind >= CALL_MAKE || kind == CALL_ALLOC || kind == CALL_PIN;
 }
 
 uint16_t host_call_captured(struct host_capture *capture, uint64_t thread, uint16_t row)

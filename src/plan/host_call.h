@@ -71,9 +71,11 @@ static inline int64_t host_work_least_ns(int64_t median_ns)
 }
 
 /* Returns the row of the calls that a library makes for itself, by its file: "libcublas.so.13";
- * 0: none is known. And the row of such a call: `own` where it makes something that lasts. */
+ * 0: none is known. */
 uint16_t host_call_library(const char *file);
-uint16_t host_call_own(uint16_t row, uint16_t own);
+
+/* Returns true if calls of that row make something that lasts, or give it back. */
+bool host_call_lasts(uint16_t row);
 
 /* The capture that calls are in, one after another, in order. */
 struct host_capture {

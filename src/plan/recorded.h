@@ -42,8 +42,9 @@ struct op_recorded {
     uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
     bool pageable;   /* copies: from or to pageable memory of the host */
     bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
-    bool repeats;    /* copies in: they bring again what the one before brought there */
-    bool sure;       /* its accesses are certain: copies and memsets; a kernel's are possible */
+    bool library; /* waits of the host: a library's own, around what it makes or gives back */
+    bool repeats; /* copies in: they bring again what the one before brought there */
+    bool sure;    /* its accesses are certain: copies and memsets; a kernel's are possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */

@@ -58,9 +58,11 @@ static const struct access *host_access(const struct rework_draft *draft,
     return NULL;
 }
 
+/* Returns true if the host waits there and the program could leave that out: not a library. */
 static bool waits(const struct rework_item *item)
 {
-    return op_is_sync(item->op.kind) || (op_is_copy(item->op.kind) && item->seen.waits);
+    return (op_is_sync(item->op.kind) && !item->seen.library) ||
+           (op_is_copy(item->op.kind) && item->seen.waits);
 }
 
 static void host_free(struct host *host)
@@ -299,8 +301,13 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
 
 /* --- calls --- */
 
-static bool is_dropped(const struct rework_item *item, const struct rework *change)
+/* A library waits for its own sake; but of ops of which it is not known what they work on, some
+ * may need the order. */
+static bool is_dropped(const struct rework_draft *draft, const struct rework_item *item,
+                       const struct rework *change)
 {
+    if (item->seen.library)
+        return change->makes_early[CALL_HANDLE - CALL_MAKE] && draft->base->blind == 0;
     if (item->op.kind == OP_ALLOC)
         return item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs;
     return (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT) &&
@@ -382,7 +389,7 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
         }
         if (change->makes_early[0])
             relaunch_graph(draft, i);
-        if (is_dropped(item, change))
+        if (is_dropped(draft, item, change))
             rework_draft_drop(draft, i);
     }
     draft->launches_block &= !change->frees_launches;

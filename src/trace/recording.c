@@ -157,6 +157,8 @@ enum status recording_read(struct trace_input *input, const char *path,
     if (status == STATUS_OK)
         status = draft_order(&draft);
     draft_keep(&draft);
+    if (status == STATUS_OK)
+        status = draft_settle_rows(&draft);
     draft_free(&draft);
     if (status == STATUS_OK) {
         *recording = result;

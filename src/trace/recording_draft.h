@@ -5,6 +5,7 @@
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_effects.c of those about calls and ops
  *   trace/recording_order.c   calls, ops, streams, memory and names in order, and joined
+ *   trace/recording_library.c which calls are a library's own, or a graph's
  *   trace/recording.c         the file, its header and its end
  *
  * Lines come in any order, so what they refer to is looked up when all are there. Items keep
@@ -32,7 +33,7 @@ struct draft_line {
     uint64_t call;
     char *text;
 };
-/* The library whose code makes a call, as the row of its own calls. */
+/* The library whose code makes a call, as the row of its own calls; 0: another's code does. */
 struct draft_maker {
     uint64_t call;
     uint16_t row;
@@ -67,6 +68,7 @@ struct draft {
     struct names stream_numbers, threads;                /* as they were met */
     uint32_t *moved; /* streams: by number as they were met, their index */
     bool ended;      /* its end was read */
+    bool libraries;  /* some calls are a library's */
     struct {
         char name[DRAFT_CALL_NAME];
         uint16_t row;
@@ -111,6 +113,9 @@ enum status draft_order(struct draft *draft);
 
 /* Moves what stays into the recording, which owns it then, also after a failure. */
 void draft_keep(struct draft *draft);
+
+/* Has calls of what was kept count as what they are made for: a library's handle, a graph. */
+enum status draft_settle_rows(struct draft *draft);
 
 void draft_free(struct draft *draft);
 

@@ -82,9 +82,8 @@ enum status take_from(struct draft *draft, const struct line_value *v)
 {
     const uint16_t row = host_call_library(v[2].text);
     struct draft_maker *maker;
-    if (row == 0)
-        return STATUS_OK;
     ADD(maker, draft->makers);
+    draft->libraries |= row != 0;
     *maker = (struct draft_maker){.call = v[1].number, .row = row};
     return STATUS_OK;
 }

@@ -174,22 +174,6 @@ static enum status order_threads(struct draft *draft)
     return STATUS_OK;
 }
 
-/* Has calls that a library makes for itself, and those that a capture takes up, count as that.
- */
-static void settle_rows(struct draft *draft)
-{
-    struct recorded_call *calls = draft->calls.items;
-    const struct draft_maker *makers = draft->makers.items;
-    struct host_capture capture = {.on = false};
-    for (size_t i = 0, near = 0; i < draft->makers.count; i++) {
-        uint32_t call = place_find(&draft->call_places, makers[i].call, &near);
-        if (call != RECORDING_NONE)
-            calls[call].row = host_call_own(calls[call].row, makers[i].row);
-    }
-    for (size_t i = 0; i < draft->calls.count; i++)
-        calls[i].row = host_call_captured(&capture, calls[i].thread, calls[i].row);
-}
-
 /* --- names, ops --- */
 
 /* Puts the names in order of their ids. */
@@ -269,7 +253,6 @@ static void join_ops(struct draft *draft)
 
 static enum status join_calls(struct draft *draft)
 {
-    settle_rows(draft);
     join_effects(draft);
     join_ops(draft);
     return STATUS_OK;

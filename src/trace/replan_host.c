@@ -119,6 +119,8 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
     const enum host_call_kind kind = host_call_kind(call->row);
     const int made = kind >= CALL_MAKE ? (int)kind - CALL_MAKE : -1;
     const bool library = made == CALL_HANDLE - CALL_MAKE && thread->made_until_ns > 0;
+    /* A library's wait is an op by itself. */
+    const bool waits = call->effect >= EFFECT_SYNC_DEVICE && call->effect <= EFFECT_SYNC_EVENT;
     const bool goes_on = library || (made >= 0 && made == thread->making && kind != CALL_POOL);
     if (thread->making == CALL_HANDLE - CALL_MAKE && !library)
         add_made(thread, thread->making, call->start_ns - thread->made_until_ns);
@@ -129,7 +131,7 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
     thread->made_until_ns = call->end_ns;
     if (made < 0)
         return;
-    add_made(thread, made, call->end_ns - from_ns - quick_ns);
+    add_made(thread, made, (waits ? call->start_ns : call->end_ns) - from_ns - quick_ns);
     thread->call_cost_ns = 0; /* made_ns has it */
 }
 

@@ -1,0 +1,137 @@
+/* recording_library.c - calls that a library makes for what lasts, such as a handle, and calls
+ * that a graph takes up: they count as what is made.
+ *
+ * A recording says which file a call was made from where the call makes something. What a
+ * library gives back again, the events and the memory of its handle, stands without. It is told
+ * by the memory, which a call of the library's took: whoever destroys a handle hands nothing to
+ * the device in between. */
+#include "trace/recording_draft.h"
+#include "trace/replan_parts.h"
+
+#include <stdlib.h>
+
+/* Whose a call is: the row of a library's own calls, or one of these. */
+enum { OWNER_UNKNOWN = 0, OWNER_PROGRAM = UINT16_MAX };
+
+/* What a thread does since it last handed something over, or made a call of the program's. */
+struct stretch {
+    uint32_t first, last; /* calls that make or give back what lasts; RECORDING_NONE */
+    uint32_t latest;      /* of all its calls */
+    uint16_t library;     /* whose call is among them; OWNER_UNKNOWN: none's */
+};
+
+struct owners {
+    struct recording *recording;
+    uint16_t *calls, *memory; /* whose each is */
+    uint32_t *before;         /* per call: the one before it of its thread */
+    struct stretch *threads;
+};
+
+/* Returns true if a library may have made a call of which nobody says who made it, within what
+ * it makes or gives back. */
+static bool may_be_within(const struct recorded_call *call)
+{
+    const enum host_call_kind kind = host_call_kind(call->row);
+    return call->op_count == 0 &&
+           (kind == CALL_OTHER || kind == CALL_SYNC || kind == CALL_ALLOC || kind == CALL_PIN ||
+            kind == CALL_STREAM || kind == CALL_LOAD);
+}
+
+/* Passes on whose memory is to the calls that give it back. */
+static enum status follow_memory(const struct owners *owners, struct error *error)
+{
+    const struct recording *recording = owners->recording;
+    struct live live;
+    enum status status = live_init(&live, recording, error);
+    for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        const enum host_call_kind kind = host_call_kind(call->row);
+        bool given_back;
+        if (kind != CALL_ALLOC && kind != CALL_PIN)
+            continue;
+        const uint32_t memory = live_change(&live, call, kind == CALL_PIN, &given_back);
+        if (memory != RECORDING_NONE && !given_back)
+            owners->memory[memory] = owners->calls[i];
+        else if (memory != RECORDING_NONE && owners->calls[i] == OWNER_UNKNOWN)
+            owners->calls[i] = owners->memory[memory];
+    }
+    live_free(&live);
+    return status;
+}
+
+/* Gives a library what stands from the first to the last of what it makes or gives back. */
+static void end_stretch(const struct owners *owners, struct stretch *stretch)
+{
+    struct recorded_call *calls = owners->recording->calls;
+    const uint16_t library = stretch->library;
+    uint32_t i = library != OWNER_UNKNOWN ? stretch->last : RECORDING_NONE;
+    while (i != RECORDING_NONE) {
+        calls[i].row = owners->calls[i] != OWNER_UNKNOWN ? owners->calls[i] : library;
+        i = i != stretch->first ? owners->before[i] : RECORDING_NONE;
+    }
+    *stretch = (struct stretch){RECORDING_NONE, RECORDING_NONE, stretch->latest, OWNER_UNKNOWN};
+}
+
+static void take_stretches(const struct owners *owners)
+{
+    const struct recording *recording = owners->recording;
+    for (uint32_t i = 0; i < recording->threads; i++)
+        owners->threads[i] =
+            (struct stretch){RECORDING_NONE, RECORDING_NONE, RECORDING_NONE, OWNER_UNKNOWN};
+    for (uint32_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        const uint16_t owner = owners->calls[i];
+        struct stretch *stretch = &owners->threads[call->thread];
+        owners->before[i] = stretch->latest;
+        stretch->latest = i;
+        if (owner == OWNER_PROGRAM || (owner == OWNER_UNKNOWN && !may_be_within(call)))
+            end_stretch(owners, stretch);
+        else if (host_call_lasts(call->row)) {
+            stretch->first = stretch->first == RECORDING_NONE ? i : stretch->first;
+            stretch->last = i;
+            stretch->library = owner != OWNER_UNKNOWN ? owner : stretch->library;
+        }
+    }
+    for (uint32_t i = 0; i < recording->threads; i++)
+        end_stretch(owners, &owners->threads[i]);
+}
+
+/* Has calls that a library makes for itself count as its own. */
+static enum status find_libraries(struct draft *draft)
+{
+    struct recording *recording = draft->recording;
+    const struct draft_maker *makers = draft->makers.items;
+    const size_t calls = recording->call_count + 1;
+    const struct owners owners = {
+        recording, calloc(calls, sizeof *owners.calls),
+        calloc(recording->memory_count + 1, sizeof *owners.memory),
+        malloc(calls * sizeof *owners.before),
+        malloc((recording->threads + (size_t)1) * sizeof *owners.threads)};
+    enum status status = owners.calls && owners.memory && owners.before && owners.threads
+                             ? STATUS_OK
+                             : draft_no_memory(draft);
+    for (size_t i = 0, near = 0; i < draft->makers.count && status == STATUS_OK; i++) {
+        const uint32_t call = place_find(&draft->call_places, makers[i].call, &near);
+        if (call != RECORDING_NONE && host_call_lasts(recording->calls[call].row))
+            owners.calls[call] = makers[i].row != 0 ? makers[i].row : (uint16_t)OWNER_PROGRAM;
+    }
+    if (status == STATUS_OK)
+        status = follow_memory(&owners, draft->text.error);
+    if (status == STATUS_OK)
+        take_stretches(&owners);
+    free(owners.calls);
+    free(owners.memory);
+    free(owners.before);
+    free(owners.threads);
+    return status;
+}
+
+enum status draft_settle_rows(struct draft *draft)
+{
+    struct recorded_call *calls = draft->recording->calls;
+    struct host_capture capture = {.on = false};
+    const enum status status = draft->libraries ? find_libraries(draft) : STATUS_OK;
+    for (size_t i = 0; i < draft->recording->call_count; i++)
+        calls[i].row = host_call_captured(&capture, calls[i].thread, calls[i].row);
+    return status;
+}
