@@ -40,17 +40,16 @@ static void put_variables(FILE *out, int indent, const struct emit_program *prog
     emit_fill(out, indent, program, "batch_variables", NULL, code);
 }
 
-/* Writes what a stage does with a batch. The items that are written are those of `at` itself:
- * one that carries a scan looks at those beside it. */
+/* Writes what a stage does with a batch. */
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
                       const struct loop *loop, uint32_t stage)
 {
-    const struct emit_program at = emit_at(program, stage);
+    struct emit_program at = emit_at(program, stage);
     for (int i = 0; i < program->stages[stage].item_count; i++) {
-        const struct loop_item *item = &program->stages[stage].items[i];
-        if (item != item_before(program, loop, stage) &&
-            item != item_behind(program, loop, stage))
-            emit_put_item(out, indent, &at, stage, &at.stages[stage].items[i]);
+        at.item = &program->stages[stage].items[i];
+        if (at.item != item_before(program, loop, stage) &&
+            at.item != item_behind(program, loop, stage))
+            emit_fill(out, indent, &at, "item", NULL, NULL);
     }
 }
 
@@ -174,20 +173,19 @@ static bool put_loop(FILE *out, const struct emit_program *program, const struct
     return whole;
 }
 
-/* Writes a loop with what stands before and behind it. */
-static bool put_whole_loop(FILE *out, const struct emit_program *program,
-                           const struct loop *loop)
+/* Writes those items of a loop's stages that `find` finds: they stand beside it. */
+static void put_beside(FILE *out, const struct emit_program *program, const struct loop *loop,
+                       const struct loop_item *(*find)(const struct emit_program *,
+                                                       const struct loop *, uint32_t))
 {
-    for (uint32_t stage = loop->first; stage < loop->end; stage++) {
-        if (program->stages[stage].item_count > 0 && item_before(program, loop, stage) != NULL)
-            emit_put_event(out, 4, program, item_before(program, loop, stage), stage, "");
+    struct emit_program at = *program;
+    at.beside_loop = true;
+    for (at.stage = loop->first; at.stage < loop->end; at.stage++) {
+        at.item =
+            program->stages[at.stage].item_count > 0 ? find(program, loop, at.stage) : NULL;
+        if (at.item != NULL)
+            emit_put_event(out, 4, &at);
     }
-    const bool whole = put_loop(out, program, loop);
-    for (uint32_t stage = loop->first; stage < loop->end; stage++) {
-        if (program->stages[stage].item_count > 0 && item_behind(program, loop, stage) != NULL)
-            emit_put_event(out, 4, program, item_behind(program, loop, stage), stage, "");
-    }
-    return whole;
 }
 
 /* Writes what comes once on each device, before the loops. */
@@ -195,19 +193,13 @@ static void put_prologue(FILE *out, const struct emit_program *program)
 {
     const struct loop_stage *stage = &program->stages[program->stage_count];
     const bool loops = emit_deals_devices(program) && stage->item_count > 0;
-    const int indent = loops ? 8 : 4;
-    char when[EMIT_LINE];
+    struct emit_program at = *program;
+    at.stage = program->stage_count;
     if (loops)
         emit_put(out, 4, NULL, "for (size_t device = 0; device < DEVICES; device++) {");
     for (int i = 0; i < stage->item_count; i++) {
-        const struct loop_item *item = &stage->items[i];
-        emit_condition(program, item, when);
-        if (item->kind == OP_H2D)
-            emit_put_upload(out, indent, program);
-        else if (item->kind == OP_ALLOC)
-            emit_put_pin(out, indent, program);
-        else
-            emit_put_event(out, indent, program, item, program->stage_count, when);
+        at.item = &stage->items[i];
+        emit_fill(out, loops ? 8 : 4, &at, "before_loops", NULL, NULL);
     }
     if (loops)
         emit_put(out, 4, NULL, "}");
@@ -220,12 +212,12 @@ static bool put_take_back(FILE *out, const struct emit_program *program)
     char *code = NULL, *variables = NULL;
     size_t length, variables_length;
     const char *index = emit_index_name(program);
-    if (!emit_packs(program))
+    if (!program->plan->packs)
         return true;
     FILE *memory = open_memstream(&code, &length);
     if (memory == NULL)
         return false;
-    emit_put_take_back(memory, 4, program);
+    emit_fill(memory, 4, program, "taken_back", NULL, NULL);
     bool whole = fclose(memory) == 0;
     FILE *above = whole ? open_memstream(&variables, &variables_length) : NULL;
     if (above != NULL)
@@ -254,9 +246,13 @@ bool emit_issue(FILE *out, const struct emit_program *program)
     whole &= !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
     put_prologue(out, program);
-    for (int i = 0; i < program->loops->loop_count; i++)
-        whole &= put_whole_loop(out, program, &program->loops->loops[i]);
-    emit_put_rest(out, program);
+    for (int i = 0; i < program->loops->loop_count; i++) {
+        const struct loop *loop = &program->loops->loops[i];
+        put_beside(out, program, loop, item_before);
+        whole &= put_loop(out, program, loop);
+        put_beside(out, program, loop, item_behind);
+    }
+    emit_fill(out, 4, program, "rest", NULL, NULL);
     fprintf(out, "}\n\n");
     return whole;
 }

@@ -155,21 +155,21 @@ void emit_enter_part(FILE *out, int indent, const struct emit_program *program, 
              emit_device_number(program, digit, number));
 }
 
-void emit_put_handing(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                      const char *stream)
+void emit_put_handing(FILE *out, int indent, const struct emit_program *program)
 {
-    const struct stage *what = &program->stages[stage].what;
+    const struct stage *what = &program->stages[program->stage].what;
     const bool takes = what->kind == STAGE_FROM_HOST;
     const uint32_t from = what->device - (takes ? 1 : 0);
     const struct emit_program sender = emit_on_device(program, from),
                               receiver = emit_on_device(program, from + 1);
-    char left[EMIT_TEXT], taken[EMIT_TEXT], handed[EMIT_TEXT], bytes[EMIT_TEXT] = "BYTES";
+    char left[EMIT_TEXT], taken[EMIT_TEXT], handed[EMIT_TEXT], bytes[EMIT_LINE];
+    char stream[EMIT_TEXT];
     char digit[2][EMIT_NAME], number[2][EMIT_NAME];
     emit_address(&sender, emit_kernel_output(program, what->link), false, left);
     emit_address(&receiver, BUFFER_DEVICE_IN0, false, taken);
     emit_address(&sender, BUFFER_HOST_EXCHANGE, false, handed);
-    if (!program->even)
-        snprintf(bytes, sizeof bytes, "count * sizeof(%s)", emit_input_type(program));
+    emit_batch_bytes(program, BUFFER_DEVICE_IN0, bytes);
+    emit_stream_name(program, program->stage, stream);
     if (what->kind != STAGE_PEER) {
         emit_put(out, indent, NULL, "CHECK(cudaMemcpyAsync(%s, %s, %s, %s, %s));",
                  takes ? taken : handed, takes ? handed : left, bytes,

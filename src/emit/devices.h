@@ -30,7 +30,6 @@ void emit_enter_part(FILE *out, int indent, const struct emit_program *program, 
                      uint32_t end, uint32_t *current);
 
 /* Writes the copy of the loop's tile to the next device, or a half of its way by the host. */
-void emit_put_handing(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                      const char *stream);
+void emit_put_handing(FILE *out, int indent, const struct emit_program *program);
 
 #endif

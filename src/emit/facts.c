@@ -10,9 +10,10 @@
 
 /* --- buffers, by the names that templates have for them --- */
 
-static bool find_buffer(const char *name, enum buffer *buffer)
+static bool find_buffer(const struct emit_program *program, const char *name,
+                        enum buffer *buffer)
 {
-    static const struct {
+    const struct {
         const char *name;
         enum buffer buffer;
     } rows[] = {{"in", BUFFER_HOST_IN0},
@@ -23,7 +24,12 @@ static bool find_buffer(const char *name, enum buffer *buffer)
                 {"d_out", BUFFER_DEVICE_OUT},
                 {"packed_in", BUFFER_HOST_PACK_IN0},
                 {"packed_in2", BUFFER_HOST_PACK_IN1},
-                {"packed_out", BUFFER_HOST_PACK_OUT}};
+                {"packed_out", BUFFER_HOST_PACK_OUT},
+                {"sent_in", emit_sent_input(program, 0)},
+                {"sent_in2", emit_sent_input(program, 1)},
+                {"sent_out", emit_sent_output(program)},
+                {"d_result", emit_copied_out(program)},
+                {"taken", program->item != NULL ? program->item->buffer : BUFFER_COUNT}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) == 0) {
             *buffer = rows[i].buffer;
@@ -69,6 +75,7 @@ static int of_chain(const struct emit_program *program, const char *name)
         {"exclusive", first->exclusive},
         {"moves_all", first->gathers},
         {"many_handles", emit_is_product(program) && emit_has_handles(program)},
+        {"sure_of_upload", emit_is_sure_of_upload(program)},
         {"legacy_kernels", emit_is_product(program) && emit_kernels_are_legacy(program)},
         {"small_tiles", plan->elements / plan->tiles < UINT64_C(1) << 31},
         {"own", emit_has_own(program)},
@@ -98,10 +105,11 @@ static int of_issue(const struct emit_program *program, const char *name)
         {"graph", plan->issue == ISSUE_GRAPH},
         {"batches", emit_in_batches(program)},
         {"full_batches", (plan->tiles - plan->cpu_tiles) % plan->batch == 0},
-        {"batch_copies", plan->batch > 1 && emit_has(program, OP_H2D) && !emit_packs(program)},
+        {"batch_copies", plan->batch > 1 && emit_has(program, OP_H2D) && !plan->packs},
         {"callbacks", emit_has(program, OP_CALLBACK)},
         {"sleeps", program->loops->sleep_ns > 0},
         {"other", emit_has_other(program)},
+        {"pins", strcmp(mistake_name(program->settings->mistake), "pinned-alloc-in-loop") == 0},
         {"launches_block", mistake_rows[program->settings->mistake].launches_block},
         {"deals_streams", emit_deals_streams(program)},
         {"streams_by_stage", emit_streams_by_stage(program)},
@@ -118,6 +126,7 @@ static int of_memory(const struct emit_program *program, const char *name)
 {
     char text[EMIT_LINE];
     const struct plan *plan = program->plan;
+    const bool columns = emit_in_columns(program);
     const struct emit_fact rows[] = {
         {"pinned", plan->memory == MEMORY_PINNED},
         {"mapped", plan->memory == MEMORY_MAPPED},
@@ -127,13 +136,17 @@ static int of_memory(const struct emit_program *program, const char *name)
         {"on_host", emit_on_host(program)},
         {"prefetches", plan->prefetches},
         {"pool", plan->alloc == ALLOC_POOL},
-        {"packs", emit_packs(program)},
+        {"takes_in_loop", plan->alloc == ALLOC_LOOP},
+        {"packs", plan->packs},
         {"unpacks", emit_unpacks(program)},
-        {"in_pieces", emit_packs_pieces(program)},
+        {"in_pieces", columns || (emit_in_places(program) && emit_in_batches(program))},
+        {"by_2d", plan->copy == COPY_2D},
+        {"in_rows", columns && !plan->packs && (plan->copy == COPY_2D || plan->tiles > 1)},
         {"shares_slots", emit_shares_slots(program)},
+        {"fewer_slots", emit_all_slots(program) < program->batches},
         {"even", program->even},
         {"many_tiles", plan->tiles > 1},
-        {"in_columns", emit_in_columns(program)},
+        {"in_columns", columns},
         {"in_places", emit_in_places(program)},
         {"draws_places", emit_draws_places(program)},
         {"apart", emit_is_apart(program)},
@@ -147,12 +160,13 @@ static int of_memory(const struct emit_program *program, const char *name)
 static int holds(const struct emit_program *program, const char *name)
 {
     int (*const kinds[])(const struct emit_program *, const char *) = {
-        of_chain, of_issue, of_memory, emit_bare_fact, emit_kernel_fact, emit_own_fact};
+        of_chain,       of_issue,         of_memory,    emit_item_fact,
+        emit_bare_fact, emit_kernel_fact, emit_own_fact};
     enum buffer buffer;
     char text[EMIT_LINE];
-    if (behind(name, "has") != NULL && find_buffer(behind(name, "has"), &buffer))
+    if (behind(name, "has") != NULL && find_buffer(program, behind(name, "has"), &buffer))
         return emit_uses(program, buffer);
-    if (behind(name, "takes") != NULL && find_buffer(behind(name, "takes"), &buffer))
+    if (behind(name, "takes") != NULL && find_buffer(program, behind(name, "takes"), &buffer))
         return emit_device_bytes(program, buffer, text) != NULL;
     int result = -1;
     for (size_t i = 0; result < 0 && i < sizeof kinds / sizeof *kinds; i++)
@@ -177,6 +191,7 @@ static const char *number_of(const struct emit_program *program, const char *nam
                              char text[EMIT_LINE])
 {
     enum {
+        CHUNK_BYTES = 65536,               /* that a core packs at a time, about */
         PRODUCT_PIECE = 1 << 27,           /* elements of a bare copy, at most: a GiB */
         STENCIL_BLOCK = 4 * KERNEL_THREADS /* elements, as in kernels/stencil.cu */
     };
@@ -224,7 +239,7 @@ static const char *number_of(const struct emit_program *program, const char *nam
          emit_scan(program) != NULL ? (uint64_t)emit_kernel_find(plan->chain[0])->items : 0},
         {"sleep_ns", (uint64_t)program->loops->sleep_ns},
         {"other_bytes", plan->buffer_bytes[BUFFER_DEVICE_OTHER]},
-        {"pack_chunk", EMIT_CHUNK_BYTES / dtype_bytes(plan->chain[0]->in)},
+        {"pack_chunk", CHUNK_BYTES / dtype_bytes(plan->chain[0]->in)},
         {"own_roundings", OWN_ROUNDINGS},
         {"sum_roundings",
          plan_last_kernel(plan)->out == DTYPE_F64 ? OWN_SUM_ROUNDINGS : OWN_ROUNDINGS},
@@ -322,7 +337,7 @@ static const char *of_buffer(const struct emit_program *program, const char *nam
 {
     enum buffer buffer;
     const char *blank = strchr(name, ' ');
-    if (blank == NULL || !find_buffer(blank + 1, &buffer))
+    if (blank == NULL || !find_buffer(program, blank + 1, &buffer))
         return NULL;
     if (behind(name, "buffer") != NULL)
         return emit_buffer_name(program, buffer);
@@ -330,6 +345,12 @@ static const char *of_buffer(const struct emit_program *program, const char *nam
         return emit_declarator(program, buffer, text);
     if (behind(name, "bytes") != NULL)
         return emit_device_bytes(program, buffer, text);
+    if (behind(name, "at") != NULL)
+        return emit_address(program, buffer, false, text);
+    if (behind(name, "bytes_of") != NULL)
+        return emit_batch_bytes(program, buffer, text);
+    if (behind(name, "slot_bytes") != NULL)
+        return emit_slot_bytes(program, buffer, text);
     if (behind(name, "poison_of") != NULL)
         return emit_poison_of(program, buffer);
     if (behind(name, "piece_of") != NULL)
@@ -346,6 +367,12 @@ static const char *value_of(const struct emit_program *program, const char *name
     } rows[] = {{"first_stream", emit_first_stream},
                 {"other_stream", emit_other_stream},
                 {"kernel_stream", kernel_stream},
+                {"stream", emit_item_stream},
+                {"when", emit_when},
+                {"back_event", emit_back_event},
+                {"all_slots", emit_all_slots_name},
+                {"handle", emit_handle},
+                {"arrays_bytes", emit_arrays_bytes},
                 {"place_table", emit_place_table},
                 {"places_key", emit_places_key},
                 {"inner_priority", inner_priority},
@@ -399,6 +426,10 @@ static bool put_part(FILE *out, int indent, const struct emit_program *program,
                 {"own_links", .write_indented = emit_own_links},
                 {"stage_priorities", .write = emit_stage_priorities},
                 {"event_creation", .write = emit_event_creation},
+                {"carry", .write_indented = emit_put_carry},
+                {"handing", .write_indented = emit_put_handing},
+                {"launch", .write_indented = emit_put_launch},
+                {"event", .write_indented = emit_put_event},
                 {"right_steps", .write_indented = emit_right_steps}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) != 0)

@@ -164,6 +164,12 @@ const struct kernel *emit_reduction(const struct emit_program *program)
     return last->shape == KERNEL_REDUCE ? last : NULL;
 }
 
+const struct kernel *emit_scan(const struct emit_program *program)
+{
+    const struct kernel *kernel = program->plan->chain[0];
+    return kernel->shape == KERNEL_SCAN ? kernel : NULL;
+}
+
 bool emit_stood_before(const struct plan *plan, int link)
 {
     for (int i = 0; i < link; i++) {

@@ -37,7 +37,9 @@ struct emit_program emit_on_device(const struct emit_program *program, uint32_t 
 
 struct emit_program emit_at(const struct emit_program *program, uint32_t stage)
 {
-    return emit_on_device(program, program->stages[stage].what.device);
+    struct emit_program at = emit_on_device(program, program->stages[stage].what.device);
+    at.stage = stage;
+    return at;
 }
 
 const char *emit_of_device(const struct emit_program *program)

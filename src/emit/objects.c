@@ -2,6 +2,7 @@
  * and of what it makes on a device: how arrays are declared, their bytes, what poisons them,
  * and the priorities of its streams. */
 #include "emit/parts.h"
+#include "plan/host_layout.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -68,6 +69,11 @@ uint32_t emit_all_slots(const struct emit_program *program)
     return program->devices * program->slots;
 }
 
+bool emit_unpacks(const struct emit_program *program)
+{
+    return program->plan->packs && emit_reduction(program) == NULL;
+}
+
 bool emit_has_other(const struct emit_program *program)
 {
     return program->plan->buffer_bytes[BUFFER_DEVICE_OTHER] > 0;
@@ -75,35 +81,61 @@ bool emit_has_other(const struct emit_program *program)
 
 /* --- memory --- */
 
+/* Returns true if a buffer has a value for each tile. */
+static bool has_values(const struct emit_program *program, enum buffer buffer)
+{
+    return emit_reduction(program) != NULL &&
+           (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
+}
+
+const char *emit_slot_bytes(const struct emit_program *program, enum buffer buffer,
+                            char text[EMIT_LINE])
+{
+    if (has_values(program, buffer))
+        snprintf(text, EMIT_LINE, "sizeof(%s)", emit_output_type(program));
+    else if (program->even)
+        snprintf(text, EMIT_LINE, "%s", emit_bytes_name(program, buffer));
+    else
+        snprintf(text, EMIT_LINE, "TILE * sizeof(%s)", emit_input_type(program));
+    return text;
+}
+
+const char *emit_batch_bytes(const struct emit_program *program, enum buffer buffer,
+                             char text[EMIT_LINE])
+{
+    const bool values = has_values(program, buffer);
+    if (!values && !program->even) {
+        snprintf(text, EMIT_LINE, "count * sizeof(%s)", emit_input_type(program));
+        return text;
+    }
+    char each[EMIT_LINE];
+    const bool together = values || program->plan->packs; /* a batch is one piece */
+    snprintf(text, EMIT_LINE, "%s%.*s", emit_in_batches(program) && together ? "tiles * " : "",
+             EMIT_NAME, emit_slot_bytes(program, buffer, each));
+    return text;
+}
+
 /* Returns the bytes of all slots of a buffer of elements or, of values, of one for each tile.
  */
 static const char *slots_bytes(const struct emit_program *program, enum buffer buffer,
-                               const char *type, char text[EMIT_LINE])
+                               char text[EMIT_LINE])
 {
-    const struct plan *plan = program->plan;
-    const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
-    const char *slots = emit_slot_count(program), *batch = plan->batch > 1 ? "BATCH * " : "";
-    char times[32] = "";
+    const bool values = has_values(program, buffer);
+    char slot[EMIT_LINE];
     if (program->slots >= program->batches && !emit_deals_devices(program)) {
-        if (emit_has_cpu(program) && program->even && !values)
+        if (program->plan->cpu_tiles > 0 && program->even && !values)
             return strcpy(text, "GPU_TILES * BYTES");
-        if (emit_is_product(program)) {
+        if (emit_is_product(program))
             snprintf(text, EMIT_LINE, "TILES * %s", emit_bytes_name(program, buffer));
-            return text;
-        }
-        snprintf(text, EMIT_LINE, "%s * sizeof(%s)", values ? emit_tiles_name(program) : "N",
-                 type);
+        else
+            snprintf(text, EMIT_LINE, "%s * sizeof(%s)",
+                     values ? emit_tiles_name(program) : "N",
+                     values ? emit_output_type(program) : emit_input_type(program));
         return text;
     }
-    if (program->slots > 1)
-        snprintf(times, sizeof times, "%s * ", slots);
-    const bool row = program->even && !values;
-    if (row)
-        snprintf(text, EMIT_LINE, "%s%s%s", times, batch, emit_bytes_name(program, buffer));
-    else if (values)
-        snprintf(text, EMIT_LINE, "%s%ssizeof(%s)", times, batch, type);
-    else
-        snprintf(text, EMIT_LINE, "%s%sTILE * sizeof(%s)", times, batch, type);
+    snprintf(text, EMIT_LINE, "%s%s%s%.*s", program->slots > 1 ? emit_slot_count(program) : "",
+             program->slots > 1 ? " * " : "", emit_in_batches(program) ? "BATCH * " : "",
+             EMIT_NAME, emit_slot_bytes(program, buffer, slot));
     return text;
 }
 
@@ -117,16 +149,14 @@ const char *emit_device_bytes(const struct emit_program *program, enum buffer ar
 {
     if (!emit_uses(program, array) || emit_takes(program, array))
         return NULL;
-    const bool value = emit_reduction(program) != NULL && array == BUFFER_DEVICE_OUT;
-    return slots_bytes(program, array,
-                       value ? emit_output_type(program) : emit_input_type(program), text);
+    return slots_bytes(program, array, text);
 }
 
 /* Returns the bytes of all slots of an array that the CPU packs tiles into, or that a device
  * hands them on by. */
 const char *emit_packed_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
-    return slots_bytes(program, BUFFER_HOST_PACK_IN0, emit_input_type(program), text);
+    return slots_bytes(program, BUFFER_HOST_PACK_IN0, text);
 }
 
 /* Returns what poisons the bytes of an array: NaN, or as an int a large number. `finite` finds
@@ -179,6 +209,31 @@ const char *emit_times_slots(const struct emit_program *program, char text[EMIT_
 {
     const char *slots = emit_slot_count(program);
     snprintf(text, EMIT_LINE, "%s%s", slots, slots[0] != '\0' ? " * " : "");
+    return text;
+}
+
+/* By the program's constants where these are inputs and
+ * results of N elements, or a value for each tile, and no more; as a number elsewhere. */
+const char *emit_arrays_bytes(const struct emit_program *program, char text[EMIT_LINE])
+{
+    const struct plan *plan = program->plan;
+    const struct kernel *reduction = emit_reduction(program);
+    const uint64_t all = plan_host_bytes(plan), size = dtype_bytes(plan->chain[0]->in);
+    const uint64_t arrays = (uint64_t)emit_inputs(program) + (reduction == NULL ? 1 : 0);
+    const uint64_t values =
+        reduction != NULL ? plan->tiles * (uint64_t)dtype_bytes(reduction->out) : 0;
+    char times[EMIT_NAME] = "";
+    if (all != arrays * plan->elements * size + values) {
+        snprintf(text, EMIT_LINE, "%" PRIu64, all);
+        return text;
+    }
+    if (arrays > 1)
+        snprintf(times, sizeof times, "%" PRIu64 " * ", arrays);
+    const int length =
+        snprintf(text, EMIT_LINE, "%sN * sizeof(%s)", times, emit_input_type(program));
+    if (reduction != NULL)
+        snprintf(text + length, (size_t)(EMIT_LINE - length), " + TILES * sizeof(%s)",
+                 emit_output_type(program));
     return text;
 }
 

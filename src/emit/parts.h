@@ -3,10 +3,7 @@
  *   fill.c     fills the texts of programs/, which are most of a program
  *   facts.c    the conditions, values and parts that these name
  *   kernels.c  the kernels that can be written, and what their results must be
- *   scan.c     what scans carry from tile to tile
- *   (scan.h)   declares that
  *   cpu.c      the tiles that the CPU works on: the fourth way
- *   memory.c   memory that is taken for each tile or within a run, and prefetches
  *   libraries.c  kernels of libraries: cuBLAS' matrix product, and users' own with their twins
  *   text.c     lines, broken where they are too long
  *   names.c    what streams, slots and events are called, and where tiles are
@@ -29,7 +26,6 @@
 #include "emit/devices.h"
 #include "emit/emit.h"
 #include "emit/names.h"
-#include "emit/scan.h"
 #include "plan/steps.h"
 
 enum { EMIT_NO_LEGACY = -1 /* the legacy default stream has no part */ };
@@ -50,7 +46,10 @@ struct emit_program {
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     const struct loop_stage *stages; /* the loops' own, `stage_count` and what comes once */
     bool even;                       /* all tiles are of one size */
-    uint32_t here; /* 0, or the device of the chain's part that is being written, and 1 */
+    uint32_t here;  /* 0, or the device of the chain's part that is being written, and 1 */
+    uint32_t stage; /* that is being written */
+    const struct loop_item *item; /* of it; NULL: none is */
+    bool beside_loop;             /* it stands before its loop, or behind it */
 };
 
 /* --- objects.c: buffers --- */
@@ -76,6 +75,15 @@ int emit_inputs(const struct emit_program *program);
 /* Returns how many slots the devices have that batches are dealt over, together: a batch has
  * its slot behind the one that is so many before it. */
 uint32_t emit_all_slots(const struct emit_program *program);
+
+/* Returns true if the CPU packs tiles, and unpacks results, too. */
+bool emit_unpacks(const struct emit_program *program);
+
+/* Returns true if the program calls other code, in the legacy default stream. */
+bool emit_has_other(const struct emit_program *program);
+
+/* Returns the scan that is the chain, or NULL. */
+const struct kernel *emit_scan(const struct emit_program *program);
 
 /* --- head.c --- */
 
@@ -235,34 +243,16 @@ const char *emit_input_of(const struct emit_program *program, int link, int inpu
 
 /* --- libraries.c: the matrix product --- */
 
-/* Write the copy of what is resident to a device, and a launch. `kernel`: the stage. */
-void emit_put_upload(FILE *out, int indent, const struct emit_program *program);
-void emit_put_product(FILE *out, int indent, const struct emit_program *program,
-                      uint32_t kernel);
+/* Returns true if all kernels come behind the copy of what is resident in any case. */
+bool emit_is_sure_of_upload(const struct emit_program *program);
+
+/* Returns what chooses the handle that a launch calls by. */
+const char *emit_handle(const struct emit_program *program, char text[EMIT_LINE]);
 
 /* Return true if kernels are in several streams, each of which has a handle; and if they are in
  * the legacy default stream. */
 bool emit_has_handles(const struct emit_program *program);
 bool emit_kernels_are_legacy(const struct emit_program *program);
-
-/* --- memory.c: page-locked, within a run --- */
-
-/* Writes that page-locked memory for all arrays is taken and given back. */
-void emit_put_pin(FILE *out, int indent, const struct emit_program *program);
-
-/* --- buffers.c and calls.c: other code, which knows no streams --- */
-
-/* Returns true if the program calls other code, in the legacy default stream. */
-bool emit_has_other(const struct emit_program *program);
-
-/* Writes a call. */
-void emit_put_other(FILE *out, int indent);
-
-/* --- memory.c: managed --- */
-
-/* Writes the prefetches of a batch in a stream, to the device or to the host. */
-void emit_put_prefetches(FILE *out, int indent, const struct emit_program *program,
-                         bool inwards, const char *stream);
 
 /* --- libraries.c: users' own --- */
 
@@ -307,44 +297,25 @@ const char *emit_piece_of(const struct emit_program *program, const char *array,
 const char *emit_part_type(const struct emit_program *program);
 void emit_cpu_links(FILE *out, const struct emit_program *program);
 
-/* --- memory.c: for each tile --- */
-
-/* Writes that a slot's memory is taken or given back. */
-void emit_put_action(FILE *out, int indent, const struct emit_program *program,
-                     const struct loop_item *item, const char *stream);
-
-/* --- memory.c: packing --- */
-
-/* Bytes that a core copies at a time, about. */
-enum { EMIT_CHUNK_BYTES = 65536 };
-
-/* Return true if the CPU packs tiles; if it unpacks results, too; and if a batch is several
- * pieces of the host's memory: tiles, or their rows. */
-bool emit_packs(const struct emit_program *program);
-bool emit_unpacks(const struct emit_program *program);
-bool emit_packs_pieces(const struct emit_program *program);
-
-/* Write that the loop's batch is packed; that it is taken back: waited for, and unpacked; and,
- * behind the loops, that those are which are still under way. */
-void emit_put_pack(FILE *out, int indent, const struct emit_program *program);
-void emit_put_take_back(FILE *out, int indent, const struct emit_program *program);
-void emit_put_rest(FILE *out, const struct emit_program *program);
-
 /* --- when.c --- */
 
-/* Writes which batches have an item as a condition; nothing where all have it. */
-void emit_condition(const struct emit_program *program, const struct loop_item *item,
-                    char text[EMIT_LINE]);
+/* Returns which batches have the item, as a condition; "" where all have it. */
+const char *emit_when(const struct emit_program *program, char text[EMIT_LINE]);
 
-/* --- calls.c --- */
+/* --- calls.c: what programs/calls.cu.in asks of an item --- */
 
-/* Writes what an item of a stage does, with its condition. */
-void emit_put_item(FILE *out, int indent, const struct emit_program *program, uint32_t stage,
-                   const struct loop_item *item);
+/* Returns whether a condition about the item holds; -1: it is none. */
+int emit_item_fact(const struct emit_program *program, const char *name);
 
-/* Writes a record or a wait, and why; `when`: on which condition, "" for none. */
-void emit_put_event(FILE *out, int indent, const struct emit_program *program,
-                    const struct loop_item *item, uint32_t stage, const char *when);
+/* Return the stream of the stage; and the event by which a batch is back. */
+const char *emit_item_stream(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_back_event(const struct emit_program *program, char text[EMIT_LINE]);
+
+/* Write the item: a launch; a copy, a callback or a wait of the host that carries a scan; a
+ * record or a wait, and why. */
+void emit_put_launch(FILE *out, int indent, const struct emit_program *program);
+void emit_put_carry(FILE *out, int indent, const struct emit_program *program);
+void emit_put_event(FILE *out, int indent, const struct emit_program *program);
 
 /* Write the declarations of the events, and their creation in main(). */
 void emit_event_declarations(FILE *out, const struct emit_program *program);
@@ -382,6 +353,14 @@ const char *emit_device_bytes(const struct emit_program *program, enum buffer ar
                               char text[EMIT_LINE]);
 const char *emit_packed_bytes(const struct emit_program *program, char text[EMIT_LINE]);
 const char *emit_poison_of(const struct emit_program *program, enum buffer array);
+
+/* Return the bytes that a tile's slot takes, those of the loop's batch, and those of all host
+ * arrays. */
+const char *emit_slot_bytes(const struct emit_program *program, enum buffer buffer,
+                            char text[EMIT_LINE]);
+const char *emit_batch_bytes(const struct emit_program *program, enum buffer buffer,
+                             char text[EMIT_LINE]);
+const char *emit_arrays_bytes(const struct emit_program *program, char text[EMIT_LINE]);
 
 /* Return true if the calls that take the arrays of a device fit a line; the names of these;
  * their bytes if all have as many, else NULL; and "SLOTS * ", or "" for one slot. */

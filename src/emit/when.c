@@ -55,9 +55,9 @@ static void condition_on_devices(const struct emit_program *program,
         snprintf(end, room, "%s%s < %" PRIu32, and, index, item->to);
 }
 
-void emit_condition(const struct emit_program *program, const struct loop_item *item,
-                    char text[EMIT_LINE])
+const char *emit_when(const struct emit_program *program, char text[EMIT_LINE])
 {
+    const struct loop_item *item = program->item;
     const char *index = emit_index_name(program);
     const char *all = emit_batches_name(program);
     const uint32_t batches = program->batches, slots = program->slots;
@@ -73,43 +73,43 @@ void emit_condition(const struct emit_program *program, const struct loop_item *
     text[0] = '\0';
     if (item->relation == RELATION_ONCE && item->kind == OP_RECORD) {
         condition_before(program, item, text);
-        return;
+        return text;
     }
-    if (item->from == 0 && item->to == batches)
-        return;
+    if (program->beside_loop || (item->from == 0 && item->to == batches))
+        return text;
     if (item->from == 1 && item->to == batches &&
         (item->carries || item->relation == RELATION_AHEAD)) {
         snprintf(text, EMIT_LINE, "%s > 0", index);
-        return;
+        return text;
     }
     if (emit_deals_devices(program)) {
         condition_on_devices(program, item, text);
-        return;
+        return text;
     }
     const uint32_t dealt = program->streams < batches ? program->streams : batches;
     if (item->relation == RELATION_ONCE && emit_deals_streams(program) && item->from == 1 &&
         item->to == dealt) {
         snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
-        return;
+        return text;
     }
     if (item->from == 0 && item->to + 1 == batches) {
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
-        return;
+        return text;
     }
     if (single && item->to == batches && item->from > 0) {
         snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
-        return;
+        return text;
     }
     if (single) {
         snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
-        return;
+        return text;
     }
     if (from_slots)
         length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
     else if (item->from > 0)
         length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
     if (item->to == batches)
-        return;
+        return text;
     const char *and = length > 0 ? " && " : "";
     if (to_slots)
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
@@ -119,4 +119,5 @@ void emit_condition(const struct emit_program *program, const struct loop_item *
     else
         snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
                  item->to);
+    return text;
 }
