@@ -317,7 +317,7 @@ static const struct cause {
 } causes[] = {
     {"graph-in-loop", makes_graphs, "such as cudaGraphInstantiateWithFlags", true, ""},
     {"handle-in-loop", makes_handles, "such as cuBLAS's own", true, ""},
-    {"handle-in-loop", gives_handles_back, "55 calls such as cuBLAS's own", true, ""},
+    {"handle-in-loop", gives_handles_back, "66 calls such as cuBLAS's own", true, ""},
     {"stream-in-loop", makes_streams, "such as cudaStreamCreateWithFlags", true, ""},
     {"alloc-in-stream", takes_from_pools, "no pool was told to keep its memory", true, ""},
     {"alloc-in-stream", gives_back, "no pool was told", true, ""},

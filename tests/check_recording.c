@@ -215,14 +215,15 @@ START_TEST(memory_lasts_until_it_is_given_back)
 END_TEST
 
 /* Of the calls behind each other, by number: a handle is made (1, 2), used (3), and destroyed
- * (5 to 7) with its memory, behind a wait of the program's (4); its own stream and memory (8,
- * 9, 10) are none of that. What another thread does (11) is none of it either. */
+ * (5 to 8) with its memory, behind a wait of the program's (4). The library waits before it
+ * gives back anything (5, 7). The program's own stream and memory (9 to 11) are none of that,
+ * nor is what another thread does (12). */
 START_TEST(what_a_library_gives_back_is_its_own)
 {
     static const char *const names[] = {
-        "cuBLAS's own", "cuBLAS's own",      "cudaLaunchKernel", "cudaDeviceSynchronize",
-        "cuBLAS's own", "cuBLAS's own",      "cuBLAS's own",     "cudaMalloc",
-        "cudaFree",     "cudaStreamDestroy", "cudaEventDestroy"};
+        "cuBLAS's own", "cuBLAS's own", "cudaLaunchKernel",  "cudaDeviceSynchronize",
+        "cuBLAS's own", "cuBLAS's own", "cuBLAS's own",      "cuBLAS's own",
+        "cudaMalloc",   "cudaFree",     "cudaStreamDestroy", "cudaEventDestroy"};
     struct recording r = read_right(
         HEADER "[\"call\",1,\"cudaMalloc\",7,10,20,0]\n[\"from\",1,\"libcublas.so.13\"]\n"
                "[\"memory\",\"device\",21,4096,64,0]\n"
@@ -230,14 +231,15 @@ START_TEST(what_a_library_gives_back_is_its_own)
                "[\"from\",2,\"libcublasLt.so.13\"]\n"
                "[\"call\",3,\"cudaLaunchKernel\",7,50,60,0]\n"
                "[\"call\",4,\"cudaDeviceSynchronize\",7,70,80,0]\n"
-               "[\"call\",5,\"cudaEventDestroy\",7,90,95,0]\n"
-               "[\"call\",6,\"cudaDeviceSynchronize\",7,100,104,0]\n"
-               "[\"call\",11,\"cudaEventDestroy\",8,105,106,0]\n"
-               "[\"call\",7,\"cudaFree\",7,110,120,0]\n[\"free\",110,4096]\n"
-               "[\"call\",8,\"cudaMalloc\",7,130,140,0]\n[\"from\",8,\"a.out\"]\n"
+               "[\"call\",5,\"cudaDeviceSynchronize\",7,82,84,0]\n"
+               "[\"call\",6,\"cudaEventDestroy\",7,90,95,0]\n"
+               "[\"call\",7,\"cudaDeviceSynchronize\",7,100,104,0]\n"
+               "[\"call\",12,\"cudaEventDestroy\",8,105,106,0]\n"
+               "[\"call\",8,\"cudaFree\",7,110,120,0]\n[\"free\",110,4096]\n"
+               "[\"call\",9,\"cudaMalloc\",7,130,140,0]\n[\"from\",9,\"a.out\"]\n"
                "[\"memory\",\"device\",141,4096,64,0]\n"
-               "[\"call\",9,\"cudaFree\",7,150,160,0]\n[\"free\",150,4096]\n"
-               "[\"call\",10,\"cudaStreamDestroy\",7,170,180,0]\n");
+               "[\"call\",10,\"cudaFree\",7,150,160,0]\n[\"free\",150,4096]\n"
+               "[\"call\",11,\"cudaStreamDestroy\",7,170,180,0]\n");
     ck_assert_uint_eq(r.call_count, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < r.call_count; i++)
         ck_assert_str_eq(host_call_name(r.calls[i].row), names[r.calls[i].id - 1]);

@@ -59,16 +59,26 @@ static enum status follow_memory(const struct owners *owners, struct error *erro
     return status;
 }
 
-/* Gives a library what stands from the first to the last of what it makes or gives back. */
-static void end_stretch(const struct owners *owners, struct stretch *stretch)
+/* Gives a library what stands from the first to the last of what it makes or gives back. One
+ * that waits in between waits before the first as well: the call before that is a wait alike.
+ */
+static void take_stretch(const struct owners *owners, const struct stretch *stretch)
 {
     struct recorded_call *calls = owners->recording->calls;
-    const uint16_t library = stretch->library;
-    uint32_t i = library != OWNER_UNKNOWN ? stretch->last : RECORDING_NONE;
-    while (i != RECORDING_NONE) {
-        calls[i].row = owners->calls[i] != OWNER_UNKNOWN ? owners->calls[i] : library;
-        i = i != stretch->first ? owners->before[i] : RECORDING_NONE;
+    const uint32_t ahead = owners->before[stretch->first];
+    bool waits = false;
+    for (uint32_t i = stretch->last; i != ahead; i = owners->before[i]) {
+        waits |= ahead != RECORDING_NONE && calls[i].row == calls[ahead].row;
+        calls[i].row = owners->calls[i] != OWNER_UNKNOWN ? owners->calls[i] : stretch->library;
     }
+    if (waits && host_call_kind(calls[ahead].row) == CALL_SYNC)
+        calls[ahead].row = stretch->library;
+}
+
+static void end_stretch(const struct owners *owners, struct stretch *stretch)
+{
+    if (stretch->library != OWNER_UNKNOWN)
+        take_stretch(owners, stretch);
     *stretch = (struct stretch){RECORDING_NONE, RECORDING_NONE, stretch->latest, OWNER_UNKNOWN};
 }
 
