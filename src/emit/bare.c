@@ -35,7 +35,7 @@ int emit_bare_fact(const struct emit_program *program, const char *name)
 /* Returns where the elements of a piece begin, behind an array's name. */
 static const char *piece_begin(const struct emit_program *program)
 {
-    if (emit_is_managed(program))
+    if (program->plan->memory == MEMORY_MANAGED)
         return " + at";
     if (emit_in_columns(program))
         return "[0][0] + at";
@@ -58,10 +58,11 @@ const char *emit_bare_value(const struct emit_program *program, const char *name
     const struct emit_program source = emit_at(program, 0);
     const struct emit_program sink =
         emit_on_device(program, plan_link_device(program->plan, last_link));
-    const bool managed = emit_is_managed(program); /* its own pages may be on the device */
+    const bool managed =
+        program->plan->memory == MEMORY_MANAGED; /* its own pages may be on the device */
     char bytes[EMIT_LINE], piece[EMIT_NAME], in[EMIT_NAME], out[EMIT_NAME];
     snprintf(piece, sizeof piece, "%" PRIu64, BARE_BYTES_MOST / 2 / input_size(program));
-    const struct {
+    const struct word {
         const char *name, *value;
     } rows[] = {
         {"bare_piece", piece},
@@ -76,11 +77,9 @@ const char *emit_bare_value(const struct emit_program *program, const char *name
         {"sink_on", emit_of_device(&sink)},
         {"sink_stream", emit_other_stream(&sink, out)},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            snprintf(text, EMIT_LINE, "%s", rows[i].value);
-            return text;
-        }
-    }
-    return NULL;
+    const struct word *row = EMIT_ROW(rows, name);
+    if (row == NULL)
+        return NULL;
+    snprintf(text, EMIT_LINE, "%s", row->value);
+    return text;
 }

@@ -184,7 +184,7 @@ static void put_beside(FILE *out, const struct emit_program *program, const stru
         at.item =
             program->stages[at.stage].item_count > 0 ? find(program, loop, at.stage) : NULL;
         if (at.item != NULL)
-            emit_put_event(out, 4, &at);
+            emit_fill(out, 4, &at, "event", NULL, NULL);
     }
 }
 
@@ -237,7 +237,7 @@ static bool put_take_back(FILE *out, const struct emit_program *program)
 
 bool emit_issue(FILE *out, const struct emit_program *program)
 {
-    if (emit_is_stencil(program)) {
+    if (program->plan->has_halo) {
         emit_fill(out, 0, program, "stencil_issue", NULL, NULL);
         fputc('\n', out);
         return true;

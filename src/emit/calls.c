@@ -12,8 +12,13 @@ int emit_item_fact(const struct emit_program *program, const char *name)
     const struct loop_item *item = program->item;
     if (item == NULL)
         return -1;
-    const bool event = item->kind == OP_RECORD || item->kind == OP_WAIT;
+    const bool waits = item->kind == OP_WAIT, event = waits || item->kind == OP_RECORD;
+    char text[EMIT_LINE];
     const struct emit_fact facts[] = {
+        {"always", emit_when(program, text)[0] == '\0'},
+        {"says_why", event && emit_why(program, text)[0] != '\0'},
+        {"ahead_elsewhere",
+         waits && item->relation == RELATION_AHEAD && emit_deals_devices(program)},
         {"carries", item->carries},
         {"hands_on", emit_hands_on(program, program->stage) && !event},
         {"waits_on_host", item->kind == OP_SYNC_EVENT},
@@ -25,6 +30,11 @@ int emit_item_fact(const struct emit_program *program, const char *name)
     if (strncmp(name, "does ", strlen("does ")) == 0)
         return strcmp(name + strlen("does "), op_kind_name(item->kind)) == 0;
     return emit_find_fact(facts, sizeof facts / sizeof *facts, name);
+}
+
+const char *emit_item_event(const struct emit_program *program, char text[EMIT_LINE])
+{
+    return emit_event_name(program, program->item->event_stage, program->item->relation, text);
 }
 
 const char *emit_item_stream(const struct emit_program *program, char text[EMIT_LINE])
@@ -48,7 +58,7 @@ static const char *more_arguments(const struct emit_program *program,
         snprintf(text, EMIT_TEXT, ", d_found%s%s%s", on, plus, slot);
     if (kernel->shape == KERNEL_SCAN)
         snprintf(text, EMIT_TEXT, ", d_sums%s + %s, d_scratch%s%s%s", on,
-                 emit_in_batches(program) ? "batch * BATCH + i" : "tile", on, plus, slot);
+                 program->plan->batch > 1 ? "batch * BATCH + i" : "tile", on, plus, slot);
     return text;
 }
 
@@ -57,11 +67,11 @@ void emit_put_launch(FILE *out, int indent, const struct emit_program *program)
     const struct plan *plan = program->plan;
     const struct stage *what = &program->stages[program->stage].what;
     const struct kernel *kernel = plan->chain[what->link];
-    const bool each = emit_in_batches(program) && !kernel_is_elementwise(kernel);
+    const bool each = program->plan->batch > 1 && !kernel_is_elementwise(kernel);
     const bool streamless =
         program->legacy != EMIT_NO_LEGACY && what->stream == program->legacy;
     const char *count = !program->even                      ? "count"
-                        : emit_in_batches(program) && !each ? "tiles * TILE"
+                        : program->plan->batch > 1 && !each ? "tiles * TILE"
                                                             : "TILE";
     char name[EMIT_NAME], library[EMIT_NAME], blocks[EMIT_NAME], number[EMIT_NAME] = "";
     char in[EMIT_TEXT], in2[EMIT_TEXT] = "NULL", to[EMIT_TEXT], more[EMIT_TEXT];
@@ -117,46 +127,63 @@ static const char *stage_words(const struct emit_program *program, uint32_t stag
     return emit_is_handed(program) ? emit_handing_words(program, stage, text) : "kernel";
 }
 
-/* Adds those who wait for an event, in their own batch or in a later one, to `text`. */
-static void add_waiters(const struct emit_program *program, uint32_t event_stage,
-                        enum relation relation, char text[EMIT_LINE])
+/* Adds a stage that waits for an event, in its own batch or in a later one, to `text`. */
+static void add_waiter(const struct emit_program *program, uint32_t stage,
+                       enum relation relation, char text[EMIT_LINE])
 {
-    for (uint32_t stage = 0; stage < program->stage_count; stage++) {
-        for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct loop_item *wait = &program->stages[stage].items[i];
-            size_t length = strlen(text);
-            char words[EMIT_NAME];
-            if (wait->kind != OP_WAIT || wait->event_stage != event_stage ||
-                wait->relation != relation)
-                continue;
-            const char *before = length > 0 ? ", and for the" : "for the";
-            if (relation == RELATION_LAST)
-                snprintf(text + length, EMIT_LINE - length, "%s kernels: 2-way", before);
-            else if (relation == RELATION_ONCE)
-                snprintf(text + length, EMIT_LINE - length, "%s kernels in the other streams",
-                         before);
-            else if (relation == RELATION_AHEAD)
-                snprintf(text + length, EMIT_LINE - length, "%s next %s%s", before,
-                         emit_index_name(program),
-                         program->settings->carry == CARRY_DEVICE || length > 0
-                             ? "'s kernel"
-                             : ": the host has then added what it needs");
-            else
-                snprintf(text + length, EMIT_LINE - length, "%s%s %s%s", before,
-                         relation == RELATION_BEFORE ? " next" : "",
-                         stage_words(program, stage, words),
-                         relation != RELATION_BEFORE                    ? ""
-                         : program->stages[stage].what.kind == STAGE_IN ? " to this slot"
-                                                                        : " in this slot");
-        }
-    }
+    const size_t length = strlen(text), room = EMIT_LINE - length;
+    const bool comes_in = program->stages[stage].what.kind == STAGE_IN;
+    const char *before = length > 0 ? ", and for the" : "for the";
+    char words[EMIT_NAME];
+    if (relation == RELATION_LAST)
+        snprintf(text + length, room, "%s kernels: 2-way", before);
+    else if (relation == RELATION_ONCE)
+        snprintf(text + length, room, "%s kernels in the other streams", before);
+    else if (relation == RELATION_AHEAD)
+        snprintf(text + length, room, "%s next %s%s", before, emit_index_name(program),
+                 program->settings->carry == CARRY_DEVICE || length > 0
+                     ? "'s kernel"
+                     : ": the host has then added what it needs");
+    else if (relation == RELATION_OWN)
+        snprintf(text + length, room, "%s %s", before, stage_words(program, stage, words));
+    else
+        snprintf(text + length, room, "%s next %s %s this slot", before,
+                 stage_words(program, stage, words), comes_in ? "to" : "in");
 }
 
-/* Returns why a stage waits. */
-static const char *why_wait(const struct emit_program *program, const struct loop_item *item,
-                            uint32_t stage, char text[EMIT_LINE])
+/* Returns who waits for the event that the item records. */
+static const char *why_record(const struct emit_program *program, char text[EMIT_LINE])
 {
+    static const enum relation order[] = {RELATION_ONCE, RELATION_LAST, RELATION_OWN,
+                                          RELATION_AHEAD, RELATION_BEFORE};
+    const uint32_t recorded = program->item->event_stage;
+    text[0] = '\0';
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        for (uint32_t stage = 0; stage < program->stage_count; stage++) {
+            const struct loop_stage *at = &program->stages[stage];
+            for (int i = 0; i < at->item_count; i++)
+                if (at->items[i].kind == OP_WAIT && at->items[i].event_stage == recorded &&
+                    at->items[i].relation == order[k])
+                    add_waiter(program, stage, order[k], text);
+        }
+    }
+    const size_t length = strlen(text);
+    if (program->plan->packs && recorded == program->stage_count - 1)
+        snprintf(text + length, EMIT_LINE - length, "%s the host, which %s",
+                 length > 0 ? ", and for" : "for",
+                 emit_unpacks(program) ? "unpacks it" : "packs into its slot again");
+    if (text[0] == '\0' && mistake_rows[program->settings->mistake].races)
+        return "the mistake: nothing waits for it";
+    return text;
+}
+
+const char *emit_why(const struct emit_program *program, char text[EMIT_LINE])
+{
+    const struct loop_item *item = program->item;
+    const uint32_t stage = program->stage;
     const bool copy_out = program->stages[stage].what.kind == STAGE_OUT;
+    if (item->kind == OP_RECORD)
+        return why_record(program, text);
     if (emit_is_handed(program))
         return emit_why_handed(program, item, stage, text);
     if (item->relation == RELATION_LAST)
@@ -175,47 +202,6 @@ static const char *why_wait(const struct emit_program *program, const struct loo
     return program->stages[item->event_stage].what.kind == STAGE_OUT
                ? "what was in this slot may still be on its way out"
                : "what was in this slot may still be read";
-}
-
-void emit_put_event(FILE *out, int indent, const struct emit_program *program)
-{
-    const struct loop_item *item = program->item;
-    char event[EMIT_TEXT], stream[EMIT_TEXT], why[EMIT_LINE] = "", when[EMIT_LINE];
-    const char *in = emit_stream_name(program, program->stage, stream);
-    emit_when(program, when);
-    emit_event_name(program, item->event_stage, item->relation, event);
-    if (item->kind == OP_RECORD) {
-        add_waiters(program, item->event_stage, RELATION_ONCE, why);
-        add_waiters(program, item->event_stage, RELATION_LAST, why);
-        add_waiters(program, item->event_stage, RELATION_OWN, why);
-        add_waiters(program, item->event_stage, RELATION_AHEAD, why);
-        add_waiters(program, item->event_stage, RELATION_BEFORE, why);
-        if (program->plan->packs && item->event_stage == program->stage_count - 1)
-            snprintf(why + strlen(why), sizeof why - strlen(why), "%s the host, which %s",
-                     why[0] != '\0' ? ", and for" : "for",
-                     emit_unpacks(program) ? "unpacks it" : "packs into its slot again");
-        if (why[0] == '\0' && mistake_rows[program->settings->mistake].races)
-            snprintf(why, sizeof why, "the mistake: nothing waits for it");
-    } else {
-        char text[EMIT_LINE];
-        snprintf(why, sizeof why, "%s", why_wait(program, item, program->stage, text));
-    }
-    const bool names_ahead = item->kind == OP_WAIT && item->relation == RELATION_AHEAD &&
-                             emit_deals_devices(program);
-    if (when[0] != '\0') {
-        emit_put(out, indent, why, "if (%s)%s", when, names_ahead ? " {" : "");
-        why[0] = '\0';
-        indent += 4;
-    }
-    if (names_ahead)
-        emit_put(out, indent, "on another device", "const size_t ahead = %s - 1;",
-                 emit_index_name(program));
-    if (item->kind == OP_RECORD)
-        emit_put(out, indent, why, "CHECK(cudaEventRecord(%s, %s));", event, in);
-    else
-        emit_put(out, indent, why, "CHECK(cudaStreamWaitEvent(%s, %s, 0));", in, event);
-    if (names_ahead)
-        emit_put(out, indent - 4, NULL, "}");
 }
 
 /* --- events --- */
@@ -237,47 +223,34 @@ static bool is_named_before(const struct emit_program *program, uint32_t stage,
     return found;
 }
 
-/* Calls for each event that is recorded. */
-static void each_event(FILE *out, const struct emit_program *program, bool declares)
+/* Fills a section for each event that is recorded. */
+static void each_event(FILE *out, int indent, const struct emit_program *program,
+                       const char *section)
 {
-    const char *slots = program->slots == 1 ? "1" : emit_slot_count(program);
     for (uint32_t stage = 0; stage <= program->stage_count; stage++) {
         for (int i = 0; i < program->stages[stage].item_count; i++) {
             const struct loop_item *item = &program->stages[stage].items[i];
-            const bool single =
-                item->relation == RELATION_LAST || item->relation == RELATION_ONCE;
-            char name[EMIT_TEXT];
+            char name[EMIT_TEXT], words[EMIT_LINE];
             if (item->kind != OP_RECORD)
                 continue;
             emit_event_name(program, stage, item->relation, name);
             name[strcspn(name, "[")] = '\0';
             if (is_named_before(program, stage, name))
                 continue;
-            if (declares && single)
-                fprintf(out, "static cudaEvent_t %s%s;\n", name, emit_each_device(program));
-            else if (declares)
-                fprintf(out, "static cudaEvent_t %s%s[%s];\n", name, emit_each_device(program),
-                        slots);
-            else if (single)
-                emit_put(out, 4, NULL,
-                         "CHECK(cudaEventCreateWithFlags(&%s%s, cudaEventDisableTiming));",
-                         name, emit_of_device(program));
-            else {
-                emit_put(out, 4, NULL, "for (cudaEvent_t &event : %s%s)", name,
-                         emit_of_device(program));
-                emit_put(out, 8, NULL,
-                         "CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));");
-            }
+            snprintf(words, sizeof words, "NAME=%s; SINGLE=%d; COUNT=%s", name,
+                     item->relation == RELATION_LAST || item->relation == RELATION_ONCE,
+                     program->slots == 1 ? "1" : emit_slot_count(program));
+            emit_fill(out, indent, program, section, words, NULL);
         }
     }
 }
 
 void emit_event_declarations(FILE *out, const struct emit_program *program)
 {
-    each_event(out, program, true);
+    each_event(out, 0, program, "declared_event");
 }
 
 void emit_event_creation(FILE *out, const struct emit_program *program)
 {
-    each_event(out, program, false);
+    each_event(out, 4, program, "created_event");
 }

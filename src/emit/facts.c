@@ -13,7 +13,7 @@
 static bool find_buffer(const struct emit_program *program, const char *name,
                         enum buffer *buffer)
 {
-    const struct {
+    const struct named_buffer {
         const char *name;
         enum buffer buffer;
     } rows[] = {{"in", BUFFER_HOST_IN0},
@@ -30,13 +30,10 @@ static bool find_buffer(const struct emit_program *program, const char *name,
                 {"sent_out", emit_sent_output(program)},
                 {"d_result", emit_copied_out(program)},
                 {"taken", program->item != NULL ? program->item->buffer : BUFFER_COUNT}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            *buffer = rows[i].buffer;
-            return true;
-        }
-    }
-    return false;
+    const struct named_buffer *row = EMIT_ROW(rows, name);
+    if (row != NULL)
+        *buffer = row->buffer;
+    return row != NULL;
 }
 
 /* Returns what stands behind `word` and a blank in a name, or NULL. */
@@ -69,7 +66,7 @@ static int of_chain(const struct emit_program *program, const char *name)
         {"floats_reduced", last->in == DTYPE_F32},
         {"has_maps", plan->chain_length > (values ? 1 : 0)},
         {"product", emit_is_product(program)},
-        {"stencil", emit_is_stencil(program)},
+        {"stencil", program->plan->has_halo},
         {"scan", scan},
         {"sums_stay", program->settings->carry == CARRY_DEVICE},
         {"exclusive", first->exclusive},
@@ -103,7 +100,7 @@ static int of_issue(const struct emit_program *program, const char *name)
         {"dealt_evenly", plan->tiles % program->devices == 0},
         {"inner_devices", program->devices > 2},
         {"graph", plan->issue == ISSUE_GRAPH},
-        {"batches", emit_in_batches(program)},
+        {"batches", program->plan->batch > 1},
         {"full_batches", (plan->tiles - plan->cpu_tiles) % plan->batch == 0},
         {"batch_copies", plan->batch > 1 && emit_has(program, OP_H2D) && !plan->packs},
         {"callbacks", emit_has(program, OP_CALLBACK)},
@@ -117,7 +114,7 @@ static int of_issue(const struct emit_program *program, const char *name)
         {"single_stream", plan->streams == plan_devices(plan)},
         {"legacy", program->legacy != EMIT_NO_LEGACY},
         {"priorities", plan->priorities != NULL},
-        {"cpu", emit_has_cpu(program)},
+        {"cpu", program->plan->cpu_tiles > 0},
     };
     return emit_find_fact(rows, sizeof rows / sizeof *rows, name);
 }
@@ -139,7 +136,7 @@ static int of_memory(const struct emit_program *program, const char *name)
         {"takes_in_loop", plan->alloc == ALLOC_LOOP},
         {"packs", plan->packs},
         {"unpacks", emit_unpacks(program)},
-        {"in_pieces", columns || (emit_in_places(program) && emit_in_batches(program))},
+        {"in_pieces", columns || (emit_in_places(program) && program->plan->batch > 1)},
         {"by_2d", plan->copy == COPY_2D},
         {"in_rows", columns && !plan->packs && (plan->copy == COPY_2D || plan->tiles > 1)},
         {"shares_slots", emit_shares_slots(program)},
@@ -198,7 +195,7 @@ static const char *number_of(const struct emit_program *program, const char *nam
     const struct plan *plan = program->plan;
     const struct kernel_params *params = &plan->params;
     const uint64_t share = (plan->elements + program->devices - 1) / program->devices;
-    const struct {
+    const struct number {
         const char *name;
         uint64_t value;
     } rows[] = {
@@ -244,13 +241,11 @@ static const char *number_of(const struct emit_program *program, const char *nam
         {"sum_roundings",
          plan_last_kernel(plan)->out == DTYPE_F64 ? OWN_SUM_ROUNDINGS : OWN_ROUNDINGS},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
-            snprintf(text, EMIT_LINE, "%" PRIu64, rows[i].value);
-            return text;
-        }
-    }
-    return NULL;
+    const struct number *row = EMIT_ROW(rows, name);
+    if (row == NULL)
+        return NULL;
+    snprintf(text, EMIT_LINE, "%" PRIu64, row->value);
+    return text;
 }
 
 /* Returns the type of an element as a twin has it: the program's whole numbers have no sign. */
@@ -266,7 +261,7 @@ static const char *word_of(const struct emit_program *program, const char *name)
     const struct kernel *first = program->plan->chain[0];
     const struct kernel *last = plan_last_kernel(program->plan);
     const bool whole = last->out == DTYPE_I32;
-    const struct {
+    const struct word {
         const char *name, *value;
     } rows[] = {
         {"in_type", emit_input_type(program)},
@@ -298,11 +293,8 @@ static const char *word_of(const struct emit_program *program, const char *name)
         {"twin_input", emit_input_of(program, 0, 0)},
         {"twin_second", emit_input_of(program, 0, 1)},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].value;
-    }
-    return NULL;
+    const struct word *row = EMIT_ROW(rows, name);
+    return row != NULL ? row->value : NULL;
 }
 
 static const char *first_number(const struct emit_program *program, char text[EMIT_LINE])
@@ -361,14 +353,16 @@ static const char *of_buffer(const struct emit_program *program, const char *nam
 static const char *value_of(const struct emit_program *program, const char *name,
                             char text[EMIT_LINE])
 {
-    static const struct {
+    static const struct writer {
         const char *name;
         const char *(*write)(const struct emit_program *program, char text[EMIT_LINE]);
     } rows[] = {{"first_stream", emit_first_stream},
                 {"other_stream", emit_other_stream},
                 {"kernel_stream", kernel_stream},
                 {"stream", emit_item_stream},
+                {"event", emit_item_event},
                 {"when", emit_when},
+                {"why", emit_why},
                 {"back_event", emit_back_event},
                 {"all_slots", emit_all_slots_name},
                 {"handle", emit_handle},
@@ -398,11 +392,8 @@ static const char *value_of(const struct emit_program *program, const char *name
         value = number_of(program, name, text);
     if (value == NULL)
         value = emit_bare_value(program, name, text);
-    for (size_t i = 0; value == NULL && i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            value = rows[i].write(program, text);
-    }
-    return value;
+    const struct writer *row = value == NULL ? EMIT_ROW(rows, name) : NULL;
+    return row != NULL ? row->write(program, text) : value;
 }
 
 /* --- parts --- */
@@ -410,7 +401,7 @@ static const char *value_of(const struct emit_program *program, const char *name
 static bool put_part(FILE *out, int indent, const struct emit_program *program,
                      const char *name)
 {
-    static const struct {
+    static const struct part {
         const char *name;
         void (*write)(FILE *out, const struct emit_program *program);
         void (*write_indented)(FILE *out, int indent, const struct emit_program *program);
@@ -429,18 +420,13 @@ static bool put_part(FILE *out, int indent, const struct emit_program *program,
                 {"carry", .write_indented = emit_put_carry},
                 {"handing", .write_indented = emit_put_handing},
                 {"launch", .write_indented = emit_put_launch},
-                {"event", .write_indented = emit_put_event},
                 {"right_steps", .write_indented = emit_right_steps}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, name) != 0)
-            continue;
-        if (rows[i].write != NULL)
-            rows[i].write(out, program);
-        else
-            rows[i].write_indented(out, indent, program);
-        return true;
-    }
-    return false;
+    const struct part *row = EMIT_ROW(rows, name);
+    if (row != NULL && row->write != NULL)
+        row->write(out, program);
+    else if (row != NULL)
+        row->write_indented(out, indent, program);
+    return row != NULL;
 }
 
 const struct emit_facts emit_facts = {holds, value_of, put_part};

@@ -30,11 +30,11 @@ static const char *chain_words(const struct plan *plan, char text[TEXT])
 
 static const char *ways_words(const struct emit_program *program)
 {
-    if (emit_has_cpu(program))
+    if (program->plan->cpu_tiles > 0)
         return "4-way: the CPU has a share";
     if (program->plan->memory == MEMORY_MAPPED)
         return "kernels work on the host's memory";
-    if (emit_is_managed(program) && !program->plan->prefetches)
+    if (program->plan->memory == MEMORY_MANAGED && !program->plan->prefetches)
         return "kernels have pages of managed memory move to them";
     if (program->plan->streams == 1 && program->settings->ways == 3)
         return "3-way in a single stream: nothing overlaps";
@@ -211,7 +211,7 @@ static void put_includes(FILE *out, const char *body)
 static const char *dealing_words(const struct emit_program *program, char text[DEALING])
 {
     const bool by_stage = emit_streams_by_stage(program), deals = emit_deals_streams(program);
-    const char *items = emit_in_batches(program) ? "batches" : "tiles";
+    const char *items = program->plan->batch > 1 ? "batches" : "tiles";
     if (emit_is_handed(program))
         snprintf(text, DEALING, "the chain in parts on %" PRIu32 " devices%s",
                  plan_devices(program->plan),
@@ -242,7 +242,7 @@ bool emit_head(FILE *out, const struct emit_program *program, const char *body)
     const int length =
         snprintf(chain, sizeof chain, "// %" PRIu32 " tile%s of %s, %s.", plan->tiles,
                  plan->tiles == 1 ? "" : "s", chain_words(plan, words), ways_words(program));
-    if (emit_is_stencil(program))
+    if (program->plan->has_halo)
         emit_fill(out, 0, program, "stencil_head", NULL, NULL);
     else
         fprintf(out, "%s%s%s\n", chain,

@@ -143,11 +143,7 @@ _Static_assert(KERNEL_THREADS == 256, "part_naive has 8 steps");
 
 const struct emit_kernel *emit_kernel_find(const struct kernel *kernel)
 {
-    for (size_t i = 0; kernel->file == NULL && i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(rows[i].name, kernel->name) == 0)
-            return &rows[i];
-    }
-    return NULL;
+    return kernel->file == NULL ? EMIT_ROW(rows, kernel->name) : NULL;
 }
 
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME])

@@ -56,21 +56,16 @@ const char *emit_each_device(const struct emit_program *program)
     return emit_has_devices(program) ? "[DEVICES]" : "";
 }
 
-bool emit_in_batches(const struct emit_program *program)
-{
-    return program->plan->batch > 1;
-}
-
 /* Returns the variable of the loops. */
 const char *emit_index_name(const struct emit_program *program)
 {
-    return emit_in_batches(program) ? "batch" : "tile";
+    return program->plan->batch > 1 ? "batch" : "tile";
 }
 
 bool emit_deals_streams(const struct emit_program *program)
 {
     return program->streams > 1 && program->settings->layout == LAYOUT_TILE &&
-           !emit_is_stencil(program);
+           !program->plan->has_halo;
 }
 
 bool emit_streams_by_stage(const struct emit_program *program)
@@ -91,14 +86,9 @@ bool emit_has(const struct emit_program *program, enum op_kind kind)
     return false;
 }
 
-bool emit_is_managed(const struct emit_program *program)
-{
-    return program->plan->memory == MEMORY_MANAGED;
-}
-
 bool emit_on_host(const struct emit_program *program)
 {
-    return program->plan->memory == MEMORY_MAPPED || emit_is_managed(program);
+    return program->plan->memory == MEMORY_MAPPED || program->plan->memory == MEMORY_MANAGED;
 }
 
 const char *emit_slots_name(const struct emit_program *program)
@@ -113,14 +103,9 @@ bool emit_shares_slots(const struct emit_program *program)
            (memory || emit_deals_streams(program));
 }
 
-bool emit_has_cpu(const struct emit_program *program)
-{
-    return program->plan->cpu_tiles > 0;
-}
-
 const char *emit_tiles_name(const struct emit_program *program)
 {
-    return emit_has_cpu(program) ? "GPU_TILES" : "TILES";
+    return program->plan->cpu_tiles > 0 ? "GPU_TILES" : "TILES";
 }
 
 const char *emit_slot_count(const struct emit_program *program)
@@ -143,7 +128,7 @@ const char *emit_all_slots_name(const struct emit_program *program, char text[EM
 
 const char *emit_batches_name(const struct emit_program *program)
 {
-    return emit_in_batches(program) ? "BATCHES" : emit_tiles_name(program);
+    return program->plan->batch > 1 ? "BATCHES" : emit_tiles_name(program);
 }
 
 const char *emit_wave_name(const struct emit_program *program)
@@ -310,24 +295,14 @@ const char *emit_device_number(const struct emit_program *program, const char *d
 
 /* --- addresses --- */
 
-bool emit_takes(const struct emit_program *program, enum buffer buffer)
-{
-    return plan_takes_buffer(program->plan, buffer);
-}
-
 bool emit_is_product(const struct emit_program *program)
 {
     return program->plan->chain[0]->resident_count != NULL;
 }
 
-bool emit_is_stencil(const struct emit_program *program)
-{
-    return program->plan->has_halo;
-}
-
 bool emit_repeats_steps(const struct emit_program *program)
 {
-    return emit_is_stencil(program) && program->plan->params.steps > 1;
+    return program->plan->has_halo && program->plan->params.steps > 1;
 }
 
 bool emit_exchanges(const struct emit_program *program)
@@ -337,7 +312,7 @@ bool emit_exchanges(const struct emit_program *program)
 
 bool emit_hides(const struct emit_program *program)
 {
-    return emit_is_stencil(program) && program->plan->streams > program->devices;
+    return program->plan->has_halo && program->plan->streams > program->devices;
 }
 
 bool emit_has_slots(enum buffer buffer)
@@ -389,12 +364,12 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
              in_slots ? emit_of_device(program) : "");
     snprintf(place, sizeof place, "%s%s%s",
              slotted ? emit_slot_name(program) : emit_index_name(program),
-             emit_in_batches(program) ? " * BATCH" : "", each ? " + i" : "");
+             program->plan->batch > 1 ? " * BATCH" : "", each ? " + i" : "");
     if (!emit_has_slots(buffer) && !values) {
         emit_host_address(program, name, place, text);
         return text;
     }
-    if ((program->even && !values) || emit_takes(program, buffer))
+    if ((program->even && !values) || plan_takes_buffer(program->plan, buffer))
         snprintf(text, EMIT_TEXT, "%s[%s]", name, place);
     else if (slotted && program->slots == 1 && !each)
         snprintf(text, EMIT_TEXT, "%s", name);

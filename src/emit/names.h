@@ -17,22 +17,15 @@ bool emit_streams_by_stage(const struct emit_program *program);
 /* Returns true if any batch does that, but to carry a scan. */
 bool emit_has(const struct emit_program *program, enum op_kind kind);
 
-/* Return true if the arrays are in managed memory; and if kernels work on the host's arrays. */
-bool emit_is_managed(const struct emit_program *program);
+/* Returns true if kernels work on the host's arrays. */
 bool emit_on_host(const struct emit_program *program);
 
 /* Returns true if batches take their slots in turn, so that the loops have a variable for it.
  */
 bool emit_shares_slots(const struct emit_program *program);
 
-/* Returns true if batches are of several tiles. */
-bool emit_in_batches(const struct emit_program *program);
-
 /* Returns how many slots there are as the program has it: a name, or "" for one. */
 const char *emit_slot_count(const struct emit_program *program);
-
-/* Returns true if the CPU has tiles, the last ones. */
-bool emit_has_cpu(const struct emit_program *program);
 
 /* Returns the name of the constant that is the GPU's tiles. */
 const char *emit_tiles_name(const struct emit_program *program);
@@ -81,9 +74,6 @@ const char *emit_event_name(const struct emit_program *program, uint32_t stage,
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT]);
 
-/* Returns true if a device buffer is a pointer for each slot, to memory of the loop's. */
-bool emit_takes(const struct emit_program *program, enum buffer buffer);
-
 /* Returns the link whose blocks the program's MAP_BLOCKS are: the first of pipeline's maps, or
  * the first link where there is none. */
 uint32_t emit_map_link(const struct emit_program *program);
@@ -103,9 +93,6 @@ bool emit_named_numbers(const struct emit_program *program, int numbers[MACHINE_
 /* Returns a device as CUDA counts it: `device`, an expression, or its number in a table. */
 const char *emit_device_number(const struct emit_program *program, const char *device,
                                char text[EMIT_NAME]);
-
-/* Returns true if the kernel is the stencil, whose program has loops of its own. */
-bool emit_is_stencil(const struct emit_program *program);
 
 /* Return true if it is the stencil with several steps; and if there are several devices, too,
  * so that neighbours exchange rows between them. */

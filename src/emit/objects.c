@@ -110,7 +110,7 @@ const char *emit_batch_bytes(const struct emit_program *program, enum buffer buf
     }
     char each[EMIT_LINE];
     const bool together = values || program->plan->packs; /* a batch is one piece */
-    snprintf(text, EMIT_LINE, "%s%.*s", emit_in_batches(program) && together ? "tiles * " : "",
+    snprintf(text, EMIT_LINE, "%s%.*s", program->plan->batch > 1 && together ? "tiles * " : "",
              EMIT_NAME, emit_slot_bytes(program, buffer, each));
     return text;
 }
@@ -134,7 +134,7 @@ static const char *slots_bytes(const struct emit_program *program, enum buffer b
         return text;
     }
     snprintf(text, EMIT_LINE, "%s%s%s%.*s", program->slots > 1 ? emit_slot_count(program) : "",
-             program->slots > 1 ? " * " : "", emit_in_batches(program) ? "BATCH * " : "",
+             program->slots > 1 ? " * " : "", program->plan->batch > 1 ? "BATCH * " : "",
              EMIT_NAME, emit_slot_bytes(program, buffer, slot));
     return text;
 }
@@ -147,7 +147,7 @@ enum { DEVICE_ARRAYS = sizeof device_arrays / sizeof *device_arrays };
 const char *emit_device_bytes(const struct emit_program *program, enum buffer array,
                               char text[EMIT_LINE])
 {
-    if (!emit_uses(program, array) || emit_takes(program, array))
+    if (!emit_uses(program, array) || plan_takes_buffer(program->plan, array))
         return NULL;
     return slots_bytes(program, array, text);
 }
@@ -305,7 +305,7 @@ const char *emit_declarator(const struct emit_program *program, enum buffer buff
     const bool values = emit_reduction(program) != NULL && buffer == BUFFER_DEVICE_OUT;
     const char *name = emit_buffer_name(program, buffer);
     const char *each = on_host ? "" : emit_each_device(program);
-    if (emit_takes(program, buffer))
+    if (plan_takes_buffer(program->plan, buffer))
         put_pointers(program, name, text);
     else if (program->even && !values)
         snprintf(text, EMIT_LINE, "(*%s%s)%s", name, each,

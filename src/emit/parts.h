@@ -119,6 +119,12 @@ struct emit_fact {
 /* Returns whether the row of that name holds; -1: there is none. */
 int emit_find_fact(const struct emit_fact *rows, size_t count, const char *name);
 
+/* Returns the row of that name, of `count` rows of `size` bytes whose first member is their
+ * name; NULL: there is none. */
+const void *emit_find_row(const void *rows, size_t count, size_t size, const char *name);
+#define EMIT_ROW(rows, name)                                                                   \
+    emit_find_row(rows, sizeof rows / sizeof *(rows), sizeof *(rows), name)
+
 /* --- fill.c --- */
 
 /* Returns true if programs/ has a section of that name. */
@@ -307,15 +313,16 @@ const char *emit_when(const struct emit_program *program, char text[EMIT_LINE]);
 /* Returns whether a condition about the item holds; -1: it is none. */
 int emit_item_fact(const struct emit_program *program, const char *name);
 
-/* Return the stream of the stage; and the event by which a batch is back. */
+/* Return the stream of the stage; the event that it records or waits for, and why; and the
+ * event by which a batch is back. */
 const char *emit_item_stream(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_item_event(const struct emit_program *program, char text[EMIT_LINE]);
+const char *emit_why(const struct emit_program *program, char text[EMIT_LINE]);
 const char *emit_back_event(const struct emit_program *program, char text[EMIT_LINE]);
 
-/* Write the item: a launch; a copy, a callback or a wait of the host that carries a scan; a
- * record or a wait, and why. */
+/* Write the item: a launch; a copy, a callback or a wait of the host that carries a scan. */
 void emit_put_launch(FILE *out, int indent, const struct emit_program *program);
 void emit_put_carry(FILE *out, int indent, const struct emit_program *program);
-void emit_put_event(FILE *out, int indent, const struct emit_program *program);
 
 /* Write the declarations of the events, and their creation in main(). */
 void emit_event_declarations(FILE *out, const struct emit_program *program);

@@ -58,7 +58,7 @@ static bool joins_on_host(const struct emit_program *program)
             i == 0 || i + 1 == plan->chain_length || plan->chain[i]->inputs > 1;
         joins |= reaches && kernel_is_elementwise(plan->chain[i]);
     }
-    return joins && emit_on_host(program) && emit_in_batches(program);
+    return joins && emit_on_host(program) && program->plan->batch > 1;
 }
 
 /* Returns what can't be written for several devices; NULL: it can be. */

@@ -126,11 +126,18 @@ bool emit_has_word(const char *text, const char *word)
     return false;
 }
 
-int emit_find_fact(const struct emit_fact *rows, size_t count, const char *name)
+const void *emit_find_row(const void *rows, size_t count, size_t size, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].holds;
+        const char *row = (const char *)rows + i * size;
+        if (strcmp(*(const char *const *)row, name) == 0)
+            return row;
     }
-    return -1;
+    return NULL;
+}
+
+int emit_find_fact(const struct emit_fact *rows, size_t count, const char *name)
+{
+    const struct emit_fact *row = emit_find_row(rows, count, sizeof *rows, name);
+    return row != NULL ? row->holds : -1;
 }
