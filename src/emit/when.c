@@ -16,108 +16,85 @@ static void condition_before(const struct emit_program *program, const struct lo
         snprintf(text, EMIT_LINE, "device < %" PRIu32, item->to);
 }
 
-/* Does what emit_condition() does for several devices: their batches begin, and end, with one
- * of each. */
-static void condition_on_devices(const struct emit_program *program,
-                                 const struct loop_item *item, char text[EMIT_LINE])
+/* Writes a condition that says more than between which batches; returns false if it is none. */
+static bool put_plain(const struct emit_program *program, const struct loop_item *item,
+                      bool single, char text[EMIT_LINE])
 {
     const char *index = emit_index_name(program), *all = emit_batches_name(program);
-    const uint32_t devices = program->devices, in_slots = emit_all_slots(program);
-    char text_of_slots[EMIT_NAME];
-    const char *slots = emit_all_slots_name(program, text_of_slots);
-    int length = 0;
+    const bool ends = item->to == program->batches, deals = emit_deals_devices(program);
     const bool once = item->relation == RELATION_ONCE || item->relation == RELATION_LAST;
-    if (item->from == 0 && item->to + 1 == program->batches && !once) {
+    const uint32_t dealt =
+        program->streams < program->batches ? program->streams : program->batches;
+    if (item->from == 1 && ends && (item->carries || item->relation == RELATION_AHEAD))
+        snprintf(text, EMIT_LINE, "%s > 0", index);
+    else if (!deals && item->relation == RELATION_ONCE && emit_deals_streams(program) &&
+             item->from == 1 && item->to == dealt)
+        snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
+    else if (item->from == 0 && item->to + 1 == program->batches && !(deals && once))
         snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
-        return;
-    }
-    if (item->relation == RELATION_LAST && item->kind == OP_RECORD &&
+    else if (single && ends && item->from > 0)
+        snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
+    else if (single)
+        snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
+    else
+        return false;
+    return true;
+}
+
+/* Writes between which batches an item is; `from_slots` and `to_slots`: by how many slots there
+ * are. Of several devices, batches begin, and end, with one of each. */
+static void put_bounds(const struct emit_program *program, const struct loop_item *item,
+                       bool from_slots, bool to_slots, char text[EMIT_LINE])
+{
+    const char *index = emit_index_name(program), *all = emit_batches_name(program);
+    const uint32_t devices = program->devices;
+    const bool deals = emit_deals_devices(program);
+    char name[EMIT_NAME];
+    const char *slots = emit_all_slots_name(program, name);
+    int length = 0;
+    if (deals && item->relation == RELATION_LAST && item->kind == OP_RECORD &&
         item->from + devices == program->batches)
         length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
-    else if (item->from == devices && program->slots > 1)
+    else if (deals && item->from == devices && program->slots > 1)
         length = snprintf(text, EMIT_LINE, "%s >= DEVICES", index);
-    else if (item->from == in_slots)
+    else if (from_slots)
         length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots);
     else if (item->from > 0)
         length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
     if (item->to == program->batches)
         return;
-    const char *and = length > 0 ? " && " : "";
+    length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s",
+                       length > 0 ? " && " : "", index);
     char *end = text + length;
     const size_t room = (size_t)(EMIT_LINE - length);
-    if (item->to + in_slots == program->batches && !once)
-        snprintf(end, room, "%s%s + %s < %s", and, index, slots, all);
-    else if (item->to == devices)
-        snprintf(end, room, "%s%s < DEVICES", and, index);
+    if (to_slots)
+        snprintf(end, room, " + %s < %s", slots, all);
+    else if (deals && item->to == devices)
+        snprintf(end, room, " < DEVICES");
     else if (emit_deals_streams(program) && item->to == devices * program->streams)
-        snprintf(end, room, "%s%s < DEVICES * STREAMS", and, index);
+        snprintf(end, room, " < %sSTREAMS", deals ? "DEVICES * " : "");
     else
-        snprintf(end, room, "%s%s < %" PRIu32, and, index, item->to);
+        snprintf(end, room, " < %" PRIu32, item->to);
 }
 
 const char *emit_when(const struct emit_program *program, char text[EMIT_LINE])
 {
     const struct loop_item *item = program->item;
-    const char *index = emit_index_name(program);
-    const char *all = emit_batches_name(program);
-    const uint32_t batches = program->batches, slots = program->slots;
-    const bool shares = emit_shares_slots(program);
-    const char *slots_name = slots == 1 ? "1" : emit_slots_name(program);
+    const uint32_t batches = program->batches, slots = emit_all_slots(program);
+    const bool deals = emit_deals_devices(program), last = item->relation == RELATION_LAST;
+    const bool once = item->relation == RELATION_ONCE || last;
     /* A condition that follows from the slots is written by them, also where it comes to one
      * batch: it stays right when somebody changes how many tiles there are. */
-    const bool by_slots = (shares || slots == 1) && item->relation != RELATION_LAST;
-    const bool from_slots = by_slots && item->from > 0 && item->from == slots;
-    const bool to_slots = by_slots && item->to < batches && item->to + slots == batches;
-    const bool single = item->to == item->from + 1 && !from_slots && !to_slots;
-    int length = 0;
+    const bool by_slots =
+        deals || ((emit_shares_slots(program) || program->slots == 1) && !last);
+    const bool from_slots = by_slots && item->from == slots;
+    const bool to_slots = by_slots && item->to + slots == batches && !(deals && once);
+    const bool single = !deals && item->to == item->from + 1 && !from_slots && !to_slots;
     text[0] = '\0';
-    if (item->relation == RELATION_ONCE && item->kind == OP_RECORD) {
+    if (item->relation == RELATION_ONCE && item->kind == OP_RECORD)
         condition_before(program, item, text);
-        return text;
-    }
-    if (program->beside_loop || (item->from == 0 && item->to == batches))
-        return text;
-    if (item->from == 1 && item->to == batches &&
-        (item->carries || item->relation == RELATION_AHEAD)) {
-        snprintf(text, EMIT_LINE, "%s > 0", index);
-        return text;
-    }
-    if (emit_deals_devices(program)) {
-        condition_on_devices(program, item, text);
-        return text;
-    }
-    const uint32_t dealt = program->streams < batches ? program->streams : batches;
-    if (item->relation == RELATION_ONCE && emit_deals_streams(program) && item->from == 1 &&
-        item->to == dealt) {
-        snprintf(text, EMIT_LINE, "%s > 0 && %s < STREAMS", index, index);
-        return text;
-    }
-    if (item->from == 0 && item->to + 1 == batches) {
-        snprintf(text, EMIT_LINE, "%s + 1 < %s", index, all);
-        return text;
-    }
-    if (single && item->to == batches && item->from > 0) {
-        snprintf(text, EMIT_LINE, "%s == %s - 1", index, all);
-        return text;
-    }
-    if (single) {
-        snprintf(text, EMIT_LINE, "%s == %" PRIu32, index, item->from);
-        return text;
-    }
-    if (from_slots)
-        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots_name);
-    else if (item->from > 0)
-        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
-    if (item->to == batches)
-        return text;
-    const char *and = length > 0 ? " && " : "";
-    if (to_slots)
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s + %s < %s", and, index,
-                 slots_name, all);
-    else if (emit_deals_streams(program) && item->to == program->streams)
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < STREAMS", and, index);
-    else
-        snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s < %" PRIu32, and, index,
-                 item->to);
+    else if (!program->beside_loop && (item->from > 0 || item->to < batches) &&
+             !put_plain(program, item, single, text))
+        put_bounds(program, item, from_slots, to_slots, text);
     return text;
 }
