@@ -296,8 +296,8 @@ static enum status try_one(struct trials *trials, const struct trial *trial,
         status = check_value(trials, trial, &image, 0, sum->value, sum->bound, error);
     for (uint64_t i = 0; i < trial->count && status == STATUS_OK && !reduces(trials->kernel);
          i++)
-        status =
-            check_value(trials, trial, &image, i, trials->value[i], trials->bound[i], error);
+        status = check_value(trials, trial, &image, i, trials->value[trial->first + i],
+                             trials->bound[trial->first + i], error);
     image_free(&image);
     return status;
 }
@@ -399,15 +399,8 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
         struct trials mine = trials;
         const struct trial trial = {
             .first = thread_first(i), .count = THREADS_COUNT, .blocks = 1};
-        struct image image;
         struct error why = {0};
-        enum status found = work(&mine, &trial, &image, &why);
-        if (found == STATUS_OK && reduces(kernel))
-            found = check_value(&mine, &trial, &image, 0, sums[i].value, sums[i].bound, &why);
-        for (uint64_t at = 0; at < trial.count && found == STATUS_OK && !reduces(kernel); at++)
-            found = check_value(&mine, &trial, &image, at, mine.value[trial.first + at],
-                                mine.bound[trial.first + at], &why);
-        image_free(&image);
+        const enum status found = try_one(&mine, &trial, &sums[i], &why);
 #pragma omp critical(trial_found)
         if (found != STATUS_OK && first.status == STATUS_OK)
             first = why;
