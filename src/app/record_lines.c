@@ -5,12 +5,12 @@
 #include "app/record_scan.h"
 #include "app/source_line.h"
 #include "core/items.h"
+#include "core/names.h"
 #include "trace/recording_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,19 +19,13 @@
 
 static const char frames[] = "[\"frames\",";
 
-/* The frames of some calls: the text behind the call's id, as it stands in the recording. */
-struct chain {
-    char *text;
-    const char *line; /* of the innermost frame that has one; NULL: none has */
-};
-
 struct lines {
-    FILE *file, *out; /* the recording, to be read and to be written */
-    off_t end;        /* where it ends */
-    char *last;       /* the line that says so, or NULL */
-    void *tree;       /* of chains, by their text */
-    struct chain **chains;
-    size_t chain_count, chain_room;
+    FILE *file, *out;    /* the recording, to be read and to be written */
+    off_t end;           /* where it ends */
+    char *last;          /* the line that says so, or NULL */
+    struct names chains; /* the text behind the id of calls, as it stands there */
+    const char *
+        *chain_lines; /* by chain, of its innermost frame that has one; NULL: none has */
     struct source_place *places;
     size_t place_count, place_room;
 };
@@ -43,29 +37,6 @@ static enum status fail(struct error *error, int number)
 }
 
 /* --- chains --- */
-
-static int compare_chains(const void *one, const void *other)
-{
-    return strcmp(((const struct chain *)one)->text, ((const struct chain *)other)->text);
-}
-
-static struct chain *chain_find(const struct lines *lines, char *text)
-{
-    const struct chain wanted = {.text = text};
-    struct chain **found = tfind(&wanted, &lines->tree, compare_chains);
-    return found != NULL ? *found : NULL;
-}
-
-static bool chain_add(struct lines *lines, char *text)
-{
-    const bool room = ITEMS_ROOM(lines->chains, lines->chain_count, lines->chain_room);
-    struct chain *chain = room ? calloc(1, sizeof *chain) : NULL;
-    if (chain == NULL)
-        return false;
-    lines->chains[lines->chain_count++] = chain;
-    chain->text = strdup(text);
-    return chain->text != NULL && tsearch(chain, &lines->tree, compare_chains) != NULL;
-}
 
 /* Returns the text behind the call's id in a line of frames, and sets *call; NULL: it is no
  * such line. */
@@ -105,8 +76,9 @@ static int each_frames(struct lines *lines, bool (*each)(struct lines *, char *,
 
 static bool take_frames(struct lines *lines, char *text, uint64_t call)
 {
+    uint32_t number;
     (void)call;
-    return chain_find(lines, text) != NULL || chain_add(lines, text);
+    return names_number(&lines->chains, text, strlen(text), &number);
 }
 
 /* --- places --- */
@@ -120,7 +92,7 @@ static int compare_places(const void *one, const void *other)
 
 /* Reads the frames of a chain, ["file",place,"file",place,...]; none where they are malformed.
  * Returns their text, to be freed behind them; NULL: no memory. */
-static char *chain_read(const struct chain *chain, struct line *frames_read)
+static char *chain_read(const struct names_item *chain, struct line *frames_read)
 {
     char *text = NULL;
     frames_read->count = 0;
@@ -155,14 +127,16 @@ static bool place_add(struct lines *lines, const struct source_place *place)
     return true;
 }
 
-/* Lists the places of all chains, each once, by file. Returns false without memory. */
+/* Lists the places of all chains, each once, by file, and makes room for their lines. Returns
+ * false without memory. */
 static bool list_places(struct lines *lines)
 {
-    bool good = true;
-    for (size_t i = 0; good && i < lines->chain_count; i++) {
+    lines->chain_lines = calloc(lines->chains.count + 1, sizeof *lines->chain_lines);
+    bool good = lines->chain_lines != NULL;
+    for (size_t i = 0; good && i < lines->chains.count; i++) {
         struct line chain;
         struct source_place place;
-        char *text = chain_read(lines->chains[i], &chain);
+        char *text = chain_read(lines->chains.items[i], &chain);
         good = text != NULL;
         for (int k = 0; good && k + 1 < chain.count; k += 2)
             good = !frame_read(&chain, k, &place) || place_add(lines, &place);
@@ -184,17 +158,17 @@ static bool list_places(struct lines *lines)
 /* Gives each chain the line of its innermost place that has one. */
 static void settle_chains(struct lines *lines)
 {
-    for (size_t i = 0; i < lines->chain_count; i++) {
+    for (size_t i = 0; i < lines->chains.count; i++) {
         struct line chain;
         struct source_place place;
-        char *text = chain_read(lines->chains[i], &chain);
-        for (int k = 0; lines->chains[i]->line == NULL && k + 1 < chain.count; k += 2) {
+        char *text = chain_read(lines->chains.items[i], &chain);
+        for (int k = 0; lines->chain_lines[i] == NULL && k + 1 < chain.count; k += 2) {
             const struct source_place *found = NULL;
             if (frame_read(&chain, k, &place) && lines->place_count > 0)
                 found = bsearch(&place, lines->places, lines->place_count, sizeof place,
                                 compare_places);
             if (found != NULL)
-                lines->chains[i]->line = found->line;
+                lines->chain_lines[i] = found->line;
         }
         free(text);
     }
@@ -217,10 +191,11 @@ static bool open_lines(struct lines *lines, const char *path)
 
 static bool put_line(struct lines *lines, char *text, uint64_t call)
 {
-    const struct chain *chain = chain_find(lines, text);
+    const struct names_item *chain = names_find(&lines->chains, text, strlen(text));
+    const char *place = chain != NULL ? lines->chain_lines[chain->number] : NULL;
     json_t *line = NULL;
-    if (chain != NULL && chain->line != NULL)
-        line = json_pack("[sIs]", "line", (json_int_t)call, chain->line);
+    if (place != NULL)
+        line = json_pack("[sIs]", "line", (json_int_t)call, place);
     if (line == NULL) /* or the path is no UTF-8 */
         return true;
     const bool put =
@@ -253,16 +228,12 @@ static int write_lines(struct lines *lines, const char *path)
 
 static void lines_free(struct lines *lines)
 {
-    for (size_t i = 0; i < lines->chain_count; i++) {
-        tdelete(lines->chains[i], &lines->tree, compare_chains);
-        free(lines->chains[i]->text);
-        free(lines->chains[i]);
-    }
     for (size_t i = 0; i < lines->place_count; i++) {
         free((char *)lines->places[i].file);
         free(lines->places[i].line);
     }
-    free(lines->chains);
+    names_free(&lines->chains);
+    free(lines->chain_lines);
     free(lines->places);
     free(lines->last);
     if (lines->file != NULL)
