@@ -195,11 +195,18 @@ static const char *number_of(const struct emit_program *program, const char *nam
     const struct plan *plan = program->plan;
     const struct kernel_params *params = &plan->params;
     const uint64_t share = (plan->elements + program->devices - 1) / program->devices;
+    const bool hides = emit_hides(program) && plan->priorities != NULL;
+    int numbers[MACHINE_DEVICES_MAX] = {0};
+    emit_named_numbers(program, numbers);
     const struct number {
         const char *name;
-        uint64_t value;
+        int64_t value;
     } rows[] = {
-        {"elements", plan->elements},
+        {"first_number", numbers[0]},
+        {"inner_priority", hides ? plan->priorities[0] : 0},
+        {"edge_priority", hides ? plan->priorities[1] : 0},
+        {"priority_period", emit_priority_period(program)},
+        {"elements", (int64_t)plan->elements},
         {"tiles", plan->tiles},
         {"cpu_tiles", plan->cpu_tiles},
         {"device_count", plan_devices(plan)},
@@ -220,10 +227,10 @@ static const char *number_of(const struct emit_program *program, const char *nam
         {"gap_bytes", HOST_GAP_BYTES},
         {"halo", params->halo},
         {"steps", params->steps},
-        {"weight_of", weight_of(params->halo)},
-        {"neighbours", UINT64_C(4) * params->halo},
+        {"weight_of", (int64_t)weight_of(params->halo)},
+        {"neighbours", INT64_C(4) * params->halo},
         {"stencil_items", STENCIL_BLOCK / KERNEL_THREADS},
-        {"product_piece", share < PRODUCT_PIECE ? share : PRODUCT_PIECE},
+        {"product_piece", share < PRODUCT_PIECE ? (int64_t)share : PRODUCT_PIECE},
         {"runs", program->settings->runs + 1},
         {"threads", KERNEL_THREADS},
         {"blocks", emit_blocks(program)},
@@ -231,12 +238,12 @@ static const char *number_of(const struct emit_program *program, const char *nam
         {"intensity", params->intensity},
         {"stride", params->stride},
         {"stride_step", params->stride > 0 ? kernel_stride_step(params->stride) : 0},
-        {"each_thread", (uint64_t)plan->chain[0]->per_thread},
+        {"each_thread", (int64_t)plan->chain[0]->per_thread},
         {"scan_items",
-         emit_scan(program) != NULL ? (uint64_t)emit_kernel_find(plan->chain[0])->items : 0},
-        {"sleep_ns", (uint64_t)program->loops->sleep_ns},
-        {"other_bytes", plan->buffer_bytes[BUFFER_DEVICE_OTHER]},
-        {"pack_chunk", CHUNK_BYTES / dtype_bytes(plan->chain[0]->in)},
+         emit_scan(program) != NULL ? (int64_t)emit_kernel_find(plan->chain[0])->items : 0},
+        {"sleep_ns", (int64_t)program->loops->sleep_ns},
+        {"other_bytes", (int64_t)plan->buffer_bytes[BUFFER_DEVICE_OTHER]},
+        {"pack_chunk", CHUNK_BYTES / (int64_t)dtype_bytes(plan->chain[0]->in)},
         {"own_roundings", OWN_ROUNDINGS},
         {"sum_roundings",
          plan_last_kernel(plan)->out == DTYPE_F64 ? OWN_SUM_ROUNDINGS : OWN_ROUNDINGS},
@@ -244,7 +251,7 @@ static const char *number_of(const struct emit_program *program, const char *nam
     const struct number *row = EMIT_ROW(rows, name);
     if (row == NULL)
         return NULL;
-    snprintf(text, EMIT_LINE, "%" PRIu64, row->value);
+    snprintf(text, EMIT_LINE, "%" PRId64, row->value);
     return text;
 }
 
@@ -297,30 +304,9 @@ static const char *word_of(const struct emit_program *program, const char *name)
     return row != NULL ? row->value : NULL;
 }
 
-static const char *first_number(const struct emit_program *program, char text[EMIT_LINE])
-{
-    int numbers[MACHINE_DEVICES_MAX];
-    if (emit_named_numbers(program, numbers))
-        snprintf(text, EMIT_LINE, "%d", numbers[0]);
-    return text;
-}
-
 static const char *kernel_stream(const struct emit_program *program, char text[EMIT_LINE])
 {
     return emit_stream_name(program, 1, text);
-}
-
-/* Return the priorities of the two streams that a device has for a stencil. */
-static const char *inner_priority(const struct emit_program *program, char text[EMIT_LINE])
-{
-    snprintf(text, EMIT_LINE, "%d", program->plan->priorities[0]);
-    return text;
-}
-
-static const char *edge_priority(const struct emit_program *program, char text[EMIT_LINE])
-{
-    snprintf(text, EMIT_LINE, "%d", program->plan->priorities[1]);
-    return text;
 }
 
 /* Returns the value of a buffer that a name asks for: "bytes d_in", for example; or NULL. */
@@ -369,15 +355,11 @@ static const char *value_of(const struct emit_program *program, const char *name
                 {"arrays_bytes", emit_arrays_bytes},
                 {"place_table", emit_place_table},
                 {"places_key", emit_places_key},
-                {"inner_priority", inner_priority},
-                {"edge_priority", edge_priority},
-                {"first_number", first_number},
                 {"times_slots", emit_times_slots},
                 {"packed_bytes", emit_packed_bytes},
                 {"device_arrays", emit_device_arrays},
                 {"alike_bytes", emit_alike_bytes},
                 {"priorities", emit_priorities},
-                {"priority_period", emit_priority_period},
                 {"right", emit_right},
                 {"off", emit_off},
                 {"fold_off", emit_fold_off},

@@ -239,11 +239,10 @@ const char *emit_arrays_bytes(const struct emit_program *program, char text[EMIT
 
 /* --- streams --- */
 
-/* Returns after how many streams the priorities repeat. */
-static uint32_t priority_period(const struct emit_program *program)
+uint32_t emit_priority_period(const struct emit_program *program)
 {
     const struct plan *plan = program->plan;
-    for (uint32_t period = 1; period < program->streams; period++) {
+    for (uint32_t period = 1; plan->priorities != NULL && period < program->streams; period++) {
         uint32_t same = period;
         while (same < program->streams &&
                plan->priorities[same] == plan->priorities[same - period])
@@ -254,16 +253,10 @@ static uint32_t priority_period(const struct emit_program *program)
     return program->streams;
 }
 
-const char *emit_priority_period(const struct emit_program *program, char text[EMIT_LINE])
-{
-    snprintf(text, EMIT_LINE, "%" PRIu32, priority_period(program));
-    return text;
-}
-
 const char *emit_priorities(const struct emit_program *program, char text[EMIT_LINE])
 {
     int length = 0;
-    for (uint32_t i = 0; i < priority_period(program); i++)
+    for (uint32_t i = 0; i < emit_priority_period(program); i++)
         length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%d",
                            i > 0 ? ", " : "", program->plan->priorities[i]);
     return text;

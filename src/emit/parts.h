@@ -378,7 +378,7 @@ const char *emit_times_slots(const struct emit_program *program, char text[EMIT_
 
 /* Return after how many streams their priorities repeat, and these; and write the creation of a
  * stream for each stage with its priority. */
-const char *emit_priority_period(const struct emit_program *program, char text[EMIT_LINE]);
+uint32_t emit_priority_period(const struct emit_program *program);
 const char *emit_priorities(const struct emit_program *program, char text[EMIT_LINE]);
 void emit_stage_priorities(FILE *out, const struct emit_program *program);
 
