@@ -22,6 +22,7 @@ enum {
     BUF = 0x700000000, /* of the device */
     MANAGED = 0x710000000,
     EVENT = 0x9000,
+    GIVES_UP_NS = 120000, /* what the host does between making a graph and its launch */
 };
 
 /* A recording while it is written: what the host and each of two streams have come to. */
@@ -291,6 +292,17 @@ static void launches_graphs(struct recorder *loop)
     }
 }
 
+/* A graph is made anew for each pass. What the host does up to its launch, such as to give up
+ * what it was made from, is in no call that is told. */
+static void makes_a_graph_each(struct recorder *loop)
+{
+    call(loop, "cudaStreamBeginCapture", 2000);
+    call(loop, "cudaStreamEndCapture", 2000);
+    call(loop, "cudaGraphInstantiate", 100000);
+    loop->now_ns += GIVES_UP_NS;
+    launches_graphs(loop);
+}
+
 /* A wait that nothing names holds each second stream's kernel: as a timed event in the one
  * queue does. */
 static void keeps_time(struct recorder *loop)
@@ -334,6 +346,7 @@ static const struct cause {
     {"!host-work", prefetches, NULL, false, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
+    {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };
 
 enum { DRAWN = 9 };
@@ -393,6 +406,21 @@ START_TEST(causes_of_loops_are_named)
                          cause->predicted);
         break;
     }
+    json_decref(root);
+}
+END_TEST
+
+/* What the host does up to a graph's launch goes with what makes the graph. */
+START_TEST(a_graph_is_in_the_making_up_to_its_launch)
+{
+    const struct cause each = {"", makes_a_graph_each, "", true, ""};
+    json_t *root = viewed(&each);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    const json_t *first = json_array_get(json_object_get(run, "verdicts"), 0);
+    const json_t *fix = json_object_get(first, "fix");
+    ck_assert_str_eq(json_string_value(json_object_get(first, "code")), "graph-in-loop");
+    ck_assert_double_lt(1e6 * json_number_value(json_object_get(fix, "predicted_ms")),
+                        PASSES * GIVES_UP_NS);
     json_decref(root);
 }
 END_TEST
@@ -473,6 +501,7 @@ Suite *loop_causes_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, costs_are_bounded_and_add_up);
     tcase_add_test(all, waits_are_charged_what_they_cost);
+    tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));
     suite_add_tcase(suite, all);

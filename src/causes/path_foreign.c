@@ -118,11 +118,19 @@ int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
     return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
 }
 
-/* Returns true if a library makes a call for what it makes: around that it works on it. */
-static bool is_library(const struct foreign *foreign, uint32_t index)
+/* Returns the cause of the time between two calls of the host, in none of them; SPAN_NONE:
+ * there is no call before. */
+static enum verdict_code outside_cause(const struct foreign *foreign, uint32_t before,
+                                       uint32_t next, int64_t length_ns)
 {
-    return index != SPAN_NONE && is_again(foreign, CALL_HANDLE) &&
-           host_call_kind(foreign->timeline->calls[index].row) == CALL_HANDLE;
+    const struct host_call *calls = foreign->timeline->calls;
+    const enum host_call_kind made =
+        host_call_between(before != SPAN_NONE ? host_call_kind(calls[before].row) : CALL_OTHER,
+                          host_call_kind(calls[next].row));
+    if (length_ns <= foreign->trace.work_ns)
+        return VERDICT_SMALL_TILES;
+    return made >= CALL_MAKE && is_again(foreign, made) ? verdict_marked(MARKED_HOST, made)
+                                                        : VERDICT_HOST_WORK;
 }
 
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
@@ -135,14 +143,11 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
     for (uint32_t i = foreign->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
          i = foreign->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
-        enum verdict_code outside =
-            now_ns - until_ns <= foreign->trace.work_ns           ? VERDICT_SMALL_TILES
-            : is_library(foreign, i) || is_library(foreign, next) ? VERDICT_HANDLE_IN_LOOP
-                                                                  : VERDICT_HOST_WORK;
-        next = i;
         if (until_ns < now_ns &&
-            !add(pieces, until_ns, now_ns, outside, VERDICT_REST, SPAN_NONE))
+            !add(pieces, until_ns, now_ns, outside_cause(foreign, i, next, now_ns - until_ns),
+                 VERDICT_REST, SPAN_NONE))
             return false;
+        next = i;
         if (i == SPAN_NONE)
             break;
         now_ns = earlier(now_ns, calls[i].end_ns);
@@ -170,9 +175,11 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
         uint32_t before = foreign->trace.call_before[later_call];
         if (before == SPAN_NONE)
             return VERDICT_REST;
-        enum verdict_code cause = foreign_call_cause(foreign, before);
-        if (calls[later_call].start_ns - calls[before].end_ns > foreign->trace.work_ns)
-            return VERDICT_HOST_WORK;
+        const enum verdict_code outside = outside_cause(
+            foreign, before, later_call, calls[later_call].start_ns - calls[before].end_ns);
+        if (outside != VERDICT_SMALL_TILES)
+            return outside;
+        const enum verdict_code cause = foreign_call_cause(foreign, before);
         if (cause != VERDICT_SMALL_TILES)
             return cause;
         later_call = before;

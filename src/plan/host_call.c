@@ -219,6 +219,16 @@ uint16_t host_call_library(const char *file)
     return row < ROWS ? row : 0;
 }
 
+enum host_call_kind host_call_between(enum host_call_kind before, enum host_call_kind next)
+{
+    if (before == CALL_HANDLE || next == CALL_HANDLE)
+        return CALL_HANDLE;
+    if (before == CALL_MAKE && next == CALL_GRAPH)
+        return CALL_MAKE;
+    /* A pool gives what it has, and does not work on it. */
+    return before == next && next >= CALL_MAKE && next != CALL_POOL ? next : CALL_OTHER;
+}
+
 bool host_call_lasts(uint16_t row)
 {
     const enum host_call_kind kind = host_call_kind(row);

@@ -74,6 +74,12 @@ static inline int64_t host_work_least_ns(int64_t median_ns)
  * 0: none is known. */
 uint16_t host_call_library(const char *file);
 
+/* Returns what the time between two calls of a thread, one behind the other, goes into: the
+ * kind of calls for what they make, or CALL_OTHER. A library works on its own around its calls,
+ * and a program on a graph up to the launch that it is made for: what it gives up on the way,
+ * as by cudaGraphDestroy(), need not be told. */
+enum host_call_kind host_call_between(enum host_call_kind before, enum host_call_kind next);
+
 /* Returns true if calls of that row make something that lasts, or give it back. */
 bool host_call_lasts(uint16_t row);
 

@@ -288,7 +288,7 @@ static enum status take_tables(struct replan *replan)
     memset(replan->streams, 0xff, recording->stream_count * sizeof *replan->streams);
     memset(replan->names, 0xff, (recording->name_count + 2) * sizeof *replan->names);
     for (uint32_t i = 0; i < recording->threads; i++)
-        replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE, .making = -1};
+        replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE};
     replan->recorded->names =
         calloc(recording->name_count + 2, sizeof *replan->recorded->names);
     if (replan->recorded->names == NULL)

@@ -87,7 +87,6 @@ void replan_note_cost(struct replan *replan, const struct recorded_call *call)
         replan->recording->costs_known
             ? later(earlier(cost_ns, (call->end_ns - earlier(from_ns, call->start_ns)) / 2), 0)
             : 0;
-    thread->called_ns = call->end_ns;
 }
 
 void replan_take_cost(struct replan *replan, const struct recorded_call *call,
@@ -109,29 +108,25 @@ static void add_made(struct replan_thread *thread, int made, int64_t length_ns)
     thread->made_ns[made] = earlier(thread->made_ns[made] + later(length_ns, 0), UINT32_MAX);
 }
 
-/* What a library does around its own calls, and a program within a capture, belongs to what is
- * made there. A pool that has the memory gives it in little time, as one made before a
- * loop does. */
+/* A pool that has the memory gives it in little time, as one made before a loop does. */
 void replan_note_made(struct replan *replan, const struct recorded_call *call)
 {
     enum { POOL_NS = 2000 };
     struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
     const enum host_call_kind kind = host_call_kind(call->row);
-    const int made = kind >= CALL_MAKE ? (int)kind - CALL_MAKE : -1;
-    const bool library = made == CALL_HANDLE - CALL_MAKE && thread->made_until_ns > 0;
+    const enum host_call_kind between = host_call_between(thread->called, kind);
     /* A library's wait is an op by itself. */
     const bool waits = call->effect >= EFFECT_SYNC_DEVICE && call->effect <= EFFECT_SYNC_EVENT;
-    const bool goes_on = library || (made >= 0 && made == thread->making && kind != CALL_POOL);
-    if (thread->making == CALL_HANDLE - CALL_MAKE && !library)
-        add_made(thread, thread->making, call->start_ns - thread->made_until_ns);
-    const int64_t from_ns = goes_on ? thread->made_until_ns : call->start_ns;
     const int64_t quick_ns = kind == CALL_POOL ? POOL_NS : 0;
-    thread->making = made;
+    if (between >= CALL_MAKE && thread->called_ns > 0)
+        add_made(thread, (int)between - CALL_MAKE, call->start_ns - thread->called_ns);
+    thread->called = kind;
     replan->pools |= kind == CALL_POOL;
-    thread->made_until_ns = call->end_ns;
-    if (made < 0)
+    thread->called_ns = call->end_ns;
+    if (kind < CALL_MAKE)
         return;
-    add_made(thread, made, (waits ? call->start_ns : call->end_ns) - from_ns - quick_ns);
+    if (!waits)
+        add_made(thread, (int)kind - CALL_MAKE, call->end_ns - call->start_ns - quick_ns);
     thread->call_cost_ns = 0; /* made_ns has it */
 }
 

@@ -39,12 +39,11 @@ struct replan_thread {
     uint32_t alloc;   /* that op, if it took memory; RECORDING_NONE */
     uint32_t memory;  /* which */
     bool began;
-    /* Since that call: its time in calls that make what a loop could use again, and the kind of
-     * the latest of these, counted from CALL_MAKE, where nothing came between; or -1. */
-    int64_t made_ns[CALL_MADE_KINDS], made_until_ns;
-    int making;
-    /* When its latest call ended, what recording that took, and what it took of those between
-     * that and the call that made an op. */
+    /* Since that call: its time in calls that make what a loop could use again. */
+    int64_t made_ns[CALL_MADE_KINDS];
+    /* Its latest call's kind, when that ended, what recording that took, and what it took of
+     * those between that and the call that made an op. */
+    enum host_call_kind called;
     int64_t called_ns, call_cost_ns, cost_ns;
 };
 
@@ -132,8 +131,8 @@ enum status replan_find_host(struct replan *replan);
 int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *call,
                        const struct op *op, const struct op_recorded *seen, bool same);
 
-/* Notes what recording a call took; and moves what was noted to the op that comes now, as the
- * next function does. */
+/* Notes what recording a call took, before replan_note_made(); and moves what was noted to the
+ * op that comes now, as the next function does. */
 void replan_note_cost(struct replan *replan, const struct recorded_call *call);
 void replan_take_cost(struct replan *replan, const struct recorded_call *call,
                       struct op_recorded *seen);
