@@ -12,29 +12,10 @@
 
 /* --- runs of our own --- */
 
-/* Knobs, in the order in which they are turned back: the one that is blamed last comes first.
- */
 enum knob {
-    KNOB_LAYOUT,
-    KNOB_ORDER,
-    KNOB_ISSUE, /* how tiles go: one by one, as a graph, in batches, or packed by the CPU */
-    KNOB_PRIORITIES,
-    KNOB_CALLBACKS,
-    KNOB_CARRY,
-    KNOB_STREAMS,
-    KNOB_BLOCKS,
-    KNOB_QUEUES,
-    KNOB_TILES,
-    KNOB_SHARE,
-    KNOB_WAYS,
-    KNOB_SHARING, /* how processes share the device */
-    KNOB_EXCHANGE,
-    KNOB_HIDE,
-    KNOB_MEMORY,
-    KNOB_PREFETCH, /* behind the memory, beside which it gains the rest */
-    KNOB_ALLOC,
-    KNOB_COPY,
-    KNOB_MISTAKE,
+#define KNOB(name, ...) KNOB_##name,
+#define KNOB_TOO(name, ...)
+#include "causes/knobs.def"
     KNOB_COUNT
 };
 
@@ -90,32 +71,10 @@ void whatif_command(const struct found *found, const struct settings *typed,
 
 /* --- recorded programs --- */
 
-/* Knobs, in the order in which they go back: the one that is blamed last first. */
 enum change_knob {
-    CHANGE_ORDER,
-    CHANGE_GRAPH,
-    CHANGE_WORK,
-    CHANGE_PRIORITIES,
-    CHANGE_STREAMS,
-    CHANGE_QUEUES,
-    CHANGE_SIZES,
-    CHANGE_BLOCKS,
-    CHANGE_LARGE,
-    CHANGE_WAITS,
-    CHANGE_LOADS,
-    CHANGE_CALLBACKS,
-    CHANGE_MEMSETS,
-    CHANGE_DEVICE_COPIES,
-    CHANGE_REPEATS,
-    CHANGE_PEERS,
-    CHANGE_UNBLOCKS,
-    CHANGE_LAUNCHES,
-    CHANGE_ALLOCS,
-    CHANGE_PINNED_ALLOCS,
-    CHANGE_MAKES, /* and, behind it, one for each kind of calls that make something */
-    CHANGE_MAKES_LAST = CHANGE_MAKES + CALL_LOAD - CALL_MAKE - 1,
-    CHANGE_SYNCS,
-    CHANGE_PINS,
+#define CHANGE(name, ...) CHANGE_##name,
+#define CHANGE_TOO(name, ...)
+#include "causes/knobs.def"
     CHANGE_COUNT
 };
 

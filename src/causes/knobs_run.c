@@ -9,40 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIELD(knob, name, ...)                                                                 \
-    {                                                                                          \
-        knob, offsetof(union choice, settings.name),                                           \
-            sizeof(((union choice *)0)->settings.name), __VA_ARGS__                            \
-    }
-
 static const char *const flag_values[] = {"=no", ""}, *const yes_or_no[] = {"no", "yes"};
 static const char *const none[] = {"none"}; /* what else it may be is never advised */
 
-/* A way that packs takes no other issue, and a size of batches that is no longer meant would be
- * refused beside a way that has none, so these three go together. */
 static const struct knob_field fields[] = {
-    FIELD(KNOB_LAYOUT, layout, "--layout=", layout_names),
-    FIELD(KNOB_ORDER, order, "--order=", order_names),
-    FIELD(KNOB_ISSUE, pack, "--pack", flag_values),
-    FIELD(KNOB_ISSUE, issue, "--issue=", issue_names),
-    FIELD(KNOB_ISSUE, batch, "--batch=", NULL),
-    FIELD(KNOB_PRIORITIES, priority_count, "--priorities=", none),
-    FIELD(KNOB_CALLBACKS, callbacks, "--callbacks", flag_values),
-    FIELD(KNOB_CARRY, carry, "--carry=", carry_names),
-    FIELD(KNOB_QUEUES, connections, "--connections=", NULL),
-    FIELD(KNOB_STREAMS, streams, "--streams=", NULL),
-    FIELD(KNOB_TILES, tiles, "--tiles=", NULL),
-    FIELD(KNOB_BLOCKS, blocks, "--blocks=", NULL),
-    FIELD(KNOB_SHARE, cpu_share, "--cpu-share=", NULL),
-    FIELD(KNOB_WAYS, ways, "--ways=", NULL),
-    FIELD(KNOB_EXCHANGE, exchange, "--exchange=", exchange_names),
-    FIELD(KNOB_HIDE, hide, "--hide=", hide_names),
-    FIELD(KNOB_MEMORY, memory, "--memory=", memory_names),
-    FIELD(KNOB_PREFETCH, prefetch, "--prefetch=", yes_or_no),
-    FIELD(KNOB_SHARING, sharing, "--share=", sharing_names),
-    FIELD(KNOB_ALLOC, alloc, "--alloc=", alloc_names),
-    FIELD(KNOB_COPY, copy, "--copy=", copy_names),
-    FIELD(KNOB_MISTAKE, mistake, "--mistake=", none),
+#define KNOB(name, cause, ...) KNOB_TOO(name, __VA_ARGS__)
+#define KNOB_TOO(name, member, ...)                                                            \
+    {KNOB_##name, offsetof(union choice, settings.member),                                     \
+     sizeof(((union choice *)0)->settings.member), __VA_ARGS__},
+#include "causes/knobs.def"
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
@@ -258,40 +233,24 @@ static enum verdict_code streams_cause(const struct plan *plan, const struct set
                                                : VERDICT_FEW_STREAMS;
 }
 
+/* Returns the cause of another number of tiles being better. */
+static enum verdict_code tiles_cause(const struct settings *given,
+                                     const struct settings *better)
+{
+    if (better->tiles > given->tiles)
+        return VERDICT_FEW_TILES;
+    /* Not to pack made large copies of small tiles. */
+    const bool fewer_packed = better->tiles < given->tiles && leaves_packing(given, better);
+    return fewer_packed ? VERDICT_PACKING : VERDICT_SMALL_TILES;
+}
+
 void whatif_name_causes(const struct verdict_case *facts, struct found *found)
 {
     const struct settings *given = &found->given.settings, *better = &found->better.settings;
-    const bool fewer_packed = better->tiles < given->tiles && leaves_packing(given, better);
     const enum verdict_code codes[KNOB_COUNT] = {
-        [KNOB_LAYOUT] = VERDICT_FEW_STREAMS,
-        [KNOB_ORDER] = order_cause(facts->model, given),
-        [KNOB_ISSUE] = issue_cause(given, better),
-        [KNOB_PRIORITIES] = VERDICT_PRIORITY_INVERSION,
-        [KNOB_CALLBACKS] = VERDICT_SLOW_CALLBACK,
-        [KNOB_CARRY] =
-            given->carry == CARRY_SYNC ? VERDICT_SYNC_IN_LOOP : VERDICT_SLOW_CALLBACK,
-        [KNOB_STREAMS] = streams_cause(facts->plan, given, better),
-        [KNOB_BLOCKS] = VERDICT_FEW_BLOCKS,
-        [KNOB_QUEUES] = given->connections == 1 ? VERDICT_ONE_QUEUE : VERDICT_FEW_QUEUES,
-        [KNOB_TILES] =
-            fewer_packed /* which made large copies of small tiles */
-                ? VERDICT_PACKING
-                : better->tiles > given->tiles ? VERDICT_FEW_TILES : VERDICT_SMALL_TILES,
-        [KNOB_SHARE] = VERDICT_CPU_SHARE,
-        [KNOB_WAYS] = given->ways == 1 ? VERDICT_ONE_STREAM : VERDICT_NEEDLESS_WAIT,
-        [KNOB_SHARING] = VERDICT_TIME_SLICES,
-        [KNOB_EXCHANGE] =
-            better->exchange == EXCHANGE_HOST ? VERDICT_SLOW_PEERS : VERDICT_HOST_EXCHANGE,
-        [KNOB_HIDE] = better->hide == HIDE_YES /* to hide takes launches of their own */
-                          ? VERDICT_BARE_EXCHANGE
-                          : VERDICT_SMALL_TILES,
-        [KNOB_MEMORY] = memory_cause(facts->model, given, better),
-        [KNOB_PREFETCH] = VERDICT_PAGE_FAULTS,
-        [KNOB_ALLOC] =
-            given->alloc == ALLOC_LOOP ? VERDICT_ALLOC_IN_LOOP : VERDICT_ALLOC_IN_STREAM,
-        [KNOB_COPY] = /* packed rows are no copies, before packing is left */
-        given->pack ? VERDICT_PACKING : VERDICT_ROW_COPIES,
-        [KNOB_MISTAKE] = mistake_cause(facts, given),
+#define KNOB(name, cause, ...) [KNOB_##name] = cause,
+#define KNOB_TOO(name, ...)
+#include "causes/knobs.def"
     };
     for (int i = 0; i < found->count; i++)
         found->knobs[i].code = codes[found->knobs[i].knob];

@@ -102,30 +102,17 @@ static bool may_turn(const struct finder *finder, enum change_knob knob)
 
 static struct rework put_right(const struct finder *finder)
 {
-    uint32_t most =
-        finder->machine->queues_max < QUEUES_GOOD ? finder->machine->queues_max : QUEUES_GOOD;
-    bool seen = finder->base.blind == 0;
+    const struct rework_looks *looks = &finder->looks;
+    const struct machine *machine = finder->machine;
+    uint32_t most = machine->queues_max < QUEUES_GOOD ? machine->queues_max : QUEUES_GOOD;
+    const uint32_t queues = machine->queues < most ? most : 0;
+    const bool seen = finder->base.blind == 0;
     struct rework right = {
-        .pins = true,
-        .unblocks = seen,
-        .drops_memsets = seen,
-        .drops_device_copies = seen,
-        .drops_repeats = seen && finder->looks.repeats,
-        .reaches_peers = finder->looks.slow_peers,
-        .spreads_blocks = finder->looks.few_blocks,
-        .cuts_copies = true,
-        .drops_syncs = seen,
-        .drops_allocs = true,
-        .drops_pinned_allocs = true,
-        .frees_launches = true,
-        .shortens_callbacks = true,
-        .loads_early = true,
-        .drops_waits = seen,
-        .evens_priorities = true,
-        .raises_priorities = true,
-        .queues = finder->machine->queues < most ? most : 0,
+#define CHANGE(name, cause, member, value) .member = value,
+#define CHANGE_TOO(name, member, value)    .member = value,
+#include "causes/knobs.def"
     };
-    memcpy(right.makes_early, finder->looks.makes, sizeof right.makes_early);
+    right.makes_early[CALL_LOAD - CALL_MAKE] = looks->makes[CALL_LOAD - CALL_MAKE];
     return right;
 }
 
