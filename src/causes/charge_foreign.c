@@ -169,7 +169,7 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
         causes[found->knobs[i].code].cost_ns += cost_ns;
         left_ns -= cost_ns;
     }
-    foreign->several_ns = earlier((int64_t)(scale * beyond_ns), left_ns);
+    foreign->rest_ns[REST_SEVERAL] = earlier((int64_t)(scale * beyond_ns), left_ns);
     return left_ns;
 }
 
@@ -219,9 +219,7 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     const int64_t beside_ns = later(0, foreign->judge.time_ns - data_ns);
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
-    foreign->once_ns = earlier(foreign->once_ns, left_ns);
-    causes[VERDICT_REST].cost_ns += foreign->once_ns;
-    left_ns -= foreign->once_ns;
+    foreign_leave(foreign, REST_ONCE, foreign->rest_ns[REST_ONCE], &left_ns);
     for (;;) {
         int64_t dear_ns;
         const enum verdict_code dearest = dearest_of(foreign, old_ns, &dear_ns);
@@ -231,19 +229,11 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         causes[dearest].cost_ns += dear_ns;
         left_ns -= dear_ns;
     }
-    foreign->several_ns = earlier(foreign->several_ns, left_ns);
-    causes[VERDICT_REST].cost_ns += foreign->several_ns;
-    left_ns -= foreign->several_ns;
-    foreign->data_ns = later(0, earlier(data_ns - foreign->judge.limit_ns, left_ns));
-    causes[VERDICT_REST].cost_ns += foreign->data_ns;
-    left_ns -= foreign->data_ns;
-    foreign->steps_ns = earlier(foreign->steps_ns, left_ns);
-    causes[VERDICT_REST].cost_ns += foreign->steps_ns;
-    left_ns -= foreign->steps_ns;
-    int64_t slower_ns = earlier(find_slower(foreign), left_ns);
-    foreign->slower_ns = slower_ns;
-    causes[VERDICT_REST].cost_ns += slower_ns;
-    left_ns -= slower_ns;
+    foreign_leave(foreign, REST_SEVERAL, foreign->rest_ns[REST_SEVERAL], &left_ns);
+    foreign_leave(foreign, REST_DATA, later(0, data_ns - foreign->judge.limit_ns), &left_ns);
+    foreign_leave(foreign, REST_STEPS, foreign->rest_ns[REST_STEPS], &left_ns);
+    foreign_leave(foreign, foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES,
+                  find_slower(foreign), &left_ns);
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
     causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
 }

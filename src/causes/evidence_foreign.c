@@ -333,34 +333,28 @@ static enum evidence waits(const struct foreign *foreign, struct verdict *verdic
 
 /* --- what nothing names --- */
 
-/* Says what the rest is made of. */
+/* Says what the rest is made of: of each part the words before its time and behind it. */
 static enum evidence rest(const struct foreign *foreign, struct verdict *verdict)
 {
+    static const char *const words[REST_COUNT][2] = {
+        [REST_FILLING] = {"filling and draining: ", ""},
+        [REST_DATA] = {"", " are needed by the data: each result is the next input"},
+        [REST_SEVERAL] = {"", " go only with several fixes together"},
+        [REST_STEPS] = {"the device takes ", " to go on from op to op"},
+        [REST_ONCE] = {"the host was elsewhere once, for ", ""},
+        [REST_PAGES] = {"pages of managed memory move, as they were asked to", ""},
+        [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},
+        [REST_COPIES] = {"copies took ", " longer than the limit has it"},
+    };
+    const bool few = foreign->judge.charges.causes[VERDICT_FEW_TILES].cost_ns > 0;
     char time[UNITS_TEXT];
-    if (foreign->judge.charges.causes[VERDICT_FEW_TILES].cost_ns == 0 &&
-        foreign->filling_ns > 0)
-        snprintf(verdict->seen, VERDICT_SEEN, "filling and draining: %s",
-                 units_time(foreign->filling_ns, time));
-    if (foreign->data_ns > 0)
-        append(verdict->seen, "%s%s are needed by the data: each result is the next input",
-               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->data_ns, time));
-    if (foreign->several_ns > 0)
-        append(verdict->seen, "%s%s go only with several fixes together",
-               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->several_ns, time));
-    if (foreign->steps_ns > 0)
-        append(verdict->seen, "%sthe device takes %s to go on from op to op",
-               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->steps_ns, time));
-    if (foreign->once_ns > 0)
-        append(verdict->seen, "%sthe host was elsewhere once, for %s",
-               verdict->seen[0] != '\0' ? "; " : "", units_time(foreign->once_ns, time));
-    if (foreign->suspect == VERDICT_REST)
-        append(verdict->seen, "%spages of managed memory move, as they were asked to",
-               verdict->seen[0] != '\0' ? "; " : "");
-    if (foreign->slower_ns > 0)
-        append(verdict->seen, "%s%s took %s longer than the limit has it",
-               verdict->seen[0] != '\0' ? "; " : "",
-               foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
-               units_time(foreign->slower_ns, time));
+    for (int part = 0; part < REST_COUNT; part++) {
+        const bool pages = part == REST_PAGES && foreign->suspect == VERDICT_REST;
+        const int64_t ns = part == REST_FILLING && few ? 0 : foreign->rest_ns[part];
+        if (pages || ns > 0)
+            append(verdict->seen, "%s%s%s%s", verdict->seen[0] != '\0' ? "; " : "",
+                   words[part][0], pages ? "" : units_time(ns, time), words[part][1]);
+    }
     return EVIDENCE_CERTAIN;
 }
 

@@ -103,7 +103,7 @@ static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t inde
         account_charge(charges, piece->near, now_ns - start_ns,
                        (struct loss){start_ns, now_ns, idle.span});
         if (piece->step && piece->near == VERDICT_SMALL_TILES)
-            foreign->steps_ns += now_ns - start_ns;
+            foreign->rest_ns[REST_STEPS] += now_ns - start_ns;
         now_ns = start_ns;
     }
     account_charge(charges, none, now_ns - idle.start_ns,
@@ -217,32 +217,28 @@ static void bound_calls(struct foreign *foreign, enum verdict_code late)
     }
 }
 
+void foreign_leave(struct foreign *foreign, enum rest_part part, int64_t ns, int64_t *from_ns)
+{
+    ns = earlier(ns, *from_ns);
+    foreign->rest_ns[part] = ns;
+    foreign->judge.charges.causes[VERDICT_REST].cost_ns += ns;
+    *from_ns -= ns;
+}
+
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
  * there already. Fewer and larger tiles would have fewer of those ways. */
 static void leave_steps(struct foreign *foreign, enum verdict_code late)
 {
-    struct verdict *causes = foreign->judge.charges.causes;
-    foreign->steps_ns = late != VERDICT_LAUNCH_BOUND && late != VERDICT_REST
-                            ? 0
-                            : earlier(foreign->steps_ns, causes[VERDICT_SMALL_TILES].cost_ns);
-    causes[VERDICT_SMALL_TILES].cost_ns -= foreign->steps_ns;
-    causes[VERDICT_REST].cost_ns += foreign->steps_ns;
-}
-
-/* Leaves a time in which the host was elsewhere, once, to the rest: no loop has it. */
-static void leave_once(struct foreign *foreign)
-{
-    struct verdict *causes = foreign->judge.charges.causes;
-    foreign->once_ns = earlier(foreign->trace.once_ns, causes[VERDICT_HOST_WORK].cost_ns);
-    causes[VERDICT_HOST_WORK].cost_ns -= foreign->once_ns;
-    causes[VERDICT_REST].cost_ns += foreign->once_ns;
+    const bool counts = late == VERDICT_LAUNCH_BOUND || late == VERDICT_REST;
+    foreign_leave(foreign, REST_STEPS, counts ? foreign->rest_ns[REST_STEPS] : 0,
+                  &foreign->judge.charges.causes[VERDICT_SMALL_TILES].cost_ns);
 }
 
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
  * where ops are short. Few tiles are few only where an engine has few ops. */
 static void settle(struct foreign *foreign)
 {
-    const struct verdict *causes = foreign->judge.charges.causes;
+    struct verdict *causes = foreign->judge.charges.causes;
     const int64_t time_ns = foreign->judge.time_ns;
     bool few = foreign->trace.analysis.engines[foreign->trace.engine].spans <= FEW_TILES;
     double small = SMALL_SHARE * (double)time_ns;
@@ -255,14 +251,16 @@ static void settle(struct foreign *foreign)
         account_move(&foreign->judge.charges, VERDICT_SMALL_TILES,
                      keeps == VERDICT_SMALL_TILES ? late : keeps);
     bound_calls(foreign, late);
-    leave_once(foreign);
+    /* No loop has a time in which the host was elsewhere, once. */
+    foreign_leave(foreign, REST_ONCE, foreign->trace.once_ns,
+                  &causes[VERDICT_HOST_WORK].cost_ns);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
     if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */
         account_move(&foreign->judge.charges, VERDICT_HOST_WORK, foreign->suspect);
     if (foreign->suspect == VERDICT_PAGE_FAULTS)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
-    foreign->filling_ns = causes[VERDICT_FEW_TILES].cost_ns;
+    foreign->rest_ns[REST_FILLING] = causes[VERDICT_FEW_TILES].cost_ns;
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
@@ -327,7 +325,7 @@ static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts
     }
     verdicts->limit_known = judge->tried;
     verdicts->misfit = !judge->tried;
-    verdicts->data_ns = foreign->data_ns;
+    verdicts->data_ns = foreign->rest_ns[REST_DATA];
     verdicts->recording_ns = foreign->recording_ns;
     if (judge->tried) {
         verdicts->bound = limit->cause;

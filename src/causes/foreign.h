@@ -22,19 +22,27 @@
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error);
 
+/* What the rest is made of, in the order in which it is told. */
+enum rest_part {
+    REST_FILLING, /* and draining; it is with few tiles where these are few */
+    REST_DATA,    /* each result is the next input */
+    REST_SEVERAL, /* only several fixes together gain it */
+    REST_STEPS,   /* the device took it to go on from one op to the next */
+    REST_ONCE,    /* the host was elsewhere, once */
+    REST_PAGES,   /* has no time of its own */
+    REST_KERNELS, /* those of the busiest engine took longer than the limit has it */
+    REST_COPIES,
+    REST_COUNT
+};
+
 struct foreign {
     struct judge judge; /* its `found` is set for a recorded program whose machine is known */
     const struct timeline *timeline;
     struct traced trace;
-    int64_t filling_ns;        /* that filling and draining cost */
-    int64_t steps_ns;          /* that the device took to go on from one op to the next */
+    int64_t rest_ns[REST_COUNT];
     uint32_t stream_waits;     /* copies in that waited for room */
     enum verdict_code suspect; /* what time is charged to that nothing else explains */
-    bool simulated;    /* the judge's `found` is set; `tried` only where that is near the run */
-    int64_t slower_ns; /* that the copies of the busiest engine took beyond the limit */
-    int64_t several_ns;       /* of the loss: only several fixes together gain it */
-    int64_t once_ns;          /* of the loss: the host was elsewhere, once */
-    int64_t data_ns;          /* of the loss: each result is the next input */
+    bool simulated; /* the judge's `found` is set; `tried` only where that is near the run */
     int64_t recording_ns;     /* what recording took of the run's time; 0: not known */
     bool seen[VERDICT_COUNT]; /* the trace itself shows the cause */
 };
@@ -54,6 +62,9 @@ struct foreign_pieces {
     uint32_t count;
     size_t room;
 };
+
+/* Leaves `ns`, of *from_ns at most, to the rest as that part of it. */
+void foreign_leave(struct foreign *foreign, enum rest_part part, int64_t ns, int64_t *from_ns);
 
 /* Follows what let go of op `index` back to `from_ns`, from its start, or where `whole` from
  * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
