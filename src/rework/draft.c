@@ -44,6 +44,25 @@ const struct access *rework_touch_of(const struct rework_draft *draft,
     return NULL;
 }
 
+const struct rework_item *rework_user_of(const struct rework_draft *draft, size_t at,
+                                         const struct range *range, const struct access **touch)
+{
+    enum { NEAR = 4096 };
+    for (size_t i = at + 1; i < draft->count && i < at + NEAR; i++) {
+        const struct rework_item *item = &draft->items[i];
+        *touch = item->gone ? NULL : rework_touch_of(draft, item, range);
+        if (*touch != NULL)
+            return item;
+    }
+    return NULL;
+}
+
+bool rework_is_legacy(const struct rework_draft *draft, uint32_t stream)
+{
+    return stream < draft->streams && draft->kinds != NULL &&
+           draft->kinds[stream] == STREAM_LEGACY;
+}
+
 static bool take_items(struct rework_draft *draft, const struct plan *plan, uint32_t first,
                        uint32_t count)
 {
@@ -66,6 +85,20 @@ static bool take_items(struct rework_draft *draft, const struct plan *plan, uint
     return true;
 }
 
+/* Copies what streams are, as far as that is said. Returns false when memory runs out. */
+static bool copy_streams(size_t count, const uint8_t *kinds, const int *priorities,
+                         uint8_t **kinds_copy, int **priorities_copy)
+{
+    *kinds_copy = kinds != NULL ? malloc(count + 1) : NULL;
+    *priorities_copy = priorities != NULL ? malloc((count + 1) * sizeof *priorities) : NULL;
+    if (*kinds_copy != NULL)
+        memcpy(*kinds_copy, kinds, count);
+    if (*priorities_copy != NULL)
+        memcpy(*priorities_copy, priorities, count * sizeof *priorities);
+    return (kinds == NULL) == (*kinds_copy == NULL) &&
+           (priorities == NULL) == (*priorities_copy == NULL);
+}
+
 enum status rework_draft_begin(struct rework_draft *draft, const struct rework_base *base,
                                uint32_t first, uint32_t count, struct error *error)
 {
@@ -76,23 +109,14 @@ enum status rework_draft_begin(struct rework_draft *draft, const struct rework_b
                                    .set_count = 1,
                                    .launches_block = plan->launches_block,
                                    .loads_lazily = plan->loads_lazily};
-    if (plan->stream_kinds != NULL && plan->streams > 0) {
-        draft->kinds = malloc(plan->streams);
-        if (draft->kinds == NULL)
-            return no_memory(error);
-        memcpy(draft->kinds, plan->stream_kinds, plan->streams);
-    }
-    if (plan->priorities != NULL && plan->streams > 0) {
-        draft->priorities = malloc(plan->streams * sizeof *draft->priorities);
-        if (draft->priorities == NULL)
-            return no_memory(error);
-        memcpy(draft->priorities, plan->priorities, plan->streams * sizeof *draft->priorities);
-    }
     draft->stands = malloc((plan->op_count + (size_t)1) * sizeof *draft->stands);
     for (uint32_t i = 0; draft->stands != NULL && i < plan->op_count; i++)
         draft->stands[i] = i;
-    return draft->stands != NULL && take_items(draft, plan, first, count) ? STATUS_OK
-                                                                          : no_memory(error);
+    return copy_streams(plan->streams, plan->stream_kinds, plan->priorities, &draft->kinds,
+                        &draft->priorities) &&
+                   draft->stands != NULL && take_items(draft, plan, first, count)
+               ? STATUS_OK
+               : no_memory(error);
 }
 
 void rework_draft_free(struct rework_draft *draft)
@@ -218,24 +242,6 @@ static bool copy_items(const struct rework_draft *draft, struct plan *plan)
     return true;
 }
 
-static bool copy_streams(const struct rework_draft *draft, struct plan *plan)
-{
-    size_t streams = draft->streams + (size_t)1;
-    if (draft->kinds != NULL) {
-        plan->stream_kinds = malloc(streams);
-        if (plan->stream_kinds == NULL)
-            return false;
-        memcpy(plan->stream_kinds, draft->kinds, draft->streams);
-    }
-    if (draft->priorities != NULL) {
-        plan->priorities = malloc(streams * sizeof *plan->priorities);
-        if (plan->priorities == NULL)
-            return false;
-        memcpy(plan->priorities, draft->priorities, draft->streams * sizeof *plan->priorities);
-    }
-    return true;
-}
-
 enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
                               struct error *error)
 {
@@ -256,7 +262,9 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
     plan->loads_lazily = draft->loads_lazily;
     plan->recorded->threads = from->recorded->threads;
     plan->recorded->facts = from->recorded->facts;
-    if (copy_items(draft, plan) && copy_streams(draft, plan) &&
+    if (copy_items(draft, plan) &&
+        copy_streams(draft->streams, draft->kinds, draft->priorities, &plan->stream_kinds,
+                     &plan->priorities) &&
         take_buffers(draft, from->recorded, plan->recorded) &&
         copy_names(from->recorded, plan->recorded))
         return STATUS_OK;

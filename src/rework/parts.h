@@ -74,6 +74,15 @@ bool rework_draft_touch(struct rework_draft *draft, struct rework_item *item,
 const struct access *rework_touch_of(const struct rework_draft *draft,
                                      const struct rework_item *item, const struct range *range);
 
+/* Returns the next item, near behind item `at`, that touches `range`, and sets what it touches;
+ * NULL: none does. */
+const struct rework_item *rework_user_of(const struct rework_draft *draft, size_t at,
+                                         const struct range *range,
+                                         const struct access **touch);
+
+/* Returns true if a stream of the draft is the legacy default one. */
+bool rework_is_legacy(const struct rework_draft *draft, uint32_t stream);
+
 /* Makes a plan of what is there. Free with plan_free(). */
 enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
                               struct error *error);
@@ -102,17 +111,14 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
 struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces);
 void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces);
 
-/* Do those of the changes that are about the work itself. */
-void rework_repeats_drop(struct rework_draft *draft);
-void rework_peers_reach(struct rework_draft *draft);
+/* Does those of the changes that are about single ops' work; and copies within the device. */
+void rework_work_change(struct rework_draft *draft, const struct rework *change);
+void rework_device_copies_drop(struct rework_draft *draft);
+enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
 
 /* Returns how long a copy between devices would take by their own link, where the machine has
  * one and the copy took more than twice as long; else 0. */
 int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen);
-
-void rework_device_copies_drop(struct rework_draft *draft);
-void rework_blocks_spread(struct rework_draft *draft);
-enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
 
 /* Puts items in another order; each notes its place before. */
 enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,

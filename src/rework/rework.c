@@ -53,16 +53,12 @@ static enum status change_draft(struct rework_draft *draft, const struct rework 
 {
     bool tiles = change->unblocks || change->streams > 0 || change->order != REWORK_AS_ISSUED;
     enum status status = rework_host_change(draft, change, error);
-    if (status == STATUS_OK && change->drops_repeats)
-        rework_repeats_drop(draft);
-    if (status == STATUS_OK && change->reaches_peers)
-        rework_peers_reach(draft);
+    if (status == STATUS_OK)
+        rework_work_change(draft, change);
     if (status == STATUS_OK && change->drops_memsets)
         rework_memsets_drop(draft);
     if (status == STATUS_OK && change->drops_device_copies)
         rework_device_copies_drop(draft);
-    if (status == STATUS_OK && change->spreads_blocks)
-        rework_blocks_spread(draft);
     if (status == STATUS_OK && change->cuts_copies)
         status = rework_copies_cut(draft, error);
     if (status == STATUS_OK && tiles)

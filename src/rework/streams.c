@@ -6,12 +6,6 @@
 
 /* --- the default stream --- */
 
-static bool is_legacy(const struct rework_draft *draft, uint32_t stream)
-{
-    return stream < draft->streams && draft->kinds != NULL &&
-           draft->kinds[stream] == STREAM_LEGACY;
-}
-
 /* Moves the ops of the legacy default stream to their tiles' streams: that of the op before it
  * in the tile, or, in a second walk backwards, of the one behind it. Records go with the op
  * before them, waits with the one behind them. */
@@ -21,12 +15,12 @@ static void move_legacy(struct rework_draft *draft, uint32_t *streams, bool back
     enum op_kind with = back ? OP_WAIT : OP_RECORD;
     for (size_t k = 0; k < draft->count; k++) {
         struct rework_item *item = &draft->items[back ? draft->count - 1 - k : k];
-        if (item->op.kind == with && is_legacy(draft, item->op.stream) &&
+        if (item->op.kind == with && rework_is_legacy(draft, item->op.stream) &&
             followed != REWORK_NONE)
             item->op.stream = followed;
         if (item->tile == REWORK_NONE)
             continue;
-        if (!is_legacy(draft, item->op.stream)) {
+        if (!rework_is_legacy(draft, item->op.stream)) {
             streams[item->tile] = item->op.stream;
             continue;
         }
@@ -43,7 +37,7 @@ enum status rework_streams_unblock(struct rework_draft *draft, struct error *err
         return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
     for (size_t i = 0; i < draft->count; i++) { /* all that its sync waited for */
         struct rework_item *item = &draft->items[i];
-        if (item->op.kind == OP_SYNC && is_legacy(draft, item->op.stream))
+        if (item->op.kind == OP_SYNC && rework_is_legacy(draft, item->op.stream))
             item->op.stream = draft->streams;
     }
     for (int back = 0; back < 2; back++) {
@@ -58,24 +52,6 @@ enum status rework_streams_unblock(struct rework_draft *draft, struct error *err
 
 /* --- memsets --- */
 
-/* Finds the next op that touches what a memset sets, and what it touches; NULL: none is near.
- */
-static const struct rework_item *user_of(const struct rework_draft *draft, size_t memset_at,
-                                         const struct access **touch)
-{
-    enum { NEAR = 4096 };
-    const struct rework_item *item = &draft->items[memset_at];
-    if (item->seen.access_count == 0)
-        return NULL;
-    const struct range *range = &draft->accesses[item->seen.first_access].range;
-    for (size_t i = memset_at + 1; i < draft->count && i < memset_at + NEAR; i++) {
-        *touch = rework_touch_of(draft, &draft->items[i], range);
-        if (*touch != NULL)
-            return &draft->items[i];
-    }
-    return NULL;
-}
-
 static bool covers(const struct range *all, const struct range *part)
 {
     return all->offset <= part->offset &&
@@ -87,11 +63,12 @@ void rework_memsets_drop(struct rework_draft *draft)
     for (size_t i = 0; i < draft->count; i++) {
         struct rework_item *item = &draft->items[i];
         const struct access *touch = NULL;
-        const struct rework_item *user =
-            item->op.kind == OP_MEMSET ? user_of(draft, i, &touch) : NULL;
-        if (user == NULL)
+        if (item->op.kind != OP_MEMSET || item->seen.access_count == 0)
             continue;
         const struct range *set = &draft->accesses[item->seen.first_access].range;
+        const struct rework_item *user = rework_user_of(draft, i, set, &touch);
+        if (user == NULL)
+            continue;
         if (op_is_copy(user->op.kind) && touch->writes && covers(&touch->range, set))
             rework_draft_drop(draft, i);
         else if (user->op.stream < draft->streams)

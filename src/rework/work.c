@@ -8,18 +8,8 @@ enum {
     LARGE_BYTES = 32 << 20,
     LARGE_TIMES = 16, /* the larger of two copies is large for the smaller one */
     PIECE_BYTES = 8 << 20,
+    SPREAD_LEAST_NS = 10000, /* a shorter kernel mostly starts and ends, whatever its blocks */
 };
-
-/* --- copies that bring the same --- */
-
-void rework_repeats_drop(struct rework_draft *draft)
-{
-    for (size_t i = 0; i < draft->count; i++) {
-        if (draft->items[i].seen.repeats)
-            rework_draft_drop(draft, i);
-    }
-    rework_draft_tidy(draft);
-}
 
 /* --- copies between devices --- */
 
@@ -32,28 +22,7 @@ int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *
     return 2 * ns < seen->work_ns ? ns : 0;
 }
 
-void rework_peers_reach(struct rework_draft *draft)
-{
-    for (size_t i = 0; i < draft->count; i++) {
-        struct op_recorded *seen = &draft->items[i].seen;
-        const int64_t ns = rework_peer_ns(draft->base->machine, seen);
-        seen->work_ns = ns > 0 ? ns : seen->work_ns;
-    }
-}
-
 /* --- copies within the device --- */
-
-/* Returns the next op that touches what a copy within the device writes; NULL: none is near. */
-static const struct rework_item *user_of(const struct rework_draft *draft, size_t copy_at)
-{
-    enum { NEAR = 4096 };
-    const struct range *to = &draft->items[copy_at].op.move.to;
-    for (size_t i = copy_at + 1; i < draft->count && i < copy_at + NEAR; i++) {
-        if (!draft->items[i].gone && rework_touch_of(draft, &draft->items[i], to) != NULL)
-            return &draft->items[i];
-    }
-    return NULL;
-}
 
 void rework_device_copies_drop(struct rework_draft *draft)
 {
@@ -62,7 +31,8 @@ void rework_device_copies_drop(struct rework_draft *draft)
         const struct op *op = &draft->items[i].op;
         if (op->kind != OP_D2D || op->move.from.bytes == 0)
             continue;
-        const struct rework_item *user = user_of(draft, i);
+        const struct access *touch;
+        const struct rework_item *user = rework_user_of(draft, i, &op->move.to, &touch);
         bool swaps = user != NULL
                          ? user->op.kind == OP_KERNEL &&
                                rework_touch_of(draft, user, &op->move.from) != NULL
@@ -76,29 +46,38 @@ void rework_device_copies_drop(struct rework_draft *draft)
     rework_draft_tidy(draft);
 }
 
-/* --- few blocks --- */
+/* --- single ops --- */
 
-enum {
-    SPREAD_LEAST_NS = 10000
-}; /* a shorter kernel mostly starts and ends, whatever its blocks */
+/* Gives a kernel of few blocks a block for each SM. */
+static void spread_blocks(const struct machine *machine, struct rework_item *item)
+{
+    struct op_recorded *seen = &item->seen;
+    uint32_t blocks = item->op.kind == OP_KERNEL ? item->op.kernel.blocks : 0;
+    if (blocks == 0 || blocks >= machine->sms || seen->work_ns < SPREAD_LEAST_NS)
+        return;
+    double more = (double)machine->sms / blocks;
+    double ns = (double)seen->work_ns / more;
+    if (ns < (double)machine->kernel_fixed_ns)
+        return;
+    seen->work_ns = machine_round_ns(ns);
+    seen->fill = seen->fill * more < 1 ? seen->fill * more : 1;
+    item->op.kernel.blocks = machine->sms;
+}
 
-void rework_blocks_spread(struct rework_draft *draft)
+void rework_work_change(struct rework_draft *draft, const struct rework *change)
 {
     const struct machine *machine = draft->base->machine;
     for (size_t i = 0; i < draft->count; i++) {
         struct rework_item *item = &draft->items[i];
-        struct op_recorded *seen = &item->seen;
-        uint32_t blocks = item->op.kind == OP_KERNEL ? item->op.kernel.blocks : 0;
-        if (blocks == 0 || blocks >= machine->sms || seen->work_ns < SPREAD_LEAST_NS)
-            continue;
-        double more = (double)machine->sms / blocks;
-        double ns = (double)seen->work_ns / more;
-        if (ns < (double)machine->kernel_fixed_ns)
-            continue;
-        seen->work_ns = machine_round_ns(ns);
-        seen->fill = seen->fill * more < 1 ? seen->fill * more : 1;
-        item->op.kernel.blocks = machine->sms;
+        const int64_t peer_ns =
+            change->reaches_peers ? rework_peer_ns(machine, &item->seen) : 0;
+        item->seen.work_ns = peer_ns > 0 ? peer_ns : item->seen.work_ns;
+        if (change->spreads_blocks)
+            spread_blocks(machine, item);
+        if (change->drops_repeats && item->seen.repeats)
+            rework_draft_drop(draft, i);
     }
+    rework_draft_tidy(draft);
 }
 
 /* --- large copies --- */
@@ -108,9 +87,8 @@ static bool ends_copy(const struct rework_draft *draft, const struct rework_item
                       uint32_t stream)
 {
     const struct op *op = &item->op;
-    bool legacy = op->stream < draft->streams && draft->kinds != NULL &&
-                  draft->kinds[op->stream] == STREAM_LEGACY;
-    return op->stream == stream || op->stream >= draft->streams || legacy;
+    return op->stream == stream || op->stream >= draft->streams ||
+           rework_is_legacy(draft, op->stream);
 }
 
 static bool is_small(const struct op *op, const struct op *large)
