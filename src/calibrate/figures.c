@@ -1,6 +1,7 @@
 /* figures.c - sets the figures that were found, and keeps the reasons why some can't be. */
 #include "calibrate/rig.h"
 #include "machine/fields.h"
+#include "report/reference.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -40,15 +41,15 @@ void rig_refuse(struct rig *rig, const char *figure, const char *format, ...)
     }
 }
 
-static struct figure *add_figure(struct rig *rig, const char *kernel, const char *key)
+/* Returns the figure of the kernel's section, or with NULL of the machine's own; a new one,
+ * where there is none. */
+static struct figure *find_or_add(struct calibration *calibration, const char *kernel,
+                                  const char *key)
 {
-    struct calibration *calibration = rig->calibration;
-    for (int i = 0; i < calibration->figure_count; i++) {
-        struct figure *figure = &calibration->figures[i];
-        if (strcmp(figure->key, key) == 0 && figure->kernel == kernel)
-            return figure;
-    }
-    struct figure *figure = &calibration->figures[calibration->figure_count++];
+    struct figure *figure = (struct figure *)calibration_figure(calibration, kernel, key);
+    if (figure != NULL)
+        return figure;
+    figure = &calibration->figures[calibration->figure_count++];
     figure->key = key;
     figure->kernel = kernel;
     return figure;
@@ -104,63 +105,43 @@ static double spread_of(const struct machine_field *field, double value,
                                                       : value * timing->spread_ns / timing->ns;
 }
 
-/* Sets a figure of the machine, or with `kernel` of that kernel's row; without `timing` one
- * that was not timed. */
-static void set_figure(struct rig *rig, const struct machine_field *field, const char *kernel,
-                       void *record, double value, const struct measured *timing,
-                       const char *how)
+/* Sets a figure of the machine, or of a kernel's row, which is added where there is none;
+ * without `timing` one that was not timed. */
+static void set_figure(struct rig *rig, const struct kernel *kernel, const char *key,
+                       double value, const struct measured *timing, const char *how)
 {
-    struct figure *figure = add_figure(rig, kernel, field->key);
-    value = possible(rig, field, kernel, value, rig->ops->measures && timing != NULL);
+    struct machine *machine = &rig->calibration->machine;
+    const char *name = kernel != NULL ? kernel->name : NULL;
+    void *record = kernel != NULL ? (void *)reference_kernel(machine, name) : machine;
+    const struct machine_field *field =
+        machine_field_find(kernel != NULL ? machine_kernel_fields : machine_fields, key);
+    struct figure *figure = find_or_add(rig->calibration, name, field->key);
+    value = possible(rig, field, name, value, rig->ops->measures && timing != NULL);
     figure->value = value;
     figure->spread = spread_of(field, value, timing);
     snprintf(figure->how, sizeof figure->how, "%s", how);
     machine_field_put(field, record, value);
 }
 
-/* Sets a figure of the machine by its key. */
-static void set_machine_figure(struct rig *rig, const char *key, double value,
-                               const struct measured *timing, const char *how)
-{
-    set_figure(rig, machine_field_find(machine_fields, key), NULL, &rig->calibration->machine,
-               value, timing, how);
-}
-
-/* Sets one of a kernel's row, which is added where there is none. */
-static void set_kernel_figure(struct rig *rig, const struct kernel *kernel, const char *key,
-                              double value, const struct measured *timing, const char *how)
-{
-    struct machine *machine = &rig->calibration->machine;
-    struct machine_kernel *row =
-        (struct machine_kernel *)machine_kernel_find(machine, kernel->name);
-    if (row == NULL) {
-        row = &machine->kernels[machine->kernel_count++];
-        *row = (struct machine_kernel){0};
-        snprintf(row->name, sizeof row->name, "%s", kernel->name);
-    }
-    set_figure(rig, machine_field_find(machine_kernel_fields, key), kernel->name, row, value,
-               timing, how);
-}
-
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how)
 {
-    set_machine_figure(rig, key, value, &timing, how);
+    set_figure(rig, NULL, key, value, &timing, how);
 }
 
 void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
                       double value, struct measured timing, const char *how)
 {
-    set_kernel_figure(rig, kernel, key, value, &timing, how);
+    set_figure(rig, kernel, key, value, &timing, how);
 }
 
 void rig_known(struct rig *rig, const char *key, double value, const char *how)
 {
-    set_machine_figure(rig, key, value, NULL, how);
+    set_figure(rig, NULL, key, value, NULL, how);
 }
 
 void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
                       double value, const char *how)
 {
-    set_kernel_figure(rig, kernel, key, value, NULL, how);
+    set_figure(rig, kernel, key, value, NULL, how);
 }

@@ -48,25 +48,18 @@ static void adapt_rate(double *rate, double measured)
         *rate = measured;
 }
 
-/* Returns the row of a kernel; where there is none a new one, with the figures of the kernel
- * whose rates it has, if it has another's; NULL: there is no room. */
-static struct machine_kernel *find_or_add(struct machine *machine, const char *name)
+struct machine_kernel *reference_kernel(struct machine *machine, const char *name)
 {
-    int i = 0;
-    while (i < machine->kernel_count && strcmp(machine->kernels[i].name, name) != 0)
-        i++;
-    if (i == MACHINE_KERNELS_MAX)
-        return NULL;
-    struct machine_kernel *row = &machine->kernels[i];
-    if (i == machine->kernel_count) {
-        const struct kernel *kernel = kernel_find(name);
-        const char *other = kernel != NULL ? kernel->rates_of : NULL;
-        const struct machine_kernel *rates =
-            other != NULL ? machine_kernel_find(machine, other) : NULL;
-        *row = rates != NULL ? *rates : (struct machine_kernel){0};
-        snprintf(row->name, sizeof row->name, "%s", name);
-        machine->kernel_count++;
-    }
+    struct machine_kernel *row = (struct machine_kernel *)machine_kernel_find(machine, name);
+    if (row != NULL || machine->kernel_count == MACHINE_KERNELS_MAX)
+        return row;
+    const struct kernel *kernel = kernel_find(name);
+    const char *other = kernel != NULL ? kernel->rates_of : NULL;
+    const struct machine_kernel *rates =
+        other != NULL ? machine_kernel_find(machine, other) : NULL;
+    row = &machine->kernels[machine->kernel_count++];
+    *row = rates != NULL ? *rates : (struct machine_kernel){0};
+    snprintf(row->name, sizeof row->name, "%s", name);
     return row;
 }
 
@@ -81,7 +74,7 @@ void reference_adapt_host(struct machine *machine, const struct machine *device)
     for (int i = 0; i < device->kernel_count; i++) {
         const struct machine_kernel *measured = &device->kernels[i];
         struct machine_kernel *row =
-            measured->cpu_flops_per_s > 0 ? find_or_add(machine, measured->name) : NULL;
+            measured->cpu_flops_per_s > 0 ? reference_kernel(machine, measured->name) : NULL;
         if (row != NULL)
             row->cpu_flops_per_s = measured->cpu_flops_per_s;
     }
@@ -90,7 +83,7 @@ void reference_adapt_host(struct machine *machine, const struct machine *device)
 /* Gives the row of a kernel, or a new one, the rates that were measured. */
 static void adapt_kernel(struct machine *machine, const struct machine_kernel *measured)
 {
-    struct machine_kernel *row = find_or_add(machine, measured->name);
+    struct machine_kernel *row = reference_kernel(machine, measured->name);
     if (row == NULL)
         return;
     adapt_rate(&row->bytes_per_s, measured->bytes_per_s);

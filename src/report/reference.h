@@ -18,6 +18,10 @@
 enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
                               uint32_t queues, struct machine *machine, struct error *error);
 
+/* Returns the row of a kernel; where there is none a new one, with the figures of the kernel
+ * whose rates it has, if it has another's; NULL: there is no room. */
+struct machine_kernel *reference_kernel(struct machine *machine, const char *name);
+
 /* Gives `machine`, which stands for the device, the rates that were measured on the device
  * itself: those of the link, of the kernels that were measured, and those of its host. */
 void reference_adapt(struct machine *machine, const struct machine *device);
