@@ -11,66 +11,49 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Figures of what a plan has and of what its timeline shows: counts, and by their names' ends
- * times, bytes and rates. A row's words may have those of `figures`. */
+/* Figures of what a plan has and of what its timeline shows, by which a row's words may name
+ * them: counts, and by their names' ends times, bytes and rates. */
+/* clang-format off */
+#define FIGURES(X)                                                                             \
+    X(copies) X(kernels) X(memsets) X(syncs) X(allocs) X(callbacks) X(peers)                   \
+    X(tiles) X(gpu_tiles) X(cpu_tiles) X(batch) X(streams) X(slots) X(queues) X(devices) X(ops)\
+    X(legacy_stream) X(legacy_kernels) X(legacy_memsets)                                       \
+    X(steps) X(step_ops) /* and the launches and copies of each */                             \
+    X(most_blocks) X(resident_blocks) /* of a launch, and of the GPU */                        \
+    X(exchanges) X(exchanged_bytes) /* copies out by which devices hand tiles on */            \
+    X(alloc_bytes)                                                                             \
+    X(row_bytes) X(apart_bytes) /* of a copy in, where tiles are columns */                    \
+    X(callbacks_ns) X(peers_ns) /* of all of them */                                           \
+    X(packs_ns) X(syncs_ns) /* of all the host's packing and waiting */                        \
+    X(apart_ns) /* between the last ends of the CPU and of the GPU */                          \
+    X(handed_ns) /* from a kernel by a copy to another device's kernel, on average */          \
+    X(in_rate) X(out_rate) /* of all copies in and out, in GB/s */                             \
+    X(first_in_ns) X(last_out_ns) /* lengths of the first copy in and the last copy out */     \
+    X(work_ns) /* of a tile: its longer copy, or its kernel where none has any */              \
+    X(most_kernel_ns) /* how long the first launch of the most elements took */                \
+    X(first_call_ns) /* the longest call of a launch */                                        \
+    X(switch_ns) X(gap_ns)
+/* clang-format on */
+
 struct sight {
     const struct verdict_case *facts;
-    double copies, kernels, memsets, syncs, allocs, callbacks, peers;
-    double tiles, gpu_tiles, cpu_tiles, batch, streams, slots, queues, devices, ops;
-    double legacy_stream, legacy_kernels, legacy_memsets;
-    double steps, step_ops;              /* and the launches and copies of each */
-    double most_blocks, resident_blocks; /* of a launch, and of the GPU */
-    double most_copies;                  /* that one op is made of */
-    double exchanges, exchanged_bytes;   /* copies out by which devices hand tiles on */
-    double alloc_bytes;
-    double row_bytes, apart_bytes; /* of a copy in, where tiles are columns */
-    double callbacks_ns, peers_ns; /* of all of them */
-    double packs_ns, syncs_ns;     /* of all the host's packing and waiting */
-    double gpu_end_ns, cpu_end_ns; /* the last ends, and between them: */
-    double apart_ns;
-    double handed, all_handed_ns;    /* from kernels by copies between devices to kernels */
-    double handed_ns;                /* on average */
-    double in_bytes, in_ns, in_rate; /* of all copies in, in GB/s, and out */
-    double out_bytes, out_ns, out_rate;
-    double first_in_ns, last_out_ns; /* lengths of the first copy in and the last copy out */
-    double first_kernel_ns;
-    double work_ns; /* of a tile: its longer copy, or its kernel where none has any */
-    double most_elements, most_kernel_ns; /* of a launch, and how long the first such took */
-    double first_call_ns;                 /* the longest call of a launch */
-    double switch_ns, gap_ns;
+#define FIGURE(name) double name;
+    FIGURES(FIGURE)
+#undef FIGURE
+    double most_copies;            /* that one op is made of */
+    double gpu_end_ns, cpu_end_ns; /* the last ends */
+    double handed, all_handed_ns;  /* from kernels by copies between devices to kernels */
+    double in_bytes, in_ns, out_bytes, out_ns;
+    double first_kernel_ns, most_elements;
 };
-
-#define FIGURE(member)                                                                         \
-    {                                                                                          \
-        .name = #member, .offset = offsetof(struct sight, member)                              \
-    }
 
 static const struct figure {
     const char *name;
     size_t offset;
 } figures[] = {
-    FIGURE(copies),          FIGURE(kernels),
-    FIGURE(memsets),         FIGURE(syncs),
-    FIGURE(allocs),          FIGURE(callbacks),
-    FIGURE(peers),           FIGURE(tiles),
-    FIGURE(gpu_tiles),       FIGURE(cpu_tiles),
-    FIGURE(batch),           FIGURE(streams),
-    FIGURE(slots),           FIGURE(queues),
-    FIGURE(devices),         FIGURE(ops),
-    FIGURE(legacy_stream),   FIGURE(legacy_kernels),
-    FIGURE(legacy_memsets),  FIGURE(steps),
-    FIGURE(step_ops),        FIGURE(most_blocks),
-    FIGURE(resident_blocks), FIGURE(exchanges),
-    FIGURE(exchanged_bytes), FIGURE(alloc_bytes),
-    FIGURE(row_bytes),       FIGURE(apart_bytes),
-    FIGURE(callbacks_ns),    FIGURE(packs_ns),
-    FIGURE(syncs_ns),        FIGURE(apart_ns),
-    FIGURE(peers_ns),        FIGURE(handed_ns),
-    FIGURE(in_rate),         FIGURE(out_rate),
-    FIGURE(first_in_ns),     FIGURE(last_out_ns),
-    FIGURE(work_ns),         FIGURE(most_kernel_ns),
-    FIGURE(first_call_ns),   FIGURE(switch_ns),
-    FIGURE(gap_ns),
+#define FIGURE(member) {#member, offsetof(struct sight, member)},
+    FIGURES(FIGURE)
+#undef FIGURE
 };
 
 /* --- looking --- */
