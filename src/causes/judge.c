@@ -13,11 +13,14 @@ static const double ALIKE = 0.03; /* predicted times that differ by less are ali
 
 const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
+#define KEPT_BY(call)                                                                          \
+    .traits = KEEPS_HOST | KEEPS_ISSUE | IS_SHOWN, .marks[MARKED_HOST] = 1 << (call)
 #define ROW(code, label, run, foreign, says, does, calls, ...)                                 \
     [VERDICT_##code] = {.name = label, .text = says, .fix = does, .cuda = calls, __VA_ARGS__},
 #include "causes/verdicts.def"
 #undef ROW
 #undef SEEN
+#undef KEPT_BY
 };
 
 enum verdict_code verdict_marked(enum verdict_mark mark, unsigned bit)
