@@ -103,7 +103,7 @@ static enum status keep_blind(struct keeper *keeper, uint32_t index, uint32_t *c
                               struct error *error)
 {
     const struct rework_draft *draft = keeper->draft;
-    const struct needed *needed = draft->base->needed;
+    const struct needed *needed = &draft->base->needed;
     enum status status = STATUS_OK;
     uint32_t op = draft->items[index].origin;
     bool blind = is_blind(keeper, op);
@@ -131,7 +131,7 @@ static enum status keep_item(struct keeper *keeper, uint32_t index, uint32_t *cl
         uint32_t before = keeper->now[needed->before[k]];
         const struct rework_item *other = &draft->items[before];
         if (other->origin != item->origin && !other->merged && !item->merged &&
-            !clocks_table_orders(draft->base->clocks, other->origin, item->origin))
+            !clocks_table_orders(&draft->base->clocks, other->origin, item->origin))
             continue; /* the program itself does not keep that order */
         status = keep_pair(keeper, index, before, clock, error);
     }

@@ -15,8 +15,6 @@
 #ifndef PIPELINE_REWORK_PARTS_H
 #define PIPELINE_REWORK_PARTS_H
 
-#include "plan/clocks.h"
-#include "plan/needed.h"
 #include "rework/rework.h"
 
 #define REWORK_NONE UINT32_MAX

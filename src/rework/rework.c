@@ -4,8 +4,6 @@
 #include "rework/graphs.h"
 #include "rework/parts.h"
 
-#include <stdlib.h>
-
 enum status rework_begin(struct rework_base *base, const struct plan *plan,
                          const struct machine *machine, struct error *error)
 {
@@ -17,13 +15,9 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     for (uint32_t i = 0; i < plan->recorded->buffer_count; i++)
         base->managed |= plan->recorded->buffers[i].managed;
     base->work_least_ns = rework_work_least_ns(plan, &base->work_ns);
-    base->clocks = calloc(1, sizeof *base->clocks);
-    base->needed = calloc(1, sizeof *base->needed);
-    enum status status = base->clocks != NULL && base->needed != NULL
-                             ? clocks_table_make(base->clocks, plan, CLOCKS_RUN, error)
-                             : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    enum status status = clocks_table_make(&base->clocks, plan, CLOCKS_RUN, error);
     if (status == STATUS_OK)
-        status = plan_needed(plan, base->needed, error);
+        status = plan_needed(plan, &base->needed, error);
     if (status == STATUS_OK)
         status = rework_draft_begin(&draft, base, 0, base->plan->op_count, error);
     if (status == STATUS_OK)
@@ -38,12 +32,8 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
 
 void rework_end(struct rework_base *base)
 {
-    if (base->clocks != NULL)
-        clocks_table_free(base->clocks);
-    if (base->needed != NULL)
-        needed_free(base->needed);
-    free(base->clocks);
-    free(base->needed);
+    clocks_table_free(&base->clocks);
+    needed_free(&base->needed);
     *base = (struct rework_base){0};
 }
 

@@ -10,6 +10,8 @@
 
 #include "core/status.h"
 #include "machine/machine.h"
+#include "plan/clocks.h"
+#include "plan/needed.h"
 #include "plan/plan.h"
 
 enum rework_order { REWORK_AS_ISSUED, REWORK_DEPTH, REWORK_BREADTH };
@@ -86,13 +88,13 @@ struct rework {
 struct rework_base {
     const struct plan *plan;
     const struct machine *machine;
-    struct clocks_table *clocks; /* the orders that it keeps */
-    struct needed *needed;       /* those that its data asks for */
-    uint32_t tiles;              /* those that its data shows; 0: none */
-    bool managed;                /* it has managed memory, which the host reaches as well */
-    uint32_t blind;              /* copies, memsets and kernels whose bytes are not known */
-    int64_t work_least_ns;       /* what passes between calls and takes as long is work, */
-    int64_t work_ns;             /* of which there is so much in all */
+    struct clocks_table clocks; /* the orders that it keeps */
+    struct needed needed;       /* those that its data asks for */
+    uint32_t tiles;             /* those that its data shows; 0: none */
+    bool managed;               /* it has managed memory, which the host reaches as well */
+    uint32_t blind;             /* copies, memsets and kernels whose bytes are not known */
+    int64_t work_least_ns;      /* what passes between calls and takes as long is work, */
+    int64_t work_ns;            /* of which there is so much in all */
 };
 
 /* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then
