@@ -391,7 +391,7 @@ static void assert_bounded(const struct machine *machine, const struct plan *pla
     double engines_ns[OP_KIND_COUNT] = {0},
            *streams_ns = calloc(plan->streams + 1, sizeof(double));
     ck_assert_ptr_nonnull(streams_ns);
-    ck_assert_msg(simulator_extent(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
+    ck_assert_msg(simulator_time(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
                   error.text);
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];

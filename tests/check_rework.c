@@ -213,7 +213,7 @@ static int64_t time_of(const struct plan *plan, const struct machine *machine)
 {
     struct error error = {0};
     int64_t time_ns = 0;
-    ck_assert_msg(simulator_extent(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
+    ck_assert_msg(simulator_time(machine, 0, plan, &time_ns, &error) == STATUS_OK, "%s",
                   error.text);
     return time_ns;
 }

@@ -64,6 +64,14 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
     account->causes[to].lost = account->causes[from].lost;
 }
 
+int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns)
+{
+    ns = earlier(ns, *from_ns);
+    account->causes[VERDICT_REST].cost_ns += ns;
+    *from_ns -= ns;
+    return ns;
+}
+
 void account_place_others(struct account *account)
 {
     const struct loss *most = NULL;

@@ -213,13 +213,15 @@ static enum verdict_code dearest_of(const struct foreign *foreign,
  * or the rest. */
 static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
 {
-    struct verdict *causes = foreign->judge.charges.causes;
+    struct account *charges = &foreign->judge.charges;
+    struct verdict *causes = charges->causes;
+    int64_t *rest_ns = foreign->rest_ns;
     /* The host need not wait for what is the next op's input, but that op has to. */
     const int64_t data_ns = chain_ns(foreign->judge.facts->plan, foreign->timeline);
     const int64_t beside_ns = later(0, foreign->judge.time_ns - data_ns);
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
-    foreign_leave(foreign, REST_ONCE, foreign->rest_ns[REST_ONCE], &left_ns);
+    rest_ns[REST_ONCE] = account_leave(charges, rest_ns[REST_ONCE], &left_ns);
     for (;;) {
         int64_t dear_ns;
         const enum verdict_code dearest = dearest_of(foreign, old_ns, &dear_ns);
@@ -229,11 +231,12 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         causes[dearest].cost_ns += dear_ns;
         left_ns -= dear_ns;
     }
-    foreign_leave(foreign, REST_SEVERAL, foreign->rest_ns[REST_SEVERAL], &left_ns);
-    foreign_leave(foreign, REST_DATA, later(0, data_ns - foreign->judge.limit_ns), &left_ns);
-    foreign_leave(foreign, REST_STEPS, foreign->rest_ns[REST_STEPS], &left_ns);
-    foreign_leave(foreign, foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES,
-                  find_slower(foreign), &left_ns);
+    rest_ns[REST_SEVERAL] = account_leave(charges, rest_ns[REST_SEVERAL], &left_ns);
+    rest_ns[REST_DATA] =
+        account_leave(charges, later(0, data_ns - foreign->judge.limit_ns), &left_ns);
+    rest_ns[REST_STEPS] = account_leave(charges, rest_ns[REST_STEPS], &left_ns);
+    rest_ns[foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES] =
+        account_leave(charges, find_slower(foreign), &left_ns);
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
     causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
 }

@@ -217,21 +217,15 @@ static void bound_calls(struct foreign *foreign, enum verdict_code late)
     }
 }
 
-void foreign_leave(struct foreign *foreign, enum rest_part part, int64_t ns, int64_t *from_ns)
-{
-    ns = earlier(ns, *from_ns);
-    foreign->rest_ns[part] = ns;
-    foreign->judge.charges.causes[VERDICT_REST].cost_ns += ns;
-    *from_ns -= ns;
-}
-
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
  * there already. Fewer and larger tiles would have fewer of those ways. */
 static void leave_steps(struct foreign *foreign, enum verdict_code late)
 {
+    struct account *charges = &foreign->judge.charges;
     const bool counts = late == VERDICT_LAUNCH_BOUND || late == VERDICT_REST;
-    foreign_leave(foreign, REST_STEPS, counts ? foreign->rest_ns[REST_STEPS] : 0,
-                  &foreign->judge.charges.causes[VERDICT_SMALL_TILES].cost_ns);
+    foreign->rest_ns[REST_STEPS] =
+        account_leave(charges, counts ? foreign->rest_ns[REST_STEPS] : 0,
+                      &charges->causes[VERDICT_SMALL_TILES].cost_ns);
 }
 
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
@@ -252,8 +246,8 @@ static void settle(struct foreign *foreign)
                      keeps == VERDICT_SMALL_TILES ? late : keeps);
     bound_calls(foreign, late);
     /* No loop has a time in which the host was elsewhere, once. */
-    foreign_leave(foreign, REST_ONCE, foreign->trace.once_ns,
-                  &causes[VERDICT_HOST_WORK].cost_ns);
+    foreign->rest_ns[REST_ONCE] = account_leave(&foreign->judge.charges, foreign->trace.once_ns,
+                                                &causes[VERDICT_HOST_WORK].cost_ns);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
     if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */
@@ -293,9 +287,9 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
     struct judge *judge = &foreign->judge;
     foreign_put_fixes(foreign);
     judge_list(judge, verdicts);
-    judge_rank_costs(verdicts);
+    judge_rank(judge, false, verdicts);
     if (judge->tried)
-        judge_rank_fixes(judge, verdicts);
+        judge_rank(judge, true, verdicts);
     else
         put_pageable_first(foreign, verdicts);
     evidence_foreign(foreign, verdicts->items, verdicts->count);

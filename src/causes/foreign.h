@@ -63,9 +63,6 @@ struct foreign_pieces {
     size_t room;
 };
 
-/* Leaves `ns`, of *from_ns at most, to the rest as that part of it. */
-void foreign_leave(struct foreign *foreign, enum rest_part part, int64_t ns, int64_t *from_ns);
-
 /* Follows what let go of op `index` back to `from_ns`, from its start, or where `whole` from
  * its end. Pieces may begin before `from_ns`. Returns false when memory runs out. */
 bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,

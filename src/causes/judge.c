@@ -97,13 +97,6 @@ static int last_knob(const struct found *found, enum verdict_code code)
     return last;
 }
 
-static bool costs_more(const struct judge *judge, const struct verdict *x,
-                       const struct verdict *y)
-{
-    (void)judge;
-    return x->cost_ns > y->cost_ns;
-}
-
 /* Returns true if another program's cause without a prediction cost more than twice what the
  * fix of one with it gains. */
 static bool costs_far_more(const struct judge *judge, const struct verdict *bare,
@@ -124,14 +117,14 @@ static bool is_safer(const struct judge *judge, const struct verdict *x,
 
 /* Returns true if cause `x` comes before `y`: its fix gains more; or as much, and it is blamed
  * first; or there is no fix, and it cost more. */
-static bool comes_before(const struct judge *judge, const struct verdict *x,
+static bool comes_before(const struct judge *judge, bool fixes, const struct verdict *x,
                          const struct verdict *y)
 {
-    bool one = x->predicted_ns > 0, other = y->predicted_ns > 0;
+    bool one = fixes && x->predicted_ns > 0, other = fixes && y->predicted_ns > 0;
     if (one != other)
         return one != costs_far_more(judge, one ? y : x, one ? x : y);
     if (!one)
-        return costs_more(judge, x, y);
+        return x->cost_ns > y->cost_ns;
     if (is_safer(judge, x, y) || is_safer(judge, y, x))
         return is_safer(judge, x, y);
     double apart = (double)(x->predicted_ns - y->predicted_ns);
@@ -140,29 +133,18 @@ static bool comes_before(const struct judge *judge, const struct verdict *x,
     return apart < 0;
 }
 
-/* Causes are few, and fixes that gain alike make no strict order, so each moves up as long as
- * it comes before the one above. */
-static void sort(const struct judge *judge, struct verdicts *verdicts,
-                 bool (*before)(const struct judge *judge, const struct verdict *x,
-                                const struct verdict *y))
+void judge_rank(const struct judge *judge, bool fixes, struct verdicts *verdicts)
 {
+    /* Causes are few, and fixes that gain alike make no strict order, so each moves up as long
+     * as it comes before the one above. */
     for (int i = 1; i < verdicts->count; i++) {
         struct verdict item = verdicts->items[i];
         int place = i;
-        for (; place > 0 && before(judge, &item, &verdicts->items[place - 1]); place--)
+        const struct verdict *items = verdicts->items;
+        for (; place > 0 && comes_before(judge, fixes, &item, &items[place - 1]); place--)
             verdicts->items[place] = verdicts->items[place - 1];
         verdicts->items[place] = item;
     }
-}
-
-void judge_rank_costs(struct verdicts *verdicts)
-{
-    sort(NULL, verdicts, costs_more);
-}
-
-void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts)
-{
-    sort(judge, verdicts, comes_before);
 }
 
 /* Puts a race before all that cost time. */

@@ -39,6 +39,9 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
 
+/* Leaves `ns`, of *from_ns at most, to the rest; returns how much that is. */
+int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns);
+
 /* Gives causes that only trials tell, such as a graph's launch, the place of what was lost most
  * on the path under a name that is charged nothing; none to those whose row says NO_PLACE. */
 void account_place_others(struct account *account);
@@ -68,8 +71,7 @@ bool judge_is_dear(const struct judge *judge, enum verdict_code code, double sha
 void judge_list(struct judge *judge, struct verdicts *verdicts);
 
 /* Puts what is listed in order: dear causes first; or those first whose fixes gain more. */
-void judge_rank_costs(struct verdicts *verdicts);
-void judge_rank_fixes(const struct judge *judge, struct verdicts *verdicts);
+void judge_rank(const struct judge *judge, bool fixes, struct verdicts *verdicts);
 
 /* Puts a race before what is listed, and what sets the limit and the rest behind. */
 void judge_complete(const struct judge *judge, struct verdicts *verdicts);

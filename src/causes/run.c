@@ -128,7 +128,7 @@ static enum status name_causes(struct judge *judge, struct verdicts *verdicts,
         if (verdicts->items[i].code == VERDICT_UNKNOWN)
             see_unknown(judge, &verdicts->items[i]);
     }
-    judge_rank_fixes(judge, verdicts);
+    judge_rank(judge, true, verdicts);
     if (judge->tried) {
         verdicts->modelled_ns = judge->found.given_ns;
         status = set_best(judge, verdicts, error);

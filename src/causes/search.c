@@ -33,8 +33,14 @@ bool knob_is_turned(const struct knob_set *set, int knob, const union choice *a,
 
 int64_t search_try(struct search *search, const union choice *choice)
 {
-    return search->why.status == STATUS_OK ? search->time(search->context, choice, &search->why)
-                                           : SEARCH_NO_TIME;
+    int64_t time_ns;
+    struct error refused = {0};
+    if (search->why.status != STATUS_OK)
+        return SEARCH_NO_TIME;
+    const enum status status = search->time(search->context, choice, &time_ns, &refused);
+    if (status == STATUS_NO_MEMORY) /* which says nothing of the choice */
+        search->why = refused;
+    return status == STATUS_OK ? time_ns : SEARCH_NO_TIME;
 }
 
 bool search_gains(int64_t time_ns, int64_t than_ns, double part)

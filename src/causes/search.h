@@ -88,8 +88,9 @@ struct found {
 struct search {
     const struct knob_set *knobs;
     const void *context;
-    /* Returns the time of a trial, or SEARCH_NO_TIME. Memory that ran out is told in `why`. */
-    int64_t (*time)(const void *context, const union choice *choice, struct error *why);
+    /* Sets *time_ns to the time of a trial; a status but STATUS_OK where it can't be. */
+    enum status (*time)(const void *context, const union choice *choice, int64_t *time_ns,
+                        struct error *error);
     union choice given, best;
     int64_t given_ns, best_ns;
     int64_t costs_ns[KNOBS_MOST]; /* that turning each back alone would cost */

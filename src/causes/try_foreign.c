@@ -68,23 +68,21 @@ static int64_t with_host_ns(const struct finder *finder, const struct rework *wh
     return time_ns;
 }
 
-/* Returns the time of a trial: a search's `time` with a struct finder. */
-static int64_t time_of(const void *context, const union choice *choice, struct error *why)
+/* Sets the time of a trial: a search's `time` with a struct finder. */
+static enum status time_of(const void *context, const union choice *choice, int64_t *time_ns,
+                           struct error *error)
 {
     const struct finder *finder = context;
-    int64_t time_ns = SEARCH_NO_TIME;
-    struct plan fixed;
-    struct error refused = {0};
     const struct rework whole = effective(finder, &choice->change);
-    enum status status = rework_apply(&finder->base, &whole, &fixed, &refused);
-    if (status == STATUS_OK) {
-        status = simulator_extent(finder->machine, whole.queues, &fixed, &time_ns, &refused);
-        time_ns = status == STATUS_OK ? with_host_ns(finder, &whole, &fixed, time_ns) : 0;
-        plan_free(&fixed);
-    }
-    if (status == STATUS_NO_MEMORY)
-        *why = refused;
-    return status == STATUS_OK ? time_ns : SEARCH_NO_TIME;
+    struct plan fixed;
+    enum status status = rework_apply(&finder->base, &whole, &fixed, error);
+    if (status != STATUS_OK)
+        return status;
+    status = simulator_time(finder->machine, whole.queues, &fixed, time_ns, error);
+    if (status == STATUS_OK)
+        *time_ns = with_host_ns(finder, &whole, &fixed, *time_ns);
+    plan_free(&fixed);
+    return status;
 }
 
 static bool take(struct finder *finder, const struct rework *change)
@@ -226,7 +224,7 @@ static void find_least(const struct finder *finder, struct found *found)
 static int64_t bare_of(struct finder *finder, const struct rework *change, int64_t ns)
 {
     const union choice choice = {.change = *change};
-    return finder->bare ? earlier(time_of(finder, &choice, &finder->search.why), ns) : ns;
+    return finder->bare ? earlier(search_try(&finder->search, &choice), ns) : ns;
 }
 
 /* Tries once more what was found, without what recording took, if that is known: causes are
@@ -267,10 +265,10 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK)
         status = rework_begin(&finder.base, tried, machine, error);
     if (status == STATUS_OK)
-        status = simulator_extent(machine, 0, tried, &result.given_ns, error);
+        status = simulator_time(machine, 0, tried, &result.given_ns, error);
     result.whole_ns = result.given_ns;
     if (status == STATUS_OK && tried != plan)
-        status = simulator_extent(machine, 0, plan, &result.whole_ns, error);
+        status = simulator_time(machine, 0, plan, &result.whole_ns, error);
     if (status == STATUS_OK)
         status = rework_look(&finder.base, &finder.looks, error);
     if (status == STATUS_OK) {

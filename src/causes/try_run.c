@@ -55,29 +55,22 @@ static enum status simulate(const struct settings *settings, const struct machin
     return status;
 }
 
+/* Sets the time of a trial: a search's `time` with a struct tuner. */
+static enum status time_of(const void *context, const union choice *choice, int64_t *time_ns,
+                           struct error *error)
+{
+    const struct tuner *tuner = context;
+    if (settings_misfit(&choice->settings) != NULL)
+        return error_set(error, STATUS_USAGE, "these settings don't go together");
+    return simulate(&choice->settings, tuner->machine, tuner->ops_most, time_ns, error);
+}
+
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error)
 {
-    if (settings_misfit(settings) != NULL)
-        return error_set(error, STATUS_USAGE, "these settings don't go together");
-    return simulate(settings, machine, UINT32_MAX, time_ns, error);
-}
-
-/* Returns the time of a trial: a search's `time` with a struct tuner. That memory ran out says
- * nothing of the settings. */
-static int64_t time_of(const void *context, const union choice *choice, struct error *why)
-{
-    const struct tuner *tuner = context;
-    const struct settings *settings = &choice->settings;
-    struct error refused = {0};
-    int64_t time_ns = SEARCH_NO_TIME;
-    if (settings_misfit(settings) != NULL)
-        return SEARCH_NO_TIME;
-    enum status status =
-        simulate(settings, tuner->machine, tuner->ops_most, &time_ns, &refused);
-    if (status == STATUS_NO_MEMORY)
-        *why = refused;
-    return status == STATUS_OK ? time_ns : SEARCH_NO_TIME;
+    const struct tuner tuner = {.machine = machine, .ops_most = UINT32_MAX};
+    const union choice choice = {.settings = *settings};
+    return time_of(&tuner, &choice, time_ns, error);
 }
 
 static int64_t try_settings(struct tuner *tuner, const struct settings *settings)

@@ -408,9 +408,7 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     return status;
 }
 
-/* Simulates a plan, and sets *time_ns to what `measure` says of its timeline. */
-static enum status time_by(int64_t (*measure)(const struct timeline *timeline),
-                           const struct machine *machine, uint32_t queues,
+enum status simulator_time(const struct machine *machine, uint32_t queues,
                            const struct plan *plan, int64_t *time_ns, struct error *error)
 {
     struct timeline timeline;
@@ -419,19 +417,8 @@ static enum status time_by(int64_t (*measure)(const struct timeline *timeline),
     enum status status =
         simulator_run(machine, queues, plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)
-        *time_ns = measure(&timeline);
+        *time_ns = plan->recorded != NULL ? timeline_extent_ns(&timeline)
+                                          : timeline_time_ns(&timeline);
     timeline_free(&timeline);
     return status;
-}
-
-enum status simulator_time(const struct machine *machine, uint32_t queues,
-                           const struct plan *plan, int64_t *time_ns, struct error *error)
-{
-    return time_by(timeline_time_ns, machine, queues, plan, time_ns, error);
-}
-
-enum status simulator_extent(const struct machine *machine, uint32_t queues,
-                             const struct plan *plan, int64_t *time_ns, struct error *error)
-{
-    return time_by(timeline_extent_ns, machine, queues, plan, time_ns, error);
 }

@@ -35,12 +35,9 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
                           const struct plan *plan, const struct simulator_hooks *hooks,
                           struct timeline *timeline, int64_t *issued_ns, struct error *error);
 
-/* Simulates where nothing but the run's time is wanted, and sets *time_ns on STATUS_OK. */
+/* Simulates where nothing but the run's time is wanted, and sets *time_ns on STATUS_OK: of a
+ * recorded plan that is timeline_extent_ns(). */
 enum status simulator_time(const struct machine *machine, uint32_t queues,
                            const struct plan *plan, int64_t *time_ns, struct error *error);
-
-/* The same for a recorded plan: *time_ns is timeline_extent_ns(). */
-enum status simulator_extent(const struct machine *machine, uint32_t queues,
-                             const struct plan *plan, int64_t *time_ns, struct error *error);
 
 #endif
