@@ -5,11 +5,10 @@
  * itself: no graph can hold that. What it captures once must be the same each time, so a
  * stretch has to come several times, with the same kernels on as many blocks. One that grows
  * with the data, as an index by a mask does, is none. */
-#include "rework/graphs.h"
-
 #include "analysis/analysis.h"
 #include "plan/host_call.h"
 #include "plan/rules.h"
+#include "rework/parts.h"
 
 #include <stdlib.h>
 

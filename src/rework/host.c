@@ -277,10 +277,10 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
     uint32_t *latest = malloc(streams * sizeof *latest);
     uint32_t *records = malloc(events * sizeof *records);
     bool room = latest != NULL && records != NULL;
-    for (size_t i = 0; i < streams && room; i++)
-        latest[i] = REWORK_NONE;
-    for (size_t i = 0; i < events && room; i++)
-        records[i] = REWORK_NONE;
+    if (room) {
+        memset(latest, 0xff, streams * sizeof *latest);
+        memset(records, 0xff, events * sizeof *records);
+    }
     for (size_t i = 0; i < draft->count && room; i++) {
         struct rework_item *item = &draft->items[i];
         if (item->op.kind == OP_RECORD)

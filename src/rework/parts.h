@@ -128,6 +128,20 @@ enum status rework_shape_order(struct rework_draft *draft, const struct rework *
 enum status rework_events_add(struct rework_draft *draft, const struct needed *needed,
                               bool keeps_blind, struct error *error);
 
+/* --- less for the host to do, in a plan that is made --- */
+
+/* Returns from which time on what passes between two calls of a recorded plan is the host's own
+ * work, and sets *sum_ns to all of it; INT64_MAX and 0: no memory to tell. */
+int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns);
+
+/* Has another thread do that work. */
+void rework_work_move(int64_t least_ns, struct plan *plan);
+
+/* Has stretches that repeat issued by one launch of a graph each. STATUS_USAGE: there is none
+ * for which that takes the host less. O(n log n). */
+enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
+                               struct plan *plan, struct error *error);
+
 /* Returns true if all records and waits of the program's go: what data asks for comes back. */
 static inline bool rework_drops_waits(const struct rework *change)
 {

@@ -1,7 +1,6 @@
 /* rework.c - makes one change of a recorded plan after another. */
 #include "rework/rework.h"
 
-#include "rework/graphs.h"
 #include "rework/parts.h"
 
 enum status rework_begin(struct rework_base *base, const struct plan *plan,
