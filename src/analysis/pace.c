@@ -122,12 +122,29 @@ bool pace_find_work(struct traced *traced)
 
 /* --- the device's --- */
 
+/* Returns when the host had handed an op over, which may be that of call *call or of one behind
+ * it, and moves on to that call. A launch waits for nothing and tells the device of its kernel
+ * last; of other calls, which may wait for their op, and of all but the first op of a graph,
+ * only the beginning says something. */
+static int64_t handed_over_ns(const struct traced *traced, uint32_t index, uint32_t *call)
+{
+    const struct timeline *timeline = traced->timeline;
+    const struct span *span = &timeline->spans[index];
+    while (*call < timeline->call_count &&
+           (traced->issued[*call] == SPAN_NONE || traced->issued[*call] < index))
+        ++*call;
+    const bool launches = *call < timeline->call_count && traced->issued[*call] == index &&
+                          op_is_launch(span->kind) && !traced->launches_block;
+    return launches ? timeline->calls[*call].end_ns : span->issue_ns;
+}
+
 struct pace pace_of(const struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     struct pace pace = {0};
     int64_t first_ns = 0, end_ns = INT64_MIN;
     uint64_t copies = 0;
+    uint32_t call = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (!op_on_device(span->kind))
@@ -137,16 +154,16 @@ struct pace pace_of(const struct traced *traced)
         first_ns = pace.ops == 0 ? span->start_ns : earlier(first_ns, span->start_ns);
         pace.ops++;
         copies += op_is_copy(span->kind);
-        pace.late += known && span->issue_ns >= end_ns;
+        pace.late += known && handed_over_ns(traced, i, &call) >= end_ns;
         pace.work_ns = plus(pace.work_ns, span->end_ns - span->start_ns);
         pace.span_ns = later(pace.span_ns, span->start_ns - first_ns);
         end_ns = later(end_ns, span->end_ns);
     }
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
+        const struct host_call *made = &timeline->calls[i];
         pace.calls += traced->issued[i] != SPAN_NONE;
         if (traced->issued[i] != SPAN_NONE)
-            pace.calls_ns = plus(pace.calls_ns, call->end_ns - call->start_ns);
+            pace.calls_ns = plus(pace.calls_ns, made->end_ns - made->start_ns);
     }
     pace.tiles = 3 * copies >= pace.ops && pace.calls_ns >= pace.span_ns / 2;
     return pace;

@@ -20,7 +20,8 @@ bool pace_find_work(struct traced *traced);
 
 struct pace {
     uint32_t ops;
-    uint32_t late;    /* those that the host began to issue when the device had nothing left */
+    uint32_t
+        late; /* those that the host had not handed over when the device had nothing left */
     uint32_t calls;   /* that issued them, */
     int64_t calls_ns; /* and what these took */
     int64_t work_ns;  /* of all ops */

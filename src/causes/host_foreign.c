@@ -40,7 +40,7 @@ enum evidence host_put_launches(const struct foreign *foreign, struct verdict *v
     char work[UNITS_TEXT], each[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "an op takes %s, and one begins every %s; %" PRIu32 " of %" PRIu32
-             " ops were issued when the device had done all before them",
+             " ops came when the device had done all before them",
              units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
              pace.late, pace.ops);
     return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
