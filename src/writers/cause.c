@@ -58,6 +58,13 @@ enum status writer_find_marks(const struct run_report *run, struct marks *marks)
     return find_races(run, marks);
 }
 
+const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code)
+{
+    return code == VERDICT_REST && verdicts->data_ns > 0
+               ? "the rest: no loss that a change of calls would avoid"
+               : verdict_rows[code].text;
+}
+
 bool writer_is_urgent(const struct run_report *run, uint32_t stream)
 {
     const struct settings *settings = run->settings;

@@ -24,6 +24,9 @@ enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 /* Returns true if the streams of a run differ in priority and `stream` has the highest. */
 bool writer_is_urgent(const struct run_report *run, uint32_t stream);
 
+/* Returns what a cause is, in words: of the rest of a run that its data asks for, that too. */
+const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code);
+
 /* Writes a run's answer in one line: what it lost most to, or how near to its limit it came. */
 enum { MESSAGE_TEXT = 1024 };
 void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT]);

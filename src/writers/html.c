@@ -130,10 +130,12 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         if (verdicts->time_ns > 0)
             put_share(json, "share", (double)verdict->cost_ns / (double)verdicts->time_ns);
         json_put_bool(json_key(json, "named"), i < verdicts->named);
-        json_put_text(json_key(json, "text"), row->text);
+        json_put_text(json_key(json, "text"), writer_cause_text(verdicts, verdict->code));
         json_put_text(json_key(json, "seen"), verdict->seen);
         json_put_text(json_key(json, "fix"), row->fix);
         json_put_text(json_key(json, "command"), verdict->command);
+        if (run->foreign)
+            json_put_text(json_key(json, "cuda"), row->cuda);
         if (verdict->predicted_ns > 0) {
             put_time(json, "predicted", verdict->predicted_ns);
             html_put_exact(json_key(json, "predicted_ns"), verdict->predicted_ns);

@@ -4,6 +4,7 @@
  * "time_max_ms", which were "span_ms", "span_min_ms" and "span_max_ms". */
 #include "report/compare.h"
 #include "trace/trace.h"
+#include "writers/cause.h"
 #include "writers/json.h"
 #include "writers/writer.h"
 
@@ -116,7 +117,7 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
         json_put_bool(json_key(json, "named"), i < verdicts->named);
         json_put_text(json_key(json, "evidence"), evidence_name(verdict->evidence));
         json_put_text(json_key(json, "seen"), verdict->seen);
-        json_put_text(json_key(json, "text"), row->text);
+        json_put_text(json_key(json, "text"), writer_cause_text(verdicts, verdict->code));
         put_fix(json_key(json, "fix"), verdict);
         json_close(json, '}');
     }

@@ -74,9 +74,7 @@ static void put_rest(FILE *out, const struct verdicts *verdicts,
         return;
     writer_print_words(
         out, style->width, INDENT, "  %s, %.1f%%: %s%s%s%s", units_time(rest->cost_ns, cost),
-        percent_of(rest->cost_ns, verdicts->time_ns),
-        verdicts->data_ns > 0 ? "the rest: no loss that a change of calls would avoid"
-                              : verdict_rows[VERDICT_REST].text,
+        percent_of(rest->cost_ns, verdicts->time_ns), writer_cause_text(verdicts, VERDICT_REST),
         rest->seen[0] != '\0' ? " (" : "", rest->seen, rest->seen[0] != '\0' ? ")" : "");
 }
 
