@@ -91,6 +91,17 @@ static void end(struct script *script)
     timeline_free(&script->timeline);
 }
 
+/* Has the op that was added last wait for those of other streams. */
+static void queue(struct script *script, uint32_t stream, int64_t start_ns)
+{
+    struct timeline *timeline = &script->timeline;
+    struct span *span = &timeline->spans[timeline->span_count - 1];
+    span->stream = stream;
+    span->end_ns += start_ns - span->start_ns;
+    span->start_ns = start_ns;
+    script->now_ns = span->issue_ns + 1000;
+}
+
 /* --- what is found --- */
 
 START_TEST(a_loop_is_found_between_other_ops)
@@ -110,6 +121,44 @@ START_TEST(a_loop_is_found_between_other_ops)
     ck_assert_int_ge(loop.from_ns, begin_ns - PASS_NS);
     ck_assert_int_le(loop.to_ns, end_ns);
     ck_assert_int_eq(loop.to_ns - loop.from_ns, loop.passes * (int64_t)PASS_NS);
+    end(&script);
+}
+END_TEST
+
+/* What is left of a pass at the end is no part of few passes, and not worth a word of many. */
+START_TEST(what_a_cut_left_of_a_pass_makes_none_longer)
+{
+    static const int passes[] = {3, 40};
+    for (int i = 0; i < 2; i++) {
+        struct script script = begin();
+        for (int k = 0; k < passes[i]; k++)
+            pass(&script);
+        op(&script, OP_H2D, 64, 10000);
+        op(&script, OP_KERNEL, 1, 5000);
+        const struct loop loop = find(&script);
+        ck_assert_uint_eq(loop.passes, passes[i]);
+        ck_assert_uint_eq(loop.ops, 5);
+        ck_assert_int_le(loop.pass_ns, PASS_NS + PASS_NS / 50);
+        end(&script);
+    }
+}
+END_TEST
+
+/* Copies of one stream that wait in it, and a kernel of another one that does not: when the
+ * last one was issued, no pass had ended. */
+START_TEST(queued_copies_are_no_loop_that_ends_before_it_begins)
+{
+    struct script script = begin();
+    op(&script, OP_H2D, 16 << 10, 300000);
+    host(&script, 10000000);
+    const int64_t begin_ns = script.now_ns;
+    for (int i = 0; i < 20; i++) {
+        op(&script, OP_H2D, 16 << 10, 300000);
+        queue(&script, 1, begin_ns + 1000 + 300000 * i);
+    }
+    op(&script, OP_KERNEL, 1, 20000);
+    const struct loop loop = find(&script);
+    ck_assert(loop.passes == 0 || loop.ops > 0);
     end(&script);
 }
 END_TEST
@@ -324,6 +373,8 @@ Suite *loop_suite(void)
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
     tcase_add_test(all, a_message_now_and_then_stays);
     tcase_add_test(all, tiles_are_not_taken_for_passes);
+    tcase_add_test(all, what_a_cut_left_of_a_pass_makes_none_longer);
+    tcase_add_test(all, queued_copies_are_no_loop_that_ends_before_it_begins);
     tcase_add_test(all, passes_are_those_of_one_thread);
     tcase_add_test(all, start_up_is_told_by_its_calls);
     tcase_add_loop_test(all, no_loop_is_found_where_nothing_repeats, 0, 8);

@@ -18,8 +18,8 @@ static const double SLOW_FIRST = 1.25; /* times the median: a first pass that di
 /* Passes, one behind the other, as places of items, with what lies between them. */
 struct stretch {
     uint32_t first, end;
-    uint32_t passes, unlike; /* how many; and how often something else lies between */
-    int64_t unlike_ns;       /* that took so long */
+    uint32_t passes;   /* how many */
+    int64_t unlike_ns; /* what something else took that lies between */
 };
 
 /* Returns the next stretch of the kind's passes from `place` on; one without passes where there
@@ -51,18 +51,29 @@ static struct stretch find_stretch(const struct loop_kinds *kinds, const struct 
             break;
         if (longest.passes == 0 || stretch_ns(kinds, &next) > stretch_ns(kinds, &longest))
             longest = next;
-        if (whole.passes > 0) {
-            whole.unlike++;
+        if (whole.passes > 0)
             whole.unlike_ns +=
                 loop_border_ns(kinds, next.first) - loop_border_ns(kinds, whole.end);
-        } else {
+        else
             whole.first = next.first;
-        }
         whole.passes += next.passes;
         place = whole.end = next.end;
     }
     return (double)whole.unlike_ns <= UNLIKE_MOST * (double)stretch_ns(kinds, &whole) ? whole
                                                                                       : longest;
+}
+
+/* Returns how often something else lies between the passes of a stretch. */
+static uint32_t count_unlike(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                             const struct stretch *stretch)
+{
+    uint32_t unlike = 0, place = stretch->first;
+    while (place < stretch->end) {
+        const struct stretch next = next_stretch(kinds, kind, place);
+        unlike += next.first > place;
+        place = next.end;
+    }
+    return unlike;
 }
 
 static int64_t pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
@@ -321,13 +332,15 @@ static bool are_of_pass(const struct loop_kinds *kinds, const struct loop_kind *
 
 /* Takes up what is left of passes at the beginning and the end of all, where nothing else came
  * before and behind the stretch, which begins where it was found unless the first passes were
- * left out: a loop whose passes overlap shows no border there. `names` are those of a pass's
- * ops. */
+ * left out: a loop whose passes overlap shows no border there. That are the ops of one pass, or
+ * few of all. `names` are those of a pass's ops. */
 static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *kind,
                        uint32_t found, const uint64_t *names, struct stretch *stretch)
 {
     const uint32_t before = stretch->first, behind = kinds->count - stretch->end;
-    if (found + behind > kind->ops || !are_of_pass(kinds, kind, names, 0, found) ||
+    const bool few = (double)(found + behind) <= UNLIKE_MOST * (double)(stretch->end - before);
+    if (found + behind > kind->ops || !(few || found + behind == kind->ops) ||
+        !are_of_pass(kinds, kind, names, 0, found) ||
         !are_of_pass(kinds, kind, names, stretch->end, kinds->count))
         return;
     stretch->end = kinds->count;
@@ -364,7 +377,9 @@ static bool has_other_phase(const struct loop_kinds *kinds, const struct stretch
     return false;
 }
 
-/* Sets the loop of one kind of pass, if it is one. `room` has room for a number for each op. */
+/* Sets the loop of one kind of pass. Returns false if it is none: passes in which the host only
+ * waits have no ops, and those whose ops the clocks or other streams mix have no time. `room`
+ * has room for a number for each op. */
 static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind, void *room,
                    struct loop *loop)
 {
@@ -375,16 +390,18 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
     const uint32_t found = stretch.first;
     loop_sort_names(kinds, kind, room);
     leave_first(kinds, kind, usual_ns, room, &stretch);
+    const uint32_t unlike = count_unlike(kinds, kind, &stretch);
     take_parts(kinds, kind, found, room, &stretch);
     *loop = (struct loop){.passes = stretch.passes,
-                          .unlike = stretch.unlike,
+                          .unlike = unlike,
                           .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
-                          .to_ns = loop_border_ns(kinds, stretch.end)};
+                          .to_ns = loop_border_ns(kinds, stretch.end),
+                          .pass_ns = usual_ns};
+    loop_widen(kinds, kind, room, stretch.first > found ? loop->from_ns : INT64_MIN, loop);
     loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
-    loop_widen(kinds, kind, room, loop);
     count_ops(kinds->timeline, loop);
     find_startup(kinds, loop);
-    return true;
+    return loop->from_ns < loop->to_ns && loop->ops > 0;
 }
 
 /* Finds the loop among all kinds of passes. Returns false when memory runs out. */
@@ -397,8 +414,9 @@ static bool find(const struct loop_kinds *kinds, struct loop *loop)
         return whole == NULL;
     }
     const struct loop_kind *common = find_common(kinds, whole, room);
-    if (common == NULL || !settle(kinds, common, room, loop))
-        (void)settle(kinds, whole, room, loop);
+    if ((common == NULL || !settle(kinds, common, room, loop)) &&
+        !settle(kinds, whole, room, loop))
+        *loop = (struct loop){.passes = 0};
     free(room);
     return true;
 }

@@ -31,10 +31,10 @@ static struct helper *helper_of(struct helper helpers[HELPERS_MOST], uint64_t th
     return helper;
 }
 
-/* Widens the window to the work of threads that do the same as the loop's. `names` are those of
- * a pass's ops, in order. */
+/* Widens the window to the work from `since_ns` on of threads that do the same as the loop's.
+ * `names` are those of a pass's ops, in order. */
 static void take_threads(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                         const uint64_t *names, struct loop *loop)
+                         const uint64_t *names, int64_t since_ns, struct loop *loop)
 {
     static const double PEER = 0.9; /* of its ops are a pass's */
     const struct timeline *timeline = kinds->timeline;
@@ -42,7 +42,7 @@ static void take_threads(const struct loop_kinds *kinds, const struct loop_kind 
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         const uint64_t thread = loop_thread_of(timeline, span), name = loop_name_of(span);
-        if (!op_on_device(span->kind) || thread == kinds->thread)
+        if (!op_on_device(span->kind) || span->start_ns < since_ns || thread == kinds->thread)
             continue;
         struct helper *helper = helper_of(helpers, thread);
         helper->ops++;
@@ -77,8 +77,8 @@ static void take_beside(const struct timeline *timeline, const struct loop_kind 
 }
 
 void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                const uint64_t *names, struct loop *loop)
+                const uint64_t *names, int64_t since_ns, struct loop *loop)
 {
-    take_threads(kinds, kind, names, loop);
+    take_threads(kinds, kind, names, since_ns, loop);
     take_beside(kinds->timeline, kind, names, loop);
 }

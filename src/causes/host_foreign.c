@@ -2,6 +2,7 @@
  * there was before. It issues slowly, or works for itself in between. And the words
  * for calls of the host's. */
 #include "causes/foreign.h"
+#include "core/escape.h"
 #include "core/units.h"
 
 #include <inttypes.h>
@@ -17,6 +18,17 @@ const char *foreign_counted(uint32_t count, const char *one, const char *many,
     return text;
 }
 
+/* Puts a name of the program's, or the beginning of a long one, behind what was seen. */
+static void put_name(char seen[VERDICT_SEEN], const char *before, const char *what,
+                     const char *name, const char *behind)
+{
+    enum { COLUMNS = 64, ROOM = 4 * COLUMNS };
+    char shown[ROOM];
+    const size_t used = strlen(seen);
+    snprintf(seen + used, VERDICT_SEEN - used, "%s%s%s%s", before, what,
+             escape_fit(shown, ROOM, name, COLUMNS, ".."), behind);
+}
+
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN])
 {
@@ -25,10 +37,8 @@ void foreign_put_line(const struct foreign *foreign, uint32_t index, const char 
                            ? timeline_call_line(timeline, &timeline->calls[index])
                            : NULL;
     const char *slash = line != NULL ? strrchr(line, '/') : NULL;
-    const size_t used = strlen(seen);
     if (line != NULL)
-        snprintf(seen + used, VERDICT_SEEN - used, "%s at %.64s", before,
-                 slash != NULL ? slash + 1 : line);
+        put_name(seen, before, " at ", slash != NULL ? slash + 1 : line, "");
 }
 
 /* --- a host that is late --- */
@@ -94,9 +104,8 @@ static void put_range(const struct foreign *foreign, const struct pauses *pauses
         if (range->thread == call->thread && 2 * inside_ns > pauses->longest_ns)
             last = range;
     }
-    const size_t used = strlen(seen);
     if (last != NULL)
-        snprintf(seen + used, VERDICT_SEEN - used, ", in range \"%s\"", last->name);
+        put_name(seen, "", ", in range \"", last->name, "\"");
 }
 
 bool host_works(const struct foreign *foreign)

@@ -72,7 +72,7 @@ extern const struct verdict_row verdict_rows[VERDICT_COUNT];
 enum verdict_code verdict_marked(enum verdict_mark mark, unsigned bit);
 
 enum {
-    VERDICT_SEEN = 320,
+    VERDICT_SEEN = 512,
     VERDICT_COMMAND = 320, /* room for an option of every knob */
 };
 
