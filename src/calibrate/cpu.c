@@ -94,11 +94,11 @@ static void take_own(struct rig *rig, const struct kernel *kernel, struct measur
     double bytes, flops;
     kernel_work(kernel, &once, light.elements, &bytes, &flops);
     if (bytes / s >= least || flops / s < least)
-        rig_found_kernel(rig, kernel, "cpu_bytes_per_s", bytes / s, light,
-                         "tiles of 16 MiB on the CPU beside copies both ways, of less if that "
-                         "were long");
+        rig_set(rig, kernel, "cpu_bytes_per_s", bytes / s, &light,
+                "tiles of 16 MiB on the CPU beside copies both ways, of less if that "
+                "were long");
     if (flops / s >= least)
-        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops / s, light, "of the same tiles");
+        rig_set(rig, kernel, "cpu_flops_per_s", flops / s, &light, "of the same tiles");
 }
 
 static void measure_tiles(struct rig *rig, const struct kernel *kernel)
@@ -122,15 +122,15 @@ static void measure_tiles(struct rig *rig, const struct kernel *kernel)
         double flops_per_s = 1e9 * flops / fmax(1, heavy.ns - team_ns);
         arithmetic_ns = 1e9 * kernel_flops_per_element(kernel, &once) * elements / flops_per_s;
         snprintf(how, sizeof how, "likewise, of 1 MiB at an intensity of %u", often.intensity);
-        rig_found_kernel(rig, kernel, "cpu_flops_per_s", flops_per_s, heavy, how);
+        rig_set(rig, kernel, "cpu_flops_per_s", flops_per_s, &heavy, how);
     }
-    rig_found_kernel(
-        rig, kernel, "cpu_bytes_per_s",
-        1e9 * kernel_bytes_per_element(kernel) * elements / fmax(1, light.ns - team_ns), light,
-        arithmetic_ns < MOSTLY * light.ns
-            ? "tiles of 16 MiB on the CPU beside copies both ways"
-            : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
-              "beside copies both ways");
+    rig_set(rig, kernel, "cpu_bytes_per_s",
+            1e9 * kernel_bytes_per_element(kernel) * elements / fmax(1, light.ns - team_ns),
+            &light,
+            arithmetic_ns < MOSTLY * light.ns
+                ? "tiles of 16 MiB on the CPU beside copies both ways"
+                : "at least, for arithmetic takes as long: tiles of 16 MiB on the CPU "
+                  "beside copies both ways");
 }
 
 /* Returns the first kernel that has the same CPU twin, which may be the kernel itself, among
@@ -159,7 +159,7 @@ static void find_twin(struct rig *rig, const struct kernel *kernel)
     const struct machine_kernel *row =
         machine_kernel_find(&rig->calibration->machine, twin->name);
     snprintf(how, sizeof how, "as of [kernel %s]: the CPU does the same for both", twin->name);
-    rig_known_kernel(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, how);
+    rig_set(rig, kernel, "cpu_bytes_per_s", row->cpu_bytes_per_s, NULL, how);
 }
 
 void calibrate_cpu(struct rig *rig)

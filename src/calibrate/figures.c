@@ -105,10 +105,8 @@ static double spread_of(const struct machine_field *field, double value,
                                                       : value * timing->spread_ns / timing->ns;
 }
 
-/* Sets a figure of the machine, or of a kernel's row, which is added where there is none;
- * without `timing` one that was not timed. */
-static void set_figure(struct rig *rig, const struct kernel *kernel, const char *key,
-                       double value, const struct measured *timing, const char *how)
+void rig_set(struct rig *rig, const struct kernel *kernel, const char *key, double value,
+             const struct measured *timing, const char *how)
 {
     struct machine *machine = &rig->calibration->machine;
     const char *name = kernel != NULL ? kernel->name : NULL;
@@ -126,22 +124,10 @@ static void set_figure(struct rig *rig, const struct kernel *kernel, const char 
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how)
 {
-    set_figure(rig, NULL, key, value, &timing, how);
-}
-
-void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, struct measured timing, const char *how)
-{
-    set_figure(rig, kernel, key, value, &timing, how);
+    rig_set(rig, NULL, key, value, &timing, how);
 }
 
 void rig_known(struct rig *rig, const char *key, double value, const char *how)
 {
-    set_figure(rig, NULL, key, value, NULL, how);
-}
-
-void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, const char *how)
-{
-    set_figure(rig, kernel, key, value, NULL, how);
+    rig_set(rig, NULL, key, value, NULL, how);
 }

@@ -261,8 +261,8 @@ static void take_arithmetic(struct rig *rig, const struct kernel *kernel,
     kernel_work(kernel, &once, 1 << 20, &bytes, &flops);
     const double rate = row->bytes_per_s * flops / bytes;
     if (rate >= machine_field_find(machine_kernel_fields, "flops_per_s")->least)
-        rig_found_kernel(rig, kernel, "flops_per_s", rate, light,
-                         "of the same launches as bytes_per_s");
+        rig_set(rig, kernel, "flops_per_s", rate, &light,
+                "of the same launches as bytes_per_s");
 }
 
 static void take_figures(struct rig *rig, const struct kernel *kernel,
@@ -270,28 +270,26 @@ static void take_figures(struct rig *rig, const struct kernel *kernel,
 {
     char how[FIGURE_TEXT];
     const bool grows = kernel->whole_grid;
-    rig_found_kernel(rig, kernel, "fixed_ns", (double)row->fixed_ns,
-                     timed[grows ? THIN : TINY].step,
-                     grows ? "launches that just fill the GPU, less their work"
-                           : "launches of a few blocks, less their work");
-    rig_found_kernel(rig, kernel, "bytes_per_s", row->bytes_per_s, timed[LIGHT].step,
-                     grows ? "launches on 128 MiB" : "a full grid on 128 MiB");
-    rig_found_kernel(rig, kernel, "memory_fill", row->memory_fill,
-                     timed[grows ? TINY : THIN].step,
-                     grows ? "launches of a few blocks, less fixed_ns"
-                           : "as bytes_per_s, with a quarter of the grid");
+    rig_set(rig, kernel, "fixed_ns", (double)row->fixed_ns, &timed[grows ? THIN : TINY].step,
+            grows ? "launches that just fill the GPU, less their work"
+                  : "launches of a few blocks, less their work");
+    rig_set(rig, kernel, "bytes_per_s", row->bytes_per_s, &timed[LIGHT].step,
+            grows ? "launches on 128 MiB" : "a full grid on 128 MiB");
+    rig_set(rig, kernel, "memory_fill", row->memory_fill, &timed[grows ? TINY : THIN].step,
+            grows ? "launches of a few blocks, less fixed_ns"
+                  : "as bytes_per_s, with a quarter of the grid");
     if (!grows)
-        rig_found_kernel(rig, kernel, "idle_memory_share", row->idle_memory_share,
-                         timed[FEW].step, "as bytes_per_s, with a few blocks");
+        rig_set(rig, kernel, "idle_memory_share", row->idle_memory_share, &timed[FEW].step,
+                "as bytes_per_s, with a few blocks");
     if (kernel->file != NULL)
         take_arithmetic(rig, kernel, row, timed[LIGHT].step);
     if (!kernel->repeats)
         return;
     snprintf(how, sizeof how, "%d sweeps of a full grid at an intensity of %d", SWEEPS,
              (int)heavy(kernel));
-    rig_found_kernel(rig, kernel, "flops_per_s", row->flops_per_s, timed[HEAVY].step, how);
-    rig_found_kernel(rig, kernel, "arithmetic_fill", row->arithmetic_fill, timed[SINGLE].step,
-                     "as flops_per_s, with one block on three SMs of four");
+    rig_set(rig, kernel, "flops_per_s", row->flops_per_s, &timed[HEAVY].step, how);
+    rig_set(rig, kernel, "arithmetic_fill", row->arithmetic_fill, &timed[SINGLE].step,
+            "as flops_per_s, with one block on three SMs of four");
 }
 
 /* The launches that tell leftover_excess are a heavy sweep of `scale` and a part of the next.

@@ -56,10 +56,10 @@ static void measure_share(struct rig *rig, const struct kernel *kernel)
                      half = launches_on(rig, kernel, elements / 2, count);
     const struct measured much = rig_launch(rig, &large), less = rig_launch(rig, &half);
     double link = link_ns(rig, &large) - link_ns(rig, &half);
-    rig_found_kernel(rig, kernel, "mapped_share",
-                     fmax(least, fmin(1, link / fmax(1, much.ns - less.ns))), much,
-                     "launches on 32 MiB of mapped memory less such on 16, against their bytes "
-                     "at the link's rates");
+    rig_set(rig, kernel, "mapped_share",
+            fmax(least, fmin(1, link / fmax(1, much.ns - less.ns))), &much,
+            "launches on 32 MiB of mapped memory less such on 16, against their bytes "
+            "at the link's rates");
 }
 
 /* Measures mapped_latency_ns: what a launch of `scale` takes on so little that its bytes hardly

@@ -118,13 +118,17 @@ struct measured rig_traced(struct rig *rig, const struct row *row, rig_draw *dra
 /* For rows of one op a step: takes the gaps from an op's end to the next one's start. */
 rig_draw rig_draw_gaps;
 
-/* Sets a figure that was measured; its spread is that of `timing`, of which `value` was made.
- * One that no machine file may hold, or no real device can have, is reported in rig->refusal.
- */
+/* Sets a figure of the machine or, unless `kernel` is NULL, of that kernel's row, which is
+ * added where there is none; its spread is that of `timing`, of which `value` was made. NULL:
+ * it was not timed. One that no machine file may hold, or no real device can have, is reported
+ * in rig->refusal. */
+void rig_set(struct rig *rig, const struct kernel *kernel, const char *key, double value,
+             const struct measured *timing, const char *how);
+
+/* Set a figure of the machine that was measured, or one that was not timed. */
 void rig_found(struct rig *rig, const char *key, double value, struct measured timing,
                const char *how);
-void rig_found_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, struct measured timing, const char *how);
+void rig_known(struct rig *rig, const char *key, double value, const char *how);
 
 /* Takes the own times of a row's kernels, or tiles of the CPU's, from its timeline. */
 rig_draw rig_draw_work;
@@ -143,11 +147,6 @@ const struct kernel *rig_next_kernel(const struct rig *rig, const struct kernel 
 /* Returns the elements of which an array of the kernel's has `bytes`, but fewer where so many
  * elements of a kernel of the user's own would take long. */
 uint64_t rig_elements(const struct kernel *kernel, uint64_t bytes);
-
-/* Sets a figure that was not timed. */
-void rig_known(struct rig *rig, const char *key, double value, const char *how);
-void rig_known_kernel(struct rig *rig, const struct kernel *kernel, const char *key,
-                      double value, const char *how);
 
 /* The parts of a calibration, in the order in which they have to be done: each takes the
  * figures of those before it as given, and sets its own. */
