@@ -179,12 +179,6 @@ static bool is_cores(const struct machine_field *field)
     return strcmp(field->section, "host") == 0 || strncmp(field->key, "cpu_", 4) == 0;
 }
 
-/* Returns true for copies that go at the pace of the host's memory. */
-static bool is_pageable(const struct machine_field *field)
-{
-    return strncmp(field->key, "pageable_", 9) == 0;
-}
-
 /* Makes the host's figures those of its slower passes. */
 static void slow_host(const struct rig *rig, struct machine *machine)
 {
@@ -197,7 +191,9 @@ static void slow_host(const struct rig *rig, struct machine *machine)
             machine_field_find(own ? machine_fields : machine_kernel_fields, figure->key);
         void *record = own ? machine : (void *)machine_kernel_find(machine, figure->kernel);
         double slower = spread_of(rig, figure->kernel, figure->key);
-        if (figure->spread < 0 || !(is_cores(field) || is_pageable(field)))
+        /* Copies of pageable memory go at the pace of the host's memory. */
+        if (figure->spread < 0 ||
+            !(is_cores(field) || strncmp(field->key, "pageable_", 9) == 0))
             continue;
         if (is_cores(field))
             slower = fmax(slower, pace);

@@ -176,7 +176,7 @@ static void summarise_errors(const struct comparison *comparisons, uint32_t coun
 
 /* The values of a run's settings as one text, without those in which a pair differs. */
 struct key {
-    char *text;
+    char *text; /* to be freed */
     size_t length;
     enum order order;
     uint32_t index;
@@ -196,13 +196,6 @@ static void key_add(void *context, const char *name, const char *value, enum val
     memcpy(text + key->length, kind == VALUE_NULL ? "" : value, bytes);
     key->text = text;
     key->length += bytes;
-}
-
-/* Writes the text of a key, which is to be freed. Returns false when memory runs out. */
-static bool key_write(struct key *key, const struct settings *settings)
-{
-    settings_each(settings, key_add, key);
-    return !key->failed;
 }
 
 static int compare_texts(const struct key *a, const struct key *b)
@@ -263,7 +256,8 @@ static enum status summarise_orders(const struct comparison *comparisons,
     for (uint32_t i = 0; i < count; i++) {
         keys[i].index = i;
         keys[i].order = settings[i].order;
-        failed |= !key_write(&keys[i], &settings[i]);
+        settings_each(&settings[i], key_add, &keys[i]);
+        failed |= keys[i].failed;
     }
     if (!failed) {
         qsort(keys, count, sizeof *keys, compare_keys);

@@ -39,12 +39,6 @@ void finalists_add_all(struct finalists *finalists, const struct finalists *othe
         finalists_add(finalists, &others->all[i].settings, others->all[i].time_ns);
 }
 
-void finalists_keep(struct finalists *finalists, int64_t most_ns)
-{
-    while (finalists->count > 0 && finalists->all[finalists->count - 1].time_ns > most_ns)
-        finalists->count--;
-}
-
 /* --- on the device --- */
 
 /* The same settings may take a tenth longer where their arrays came to lie elsewhere in the

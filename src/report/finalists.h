@@ -28,9 +28,6 @@ void finalists_add(struct finalists *finalists, const struct settings *settings,
 /* Adds all of another list. */
 void finalists_add_all(struct finalists *finalists, const struct finalists *others);
 
-/* Leaves out those that take longer than that. */
-void finalists_keep(struct finalists *finalists, int64_t most_ns);
-
 /* Runs settings on a device, with arrays of their own, `runs` times once they are warm, and
  * sets *median_ns. STATUS_USAGE where the device can't run them, for want of memory, too. */
 typedef enum status finalists_measure(void *context, const struct settings *settings,

@@ -99,11 +99,6 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
            (!settings_has_halo(a->settings) || (x.halo == y.halo && x.steps == y.steps));
 }
 
-static bool has_same_work(const struct run_report *a, const struct run_report *b)
-{
-    return a->elements == b->elements && report_is_comparable(a, b);
-}
-
 void report_find_speedups(struct report *report)
 {
     for (int i = 0; i < report->run_count; i++) {
@@ -111,7 +106,8 @@ void report_find_speedups(struct report *report)
         run->speedup = report->run_count == 1 && run->verified != VERIFIED_NO ? 1 : (double)NAN;
         for (int k = 0; k < i; k++) {
             struct run_report *first = &report->runs[k];
-            if (first->verified == VERIFIED_NO || !has_same_work(first, run))
+            if (first->verified == VERIFIED_NO || first->elements != run->elements ||
+                !report_is_comparable(first, run))
                 continue;
             first->speedup = 1;
             if (run->verified != VERIFIED_NO && run->median_ns > 0)

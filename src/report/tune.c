@@ -234,7 +234,10 @@ enum status tune_settings(struct settings *settings, const struct machine *machi
         return error_pass(error, &first);
     tuned->candidates = candidates;
     tuned->finalists = finalists;
-    finalists_keep(&tuned->finalists, tuned->time_ns + tuned->time_ns / FINALISTS_WITHIN);
+    const int64_t most_ns = tuned->time_ns + tuned->time_ns / FINALISTS_WITHIN;
+    while (tuned->finalists.count > 0 &&
+           finalists.all[tuned->finalists.count - 1].time_ns > most_ns)
+        tuned->finalists.count--;
     tuned->took_ns = host_now_ns() - began_ns;
     return STATUS_OK;
 }

@@ -10,12 +10,6 @@ struct table {
     uint32_t *items;
 };
 
-static void table_free(struct table *table)
-{
-    free(table->first);
-    free(table->items);
-}
-
 static bool table_make(const struct rework_draft *draft, struct table *table)
 {
     table->first = calloc(draft->tiles + (size_t)2, sizeof *table->first);
@@ -253,7 +247,8 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
     draft->tiles = (draft->tiles + dealer.merged - 1) / dealer.merged * dealer.pieces;
     free(draft->kinds);
     draft->kinds = NULL;
-    table_free(&dealer.table);
+    free(dealer.table.first);
+    free(dealer.table.items);
     free(dealer.items);
     free(dealer.accesses);
     free(dealer.sets);

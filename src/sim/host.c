@@ -248,18 +248,13 @@ enum status host_return_call(struct simulation *sim, uint32_t op)
     return go_on(sim, thread, after_ns);
 }
 
-/* Returns true if the call for `op` still waits when it has issued that. */
-static bool waits_for_op(const struct simulation *sim, const struct op *op)
-{
-    return rule_call_waits(sim->plan, op) && !rule_call_hands_over(sim->machine, sim->plan, op);
-}
-
 enum status host_end_call(struct simulation *sim, struct host_thread *thread)
 {
     const uint32_t op = thread->next;
     const enum op_kind kind = kind_of(sim, op);
     struct op_state *state = &sim->ops[op];
-    if (sim->calls_wait && waits_for_op(sim, op_at(sim, op)))
+    if (sim->calls_wait && rule_call_waits(sim->plan, op_at(sim, op)) &&
+        !rule_call_hands_over(sim->machine, sim->plan, op_at(sim, op)))
         thread->called = op;
     state->issued = true;
     note_return(sim, sim->now);
