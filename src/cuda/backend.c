@@ -113,7 +113,6 @@ static enum status run_prepared(struct backend *backend, struct timeline *timeli
     if (!profiled)
         return cuda_run_plain(run, &backend->graph, times, error);
     timeline_free(timeline); /* it gets no spans: an outside profiler measures this run */
-    timeline_init(timeline);
     timeline->timing = TIMING_EVENTS; /* the times are measured, if not by the program */
     cuda_devices_sign(&backend->devices, timeline);
     return cuda_run_profiled(run, &backend->graph, times, error);

@@ -2,6 +2,7 @@
  * remembers the clone of each captured node. */
 #include "cuda/cupti.h"
 
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <cupti.h>
@@ -280,15 +281,7 @@ bool cupti_trace_clear(struct cupti_trace *trace, size_t *forgotten)
     return flushed;
 }
 
-static int compare_records(const void *a, const void *b)
-{
-    const struct cupti_record *x = a, *y = b;
-    if (x->stream != y->stream)
-        return x->stream < y->stream ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
+COMPARE_BY(compare_records, struct cupti_record, stream, start_ns, end_ns);
 
 bool cupti_trace_stop(struct cupti_trace *trace, const struct cupti_record **records,
                       size_t *count)
@@ -407,11 +400,7 @@ struct cupti_graph *cupti_graph_open(struct cupti_trace *trace)
     return NULL;
 }
 
-static int compare_clones(const void *a, const void *b)
-{
-    const struct clone *x = a, *y = b;
-    return (x->original > y->original) - (x->original < y->original);
-}
+COMPARE_BY(compare_clones, struct clone, original);
 
 bool cupti_graph_node_id(struct cupti_graph *graph, void *node, uint64_t *id)
 {

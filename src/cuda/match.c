@@ -1,6 +1,8 @@
 /* match.c - finds the op that each of CUPTI's records belongs to. */
 #include "cuda/match.h"
 
+#include "core/compare.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -213,11 +215,7 @@ struct known_node {
     bool seen; /* a record of it was found */
 };
 
-static int compare_nodes(const void *a, const void *b)
-{
-    const struct known_node *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+COMPARE_BY(compare_nodes, struct known_node, id);
 
 /* Lists the nodes of copies, memsets and kernels, sorted by id; callbacks have no records.
  * Returns NULL where there is no memory or a node has no id. */

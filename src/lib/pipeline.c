@@ -50,9 +50,7 @@ static bool tell(locale_t theirs, enum status status, const struct error *why,
 static void drop_results(struct pipeline *pipeline)
 {
     plan_free(&pipeline->plan);
-    plan_init(&pipeline->plan);
     timeline_free(&pipeline->timeline);
-    timeline_init(&pipeline->timeline);
     critical_free(&pipeline->critical);
     pipeline->critical = (struct critical){0};
     pipeline->analysis = (struct analysis){0};
