@@ -197,6 +197,29 @@ START_TEST(slow_first_passes_are_left_out)
 }
 END_TEST
 
+/* Code is compiled in one of the first passes: all up to it is start-up. What holds up a pass
+ * behind many that took no longer than usual is held up in the loop. */
+START_TEST(a_pass_that_is_held_up_later_stays)
+{
+    enum { PASSES = 100, HELD_UP_NS = 1000000 };
+    static const struct {
+        int held_up;
+        uint32_t passes;
+    } cases[] = {{3, PASSES - 4}, {20, PASSES}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct script script = begin();
+        for (int k = 0; k < PASSES; k++) {
+            host(&script, k == cases[i].held_up ? HELD_UP_NS : 0);
+            pass(&script);
+        }
+        const struct loop loop = find(&script);
+        ck_assert_uint_eq(loop.passes, cases[i].passes);
+        ck_assert_int_eq(loop.to_ns - loop.from_ns > PASSES * (int64_t)PASS_NS, i > 0);
+        end(&script);
+    }
+}
+END_TEST
+
 /* What other passes do, too, is an evaluation; the commonest pass is judged, as long as no
  * other stands between. */
 START_TEST(an_evaluation_is_no_part_of_the_pass)
@@ -370,6 +393,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, a_loop_is_found_between_other_ops);
     tcase_add_test(all, few_other_ops_at_the_end_are_behind_the_loop);
     tcase_add_test(all, slow_first_passes_are_left_out);
+    tcase_add_test(all, a_pass_that_is_held_up_later_stays);
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
     tcase_add_test(all, a_message_now_and_then_stays);
     tcase_add_test(all, tiles_are_not_taken_for_passes);

@@ -229,18 +229,22 @@ static bool is_slow(const struct loop_kinds *kinds, const struct loop_kind *kind
 }
 
 /* Returns the first place in the first half of a stretch behind which no pass takes a large
- * part of its time: code that is compiled, say. */
+ * part of its time: code that is compiled, say. Who is held up behind as large a part of all
+ * passes, one by one no slower than others, is held up in the loop. */
 static uint32_t behind_outliers(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                                const struct stretch *stretch, uint32_t *passes)
+                                const struct stretch *stretch, int64_t usual_ns,
+                                uint32_t *passes)
 {
     static const double LARGE = 0.05;
     const double large_ns = LARGE * (double)stretch_ns(kinds, stretch);
-    uint32_t place = stretch->first, pass = 0;
+    const double begun = LARGE * (double)stretch->passes;
+    uint32_t place = stretch->first, pass = 0, usual = 0;
     *passes = 0;
-    for (uint32_t at = stretch->first; 2 * pass < stretch->passes; at++) {
+    for (uint32_t at = stretch->first; 2 * pass < stretch->passes && usual <= begun; at++) {
         if (!loop_is_pass(kinds, kind, at))
             continue;
         pass++;
+        usual = is_slow(kinds, kind, usual_ns, at) ? 0 : usual + 1;
         if ((double)pass_ns(kinds, kind, at) > large_ns && stretch->passes > 2 / LARGE) {
             place = at + kind->ops;
             *passes = pass;
@@ -266,7 +270,7 @@ static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *
             held_ns = later(held_ns, span->end_ns);
     }
     uint32_t passes;
-    const uint32_t place = behind_outliers(kinds, kind, stretch, &passes);
+    const uint32_t place = behind_outliers(kinds, kind, stretch, usual_ns, &passes);
     if (loop_border_ns(kinds, place) >= held_ns) {
         stretch->first = place;
         stretch->passes -= passes;
