@@ -163,6 +163,27 @@ START_TEST(queued_copies_are_no_loop_that_ends_before_it_begins)
 }
 END_TEST
 
+/* Two threads do the same. One pass of the first one takes half a second: what the other one
+ * did before that is no reason to judge it. */
+START_TEST(slow_first_passes_stay_out_whatever_other_threads_did)
+{
+    struct script script = begin();
+    for (int i = 0; i < 40; i++) {
+        script.thread = HOST_THREAD + (i % 4 == 3);
+        pass(&script);
+        host(&script, i < 2 ? 250000000 : 0);
+        if (i == 0) {
+            script.thread = HOST_THREAD + 1;
+            op(&script, OP_KERNEL, 1, 5000);
+        }
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_ge(loop.passes, 20);
+    ck_assert_int_lt(loop.to_ns - loop.from_ns, 40 * (int64_t)PASS_NS);
+    end(&script);
+}
+END_TEST
+
 /* A result that is checked behind the loop is no part of a pass, even with fewer ops. */
 START_TEST(few_other_ops_at_the_end_are_behind_the_loop)
 {
@@ -397,6 +418,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
     tcase_add_test(all, a_message_now_and_then_stays);
     tcase_add_test(all, tiles_are_not_taken_for_passes);
+    tcase_add_test(all, slow_first_passes_stay_out_whatever_other_threads_did);
     tcase_add_test(all, what_a_cut_left_of_a_pass_makes_none_longer);
     tcase_add_test(all, queued_copies_are_no_loop_that_ends_before_it_begins);
     tcase_add_test(all, passes_are_those_of_one_thread);

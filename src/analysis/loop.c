@@ -401,7 +401,7 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
                           .from_ns = begin_ns(kinds, kind, usual_ns, &stretch),
                           .to_ns = loop_border_ns(kinds, stretch.end),
                           .pass_ns = usual_ns};
-    loop_widen(kinds, kind, room, stretch.first > found ? loop->from_ns : INT64_MIN, loop);
+    loop_widen(kinds, kind, room, loop);
     loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
     count_ops(kinds->timeline, loop);
     find_startup(kinds, loop);

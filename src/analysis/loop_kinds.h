@@ -63,9 +63,9 @@ void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kin
 bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
                     const uint64_t *names);
 
-/* Widens the window of a loop to what other threads did from `since_ns` on that do the same,
- * and to ops beside the passes that take longer than loop->pass_ns and hold them up. */
+/* Widens the window of a loop to what other threads did that do the same, and to ops beside the
+ * passes that take longer than loop->pass_ns and hold them up. */
 void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                const uint64_t *names, int64_t since_ns, struct loop *loop);
+                const uint64_t *names, struct loop *loop);
 
 #endif
