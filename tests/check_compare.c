@@ -218,9 +218,18 @@ static struct compare_summary summary_of(const struct cases *cases)
 {
     struct compare_summary summary;
     struct error error = {0};
-    enum status status =
-        compare_summarise(cases->comparisons, cases->settings, cases->count, &summary, &error);
+    struct compared *compared = calloc(cases->count + (size_t)1, sizeof *compared);
+    struct run_report *runs = calloc(cases->count + (size_t)1, sizeof *runs);
+    ck_assert(compared != NULL && runs != NULL);
+    for (uint32_t i = 0; i < cases->count; i++) {
+        compared[i].comparison = cases->comparisons[i];
+        runs[i].compared = &compared[i];
+    }
+    const struct report report = {.runs = runs, .run_count = (int)cases->count};
+    enum status status = compare_report(&report, cases->settings, &summary, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    free(runs);
+    free(compared);
     return summary;
 }
 

@@ -155,19 +155,25 @@ static struct compare_quantiles quantiles_of(double *values, size_t count)
     };
 }
 
-static void summarise_errors(const struct comparison *comparisons, uint32_t count,
-                             double *values, struct compare_summary *summary)
+static const struct comparison *comparison_of(const struct report *report, uint32_t run)
 {
+    return &report->runs[run].compared->comparison;
+}
+
+static void summarise_errors(const struct report *report, double *values,
+                             struct compare_summary *summary)
+{
+    const uint32_t count = summary->settings;
     for (uint32_t i = 0; i < count; i++)
-        values[i] = fabs(comparisons[i].error);
+        values[i] = fabs(comparison_of(report, i)->error);
     summary->simulator = quantiles_of(values, count);
     for (uint32_t i = 0; i < count; i++)
-        values[i] = comparisons[i].noise;
+        values[i] = comparison_of(report, i)->noise;
     summary->noise = quantiles_of(values, count);
     summary->calibrated = count > 0;
     for (uint32_t i = 0; i < count; i++) {
-        summary->calibrated &= comparisons[i].calibrated;
-        values[i] = fabs(comparisons[i].file_error);
+        summary->calibrated &= comparison_of(report, i)->calibrated;
+        values[i] = fabs(comparison_of(report, i)->file_error);
     }
     summary->file = quantiles_of(values, count);
 }
@@ -231,24 +237,26 @@ static void judge_pair(const struct comparison *depth, const struct comparison *
 
 /* Pairs the first depth-first run of like settings with the first breadth-first one, and so on.
  */
-static void judge_pairs(const struct comparison *comparisons, const struct key *keys,
-                        uint32_t count, struct compare_summary *summary)
+static void judge_pairs(const struct report *report, const struct key *keys,
+                        struct compare_summary *summary)
 {
+    const uint32_t count = summary->settings;
     for (uint32_t first = 0, end; first < count; first = end) {
         uint32_t depths = 0;
         for (end = first; end < count && compare_texts(&keys[first], &keys[end]) == 0; end++)
             depths += keys[end].order == ORDER_DEPTH;
         uint32_t middle = first + depths;
         for (uint32_t i = 0; first + i < middle && middle + i < end; i++)
-            judge_pair(&comparisons[keys[first + i].index],
-                       &comparisons[keys[middle + i].index], summary);
+            judge_pair(comparison_of(report, keys[first + i].index),
+                       comparison_of(report, keys[middle + i].index), summary);
     }
 }
 
-static enum status summarise_orders(const struct comparison *comparisons,
-                                    const struct settings *settings, uint32_t count,
+static enum status summarise_orders(const struct report *report,
+                                    const struct settings *settings,
                                     struct compare_summary *summary, struct error *error)
 {
+    const uint32_t count = summary->settings;
     struct key *keys = calloc(count + (size_t)1, sizeof *keys);
     if (keys == NULL)
         return fail_memory(error);
@@ -261,7 +269,7 @@ static enum status summarise_orders(const struct comparison *comparisons,
     }
     if (!failed) {
         qsort(keys, count, sizeof *keys, compare_keys);
-        judge_pairs(comparisons, keys, count, summary);
+        judge_pairs(report, keys, summary);
     }
     for (uint32_t i = 0; i < count; i++)
         free(keys[i].text);
@@ -269,17 +277,16 @@ static enum status summarise_orders(const struct comparison *comparisons,
     return failed ? fail_memory(error) : STATUS_OK;
 }
 
-enum status compare_summarise(const struct comparison *comparisons,
-                              const struct settings *settings, uint32_t count,
-                              struct compare_summary *summary, struct error *error)
+enum status compare_report(const struct report *report, const struct settings *settings,
+                           struct compare_summary *summary, struct error *error)
 {
-    struct compare_summary result = {.settings = count};
-    double *values = malloc((count + (size_t)1) * sizeof *values);
+    struct compare_summary result = {.settings = (uint32_t)report->run_count};
+    double *values = malloc((result.settings + (size_t)1) * sizeof *values);
     if (values == NULL)
         return fail_memory(error);
-    summarise_errors(comparisons, count, values, &result);
+    summarise_errors(report, values, &result);
     free(values);
-    enum status status = summarise_orders(comparisons, settings, count, &result, error);
+    enum status status = summarise_orders(report, settings, &result, error);
     if (status == STATUS_OK)
         *summary = result;
     return status;
@@ -366,21 +373,6 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
         comparison->file_error = compare_error(comparison->file_ns, comparison->measured_ns);
     measured->compared = compared;
     return STATUS_OK;
-}
-
-enum status compare_report(const struct report *report, const struct settings *settings,
-                           struct compare_summary *summary, struct error *error)
-{
-    size_t count = (size_t)report->run_count;
-    struct comparison *comparisons = calloc(count, sizeof *comparisons);
-    if (comparisons == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to compare %zu runs", count);
-    for (size_t i = 0; i < count; i++)
-        comparisons[i] = report->runs[i].compared->comparison;
-    enum status status =
-        compare_summarise(comparisons, settings, (uint32_t)count, summary, error);
-    free(comparisons);
-    return status;
 }
 
 enum status compare_pairs(const struct report *report, struct report *pairs,

@@ -66,13 +66,6 @@ struct compare_summary {
                                      which the simulator has the same winner */
 };
 
-/* Summarises `count` comparisons of the runs with `settings`, one for each. Give the
- * settings as they were read, before a plan resolved the CPU's share: pairs are found by
- * comparing them. STATUS_NO_MEMORY or STATUS_OK. */
-enum status compare_summarise(const struct comparison *comparisons,
-                              const struct settings *settings, uint32_t count,
-                              struct compare_summary *summary, struct error *error);
-
 /* Simulates `plan`, which `measured` is the report of a run of, on `machine`, whose queues are
  * those to simulate with, and compares. Unless `file` is NULL, `machine` is that file's with
  * its host's calls as calibrated, and the file's own prediction stands beside it. Sets
@@ -82,8 +75,9 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
                         const struct machine *file, struct run_report *measured,
                         struct error *error);
 
-/* Summarises the runs of `report`, each of which has been compared. `settings` as
- * compare_summarise() has them. */
+/* Summarises the runs of `report`, each of which has been compared. Give the settings as they
+ * were read, one for each, before a plan resolved the CPU's share: pairs are found by comparing
+ * them. STATUS_NO_MEMORY or STATUS_OK. */
 enum status compare_report(const struct report *report, const struct settings *settings,
                            struct compare_summary *summary, struct error *error);
 
