@@ -62,8 +62,6 @@ static uint32_t begin_version(struct grouper *grouper, bool fresh, bool copied_i
 {
     if (grouper->begun != 0)
         return grouper->begun;
-    if (grouper->version_count == 0)
-        grouper->version_count = 1;
     struct version *version =
         ITEMS_ADD(grouper->versions, grouper->version_count, grouper->version_capacity);
     grouper->no_memory |= version == NULL;
@@ -237,7 +235,7 @@ static bool grouper_init(struct grouper *grouper)
     grouper->buffer_count = draft->base->plan->recorded->buffer_count;
     grouper->buffers = calloc(grouper->buffer_count + (size_t)1, sizeof *grouper->buffers);
     grouper->versions = calloc(1, sizeof *grouper->versions);
-    grouper->version_capacity = 1;
+    grouper->version_count = grouper->version_capacity = 1;
     grouper->parents = malloc((draft->count + 1) * sizeof *grouper->parents);
     grouper->latest = malloc((draft->streams + (size_t)1) * sizeof *grouper->latest);
     if (!grouper->buffers || !grouper->versions || !grouper->parents || !grouper->latest)
