@@ -237,12 +237,12 @@ static enum status set_evidence(const struct trace_part *part, const struct trac
         return no_memory(error);
     for (uint32_t i = 0; i < part->stream_count; i++)
         timeline->stream_ids[i] = part->streams[i].stream;
-    enum status status =
-        trace_kinds_take(timeline, part->streams, facts->streams, facts->stream_count, error);
+    enum status status = trace_kinds_take(timeline, &part->stream_numbers, part->streams,
+                                          facts->streams, facts->stream_count, error);
     if (status != STATUS_OK || timeline->issue_unknown)
         return status;
-    status = trace_waits_take(timeline, part->streams, facts->events, facts->event_count,
-                              first_ns, error);
+    status = trace_waits_take(timeline, &part->stream_numbers, facts->events,
+                              facts->event_count, first_ns, error);
     if (status != STATUS_OK)
         return status;
     if (facts->line_count > 0) {

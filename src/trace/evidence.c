@@ -67,48 +67,29 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
 
 /* --- kinds --- */
 
-COMPARE_BY(compare_ids, struct trace_stream, context, stream);
-
-static int compare_streams(const void *a, const void *b)
+uint32_t trace_stream_number(const struct names *numbers, uint32_t context, uint32_t stream)
 {
-    const struct trace_stream *const *x = a, *const *y = b;
-    return compare_ids(*x, *y);
+    const uint32_t key[] = {context, stream};
+    const struct names_item *found = names_find(numbers, key, sizeof key);
+    return found != NULL ? found->number : UINT32_MAX;
 }
 
-/* Returns `streams` in order, to be freed; NULL: no memory. */
-static const struct trace_stream **in_order(const struct trace_stream *streams, size_t count)
+/* Sets the kinds of `count` streams that `known` has: STREAM_KIND_COUNT of others, and TWO
+ * where it has two, which are of two processes. Returns true if all have one. */
+static bool find_kinds(const struct names *numbers, const struct trace_stream *known,
+                       size_t known_count, uint8_t *kinds, uint32_t count)
 {
-    const struct trace_stream **items = malloc((count + 1) * sizeof(struct trace_stream *));
-    for (size_t i = 0; i < count && items != NULL; i++)
-        items[i] = &streams[i];
-    if (items != NULL)
-        qsort(items, count, sizeof(struct trace_stream *), compare_streams);
-    return items;
-}
-
-/* Returns the place of the first of `items`, which are in order, that is not before `stream`.
- */
-static size_t place_of(const struct trace_stream *const *items, size_t count,
-                       const struct trace_stream *stream)
-{
-    struct bisect search = bisect_in(0, count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, compare_ids(items[search.at], stream) < 0);
-    return search.at;
-}
-
-/* Returns the kind that `known` gives a stream; STREAM_KIND_COUNT: none, or two. */
-static uint8_t kind_of(const struct trace_stream *stream,
-                       const struct trace_stream *const *known, size_t known_count)
-{
-    uint8_t kind = STREAM_KIND_COUNT;
-    for (size_t i = place_of(known, known_count, stream);
-         i < known_count && compare_ids(known[i], stream) == 0; i++) {
-        if (kind != STREAM_KIND_COUNT && kind != known[i]->kind)
-            return STREAM_KIND_COUNT; /* of two processes */
-        kind = known[i]->kind;
+    enum { TWO = STREAM_KIND_COUNT + 1 };
+    bool all = true;
+    memset(kinds, STREAM_KIND_COUNT, count);
+    for (size_t i = 0; i < known_count; i++) {
+        const uint32_t number = trace_stream_number(numbers, known[i].context, known[i].stream);
+        if (number < count && kinds[number] != known[i].kind)
+            kinds[number] = kinds[number] == STREAM_KIND_COUNT ? known[i].kind : TWO;
     }
-    return kind;
+    for (uint32_t i = 0; i < count; i++)
+        all &= kinds[i] < STREAM_KIND_COUNT;
+    return all;
 }
 
 /* Turns that the ops of the default stream and all others take beside each other. */
@@ -165,23 +146,15 @@ static bool one_context(const struct trace_stream *streams, uint32_t count)
     return true;
 }
 
-enum status trace_kinds_take(struct timeline *timeline, const struct trace_stream *streams,
+enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
+                             const struct trace_stream *streams,
                              const struct trace_stream *known, size_t known_count,
                              struct error *error)
 {
-    bool all = true;
-    const struct trace_stream **ordered = in_order(known, known_count);
-    uint8_t *kinds = ordered != NULL ? malloc(timeline->streams + (size_t)1) : NULL;
-    if (kinds == NULL) {
-        free(ordered);
+    uint8_t *kinds = timeline->stream_kinds = malloc(timeline->streams + (size_t)1);
+    if (kinds == NULL)
         return no_memory(error);
-    }
-    timeline->stream_kinds = kinds;
-    for (uint32_t i = 0; i < timeline->streams; i++) {
-        kinds[i] = kind_of(&streams[i], ordered, known_count);
-        all = all && kinds[i] != STREAM_KIND_COUNT;
-    }
-    free(ordered);
+    const bool all = find_kinds(numbers, known, known_count, kinds, timeline->streams);
     timeline->kinds_known = all ? KINDS_RECORDED : KINDS_UNKNOWN;
     if (all)
         return STATUS_OK;
@@ -213,21 +186,10 @@ void trace_waits_sort(struct timeline *timeline)
 
 /* A trace's streams and spans, as events look for them. */
 struct issued {
-    const struct trace_stream *streams, **ordered; /* by their numbers; in order of those ids */
-    uint32_t stream_count;
-    struct span **spans; /* in order of stream and issue */
+    const struct names *numbers; /* of streams */
+    struct span **spans;         /* in order of stream and issue */
     uint32_t span_count;
 };
-
-/* Returns the number of an event's stream; the count of streams where there is none such. */
-static uint32_t number_of(const struct issued *issued, const struct trace_event *event)
-{
-    const struct trace_stream stream = {.context = event->context, .stream = event->stream};
-    size_t place = place_of(issued->ordered, issued->stream_count, &stream);
-    bool found =
-        place < issued->stream_count && compare_ids(issued->ordered[place], &stream) == 0;
-    return found ? (uint32_t)(issued->ordered[place] - issued->streams) : issued->stream_count;
-}
 
 /* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
 static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
@@ -256,30 +218,31 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
         }
         bool known = record != NULL && record->process == event->process &&
                      record->event == event->event;
-        uint32_t target = known ? issued_before(issued, number_of(issued, record),
-                                                record->issue_ns - first_ns)
-                                : UINT32_MAX;
-        uint32_t stream = number_of(issued, event);
-        if (target != UINT32_MAX && stream < issued->stream_count)
+        uint32_t target =
+            known ? issued_before(
+                        issued,
+                        trace_stream_number(issued->numbers, record->context, record->stream),
+                        record->issue_ns - first_ns)
+                  : UINT32_MAX;
+        uint32_t stream = trace_stream_number(issued->numbers, event->context, event->stream);
+        if (target != UINT32_MAX && stream != UINT32_MAX)
             timeline->waits[timeline->wait_count++] = (struct stream_wait){
                 .stream = stream, .target = target, .issue_ns = event->issue_ns - first_ns};
     }
 }
 
-enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *streams,
+enum status trace_waits_take(struct timeline *timeline, const struct names *numbers,
                              struct trace_event *events, size_t count, int64_t first_ns,
                              struct error *error)
 {
     if (count == 0)
         return STATUS_OK;
     struct issued issued = {
-        .streams = streams,
-        .ordered = in_order(streams, timeline->streams),
-        .stream_count = timeline->streams,
+        .numbers = numbers,
         .spans = malloc((timeline->span_count + (size_t)1) * sizeof(struct span *)),
         .span_count = timeline->span_count};
     timeline->waits = count < UINT32_MAX ? malloc(count * sizeof *timeline->waits) : NULL;
-    bool there = issued.ordered != NULL && issued.spans != NULL && timeline->waits != NULL;
+    bool there = issued.spans != NULL && timeline->waits != NULL;
     if (there) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
@@ -288,7 +251,6 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_strea
         find_waits(timeline, &issued, events, count, first_ns);
         trace_waits_sort(timeline);
     }
-    free(issued.ordered);
     free(issued.spans);
     return there ? STATUS_OK : no_memory(error);
 }

@@ -3,6 +3,7 @@
 #ifndef PIPELINE_TRACE_EVIDENCE_H
 #define PIPELINE_TRACE_EVIDENCE_H
 
+#include "core/names.h"
 #include "core/status.h"
 #include "plan/timeline.h"
 
@@ -29,15 +30,21 @@ struct trace_event {
 enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
                              size_t count, int64_t first_ns, struct error *error);
 
-/* Sets the kinds of the timeline's streams, which are `streams`, one each: by `known` where
- * that has them all; else, where that is likely, by how the ops of the default stream lie. */
-enum status trace_kinds_take(struct timeline *timeline, const struct trace_stream *streams,
+/* Returns the number of a stream, of which `numbers` has context and stream; UINT32_MAX: none.
+ */
+uint32_t trace_stream_number(const struct names *numbers, uint32_t context, uint32_t stream);
+
+/* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
+ * `numbers`: by `known` where that has them all; else, where that is likely, by how the ops of
+ * the default stream lie. */
+enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
+                             const struct trace_stream *streams,
                              const struct trace_stream *known, size_t known_count,
                              struct error *error);
 
 /* Finds what the streams' waits for events stand for: the op before the event's last record, in
  * that one's stream. `events` are put in order; times count from `first_ns`. */
-enum status trace_waits_take(struct timeline *timeline, const struct trace_stream *streams,
+enum status trace_waits_take(struct timeline *timeline, const struct names *numbers,
                              struct trace_event *events, size_t count, int64_t first_ns,
                              struct error *error);
 
