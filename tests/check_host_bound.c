@@ -458,6 +458,17 @@ START_TEST(no_fix_goes_below_bounds)
 }
 END_TEST
 
+/* A run that would only be without its recorder has no best of what was tried. */
+START_TEST(to_leave_recording_is_no_fix)
+{
+    struct host_loop loop = LOOP(3, LAUNCH(1, 18), LAUNCH(1, 18));
+    loop.cost_ns = 4000;
+    const struct verdicts verdicts = tried(loop);
+    ck_assert_int_gt(100 * verdicts.recording_ns, verdicts.time_ns);
+    ck_assert_int_eq(verdicts.best_ns, 0);
+}
+END_TEST
+
 /* What recording takes of each launch, and CUPTI at least, no run without it has. Causes cost
  * what they cost as it was recorded. */
 START_TEST(no_fix_has_what_recording_took)
@@ -498,6 +509,7 @@ Suite *host_bound_suite(void)
     tcase_add_test(all, work_that_is_done_beside);
     tcase_add_test(all, start_up_is_no_work);
     tcase_add_test(all, no_fix_goes_below_bounds);
+    tcase_add_test(all, to_leave_recording_is_no_fix);
     tcase_add_test(all, no_fix_has_what_recording_took);
     suite_add_tcase(suite, all);
     return suite;

@@ -323,7 +323,7 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
         later(judge_predicted_ns(&foreign->judge, found->bare_better_ns), found->least_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
     size_t used = 0;
-    if (!search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
+    if (found->count == 0 || !search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
     if (first_ns > 0 && !search_gains(best_ns, first_ns, SEARCH_GAIN)) {
