@@ -8,24 +8,15 @@
 
 void pace_find_turns(struct traced *traced)
 {
-    enum { MOST = 4 };
     const struct timeline *timeline = traced->timeline;
-    const struct host_call *last = NULL; /* that issued an op, in `stream` */
-    uint32_t issued = 0, turns = 0, apart = 0, stream = UINT32_MAX;
+    struct host_turns turns = {0};
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         const uint32_t op = traced->issued[i];
-        apart += i > 0 && call[-1].thread != call->thread && call[-1].end_ns > call->start_ns;
-        if (op == SPAN_NONE)
-            continue;
-        const bool changes = last != NULL && last->thread != call->thread;
-        issued++;
-        turns += changes;
-        apart += changes && stream != timeline->spans[op].stream;
-        stream = timeline->spans[op].stream;
-        last = call;
+        host_turns_add(&turns, call->start_ns, call->end_ns, call->thread, op != SPAN_NONE,
+                       op != SPAN_NONE ? timeline->spans[op].stream : 0);
     }
-    traced->turns = turns > 0 && turns <= issued / MOST && apart <= turns / MOST;
+    traced->turns = host_turns_taken(&turns);
 }
 
 /* A call and the thread that made it. */

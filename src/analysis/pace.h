@@ -6,9 +6,7 @@
 
 /* For traced_begin(), in this order, when it knows which call issued which op.
  *
- * Finds whether threads take turns in one stream, as a framework's do that compute gradients:
- * what one does takes the others' time, too. Those that work beside each other call in between
- * each other's calls, and those that only keep each other out have streams of their own.
+ * Finds whether threads take turns in one stream (host_call.h).
  *
  * Finds the call before each on its thread; threads that take turns are one.
  *

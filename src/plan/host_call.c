@@ -261,3 +261,26 @@ enum host_call_kind host_call_kind(uint16_t row)
 {
     return rows[row < ROWS ? row : 0].kind;
 }
+
+void host_turns_add(struct host_turns *turns, int64_t start_ns, int64_t end_ns, uint64_t thread,
+                    bool issues, uint32_t stream)
+{
+    turns->apart += turns->calls++ > 0 && turns->called != thread && turns->end_ns > start_ns;
+    turns->called = thread;
+    turns->end_ns = end_ns;
+    if (!issues)
+        return;
+    const bool changes = turns->issued > 0 && turns->issued_by != thread;
+    turns->issued++;
+    turns->turns += changes;
+    turns->apart += changes && turns->stream != stream;
+    turns->issued_by = thread;
+    turns->stream = stream;
+}
+
+bool host_turns_taken(const struct host_turns *turns)
+{
+    enum { MOST = 4 };
+    return turns->turns > 0 && turns->turns <= turns->issued / MOST &&
+           turns->apart <= turns->turns / MOST;
+}

@@ -93,6 +93,25 @@ struct host_capture {
  * graph, which it then makes, that of such calls. */
 uint16_t host_call_captured(struct host_capture *capture, uint64_t thread, uint16_t row);
 
+/* Threads of which one goes on in a stream where another one stops, as those of a framework
+ * that computes gradients, are one chain of calls: what one does takes the others' time, too.
+ * Those that work beside each other make their calls in between each other's, and those that
+ * only keep each other out have streams of their own. */
+struct host_turns {
+    uint64_t called, issued_by; /* the threads of the last call, and of the last op */
+    int64_t end_ns;             /* of the last call */
+    uint32_t stream;            /* of the last op */
+    uint32_t calls, issued, turns, apart;
+};
+
+/* Counts one more call, in order of start, of turns that began with zeroes. `issues` says that
+ * it issued an op, to `stream`. */
+void host_turns_add(struct host_turns *turns, int64_t start_ns, int64_t end_ns, uint64_t thread,
+                    bool issues, uint32_t stream);
+
+/* Returns true if the threads that made those calls take turns. */
+bool host_turns_taken(const struct host_turns *turns);
+
 /* Returns true if calls of that kind tend to keep the host: they wait, take and give back
  * memory, or move the host's bytes. */
 static inline bool host_call_holds(enum host_call_kind kind)

@@ -151,27 +151,15 @@ void replan_take_made(struct replan *replan, struct op_recorded *seen)
 
 /* --- threads --- */
 
-/* Threads of which one goes on in a stream where another one stops, as those of a framework
- * that computes gradients, are one chain of calls: what one does takes the others' time, too.
- * Those that work beside each other make their calls in between each other's, and those that
- * only keep each other out have streams of their own. */
 static bool take_turns(const struct recording *recording)
 {
-    enum { MOST = 4 };
-    const struct recorded_call *last = NULL; /* that issued an op */
-    size_t issued = 0, turns = 0, apart = 0;
+    struct host_turns turns = {0};
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
-        apart += i > 0 && call[-1].thread != call->thread && call[-1].end_ns > call->start_ns;
-        if (call->op_count == 0)
-            continue;
-        const bool changes = last != NULL && last->thread != call->thread;
-        issued++;
-        turns += changes;
-        apart += changes && last->stream != call->stream;
-        last = call;
+        host_turns_add(&turns, call->start_ns, call->end_ns, call->thread, call->op_count > 0,
+                       call->stream);
     }
-    return turns > 0 && MOST * turns <= issued && MOST * apart <= turns;
+    return host_turns_taken(&turns);
 }
 
 enum status replan_find_host(struct replan *replan)
