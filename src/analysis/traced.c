@@ -44,6 +44,12 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns)
     return ended > 0 ? traced->copies_in[ended - 1] : 0;
 }
 
+bool traced_again(const struct traced *traced, enum host_call_kind kind)
+{
+    enum { ROUNDS = 3 };
+    return (int)kind < CALL_MAKE || traced->rounds[kind] >= ROUNDS;
+}
+
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns)
 {

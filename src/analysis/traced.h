@@ -64,6 +64,10 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns);
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns);
 
+/* Returns true if calls of a kind that makes what could be made once came several times, or the
+ * kind is another: what is made once is in no loop. */
+bool traced_again(const struct traced *traced, enum host_call_kind kind);
+
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events
  * before it; SPAN_NONE: none that is known. */
 uint32_t traced_event_target(const struct traced *traced, uint32_t index);

@@ -43,6 +43,19 @@ void foreign_put_line(const struct foreign *foreign, uint32_t index, const char 
 
 /* --- a host that is late --- */
 
+int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
+{
+    const struct host_call *call = &foreign->timeline->calls[index];
+    const bool gives =
+        host_call_kind(call->row) == CALL_SYNC && traced_again(&foreign->trace, CALL_POOL);
+    const uint32_t last = gives ? traced_ended_by(&foreign->trace, call->end_ns) : SPAN_NONE;
+    if (last == SPAN_NONE)
+        return 0;
+    const int64_t behind_ns =
+        call->end_ns - later(call->start_ns, foreign->timeline->spans[last].end_ns);
+    return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
+}
+
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct pace pace = pace_of(&foreign->trace);

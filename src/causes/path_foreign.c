@@ -55,13 +55,6 @@ static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
 
 /* --- the host --- */
 
-/* Returns true if calls of a kind that tell a cause do so: what is made once is in no loop. */
-static bool is_again(const struct foreign *foreign, enum host_call_kind kind)
-{
-    enum { ROUNDS = 3 };
-    return (int)kind < CALL_MAKE || foreign->trace.rounds[kind] >= ROUNDS;
-}
-
 /* Returns true if a copy in, which the host waits for, is so small that it only waits for other
  * streams: it is in the default stream, as cudaMemcpyToSymbol() is. */
 static bool holds_streams(const struct foreign *foreign, const struct span *span)
@@ -102,20 +95,8 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
             return VERDICT_LAUNCH_BLOCKING;
         return traced_loads_code(&foreign->trace, index, span) ? VERDICT_LAZY_LOADING : quick;
     default:
-        return known != VERDICT_REST && is_again(foreign, kind) ? known : quick;
+        return known != VERDICT_REST && traced_again(&foreign->trace, kind) ? known : quick;
     }
-}
-
-int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
-{
-    const struct host_call *call = &foreign->timeline->calls[index];
-    const bool gives = host_call_kind(call->row) == CALL_SYNC && is_again(foreign, CALL_POOL);
-    const uint32_t last = gives ? traced_ended_by(&foreign->trace, call->end_ns) : SPAN_NONE;
-    if (last == SPAN_NONE)
-        return 0;
-    const int64_t behind_ns =
-        call->end_ns - later(call->start_ns, span_at(foreign, last)->end_ns);
-    return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
 }
 
 /* Returns the cause of the time between two calls of the host, in none of them; SPAN_NONE:
@@ -129,8 +110,9 @@ static enum verdict_code outside_cause(const struct foreign *foreign, uint32_t b
                           host_call_kind(calls[next].row));
     if (length_ns <= foreign->trace.work_ns)
         return VERDICT_SMALL_TILES;
-    return made >= CALL_MAKE && is_again(foreign, made) ? verdict_marked(MARKED_HOST, made)
-                                                        : VERDICT_HOST_WORK;
+    return made >= CALL_MAKE && traced_again(&foreign->trace, made)
+               ? verdict_marked(MARKED_HOST, made)
+               : VERDICT_HOST_WORK;
 }
 
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
