@@ -22,7 +22,7 @@
 enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
                                   struct error *error);
 
-/* What the rest is made of, in the order in which it is told. */
+/* The parts of the rest are told in this order. */
 enum rest_part {
     REST_FILLING, /* and draining; it is with few tiles where these are few */
     REST_DATA,    /* each result is the next input */

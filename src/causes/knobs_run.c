@@ -239,7 +239,7 @@ static enum verdict_code tiles_cause(const struct settings *given,
 {
     if (better->tiles > given->tiles)
         return VERDICT_FEW_TILES;
-    /* Not to pack made large copies of small tiles. */
+    /* The better run does not pack, so its fewer tiles are what makes its copies large. */
     const bool fewer_packed = better->tiles < given->tiles && leaves_packing(given, better);
     return fewer_packed ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What recording took of the times of an op; 0 where that is not known. A graph's launch takes
- * as much longer as it has nodes, each of which CUPTI has launched by itself. */
+/* The recorder took this part of the times of an op; 0 where that is not known. A graph's
+ * launch takes as much longer as it has nodes, each of which CUPTI has launched by itself. */
 struct recorded_cost {
     uint32_t host_ns, call_ns;
     bool by_node;

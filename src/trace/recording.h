@@ -130,7 +130,7 @@ struct recorded_line {
     char *text;
 };
 
-/* What the recorder's own callbacks took, of so many calls that were looked at. */
+/* The recorder's own callbacks took that long in all, in so many calls that were looked at. */
 struct recording_cost {
     uint64_t calls;
     int64_t sum_ns;

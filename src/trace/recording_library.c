@@ -13,7 +13,8 @@
 /* Whose a call is: the row of a library's own calls, or one of these. */
 enum { OWNER_UNKNOWN = 0, OWNER_PROGRAM = UINT16_MAX };
 
-/* What a thread does since it last handed something over, or made a call of the program's. */
+/* A stretch is all calls of a thread since it last handed something over, or made a call of the
+ * program's: a library makes or gives back a handle in one. */
 struct stretch {
     uint32_t first, last; /* calls that make or give back what lasts; RECORDING_NONE */
     uint32_t latest;      /* of all its calls */

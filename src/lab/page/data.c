@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* What stands in for others has their parameters, and uses none. */
+/* These functions stand in for others, so they have their parameters, and use none. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static enum status refuse(struct error *error)
