@@ -97,25 +97,26 @@ static int64_t length_of(const struct host_call *call)
     return call->end_ns - call->start_ns;
 }
 
+/* Returns true if an op is the first launch of its kernel; SPAN_NONE is none. */
+static bool is_first_launch(const struct traced *traced, uint32_t span)
+{
+    const struct span *op = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
+    return op != NULL && op->kind == OP_KERNEL && traced->first_launches[op->link] == span;
+}
+
 bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span)
 {
-    const struct timeline *timeline = traced->timeline;
-    int64_t length_ns = length_of(&timeline->calls[call]);
-    if (span == SPAN_NONE || traced->launches_block || length_ns < TRACED_LOAD_NS ||
-        length_ns / TRACED_LOAD_LAUNCHES < traced->launch_ns)
-        return false;
-    const struct span *kernel = &timeline->spans[span];
-    return kernel->kind == OP_KERNEL && traced->first_launches[kernel->link] == span;
+    int64_t length_ns = length_of(&traced->timeline->calls[call]);
+    return !traced->launches_block && length_ns >= TRACED_LOAD_NS &&
+           length_ns / TRACED_LOAD_LAUNCHES >= traced->launch_ns &&
+           is_first_launch(traced, span);
 }
 
 /* Returns true if a call is the first launch of its kernel, and took far longer than others. */
 static bool is_load(const struct traced *traced, uint32_t call)
 {
-    const uint32_t span = traced->issued[call];
-    const struct span *kernel = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
     const int64_t length_ns = length_of(&traced->timeline->calls[call]);
-    return kernel != NULL && kernel->kind == OP_KERNEL &&
-           traced->first_launches[kernel->link] == span &&
+    return is_first_launch(traced, traced->issued[call]) &&
            length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
 }
 
@@ -139,10 +140,7 @@ bool traced_keeps_loading(const struct traced *traced)
     enum { LOADS = 8 };
     uint32_t loads = 0, kernels = 0;
     for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
-        const uint32_t span = traced->issued[i];
-        const struct span *op = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
-        kernels +=
-            op != NULL && op->kind == OP_KERNEL && traced->first_launches[op->link] == span;
+        kernels += is_first_launch(traced, traced->issued[i]);
         loads += is_load(traced, i);
     }
     return loads >= LOADS && 2 * loads >= kernels;
@@ -318,12 +316,14 @@ static bool find_launches(struct traced *traced)
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];
         uint32_t span = traced->issued[i];
-        if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE)
+        if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE ||
+            timeline->spans[span].kind !=
+                OP_KERNEL) /* a recording may tie a launch to a copy */
             continue;
         const struct span *kernel = &timeline->spans[span];
         /* First launches may load code: where there are enough others, those tell. */
         lengths[count++] = length_of(call);
-        if (traced->first_launches[kernel->link] != span) {
+        if (!is_first_launch(traced, span)) {
             lengths[count - 1] = lengths[again];
             lengths[again++] = length_of(call);
         }
