@@ -46,8 +46,7 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns)
 
 bool traced_again(const struct traced *traced, enum host_call_kind kind)
 {
-    enum { ROUNDS = 3 };
-    return (int)kind < CALL_MAKE || traced->rounds[kind] >= ROUNDS;
+    return (int)kind < CALL_MAKE || traced->again[kind];
 }
 
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
@@ -256,9 +255,11 @@ static void find_issued(struct traced *traced)
     }
 }
 
-/* Counts how often calls of a kind come, one or several, with an op issued in between. */
+/* Counts how often calls of a kind come, one or several, with an op issued in between. What
+ * comes several times, and still in the second half of all, comes again and again. */
 static void find_rounds(struct traced *traced)
 {
+    enum { AGAIN = 3 };
     const struct timeline *timeline = traced->timeline;
     bool counted[CALL_KINDS] = {false};
     for (uint32_t i = 0; i < timeline->call_count; i++) {
@@ -267,6 +268,8 @@ static void find_rounds(struct traced *traced)
             memset(counted, 0, sizeof counted);
         traced->rounds[kind] += !counted[kind];
         counted[kind] = true;
+        traced->again[kind] |=
+            traced->rounds[kind] >= AGAIN && 2 * (uint64_t)i >= timeline->call_count;
     }
 }
 

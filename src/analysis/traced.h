@@ -41,7 +41,8 @@ struct traced {
     bool in_graphs;          /* most ops were issued by the call that issued the one before */
     bool many_threads;       /* several threads issued ops, */
     bool turns;              /* of which one goes on where another one stops: one chain */
-    uint32_t rounds[CALL_KINDS]; /* how often calls of a kind came, with ops issued between */
+    uint32_t rounds[CALL_KINDS]; /* how often calls of a kind came, with ops issued between, */
+    bool again[CALL_KINDS];      /* and whether they do throughout */
     uint32_t host_funcs;         /* calls that put a function into a stream */
     bool short_ops; /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;   /* so few that nothing could overlap much */
@@ -64,8 +65,8 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns);
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns);
 
-/* Returns true if calls of a kind that makes what could be made once came several times, or the
- * kind is another: what is made once is in no loop. */
+/* Returns true if calls of a kind that makes what could be made once came several times, and
+ * still in the second half of all, or the kind is another: what is made once is in no loop. */
 bool traced_again(const struct traced *traced, enum host_call_kind kind);
 
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    MADE_TIMES = 3,      /* what is made before as many ops is made in a loop */
+    MADE_TIMES = 3,      /* what is made before as many ops, and still in the second half of
+                            all, is made in a loop */
     TILE_COPIES = 8,     /* a tile that is copied more often is a loop */
     SMALL_OP_NS = 30000, /* ops that take longer are not small */
 };
@@ -51,7 +52,8 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
         looks->slow_peers |=
             !plan->recorded->facts.reaches_peers && rework_peer_ns(base->machine, seen) > 0;
         for (int k = 0; k < CALL_MADE_KINDS; k++)
-            looks->makes[k] |= seen->made_ns[k] > 0 && ++made[k] >= MADE_TIMES;
+            looks->makes[k] |= seen->made_ns[k] > 0 && ++made[k] >= MADE_TIMES &&
+                               2 * (uint64_t)i >= plan->op_count;
         if (!op_on_device(op->kind) || op->stream >= plan->streams)
             continue;
         bool legacy = plan_stream_kind(plan, op->stream) == STREAM_LEGACY;
