@@ -10,7 +10,10 @@
 
 bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    enum { FEW_BYTES = 64 };
+    enum {
+        FEW_BYTES = 64,
+        BEHIND = 16, /* ops that come late after a wait: where more do, the host is slow */
+    };
     const struct traced *trace = &foreign->trace;
     const struct timeline *timeline = foreign->timeline;
     uint32_t waits = 0, reads = 0;
@@ -31,7 +34,7 @@ bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
         bytes = read && span->bytes > bytes ? span->bytes : bytes;
         sum_ns += read ? timeline->calls[i].end_ns - timeline->calls[i].start_ns : 0;
     }
-    if (reads == 0 || 2 * reads < waits)
+    if (reads == 0 || 2 * reads < waits || BEHIND * reads < pace_of(trace).late)
         return false;
     snprintf(seen, VERDICT_SEEN,
              "a copy back of %" PRIu64 " bytes or less, then a wait: %" PRIu32 " of %" PRIu32
