@@ -148,6 +148,14 @@ static void makes_handles(struct recorder *loop)
     work(loop);
 }
 
+/* Handles that are made within one pass, and kept. */
+static void keeps_handles(struct recorder *loop)
+{
+    for (int i = 0; i < 4 && loop->pass == 3; i++)
+        makes_handles(loop);
+    work(loop);
+}
+
 /* What the handle took is given back with it, and nobody says who does that. */
 static void gives_handles_back(struct recorder *loop)
 {
@@ -277,6 +285,19 @@ static void reads_back(struct recorder *loop)
     wait(loop);
 }
 
+/* The same, but for the number, which it reads back in one pass alone. */
+static void reads_back_once(struct recorder *loop)
+{
+    for (int i = 0; i < 8; i++) {
+        loop->blocks = 132 + loop->pass;
+        launch_of(loop, 3, 25000, 0, BUF, 3000);
+    }
+    if (loop->pass == PASSES / 2) {
+        copy(loop, 0, false, OUT, BUF, 4, 0);
+        wait(loop);
+    }
+}
+
 /* A graph of short kernels, which the host launches more slowly than it runs. */
 static void launches_graphs(struct recorder *loop)
 {
@@ -329,6 +350,7 @@ static const struct cause {
 } causes[] = {
     {"graph-in-loop", makes_graphs, "such as cudaGraphInstantiateWithFlags", true, ""},
     {"handle-in-loop", makes_handles, "such as cuBLAS's own", true, ""},
+    {"!handle-in-loop", keeps_handles, NULL, false, ""},
     {"handle-in-loop", gives_handles_back, "66 calls such as cuBLAS's own", true, ""},
     {"stream-in-loop", makes_streams, "such as cudaStreamCreateWithFlags", true, ""},
     {"alloc-in-stream", takes_from_pools, "no pool was told to keep its memory", true, ""},
@@ -345,11 +367,12 @@ static const struct cause {
     {"!timed-events", keeps_time, NULL, false, ""},
     {"!host-work", prefetches, NULL, false, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
+    {"!sync-in-loop", reads_back_once, NULL, false, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };
 
-enum { DRAWN = 9 };
+enum { DRAWN = 10 };
 
 /* Records a cause's loop, which *loop was then. */
 static void record(const struct cause *cause, struct recorder *loop)
