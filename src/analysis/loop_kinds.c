@@ -8,6 +8,7 @@
 #include "analysis/loop_kinds.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 #include "core/mix.h"
 
 #include <math.h>
@@ -36,12 +37,11 @@ uint64_t loop_name_of(const struct span *span)
 
 uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
 {
-    struct bisect search = bisect_in(0, timeline->call_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, timeline->calls[search.at].start_ns < span->issue_ns);
-    const bool found = search.at < timeline->call_count && !timeline->issue_unknown &&
-                       timeline->calls[search.at].start_ns == span->issue_ns;
-    return found ? timeline->calls[search.at].thread : 0;
+    const size_t at =
+        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
+    const bool found = at < timeline->call_count && !timeline->issue_unknown &&
+                       timeline->calls[at].start_ns == span->issue_ns;
+    return found ? timeline->calls[at].thread : 0;
 }
 
 int loop_compare_names(const void *a, const void *b)
@@ -78,13 +78,7 @@ struct issued {
     uint32_t number;
 };
 
-static int compare_issued(const void *a, const void *b)
-{
-    const struct issued *x = a, *y = b;
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
+COMPARE_BY(compare_issued, struct issued, ns, number);
 
 /* Returns true if a call tells passes apart: waits for the device often end them, and launches
  * of graphs begin them. */
@@ -194,13 +188,7 @@ static uint64_t series_name(const struct loop_kinds *kinds, uint32_t place, uint
     return name;
 }
 
-static int compare_marks(const void *a, const void *b)
-{
-    const struct mark *x = a, *y = b;
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
+COMPARE_BY(compare_marks, struct mark, name, place);
 
 /* Takes up a kind of pass, unless it is there, or others cover more ops. */
 static void add_kind(struct loop_kinds *kinds, const struct loop_kind *kind)
@@ -227,13 +215,7 @@ struct pass {
     uint32_t first, end;
 };
 
-static int compare_passes(const void *a, const void *b)
-{
-    const struct pass *x = a, *y = b;
-    if (x->sum != y->sum)
-        return x->sum < y->sum ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
+COMPARE_BY(compare_passes, struct pass, sum, first);
 
 /* Takes up the kinds of passes between `count` marks of one name. `passes` has room for as
  * many. */

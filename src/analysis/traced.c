@@ -21,14 +21,12 @@ uint32_t traced_call_of(const struct traced *traced, uint32_t index)
 {
     const struct timeline *timeline = traced->timeline;
     int64_t issue_ns = timeline->spans[index].issue_ns;
-    struct bisect search = bisect_in(0, timeline->call_count);
     if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
         return SPAN_NONE;
-    while (bisect_asks(&search))
-        bisect_tell(&search, timeline->calls[search.at].start_ns < issue_ns);
-    bool found =
-        search.at < timeline->call_count && timeline->calls[search.at].start_ns == issue_ns;
-    return found ? (uint32_t)search.at : SPAN_NONE;
+    const size_t at =
+        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
+    bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
+    return found ? (uint32_t)at : SPAN_NONE;
 }
 
 uint32_t traced_ended_by(const struct traced *traced, int64_t time_ns)
@@ -55,11 +53,10 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
     const struct timeline *timeline = traced->timeline;
     if (traced->rounds[kind] == 0)
         return false;
-    struct bisect search = bisect_in(0, timeline->call_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns);
-    for (size_t i = search.at;
-         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
+    const size_t at =
+        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns <= after_ns);
+    for (size_t i = at; i < timeline->call_count && timeline->calls[i].start_ns < before_ns;
+         i++) {
         if (host_call_kind(timeline->calls[i].row) == kind)
             return true;
     }
@@ -72,16 +69,14 @@ uint32_t traced_event_target(const struct traced *traced, uint32_t index)
     const struct span *spans = timeline->spans, *span = &spans[index];
     uint32_t before = traced->stream_before[index], found = SPAN_NONE;
     int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
-    struct bisect search = bisect_in(0, timeline->wait_count);
-    while (bisect_asks(&search)) {
-        const struct stream_wait *wait = &timeline->waits[search.at];
-        bisect_tell(&search, wait->stream < span->stream || (wait->stream == span->stream &&
-                                                             wait->issue_ns < span->issue_ns));
-    }
-    for (size_t i = search.at; i-- > 0 && timeline->waits[i].stream == span->stream &&
-                               timeline->waits[i].issue_ns >= since_ns;) {
-        const struct span *op =
-            timeline_span((struct timeline *)timeline, timeline->waits[i].target);
+    const struct stream_wait *waits = timeline->waits;
+    const size_t at =
+        BISECT(i, 0, timeline->wait_count,
+               waits[i].stream < span->stream ||
+                   (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
+    for (size_t i = at;
+         i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
+        const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
         if (op == NULL)
             continue;
         uint32_t target = (uint32_t)(op - spans);
@@ -123,10 +118,9 @@ bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t 
 {
     enum { LONGEST_NS = 5000000 };
     const struct timeline *timeline = traced->timeline;
-    struct bisect search = bisect_in(0, timeline->call_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, timeline->calls[search.at].start_ns <= after_ns - LONGEST_NS);
-    for (uint32_t i = (uint32_t)search.at;
+    const size_t at = BISECT(i, 0, timeline->call_count,
+                             timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
+    for (uint32_t i = (uint32_t)at;
          i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
         if (is_load(traced, i) && timeline->spans[traced->issued[i]].start_ns > after_ns)
             return true;

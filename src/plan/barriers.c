@@ -69,10 +69,8 @@ bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan)
 /* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
 static struct barrier *barriers_before(const struct barriers *barriers, uint32_t op)
 {
-    struct bisect search = bisect_in(barriers->ended, barriers->count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, barriers->items[search.at].op < op);
-    return search.at > barriers->ended ? &barriers->items[search.at - 1] : NULL;
+    const size_t at = BISECT(i, barriers->ended, barriers->count, barriers->items[i].op < op);
+    return at > barriers->ended ? &barriers->items[at - 1] : NULL;
 }
 
 uint32_t *barriers_held(struct barriers *barriers, uint32_t op)

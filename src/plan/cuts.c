@@ -19,10 +19,7 @@ static size_t find(const uint64_t *offsets, size_t count, size_t guess, uint64_t
         return count;
     if (guess < count && offsets[guess] == offset)
         return guess;
-    struct bisect search = bisect_in(0, count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, offsets[search.at] < offset);
-    return search.at;
+    return BISECT(i, 0, count, offsets[i] < offset);
 }
 
 void cuts_tidy(struct cuts *cuts)

@@ -149,11 +149,9 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
 
 struct span *timeline_span(struct timeline *timeline, uint32_t op)
 {
-    struct bisect search = bisect_in(0, timeline->span_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, timeline->spans[search.at].op < op);
-    bool found = search.at < timeline->span_count && timeline->spans[search.at].op == op;
-    return found ? &timeline->spans[search.at] : NULL;
+    const size_t at = BISECT(i, 0, timeline->span_count, timeline->spans[i].op < op);
+    bool found = at < timeline->span_count && timeline->spans[at].op == op;
+    return found ? &timeline->spans[at] : NULL;
 }
 
 int span_compare_ends(const void *a, const void *b)
@@ -166,10 +164,7 @@ int span_compare_ends(const void *a, const void *b)
 
 size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t time_ns)
 {
-    struct bisect search = bisect_in(0, count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, by_end[search.at]->end_ns <= time_ns);
-    return search.at;
+    return BISECT(i, 0, count, by_end[i]->end_ns <= time_ns);
 }
 
 int64_t timeline_time_ns(const struct timeline *timeline)

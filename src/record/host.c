@@ -25,10 +25,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Returns the place of the first range that ends behind the address. The lock is held. */
 static size_t place_of(uint64_t address)
 {
-    struct bisect search = bisect_in(0, range_count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, ranges[search.at].end <= address);
-    return search.at;
+    return BISECT(i, 0, range_count, ranges[i].end <= address);
 }
 
 /* Takes out those from `place` on that begin below `end`. The lock is held. */

@@ -194,14 +194,11 @@ struct issued {
 /* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
 static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
 {
-    struct bisect search = bisect_in(0, issued->span_count);
-    while (bisect_asks(&search)) {
-        const struct span *span = issued->spans[search.at];
-        bisect_tell(&search, span->stream < stream ||
-                                 (span->stream == stream && span->issue_ns < issue_ns));
-    }
-    bool found = search.at > 0 && issued->spans[search.at - 1]->stream == stream;
-    return found ? issued->spans[search.at - 1]->op : UINT32_MAX;
+    const struct span key = {.stream = stream, .issue_ns = issue_ns}, *wanted = &key;
+    const size_t at =
+        BISECT(i, 0, issued->span_count, compare_issues(&issued->spans[i], &wanted) < 0);
+    bool found = at > 0 && issued->spans[at - 1]->stream == stream;
+    return found ? issued->spans[at - 1]->op : UINT32_MAX;
 }
 
 /* Makes waits of events that are in order: those for nothing that is known, or of streams in

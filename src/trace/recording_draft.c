@@ -112,19 +112,17 @@ uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
 {
     const struct place *places = pile->items;
     const size_t count = pile->count;
-    struct bisect search = bisect_in(0, count);
     for (size_t i = *near; i < count && i < *near + 2; i++) {
         if (places[i].id == id) {
             *near = i;
             return places[i].index;
         }
     }
-    while (bisect_asks(&search))
-        bisect_tell(&search, places[search.at].id < id);
-    if (search.at == count || places[search.at].id != id)
+    const size_t at = BISECT(i, 0, count, places[i].id < id);
+    if (at == count || places[at].id != id)
         return RECORDING_NONE;
-    *near = search.at;
-    return places[search.at].index;
+    *near = at;
+    return places[at].index;
 }
 
 /* --- the end --- */

@@ -160,11 +160,10 @@ static enum status sort_ends(struct replan *replan)
 static int64_t own_ns(const struct replan *replan, const struct recorded_call *call, bool waits)
 {
     int64_t begin_ns = call->start_ns;
-    struct bisect search = bisect_in(0, waits ? replan->end_count : 0);
-    while (bisect_asks(&search))
-        bisect_tell(&search, replan->ends_ns[search.at] <= call->end_ns);
-    if (search.at > 0)
-        begin_ns = later(begin_ns, replan->ends_ns[search.at - 1]);
+    const size_t at =
+        BISECT(i, 0, waits ? replan->end_count : 0, replan->ends_ns[i] <= call->end_ns);
+    if (at > 0)
+        begin_ns = later(begin_ns, replan->ends_ns[at - 1]);
     return later(call->end_ns - begin_ns, 0);
 }
 

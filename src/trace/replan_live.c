@@ -99,10 +99,7 @@ uint32_t live_find(const struct live *live, uint64_t address)
 /* Returns the first of `count` changes that is not before `from`. */
 static const struct change *first_from(const struct change *changes, size_t count, int64_t from)
 {
-    struct bisect search = bisect_in(0, count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, changes[search.at].time_ns < from);
-    return &changes[search.at];
+    return &changes[BISECT(i, 0, count, changes[i].time_ns < from)];
 }
 
 /* Returns the time up to which a change of memory may be that of a call: it is noted when the

@@ -115,10 +115,7 @@ COMPARE_BY(compare_places, struct place, memory, address, op);
 /* Returns the first place that is not before `key`. */
 static size_t find_place(const struct places *places, const struct place *key)
 {
-    struct bisect search = bisect_in(0, places->count);
-    while (bisect_asks(&search))
-        bisect_tell(&search, compare_places(&places->items[search.at], key) < 0);
-    return search.at;
+    return BISECT(i, 0, places->count, compare_places(&places->items[i], key) < 0);
 }
 
 static struct places *places_of(struct resolver *resolver, const struct access *access)

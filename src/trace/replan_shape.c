@@ -208,11 +208,7 @@ static bool shape_find_parts(struct graph_shape *shape)
  * graph, that is not before `exec`. */
 static size_t first_of(const void *items, size_t count, size_t size, uint64_t exec)
 {
-    struct bisect search = bisect_in(0, count);
-    while (bisect_asks(&search))
-        bisect_tell(&search,
-                    *(const uint64_t *)((const char *)items + size * search.at) < exec);
-    return search.at;
+    return BISECT(i, 0, count, *(const uint64_t *)((const char *)items + size * i) < exec);
 }
 
 static bool shape_make(struct graph_shape *shape, const struct recording *recording,

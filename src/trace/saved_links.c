@@ -149,13 +149,10 @@ static struct saved_op label_read(const struct saved_run *run, const struct name
 static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved_op wanted,
                           uint32_t before)
 {
-    struct bisect search = bisect_in(0, count);
     wanted.op = before;
-    while (bisect_asks(&search))
-        bisect_tell(&search, compare_ops(&ops[search.at], &wanted) < 0);
-    bool found = search.at > 0 && ops[search.at - 1].name == wanted.name &&
-                 ops[search.at - 1].tile == wanted.tile;
-    return found ? ops[search.at - 1].op : UINT32_MAX;
+    const size_t at = BISECT(i, 0, count, compare_ops(&ops[i], &wanted) < 0);
+    bool found = at > 0 && ops[at - 1].name == wanted.name && ops[at - 1].tile == wanted.tile;
+    return found ? ops[at - 1].op : UINT32_MAX;
 }
 
 enum status saved_set_targets(struct saved_run *run, struct error *error)
