@@ -1,5 +1,6 @@
 /* headway.c - a line of straight pieces, one between any two starts or ends of spans. */
 #include "analysis/headway.h"
+#include "core/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +11,7 @@ struct change {
     double rate;
 };
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct change *x = a, *y = b;
-    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-}
+COMPARE_BY(compare_changes, struct change, time_ns);
 
 /* Fills `changes`, which has room for two per span, and sums up the work. */
 static uint32_t find_changes(const struct timeline *timeline, headway_weight *weight,

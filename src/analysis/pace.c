@@ -1,6 +1,7 @@
 /* pace.c - how the device follows a host that issues: whose threads take turns, what of its
  * time is work of its own, and how often it is late. */
 #include "analysis/pace.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
@@ -25,13 +26,7 @@ struct made {
     uint32_t call;
 };
 
-static int compare_made(const void *a, const void *b)
-{
-    const struct made *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return (x->call > y->call) - (x->call < y->call);
-}
+COMPARE_BY(compare_made, struct made, thread, call);
 
 bool pace_find_threads(struct traced *traced)
 {

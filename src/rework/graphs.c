@@ -6,6 +6,7 @@
  * stretch has to come several times, with the same kernels on as many blocks. One that grows
  * with the data, as an index by a mask does, is none. */
 #include "analysis/analysis.h"
+#include "core/compare.h"
 #include "plan/host_call.h"
 #include "plan/rules.h"
 #include "rework/parts.h"
@@ -171,13 +172,7 @@ static void list_stretches(const struct plan *plan, int64_t least_ns,
     free(works);
 }
 
-static int compare_stretches(const void *a, const void *b)
-{
-    const struct stretch *x = a, *y = b;
-    if (x->names != y->names)
-        return x->names < y->names ? -1 : 1;
-    return (x->shape > y->shape) - (x->shape < y->shape);
-}
+COMPARE_BY(compare_stretches, struct stretch, names, shape);
 
 /* Marks stretches that come several times, and more often than others of the same launches. */
 static void find_repeats(struct stretches *stretches)

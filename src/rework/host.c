@@ -1,4 +1,5 @@
 /* host.c - changes of the host's part: what it waits for, and what its calls take. */
+#include "core/compare.h"
 #include "plan/rules.h"
 #include "plan/timeline.h"
 #include "rework/parts.h"
@@ -36,15 +37,7 @@ struct host {
     bool out_alone;
 };
 
-static int compare_uses(const void *a, const void *b)
-{
-    const struct use *x = a, *y = b;
-    if (x->range.buffer != y->range.buffer)
-        return x->range.buffer < y->range.buffer ? -1 : 1;
-    if (x->range.offset != y->range.offset)
-        return x->range.offset < y->range.offset ? -1 : 1;
-    return (x->item > y->item) - (x->item < y->item);
-}
+COMPARE_BY(compare_uses, struct use, range.buffer, range.offset, item);
 
 static const struct access *host_access(const struct rework_draft *draft,
                                         const struct rework_item *item)

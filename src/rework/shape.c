@@ -1,4 +1,5 @@
 /* shape.c - tiles dealt over streams, cut in pieces, merged; and the order of issue. */
+#include "core/compare.h"
 #include "rework/parts.h"
 
 #include <stdlib.h>
@@ -264,15 +265,7 @@ struct key {
     uint32_t segment, wave, first, second, item;
 };
 
-static int compare_keys(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    for (size_t i = 0; i < sizeof(struct key) / sizeof *x; i++) {
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
-    }
-    return 0;
-}
+COMPARE_BY(compare_keys, struct key, segment, wave, first, second, item);
 
 enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,
                                struct error *error)
