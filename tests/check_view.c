@@ -164,7 +164,7 @@ START_TEST(test_findings)
     assert_says(rows, "All work is in one stream (7, as the default stream", true);
     assert_says(rows, "No kernel ran while a copy did", true);
     assert_says(rows, "Copies in and copies out never overlapped", true);
-    assert_says(rows, "1 of 1 copies in (8 B) and 0 of 1 copies out (0 B)", true);
+    assert_says(rows, "Pageable memory: 1 of 1 copies in (8 B). Such", true);
     assert_says(rows, "For 10 us", false); /* 3% */
     assert_says(beside, "one stream", false);
     assert_says(beside, "No kernel ran", false);

@@ -117,10 +117,12 @@ static void put_heading(FILE *out, const struct run_report *run,
                        ops, timeline->streams, timeline->streams == 1 ? "" : "s", streams,
                        units_time(run->median_ns, time),
                        timeline->issue_unknown ? "start" : "issue");
+    const bool beside = run->limit.cause == LIMIT_COMPUTE &&
+                        run->limit.ns < run->analysis.engines[ENGINE_COMPUTE].busy_ns;
     if (writer_limit_known(run))
-        fprintf(out, "its limit, as the %s says: %s\n",
+        fprintf(out, "its limit, as the %s says%s: %s\n",
                 run->verdicts.limit_known ? "machine file" : "file",
-                units_time(run->limit.ns, time));
+                beside ? ", with kernels side by side" : "", units_time(run->limit.ns, time));
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)

@@ -78,22 +78,34 @@ static bool copies_both_ways(const struct run_report *run, const struct view_fac
     return true;
 }
 
+/* Puts how many copies of a direction, if any, are from or to pageable memory. */
+static void put_pageable(const struct trace_copies *copies, const char *way,
+                         char text[FINDING_TEXT])
+{
+    char bytes[UNITS_TEXT];
+    size_t used = strlen(text);
+    if (copies->pageable > 0)
+        snprintf(text + used, FINDING_TEXT - used,
+                 "%s %" PRIu32 " of %" PRIu32 " copies %s (%s)",
+                 used > 0 ? " and" : "Pageable memory:", copies->pageable, copies->count, way,
+                 units_bytes(copies->pageable_bytes, bytes));
+}
+
 static bool pageable(const struct run_report *run, const struct view_facts *facts,
                      char text[FINDING_TEXT])
 {
     (void)facts;
-    char in[UNITS_TEXT], out[UNITS_TEXT];
     const struct trace *trace = run->trace;
     if (trace == NULL || trace->in.pageable + trace->out.pageable == 0)
         return false;
-    snprintf(text, FINDING_TEXT,
-             "Pageable memory: %" PRIu32 " of %" PRIu32 " copies in (%s) and %" PRIu32
-             " of %" PRIu32 " copies out (%s). Such copies are staged through a pinned buffer, "
-             "and the host waits for them: pinned memory (cudaMallocHost, cudaHostRegister) "
-             "copies faster and lets them overlap.",
-             trace->in.pageable, trace->in.count, units_bytes(trace->in.pageable_bytes, in),
-             trace->out.pageable, trace->out.count,
-             units_bytes(trace->out.pageable_bytes, out));
+    text[0] = '\0';
+    put_pageable(&trace->in, "in", text);
+    put_pageable(&trace->out, "out", text);
+    size_t used = strlen(text);
+    snprintf(text + used, FINDING_TEXT - used,
+             ". Such copies are staged through a pinned buffer, and the host waits for them: "
+             "pinned memory (cudaMallocHost, cudaHostRegister) copies faster and lets them "
+             "overlap.");
     return true;
 }
 
