@@ -22,7 +22,8 @@ enum {
     BUF = 0x700000000, /* of the device */
     MANAGED = 0x710000000,
     EVENT = 0x9000,
-    GIVES_UP_NS = 120000, /* what the host does between making a graph and its launch */
+    FUNCTION_NS = 1000000, /* what a host function takes */
+    GIVES_UP_NS = 120000,  /* what the host does between making a graph and its launch */
 };
 
 /* A recording while it is written: what the host and each of two streams have come to. */
@@ -341,6 +342,16 @@ static void keeps_time(struct recorder *loop)
     loop->free_ns[0] = loop->free_ns[1];
 }
 
+/* A host function sums up what each pass brings home. */
+static void calls_functions(struct recorder *loop)
+{
+    work(loop);
+    call(loop, "cudaLaunchHostFunc", 2000);
+    const int64_t start_ns = begins(loop, 0, FUNCTION_NS);
+    fprintf(loop->out, "[\"function\",%d,1,13,%" PRId64 ",%" PRId64 "]\n", loop->id, start_ns,
+            loop->free_ns[0]);
+}
+
 static const struct cause {
     const char *code; /* the first verdict's; or, behind a '!', what is none of them */
     void (*pass)(struct recorder *loop);
@@ -366,6 +377,7 @@ static const struct cause {
     {"timed-events", keeps_time, "1 of 1 events", false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
     {"!host-work", prefetches, NULL, false, ""},
+    {"slow-callback", calls_functions, "12 host functions took", true, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
     {"!sync-in-loop", reads_back_once, NULL, false, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
@@ -448,6 +460,22 @@ START_TEST(a_graph_is_in_the_making_up_to_its_launch)
 }
 END_TEST
 
+/* Threads that do the work of host functions take as long as the fix says there are. */
+START_TEST(work_of_functions_stays)
+{
+    enum { THREADS = 4 };
+    const struct cause functions = {"", calls_functions, "", true, ""};
+    json_t *root = viewed(&functions);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    const json_t *first = json_array_get(json_object_get(run, "verdicts"), 0);
+    const json_t *fix = json_object_get(first, "fix");
+    ck_assert_str_eq(json_string_value(json_object_get(first, "code")), "slow-callback");
+    ck_assert_double_ge(1e6 * json_number_value(json_object_get(fix, "predicted_ms")),
+                        (PASSES - 1.0) * FUNCTION_NS / THREADS); /* one may be cut off */
+    json_decref(root);
+}
+END_TEST
+
 /* A wait is charged what would go without it, not the kernels that it waits for. */
 START_TEST(waits_are_charged_what_they_cost)
 {
@@ -523,6 +551,7 @@ Suite *loop_causes_suite(void)
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, costs_are_bounded_and_add_up);
+    tcase_add_test(all, work_of_functions_stays);
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,

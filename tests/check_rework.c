@@ -132,7 +132,7 @@ static struct rework random_change(uint64_t *random)
         .drops_allocs = test_random_below(random, 2),
         .drops_pinned_allocs = test_random_below(random, 2),
         .frees_launches = test_random_below(random, 2),
-        .shortens_callbacks = test_random_below(random, 2),
+        .function_threads = test_random_below(random, 2),
         .loads_early = test_random_below(random, 2),
         .drops_waits = test_random_below(random, 2),
         .evens_priorities = test_random_below(random, 2),
@@ -205,7 +205,7 @@ static const struct mended {
     {"pinned-alloc-in-loop", {.drops_pinned_allocs = true}, 0.03},
     {"memset-in-loop", {.drops_memsets = true}, 0.03},
     {"launch-blocking", {.frees_launches = true}, 0.001},
-    {"slow-callback", {.shortens_callbacks = true}, 0.03},
+    {"slow-callback", {.function_threads = 4}, 0.03},
     {"lazy-loading", {.loads_early = true}, 0.001},
 };
 

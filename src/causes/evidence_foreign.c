@@ -167,15 +167,21 @@ static enum evidence first_launch(const struct foreign *foreign, struct verdict 
     return EVIDENCE_LIKELY;
 }
 
+/* When functions ran, recordings say, and traces do not. */
 static enum evidence callbacks(const struct foreign *foreign, struct verdict *verdict)
 {
-    char text[FOREIGN_COUNT];
-    snprintf(verdict->seen, VERDICT_SEEN, "%s put a host function into a stream%s",
-             foreign_counted(foreign->trace.host_funcs, "call", "calls", text),
-             traced_ops_of(&foreign->trace, OP_CALLBACK) > 0
-                 ? ", and what is behind it there waits for it"
-                 : "; a trace does not say when they run");
-    return EVIDENCE_LIKELY;
+    const struct tally ran = traced_ops(&foreign->trace, 1U << OP_CALLBACK, false);
+    char text[FOREIGN_COUNT], sum[UNITS_TEXT];
+    if (ran.count > 0)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "%s took %s in all, and what is behind them in their streams waits for them",
+                 foreign_counted(ran.count, "host function", "host functions", text),
+                 units_time(ran.sum_ns, sum));
+    else
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "%s put a host function into a stream; a trace does not say when they run",
+                 foreign_counted(foreign->trace.host_funcs, "call", "calls", text));
+    return ran.count > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
 /* --- ops --- */

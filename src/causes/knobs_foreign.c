@@ -58,6 +58,9 @@ void change_detail(const struct rework *change, enum change_knob knob, char *tex
         snprintf(text, room, "%" PRIu32 " queues", change->queues);
     else if (knob == CHANGE_WORK && change->work_threads > 1)
         snprintf(text, room, "%" PRIu32 " threads that share it", change->work_threads);
+    else if (knob == CHANGE_CALLBACKS)
+        snprintf(text, room, "%" PRIu32 " threads that share their work",
+                 change->function_threads);
     else if (knob == CHANGE_GRAPH)
         snprintf(text, room, "graphs of what repeats");
     else if (knob == CHANGE_SIZES && change->merged > 1)

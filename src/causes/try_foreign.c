@@ -55,9 +55,18 @@ static int64_t first_host_ns(const struct plan *plan)
     return 0;
 }
 
+/* Returns what the plan's host functions took in all. */
+static int64_t functions_ns(const struct plan *plan)
+{
+    int64_t sum_ns = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        sum_ns += plan->ops[i].kind == OP_CALLBACK ? plan->recorded->ops[i].work_ns : 0;
+    return sum_ns;
+}
+
 /* Returns what the host does beside that takes a trial longer than its ops: times are from the
  * first op on, before which it now does the work of all tiles that are made one; and work that
- * other threads do takes these as long. */
+ * other threads do, such as that of host functions, takes these as long. */
 static int64_t with_host_ns(const struct finder *finder, const struct rework *whole,
                             const struct plan *fixed, int64_t time_ns)
 {
@@ -65,6 +74,8 @@ static int64_t with_host_ns(const struct finder *finder, const struct rework *wh
         time_ns += later(0, first_host_ns(fixed) - first_host_ns(finder->base.plan));
     if (whole->work_threads > 0)
         time_ns = later(time_ns, finder->base.work_ns / whole->work_threads);
+    if (whole->function_threads > 0)
+        time_ns = later(time_ns, functions_ns(finder->base.plan) / whole->function_threads);
     return time_ns;
 }
 

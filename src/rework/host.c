@@ -371,7 +371,7 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
             item->seen.pageable = false;
         if (change->frees_launches && op_is_launch(item->op.kind))
             item->seen.waits = false;
-        if (change->shortens_callbacks && item->op.kind == OP_CALLBACK &&
+        if (change->function_threads > 0 && item->op.kind == OP_CALLBACK &&
             item->seen.work_ns > draft->base->machine->callback_ns)
             item->seen.work_ns = draft->base->machine->callback_ns;
         for (int k = 0; k < CALL_MADE_KINDS; k++) {

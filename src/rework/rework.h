@@ -54,11 +54,12 @@ struct rework {
     /* What calls make, by their kind, is made before the first op: graphs, handles, streams and
      * events, memory of pools. Code is there with loads_early. */
     bool makes_early[CALL_MADE_KINDS];
-    bool frees_launches;     /* launches return at once */
-    bool shortens_callbacks; /* host functions return at once: another thread does their work */
-    bool loads_early;        /* kernels' code is there before their first launch */
-    bool drops_waits;        /* streams wait only where data asks for it */
-    bool evens_priorities;   /* all streams have the same priority */
+    bool frees_launches; /* launches return at once */
+    /* Host functions return at once: as many other threads do their work. 0: they stay. */
+    uint32_t function_threads;
+    bool loads_early;      /* kernels' code is there before their first launch */
+    bool drops_waits;      /* streams wait only where data asks for it */
+    bool evens_priorities; /* all streams have the same priority */
     bool
         raises_priorities; /* then: streams of little work that the host waits for a high one */
     /* Stretches that the host issues again and again are issued by one launch of a graph each.
