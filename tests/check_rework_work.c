@@ -196,20 +196,53 @@ START_TEST(test_kernels_of_few_blocks_are_spread)
 }
 END_TEST
 
-START_TEST(test_kernels_side_by_side_are_not_few_blocks)
+START_TEST(test_a_quarter_of_the_sms_is_room)
 {
     struct machine machine = test_machine_named("h200");
+    struct plan plan = empty(1);
+    for (int i = 0; i < ROUNDS; i++)
+        kernel(&plan, 0, machine.sms * 3 / 4, 3.0 / 32, 0, 0, 1 << 20);
+    struct found found = rework_must_find(&plan, &machine);
+    ck_assert_ptr_nonnull(turn_of(&found, VERDICT_FEW_BLOCKS));
+    ck_assert_int_ge(found.better_ns, found.given_ns * 3 / 4);
+    plan_free(&plan);
+}
+END_TEST
+
+START_TEST(test_few_kernels_of_few_blocks_leave_no_room)
+{
+    struct machine machine = test_machine_named("h200");
+    struct plan plan = empty(1);
+    for (int i = 0; i < ROUNDS; i++)
+        kernel(&plan, 0, i % 3 == 0 ? 1 : 4096, i % 3 == 0 ? 1.0 / 1024 : 1, 0, 0, 1 << 20);
+    struct found found = rework_must_find(&plan, &machine);
+    ck_assert_ptr_null(turn_of(&found, VERDICT_FEW_BLOCKS));
+    plan_free(&plan);
+}
+END_TEST
+
+/* Eight streams whose kernels together have `part` of a block for each SM. */
+static void assert_not_few(const struct machine *machine, double part)
+{
     struct plan plan = empty(8);
     for (int i = 0; i < 8 * ROUNDS; i++) {
         uint64_t offset = (uint64_t)(i % 8) << 20;
         struct op op = {.kind = OP_KERNEL, .stream = (uint32_t)i % 8};
-        op.kernel.blocks = machine.sms / 8;
-        append(&plan, op, WORK_NS, 1.0 / 64);
+        op.kernel.blocks = (uint32_t)(part * machine->sms / 8);
+        append(&plan, op, WORK_NS, part / 64);
         touch(&plan, bytes_of(0, offset, 1 << 20), true);
     }
-    struct found found = rework_must_find(&plan, &machine);
+    struct found found = rework_must_find(&plan, machine);
     ck_assert_ptr_null(turn_of(&found, VERDICT_FEW_BLOCKS));
     plan_free(&plan);
+}
+
+START_TEST(test_kernels_side_by_side_are_not_few_blocks)
+{
+    struct machine machine = test_machine_named("h200");
+    assert_not_few(&machine, 1);
+    machine.queues = 1; /* which keeps the kernels from running side by side */
+    assert_not_few(&machine, 0.5);
 }
 END_TEST
 
@@ -322,6 +355,8 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_copies_of_the_new_state_over_the_old_one_go);
     tcase_add_test(work, test_copies_that_keep_an_old_state_stay);
     tcase_add_test(work, test_kernels_of_few_blocks_are_spread);
+    tcase_add_test(work, test_a_quarter_of_the_sms_is_room);
+    tcase_add_test(work, test_few_kernels_of_few_blocks_leave_no_room);
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);
     tcase_add_test(work, test_large_copies_are_cut_where_small_ones_wait);
     tcase_add_test(work, test_the_hosts_time_before_waits_stays);

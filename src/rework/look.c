@@ -12,9 +12,9 @@ enum {
     SMALL_OP_NS = 30000, /* ops that take longer are not small */
 };
 
-/* Kernels whose blocks are, on average, on fewer of the SMs while any kernel runs leave room.
- */
-static const double ROOM_PART = 0.34;
+/* Kernels whose blocks are, on average, on fewer of the SMs while any kernel runs leave room:
+ * 128 blocks, say, are as many as a grid of a power of two may have on an H200's 132 SMs. */
+static const double ROOM_PART = 0.9;
 
 /* Returns the time that an op is at work, as far as the plan tells. */
 static double work_of(const struct rework_base *base, const struct op *op)
@@ -77,23 +77,25 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
     looks->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
 }
 
-/* Sets whether most SMs have no block while kernels run, on average. A copy within the device
- * is on all. */
+/* Sets whether kernels mostly have so few blocks that SMs have none while they run, on average.
+ * A copy within the device is on all. Streams that share a queue may have kernels that would
+ * run side by side, and so are not asked. */
 static enum status look_at_blocks(const struct rework_base *base, struct rework_looks *looks,
                                   struct error *error)
 {
     const struct plan *plan = base->plan;
-    double sms_ns = 0, sms = base->machine->sms;
-    bool few = false;
+    double sms_ns = 0, few_ns = 0, all_ns = 0, sms = base->machine->sms;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         if (!op_is_launch(op->kind))
             continue;
-        bool some = op->kind == OP_KERNEL && op->kernel.blocks < sms;
-        sms_ns += work_of(base, op) * (some ? op->kernel.blocks : sms);
-        few |= some;
+        const double work_ns = work_of(base, op);
+        const bool few = rework_has_few_blocks(base->machine, op, &plan->recorded->ops[i]);
+        sms_ns += work_ns * (few ? op->kernel.blocks : sms);
+        few_ns += few ? work_ns : 0;
+        all_ns += work_ns;
     }
-    if (!few)
+    if (2 * few_ns <= all_ns || looks->streams > base->machine->queues)
         return STATUS_OK;
     struct timeline timeline;
     struct analysis analysis;

@@ -114,6 +114,11 @@ void rework_work_change(struct rework_draft *draft, const struct rework *change)
 void rework_device_copies_drop(struct rework_draft *draft);
 enum status rework_copies_cut(struct rework_draft *draft, struct error *error);
 
+/* Returns true if a kernel has fewer blocks than the GPU has SMs, and takes long enough that
+ * more would matter. */
+bool rework_has_few_blocks(const struct machine *machine, const struct op *op,
+                           const struct op_recorded *seen);
+
 /* Returns how long a copy between devices would take by their own link, where the machine has
  * one and the copy took more than twice as long; else 0. */
 int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen);

@@ -128,7 +128,7 @@ struct rework_looks {
     bool slow_peers;     /* copies between devices are far slower than their own link */
     bool repeats;        /* copies bring again what is there */
     bool makes[CALL_MADE_KINDS]; /* calls of that kind come again and again */
-    bool few_blocks;             /* kernels leave most SMs without a block while they run */
+    bool few_blocks;             /* kernels mostly leave SMs without a block while they run */
 };
 
 /* Looks at what a plan is like. The statuses of simulator_run() and analyse(). */

@@ -48,13 +48,18 @@ void rework_device_copies_drop(struct rework_draft *draft)
 
 /* --- single ops --- */
 
+bool rework_has_few_blocks(const struct machine *machine, const struct op *op,
+                           const struct op_recorded *seen)
+{
+    return op->kind == OP_KERNEL && op->kernel.blocks > 0 && op->kernel.blocks < machine->sms &&
+           seen->work_ns >= SPREAD_LEAST_NS;
+}
+
 /* Gives a kernel of few blocks a block for each SM. */
 static void spread_blocks(const struct machine *machine, struct rework_item *item)
 {
     struct op_recorded *seen = &item->seen;
-    uint32_t blocks = item->op.kind == OP_KERNEL ? item->op.kernel.blocks : 0;
-    if (blocks == 0 || blocks >= machine->sms || seen->work_ns < SPREAD_LEAST_NS)
-        return;
+    const uint32_t blocks = item->op.kernel.blocks;
     double more = (double)machine->sms / blocks;
     double ns = (double)seen->work_ns / more;
     if (ns < (double)machine->kernel_fixed_ns)
@@ -72,7 +77,7 @@ void rework_work_change(struct rework_draft *draft, const struct rework *change)
         const int64_t peer_ns =
             change->reaches_peers ? rework_peer_ns(machine, &item->seen) : 0;
         item->seen.work_ns = peer_ns > 0 ? peer_ns : item->seen.work_ns;
-        if (change->spreads_blocks)
+        if (change->spreads_blocks && rework_has_few_blocks(machine, &item->op, &item->seen))
             spread_blocks(machine, item);
         if (change->drops_repeats && item->seen.repeats)
             rework_draft_drop(draft, i);
