@@ -263,6 +263,37 @@ START_TEST(an_evaluation_is_no_part_of_the_pass)
 }
 END_TEST
 
+/* Adds an op of the graph that the op before is of: one launch issued both. */
+static void node(struct script *script, unsigned name)
+{
+    struct timeline *timeline = &script->timeline;
+    op(script, OP_KERNEL, name, 5000);
+    timeline->call_count--;
+    timeline->spans[timeline->span_count - 1].issue_ns =
+        timeline->spans[timeline->span_count - 2].issue_ns;
+}
+
+/* What repeats within a graph is no loop of the host's, which launches the graph again and again.
+ * The two branches do not always take turns. */
+START_TEST(a_launch_of_a_graph_is_one_pass)
+{
+    enum { PAIRS = 20, LAUNCHES = 60 };
+    struct script script = begin();
+    for (int i = 0; i < LAUNCHES; i++) {
+        op(&script, OP_KERNEL, 3, 5000);
+        for (unsigned k = 0; k < 2 * PAIRS; k++)
+            node(&script, 1 + k % 2);
+        for (unsigned k = 0; k < 4; k++)
+            node(&script, 1 + k / 2);
+        host(&script, 100000);
+    }
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.ops, 2 * PAIRS + 5);
+    ck_assert_uint_ge(loop.passes, LAUNCHES - 1);
+    end(&script);
+}
+END_TEST
+
 /* Where little else lies between them, it is judged with them. */
 START_TEST(a_message_now_and_then_stays)
 {
@@ -416,6 +447,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, slow_first_passes_are_left_out);
     tcase_add_test(all, a_pass_that_is_held_up_later_stays);
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
+    tcase_add_test(all, a_launch_of_a_graph_is_one_pass);
     tcase_add_test(all, a_message_now_and_then_stays);
     tcase_add_test(all, tiles_are_not_taken_for_passes);
     tcase_add_test(all, slow_first_passes_stay_out_whatever_other_threads_did);

@@ -103,6 +103,7 @@ static void put_item(struct loop_kinds *kinds, const struct span *span)
         .name = loop_name_of(span),
         .sum = before != NULL ? before->sum + before->name : 0,
         .border_ns = earlier(span->start_ns, ended_ns),
+        .issue_ns = kinds->timeline->issue_unknown ? span->start_ns : span->issue_ns,
         .start_ns = span->start_ns,
         .ended_ns = later(ended_ns, span->end_ns),
     };
