@@ -273,8 +273,8 @@ static void node(struct script *script, unsigned name)
         timeline->spans[timeline->span_count - 2].issue_ns;
 }
 
-/* What repeats within a graph is no loop of the host's, which launches the graph again and again.
- * The two branches do not always take turns. */
+/* What repeats within a graph is no loop of the host's, which launches the graph again and
+ * again. The two branches do not always take turns. */
 START_TEST(a_launch_of_a_graph_is_one_pass)
 {
     enum { PAIRS = 20, LAUNCHES = 60 };
@@ -421,6 +421,23 @@ START_TEST(phases_of_one_pass_are_no_loop)
 END_TEST
 
 /* A recording that was cut in the middle of a pass, and one whose clock jumps. */
+/* As often as passes do, but in little time, their data was made before. */
+START_TEST(making_the_data_is_no_phase)
+{
+    struct script script = begin();
+    for (int i = 0; i < 20; i++) {
+        op(&script, OP_KERNEL, 4, 500);
+        op(&script, OP_D2H, 1, 500);
+    }
+    for (int i = 0; i < 20; i++)
+        pass(&script);
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.ops, 5);
+    ck_assert_uint_ge(loop.passes, 19);
+    end(&script);
+}
+END_TEST
+
 START_TEST(damaged_recordings_have_their_loop)
 {
     struct script script = begin();
@@ -458,6 +475,7 @@ Suite *loop_suite(void)
     tcase_add_loop_test(all, no_loop_is_found_where_nothing_repeats, 0, 8);
     tcase_add_loop_test(all, few_passes_are_no_loop, 1, 9);
     tcase_add_test(all, phases_of_one_pass_are_no_loop);
+    tcase_add_test(all, making_the_data_is_no_phase);
     tcase_add_test(all, damaged_recordings_have_their_loop);
     suite_add_tcase(suite, all);
     return suite;

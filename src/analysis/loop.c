@@ -179,8 +179,8 @@ static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind 
     return rest >= part->ops && 2 * shared >= rest;
 }
 
-/* Returns true if a pass and what comes behind it were issued at once, by one launch of a graph:
- * there is no loop of the host's within that. */
+/* Returns true if a pass and what comes behind it were issued at once, by one launch of a
+ * graph: there is no loop of the host's within that. */
 static bool is_in_launch(const struct loop_kinds *kinds, const struct loop_kind *kind)
 {
     const struct loop_item *first = &kinds->items[kind->place];
@@ -376,13 +376,16 @@ static void count_ops(const struct timeline *timeline, struct loop *loop)
 }
 
 /* Returns true if as many passes of another kind stand before or behind a stretch: all the
- * copies before all the kernels, say, which are one piece of work. */
+ * copies before all the kernels, say, which are one piece of work. What takes little beside the
+ * stretch, such as to make the data that it works on, is start-up. */
 static bool has_other_phase(const struct loop_kinds *kinds, const struct stretch *stretch)
 {
     enum { ABOUT = 2 };
     for (uint32_t i = 0; i < kinds->kind_count; i++) {
         const struct stretch other = find_stretch(kinds, &kinds->kinds[i]);
-        if ((other.end <= stretch->first || other.first >= stretch->end) &&
+        const double least_ns = UNLIKE_MOST * (double)stretch_ns(kinds, stretch);
+        if ((double)stretch_ns(kinds, &other) >= least_ns &&
+            (other.end <= stretch->first || other.first >= stretch->end) &&
             other.passes + ABOUT >= stretch->passes && stretch->passes + ABOUT >= other.passes)
             return true;
     }
