@@ -175,6 +175,42 @@ START_TEST(test_copies_that_keep_an_old_state_stay)
 }
 END_TEST
 
+/* Rounds of a copy from 1 to 0, an op of kind `refills` on 1, or none, a kernel on 0, and a
+ * copy of that to the host. Returns how many of the copies within the device go. */
+static uint32_t copies_gone(enum op_kind refills, bool reads_back)
+{
+    struct machine machine = test_machine_named("h200");
+    struct plan plan = empty(1);
+    const struct rework change = {.drops_device_copies = true};
+    for (int i = 0; i < ROUNDS; i++) {
+        d2d(&plan, 0, 1, 0, 64 << 20);
+        if (refills == OP_H2D)
+            copy(&plan, OP_H2D, 0, 1, 0, 64 << 20);
+        if (refills == OP_KERNEL)
+            kernel(&plan, 0, 4096, 1, 1, 1, 64 << 20);
+        kernel(&plan, 0, 4096, 1, 0, 0, 64 << 20);
+        if (reads_back)
+            copy(&plan, OP_D2H, 0, 0, 0, 64 << 20);
+    }
+    struct plan fixed = apply(&plan, &machine, &change);
+    const uint32_t gone = ROUNDS - count(&fixed, OP_D2D);
+    if (gone > 0)
+        ck_assert_int_eq(fixed.recorded->accesses[0].range.buffer, 1);
+    plan_free(&fixed);
+    plan_free(&plan);
+    return gone;
+}
+
+/* Of the last one it is not known whether another takes its place. */
+START_TEST(test_copies_that_one_kernel_reads_go)
+{
+    ck_assert_uint_eq(copies_gone(OP_WAIT, false), ROUNDS - 1);
+    ck_assert_uint_eq(copies_gone(OP_H2D, false), 0);
+    ck_assert_uint_eq(copies_gone(OP_KERNEL, false), 0);
+    ck_assert_uint_eq(copies_gone(OP_WAIT, true), 0);
+}
+END_TEST
+
 START_TEST(test_kernels_of_few_blocks_are_spread)
 {
     struct machine machine = test_machine_named("h200");
@@ -355,6 +391,7 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_copies_of_the_new_state_over_the_old_one_go);
     tcase_add_test(work, test_copies_that_keep_an_old_state_stay);
     tcase_add_test(work, test_kernels_of_few_blocks_are_spread);
+    tcase_add_test(work, test_copies_that_one_kernel_reads_go);
     tcase_add_test(work, test_a_quarter_of_the_sms_is_room);
     tcase_add_test(work, test_few_kernels_of_few_blocks_leave_no_room);
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);

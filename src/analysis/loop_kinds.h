@@ -13,7 +13,7 @@ struct loop_item {
     uint64_t sum;      /* of the names before it */
     int64_t border_ns; /* when a pass that begins with it does: when all before it has ended,
                           and at its start at the latest; of the first op, when it is issued */
-    int64_t issue_ns; /* the same for the ops of one launch of a graph; not of calls */
+    int64_t issue_ns;  /* the same for the ops of one launch of a graph; not of calls */
     int64_t start_ns;
     int64_t ended_ns; /* when it and all before it have ended */
 };

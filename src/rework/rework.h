@@ -32,7 +32,8 @@ struct rework {
     bool drops_memsets;
     /* A copy within the device goes where the next op that touches its target is a kernel that
      * names its source, too: that kernel is given the two the other way round. It is presumed
-     * that it writes all that is read there later. */
+     * that it writes all that is read there later. And where that kernel alone works on what
+     * was copied: it reads the source. */
     bool drops_device_copies;
     /* A copy in that brings what the one before brought to the same bytes goes. It is presumed
      * that no kernel writes there. */

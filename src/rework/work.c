@@ -24,6 +24,47 @@ int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *
 
 /* --- copies within the device --- */
 
+static bool writes_to(const struct rework_draft *draft, const struct rework_item *item,
+                      const struct range *range)
+{
+    for (uint32_t i = 0; i < item->seen.access_count; i++) {
+        const struct access *access = &draft->accesses[item->seen.first_access + i];
+        if (access->writes && ranges_overlap(&access->range, range))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if one kernel alone works on what copy `at` brought before another copy takes
+ * its place, and where it came from nothing is written until then: what the kernel writes there
+ * nobody reads, so it can read where the copy did. */
+static bool is_for_one(const struct rework_draft *draft, size_t at,
+                       const struct rework_item *user)
+{
+    const struct op *op = &draft->items[at].op;
+    const struct access *touch;
+    const size_t end = (size_t)(user - draft->items);
+    const struct rework_item *next = rework_user_of(draft, end, &op->move.to, &touch);
+    if (next == NULL || next->op.kind != OP_D2D ||
+        !range_equal(&next->op.move.to, &op->move.to))
+        return false;
+    size_t i = at + 1;
+    while (i < end && !writes_to(draft, &draft->items[i], &op->move.from))
+        i++;
+    return i == end;
+}
+
+/* Has a kernel read where a copy came from what it would read where that went. */
+static void read_from(struct rework_draft *draft, const struct rework_item *user,
+                      const struct op *copy)
+{
+    for (uint32_t i = 0; i < user->seen.access_count; i++) {
+        struct access *access = &draft->accesses[user->seen.first_access + i];
+        if (range_equal(&access->range, &copy->move.to))
+            *access = (struct access){.range = copy->move.from};
+    }
+}
+
 void rework_device_copies_drop(struct rework_draft *draft)
 {
     struct range from = {0}, to = {0}; /* of the latest copy that went */
@@ -33,12 +74,15 @@ void rework_device_copies_drop(struct rework_draft *draft)
             continue;
         const struct access *touch;
         const struct rework_item *user = rework_user_of(draft, i, &op->move.to, &touch);
-        bool swaps = user != NULL
-                         ? user->op.kind == OP_KERNEL &&
-                               rework_touch_of(draft, user, &op->move.from) != NULL
-                         : range_equal(&from, &op->move.from) && range_equal(&to, &op->move.to);
-        if (!swaps)
+        const bool kernel = user != NULL && user->op.kind == OP_KERNEL;
+        if (kernel && rework_touch_of(draft, user, &op->move.from) == NULL) {
+            if (!is_for_one(draft, i, user))
+                continue;
+            read_from(draft, user, op);
+        } else if (!kernel && (user != NULL || !range_equal(&from, &op->move.from) ||
+                               !range_equal(&to, &op->move.to))) {
             continue;
+        }
         from = op->move.from;
         to = op->move.to;
         rework_draft_drop(draft, i);
