@@ -269,13 +269,19 @@ static void charge_small(struct foreign *foreign)
 }
 
 /* Returns the knobs whose causes the run shows nothing of: graphs where most ops are in one,
- * more streams than several where no copy waits for room, and other threads where the host is
- * always in a call. */
+ * more streams than several where no copy waits for room, other threads where the host is
+ * always in a call, and tiles of other sizes where nothing is copied from or to the host, or it
+ * needs each tile's result to issue the next. */
 static uint32_t unseen_knobs(const struct foreign *foreign)
 {
+    const struct engine_use *engines = foreign->trace.analysis.engines;
+    char seen[VERDICT_SEEN];
+    const bool tiles = engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 &&
+                       !facts_put_readback(foreign, seen);
     const bool room = foreign->timeline->streams < 2 || foreign->stream_waits > 0;
     return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
-           (room ? 0 : 1U << CHANGE_STREAMS) | (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
+           (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
+           (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
 }
 
 /* Returns what recording took of the run, as the simulator has it. */

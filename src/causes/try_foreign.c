@@ -138,14 +138,15 @@ static void search_streams(struct finder *finder)
 
 static void search_sizes(struct finder *finder)
 {
-    bool more = !finder->looks.loops;
+    const bool sizes = may_turn(finder, CHANGE_SIZES);
+    bool more = sizes && !finder->looks.loops;
     for (uint32_t pieces = 2; pieces <= PIECES_MOST && finder->base.tiles <= FEW_TILES && more;
          pieces *= 2) {
         struct rework change = *finder->best;
         change.pieces = pieces;
         more = take(finder, &change);
     }
-    more = finder->looks.small && finder->looks.tiled && finder->best->pieces < 2;
+    more = sizes && finder->looks.small && finder->looks.tiled && finder->best->pieces < 2;
     for (uint32_t merged = 2; merged <= MERGED_MOST && more; merged *= 2) {
         struct rework change = *finder->best;
         change.merged = merged;
