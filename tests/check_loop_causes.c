@@ -299,6 +299,32 @@ static void reads_back_once(struct recorder *loop)
     }
 }
 
+/* The host goes on by a number that each step leaves: from one array to another, and back. */
+static void checks_each_step(struct recorder *loop)
+{
+    for (uint64_t i = 0; i < 8; i++) {
+        const uint64_t sum = BUF + 48 * MIB + 4 * (8 * (uint64_t)loop->pass + i);
+        call(loop, "cudaLaunchKernel", 3000);
+        const int64_t start_ns = begins(loop, 0, 35000);
+        fprintf(loop->out, "[\"launch\",%d,1,13,[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]]\n",
+                loop->id, BUF + i % 2 * 16 * MIB, BUF + (i + 1) % 2 * 16 * MIB, sum);
+        fprintf(loop->out, "[\"kernel\",%d,1,13,%" PRId64 ",%" PRId64 ",3,1056,256,32,0,0]\n",
+                loop->id, start_ns, loop->free_ns[0]);
+        copy(loop, 0, false, OUT + sum - BUF, sum, 4, 0);
+        wait(loop);
+    }
+}
+
+/* Nothing is copied, so kernels are no tiles that copies fill and drain. */
+static void copies_nothing(struct recorder *loop)
+{
+    loop->blocks = 4096;
+    launch(loop, 0, MANAGED, 1000000);
+    launch(loop, 1, MANAGED + 32 * MIB, 1000000);
+    wait(loop);
+    loop->now_ns += 1000000;
+}
+
 /* A graph of short kernels, which the host launches more slowly than it runs. */
 static void launches_graphs(struct recorder *loop)
 {
@@ -312,6 +338,14 @@ static void launches_graphs(struct recorder *loop)
         fprintf(loop->out, "[\"kernel\",%d,1,13,%" PRId64 ",%" PRId64 ",3,1056,256,32,0,%d]\n",
                 loop->id, start_ns, loop->free_ns[0], i + 1);
     }
+}
+
+/* The recorder has the launch issue node by node, and says so. */
+static void launches_graphs_recorded(struct recorder *loop)
+{
+    if (loop->pass == 0)
+        fprintf(loop->out, "[\"cost\",\"graph\",1,100,100]\n");
+    launches_graphs(loop);
 }
 
 /* A graph is made anew for each pass. What the host does up to its launch, such as to give up
@@ -380,7 +414,10 @@ static const struct cause {
     {"slow-callback", calls_functions, "12 host functions took", true, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
     {"!sync-in-loop", reads_back_once, NULL, false, ""},
+    {"!unknown", checks_each_step, NULL, false, ""},
+    {"!few-tiles", copies_nothing, NULL, false, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
+    {"!unknown", launches_graphs_recorded, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };
 

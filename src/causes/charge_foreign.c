@@ -209,8 +209,24 @@ static enum verdict_code dearest_of(const struct foreign *foreign,
     return dearest;
 }
 
-/* Charges what is left to what the trace shows beside, the dearest first; then it is unknown,
- * or the rest. */
+/* Charges what is left to what the trace shows beside, the dearest first. */
+static void charge_shown(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT],
+                         int64_t *left_ns)
+{
+    while (*left_ns > 0) {
+        int64_t dear_ns;
+        const enum verdict_code dearest = dearest_of(foreign, shown_ns, &dear_ns);
+        if (dearest == VERDICT_COPY_BOUND)
+            break;
+        dear_ns = earlier(dear_ns, *left_ns);
+        foreign->judge.charges.causes[dearest].cost_ns += dear_ns;
+        *left_ns -= dear_ns;
+    }
+}
+
+/* Charges what is left to what the trace shows beside, the dearest first; then to recording,
+ * and to waits for what the host reads back to issue on by it; then it is unknown, or the rest.
+ */
 static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
 {
     struct account *charges = &foreign->judge.charges;
@@ -222,21 +238,18 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
     rest_ns[REST_ONCE] = account_leave(charges, rest_ns[REST_ONCE], &left_ns);
-    for (;;) {
-        int64_t dear_ns;
-        const enum verdict_code dearest = dearest_of(foreign, old_ns, &dear_ns);
-        if (dearest == VERDICT_COPY_BOUND || left_ns == 0)
-            break;
-        dear_ns = earlier(dear_ns, left_ns);
-        causes[dearest].cost_ns += dear_ns;
-        left_ns -= dear_ns;
-    }
+    charge_shown(foreign, old_ns, &left_ns);
     rest_ns[REST_SEVERAL] = account_leave(charges, rest_ns[REST_SEVERAL], &left_ns);
     rest_ns[REST_DATA] =
         account_leave(charges, later(0, data_ns - foreign->judge.limit_ns), &left_ns);
     rest_ns[REST_STEPS] = account_leave(charges, rest_ns[REST_STEPS], &left_ns);
     rest_ns[foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES] =
         account_leave(charges, find_slower(foreign), &left_ns);
+    rest_ns[REST_RECORDING] = account_leave(charges, foreign->recording_ns, &left_ns);
+    const int64_t read_ns =
+        later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
+    causes[VERDICT_SYNC_IN_LOOP].cost_ns += earlier(read_ns, left_ns);
+    left_ns -= earlier(read_ns, left_ns);
     bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
     causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
 }

@@ -349,6 +349,7 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
         [REST_STEPS] = {"the device takes ", " to go on from op to op"},
         [REST_ONCE] = {"the host was elsewhere once, for ", ""},
         [REST_PAGES] = {"pages of managed memory move, as they were asked to", ""},
+        [REST_RECORDING] = {"recording took ", ""},
         [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},
         [REST_COPIES] = {"copies took ", " longer than the limit has it"},
     };

@@ -8,12 +8,16 @@
 
 /* --- waits --- */
 
+/* Returns true if an op copies a few bytes back. */
+static bool reads_few(const struct span *span)
+{
+    enum { FEW_BYTES = 64 };
+    return span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
+}
+
 bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
 {
-    enum {
-        FEW_BYTES = 64,
-        BEHIND = 16, /* ops that come late after a wait: where more do, the host is slow */
-    };
+    enum { BEHIND = 16 }; /* ops that come late after a wait: where more do, the host is slow */
     const struct traced *trace = &foreign->trace;
     const struct timeline *timeline = foreign->timeline;
     uint32_t waits = 0, reads = 0;
@@ -27,8 +31,7 @@ bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
         const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
         if (kind != CALL_SYNC && kind != CALL_COPY_WAIT)
             continue;
-        const bool read =
-            span != NULL && span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
+        const bool read = span != NULL && reads_few(span);
         waits++;
         reads += read;
         bytes = read && span->bytes > bytes ? span->bytes : bytes;
@@ -41,6 +44,29 @@ bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
              " waits, %s in all; the host issues on by what it reads",
              bytes, reads, waits, units_time(sum_ns, text));
     return true;
+}
+
+int64_t facts_readback_ns(const struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    int64_t sum_ns = 0, ended_ns = INT64_MAX;
+    char seen[VERDICT_SEEN];
+    bool reads = false;
+    if (!facts_put_readback(foreign, seen))
+        return 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (!op_on_device(span->kind))
+            continue;
+        if (reads_few(span)) {
+            reads = true;
+            continue;
+        }
+        sum_ns += reads ? later(0, span->start_ns - ended_ns) : 0;
+        ended_ns = ended_ns == INT64_MAX ? span->end_ns : later(ended_ns, span->end_ns);
+        reads = false;
+    }
+    return sum_ns;
 }
 
 /* --- memory of pools --- */

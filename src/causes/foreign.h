@@ -30,6 +30,7 @@ enum rest_part {
     REST_STEPS,   /* the device took it to go on from one op to the next */
     REST_ONCE,    /* the host was elsewhere, once */
     REST_PAGES,   /* has no time of its own */
+    REST_RECORDING,
     REST_KERNELS, /* those of the busiest engine took longer than the limit has it */
     REST_COPIES,
     REST_COUNT
@@ -119,6 +120,10 @@ enum evidence facts_null_free(const struct foreign *foreign, struct verdict *ver
 /* Says that most waits are for a few bytes that were copied back. Returns false, and says
  * nothing, where they are not. */
 bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+
+/* Returns how long nothing but such copies was at work between two ops, which the second waited
+ * for: 0 where most waits are for others. */
+int64_t facts_readback_ns(const struct foreign *foreign);
 
 /* Returns true if kernels work with managed memory, or pages of it moved. */
 bool facts_moves_pages(const struct foreign *foreign);
