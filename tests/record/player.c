@@ -3,8 +3,9 @@
  *
  *     player SCRIPT
  *
- * PLAYER_RANGE names an NVTX range that is open when CUDA is first used. PLAYER_EXPECT names
- * the file for the lines that a recording must have. */
+ * PLAYER_RANGE names an NVTX range that is open when CUDA is first used, and PLAYER_CONNECTIONS
+ * what the program sets CUDA_DEVICE_MAX_CONNECTIONS to before that. PLAYER_EXPECT names the
+ * file for the lines that a recording must have. */
 #include "player.h"
 #include "play.h"
 
@@ -24,6 +25,17 @@ static void begin_range(void)
     nvtxRangePushA(range);
 }
 
+/* CUDA reads the environment when it is first used: what is set behind that is too late. */
+static void begin_cuda(void)
+{
+    const char *connections = getenv("PLAYER_CONNECTIONS");
+    if (connections != NULL)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", connections, 1);
+    play_begin();
+    if (connections != NULL)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", "7", 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct script *const lists[] = {script_deeds, script_threads, script_ends};
@@ -32,7 +44,7 @@ int main(int argc, char **argv)
             if (strcmp(script->name, argv[1]) != 0)
                 continue;
             begin_range();
-            play_begin();
+            begin_cuda();
             int status = script->play();
             play_deliver();
             expect_keep();

@@ -73,6 +73,7 @@ scripts_quick() {
         judge whole "$whole"
     done
     costs_are_told
+    connections_are_told
     python_lines
     for script in abort kill segv _exit fsize; do
         play $script
@@ -115,6 +116,13 @@ costs_are_told() {
     play contexts
     line=$(grep -h '^\["cost"' "$folder"/*.jsonl)
     echo "$line" | grep -q '^\["cost","sync",[1-9][0-9]*,[1-9][0-9]*,0\]$' || fail "the cost is '$line'"
+}
+
+# As many as CUDA took when it was first used, also where the program itself said so.
+connections_are_told() {
+    play calls-connections PLAYER_CONNECTIONS=1
+    judge whole "$whole"
+    head -n 1 "$folder"/*.jsonl | grep -q '"connections":1,' || fail "the connections are others"
 }
 
 # Calls from Python have the lines of its source. PYTHONS names others to try.
