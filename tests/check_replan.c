@@ -11,6 +11,7 @@
 #include "trace/replan.h"
 #include "trace/replan_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -441,6 +442,35 @@ static void assert_range(const struct plan *plan, uint32_t op, uint32_t access,
     ck_assert_int_eq(touched->writes, writes);
 }
 
+/* A program that is far ahead of the device waits for room in a queue in most of its launches:
+ * a launch takes what those took that surely found some. */
+START_TEST(a_wait_for_room_is_no_part_of_a_launch)
+{
+    enum { FREE = 300, HELD = 400, QUICK_NS = 500, KERNEL_NS = 60000 };
+    char *text;
+    size_t length;
+    int64_t now_ns = 1000;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    for (int i = 1; i <= FREE + HELD; i++) {
+        const int64_t begin_ns = 2000 + (int64_t)i * KERNEL_NS;
+        const int64_t end_ns = now_ns + (i <= FREE ? QUICK_NS : KERNEL_NS);
+        fprintf(out, "[\"call\",%d,\"cudaLaunchKernel\",1,%" PRId64 ",%" PRId64 ",0]\n", i,
+                now_ns, end_ns);
+        fprintf(out, "[\"launch\",%d,1,13,[]]\n", i);
+        fprintf(out, "[\"kernel\",%d,1,13,%" PRId64 ",%" PRId64 ",3,8,128,32,0,0]\n", i,
+                begin_ns, begin_ns + KERNEL_NS - 1000);
+        now_ns = end_ns + 100;
+    }
+    fclose(out);
+    struct replanned got = replan(text);
+    ck_assert_uint_eq(got.plan.op_count, FREE + HELD);
+    ck_assert_int_eq(got.plan.recorded->ops[FREE + HELD - 1].call_ns, QUICK_NS);
+    replanned_free(&got);
+    free(text);
+}
+END_TEST
+
 /* Waits for the latest record; for what was never recorded, or on another device, nobody does.
  */
 START_TEST(events_are_joined)
@@ -757,6 +787,7 @@ Suite *replan_suite(void)
     tcase_set_timeout(all, 300);
     tcase_add_test(all, our_plans_come_back);
     tcase_add_test(all, events_are_joined);
+    tcase_add_test(all, a_wait_for_room_is_no_part_of_a_launch);
     tcase_add_test(all, copies_touch_what_they_name);
     tcase_add_test(all, kernels_reach_as_far_as_copies);
     tcase_add_test(all, kernels_touch_memory_of_their_time);

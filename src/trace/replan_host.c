@@ -9,38 +9,74 @@
 
 /* --- what calls take --- */
 
-/* How long a call of a row took. */
+/* How long a call of a row took, and whether so many ops waited on the device that a queue may
+ * have been full. A queue of an H200's takes 1024 ops, events that keep the time among them. */
+enum { CROWD = 256 };
 struct took {
     int64_t ns;
     uint16_t row;
+    bool crowded;
 };
 
 COMPARE_BY(compare_took, struct took, row, ns);
 
-/* Finds the median of each row. The longest calls loaded code, or waited for room in a queue,
- * which is simulated. */
+static int compare_times(const void *a, const void *b)
+{
+    return COMPARE(*(const int64_t *)a, *(const int64_t *)b);
+}
+
+/* Lists the calls that went well. `ends_ns`, one for each op, are when ops ended, in order. */
+static size_t list_calls(const struct recording *recording, const int64_t *ends_ns,
+                         struct took *took)
+{
+    size_t count = 0, issued = 0, ended = 0;
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        while (ended < recording->op_count && ends_ns[ended] <= call->start_ns)
+            ended++;
+        if (call->result == 0)
+            took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row,
+                                          issued > ended + CROWD};
+        issued += call->op_count;
+    }
+    return count;
+}
+
+/* Returns the median of `count` calls, in order, or that of those that surely found room in a
+ * queue, if it is less: a wait for room is simulated. The longest calls loaded code. */
+static int64_t median_of(const struct took *took, size_t count)
+{
+    size_t free_count = 0, before = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        free_count += !took[i].crowded;
+    while (at < count / 2 && (free_count == 0 || took[at].crowded || before < free_count / 2))
+        before += !took[at++].crowded;
+    return took[at].ns;
+}
+
 static enum status find_medians(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
     struct took *took = malloc((recording->call_count + 1) * sizeof *took);
-    size_t count = 0;
+    int64_t *ends_ns = malloc((recording->op_count + 1) * sizeof *ends_ns);
     replan->calls_ns = calloc(host_call_rows(), sizeof *replan->calls_ns);
-    if (took == NULL || replan->calls_ns == NULL) {
+    if (took == NULL || ends_ns == NULL || replan->calls_ns == NULL) {
         free(took);
+        free(ends_ns);
         return replan_no_memory(replan);
     }
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
-        if (call->result == 0)
-            took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row};
-    }
+    for (size_t i = 0; i < recording->op_count; i++)
+        ends_ns[i] = recording->ops[i].end_ns;
+    qsort(ends_ns, recording->op_count, sizeof *ends_ns, compare_times);
+    const size_t count = list_calls(recording, ends_ns, took);
     qsort(took, count, sizeof *took, compare_took);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first; next < count && took[next].row == took[first].row;)
             next++;
-        replan->calls_ns[took[first].row] = took[first + (next - first) / 2].ns;
+        replan->calls_ns[took[first].row] = median_of(took + first, next - first);
     }
     free(took);
+    free(ends_ns);
     return STATUS_OK;
 }
 
