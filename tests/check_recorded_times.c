@@ -321,6 +321,37 @@ START_TEST(allocations_take_as_long_as_seen)
 }
 END_TEST
 
+/* Behind a kernel of stream 0 an event is recorded; kernels of other streams come behind it.
+ * On an H200 with one queue one that keeps the time holds these up until that kernel has ended,
+ * though nothing waits for it; one that does not, or that is in a stream with nothing before
+ * it, holds up nobody, and with a queue for each stream none does. */
+START_TEST(events_that_keep_the_time_take_a_place_in_the_queue)
+{
+    struct machine machine = test_machine();
+    machine.queues = 1;
+    struct plan built = test_plan(4, 2, 4, 200);
+    const uint32_t first = test_kernel(&built, 0, 0, 0, 50, 1),
+                   idle = test_record(&built, 3, 0),
+                   beside = test_kernel(&built, 1, 1, 50, 50, 1),
+                   behind = test_record(&built, 0, 1),
+                   other = test_kernel(&built, 2, 2, 100, 50, 1);
+    struct plan plan = recorded_of(&built, &machine);
+    struct timeline timeline = sim_run(&machine, &plan);
+    const int64_t end_ns = timeline.spans[0].end_ns;
+    timeline_free(&timeline);
+    ck_assert_int_gt(end_ns, 0);
+    sim_assert_start(&machine, &plan, other, 0);
+    plan.recorded->ops[idle].timed = plan.recorded->ops[behind].timed = true;
+    sim_assert_start(&machine, &plan, first, 0);
+    sim_assert_start(&machine, &plan, beside, 0);
+    sim_assert_start(&machine, &plan, other, end_ns);
+    machine.queues = 4;
+    sim_assert_start(&machine, &plan, other, 0);
+    plan_free(&plan);
+    plan_free(&built);
+}
+END_TEST
+
 TCase *recorded_times_case(void)
 {
     TCase *tc = tcase_create("times");
@@ -334,5 +365,6 @@ TCase *recorded_times_case(void)
     tcase_add_test(tc, event_sync_in_the_middle_of_a_queue);
     tcase_add_test(tc, code_is_loaded_by_name);
     tcase_add_test(tc, allocations_take_as_long_as_seen);
+    tcase_add_test(tc, events_that_keep_the_time_take_a_place_in_the_queue);
     return tc;
 }

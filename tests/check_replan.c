@@ -471,6 +471,28 @@ START_TEST(a_wait_for_room_is_no_part_of_a_launch)
 }
 END_TEST
 
+/* A handle comes again: the latest event that was made of it says whether a record keeps the
+ * time, and lines come in any order. An event that no line is about keeps none. */
+START_TEST(events_that_keep_the_time_are_known)
+{
+    struct replanned got = replan("[\"call\",1,\"cudaEventRecord\",1,110,111,0]\n"
+                                  "[\"record\",1,1,13,99]\n"
+                                  "[\"call\",2,\"cudaEventRecord\",1,210,211,0]\n"
+                                  "[\"record\",2,1,13,99]\n"
+                                  "[\"call\",3,\"cudaEventRecord\",1,310,311,0]\n"
+                                  "[\"record\",3,1,13,99]\n"
+                                  "[\"call\",4,\"cudaEventRecord\",1,320,321,0]\n"
+                                  "[\"record\",4,1,13,98]\n"
+                                  "[\"event\",300,99,5]\n[\"event\",200,99,2]\n"
+                                  "[\"event\",100,99,0]\n[\"event\",400,99,2]\n");
+    assert_kinds(&got.plan, "record record record record");
+    static const bool timed[] = {true, false, true, false};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(got.plan.recorded->ops[i].timed, timed[i]);
+    replanned_free(&got);
+}
+END_TEST
+
 /* Waits for the latest record; for what was never recorded, or on another device, nobody does.
  */
 START_TEST(events_are_joined)
@@ -787,6 +809,7 @@ Suite *replan_suite(void)
     tcase_set_timeout(all, 300);
     tcase_add_test(all, our_plans_come_back);
     tcase_add_test(all, events_are_joined);
+    tcase_add_test(all, events_that_keep_the_time_are_known);
     tcase_add_test(all, a_wait_for_room_is_no_part_of_a_launch);
     tcase_add_test(all, copies_touch_what_they_name);
     tcase_add_test(all, kernels_reach_as_far_as_copies);

@@ -44,8 +44,6 @@ static bool is_by_waiting_copies(const struct foreign *foreign)
 static enum verdict_code called(const struct foreign *foreign, enum verdict_code code)
 {
     bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
-    if (code == VERDICT_ONE_QUEUE && foreign->suspect == VERDICT_TIMED_EVENTS)
-        return VERDICT_TIMED_EVENTS;
     if (code == VERDICT_LAUNCH_BOUND && pace_of(&foreign->trace).tiles)
         return VERDICT_SMALL_TILES;
     if (code == VERDICT_ONE_STREAM && foreign->trace.in_graphs)

@@ -191,10 +191,12 @@ enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdic
 enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct recorded_facts *facts = &foreign->judge.facts->plan->recorded->facts;
+    char text[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " events keep the time, and "
-             "CUDA_DEVICE_MAX_CONNECTIONS is 1",
-             facts->timed_events, facts->events);
+             "%" PRIu32 " of %" PRIu32 " events keep the time, and streams share %s",
+             facts->timed_events, facts->events,
+             foreign_counted(foreign->judge.facts->model->queues, "hardware queue",
+                             "hardware queues", text));
     return EVIDENCE_LIKELY;
 }
 
@@ -232,17 +234,11 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
 {
     const struct plan *plan = foreign->judge.facts->plan;
     const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
-    bool waits = false;
     if (traced_keeps_loading(&foreign->trace))
         return VERDICT_LAZY_LOADING;
     if (facts_moves_pages(foreign))
         return facts == NULL || facts->faults > 0 || facts->prefetches == 0
                    ? VERDICT_PAGE_FAULTS
                    : VERDICT_REST; /* they move as they were asked to */
-    if (facts == NULL)
-        return VERDICT_UNKNOWN;
-    for (uint32_t i = 0; i < plan->op_count && !waits; i++)
-        waits = plan->ops[i].kind == OP_WAIT;
-    return facts->one_queue && facts->timed_events > 0 && waits ? VERDICT_TIMED_EVENTS
-                                                                : VERDICT_UNKNOWN;
+    return VERDICT_UNKNOWN;
 }

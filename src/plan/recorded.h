@@ -42,6 +42,7 @@ struct op_recorded {
     uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
     bool pageable;   /* copies: from or to pageable memory of the host */
     bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
+    bool timed;      /* records: the event keeps the time */
     bool library; /* waits of the host: a library's own, around what it makes or gives back */
     bool repeats; /* copies in: they bring again what the one before brought there */
     bool sure;    /* its accesses are certain: copies and memsets; a kernel's are possible */
@@ -60,7 +61,6 @@ struct recorded_facts {
     uint32_t faults;               /* moves of managed pages that nobody asked for, */
     uint64_t fault_bytes;          /* their bytes, */
     int64_t faults_ns;             /* and how long they took */
-    bool one_queue;                /* CUDA_DEVICE_MAX_CONNECTIONS is 1 */
     bool reaches_peers;            /* a device may reach another's memory */
     bool keeps_pools;              /* a pool keeps the memory that is given back to it */
 };

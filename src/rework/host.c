@@ -295,7 +295,7 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
 /* --- calls --- */
 
 /* A library waits for its own sake; but of ops of which it is not known what they work on, some
- * may need the order. */
+ * may need the order. An event that keeps the time may be there for that. */
 static bool is_dropped(const struct rework_draft *draft, const struct rework_item *item,
                        const struct rework *change)
 {
@@ -303,7 +303,7 @@ static bool is_dropped(const struct rework_draft *draft, const struct rework_ite
         return change->makes_early[CALL_HANDLE - CALL_MAKE] && draft->base->blind == 0;
     if (item->op.kind == OP_ALLOC)
         return item->op.alloc.pinned ? change->drops_pinned_allocs : change->drops_allocs;
-    return (item->op.kind == OP_RECORD || item->op.kind == OP_WAIT) &&
+    return ((item->op.kind == OP_RECORD && !item->seen.timed) || item->op.kind == OP_WAIT) &&
            rework_drops_waits(change);
 }
 
@@ -369,6 +369,8 @@ static void change_calls(struct rework_draft *draft, const struct rework *change
         struct rework_item *item = &draft->items[i];
         if (change->pins)
             item->seen.pageable = false;
+        if (change->unties_events)
+            item->seen.timed = false;
         if (change->frees_launches && op_is_launch(item->op.kind))
             item->seen.waits = false;
         if (change->function_threads > 0 && item->op.kind == OP_CALLBACK &&

@@ -49,6 +49,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
         const struct op *op = &plan->ops[i];
         const struct op_recorded *seen = &plan->recorded->ops[i];
         looks->repeats |= seen->repeats;
+        looks->ties_events |= seen->timed;
         looks->slow_peers |=
             !plan->recorded->facts.reaches_peers && rework_peer_ns(base->machine, seen) > 0;
         for (int k = 0; k < CALL_MADE_KINDS; k++)
@@ -70,6 +71,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
     }
     bool like_others = is_like_others(&shares[OP_KERNEL]) || is_like_others(&shares[OP_H2D]) ||
                        is_like_others(&shares[OP_D2H]);
+    looks->ties_events &= looks->streams > base->machine->queues;
     looks->legacy_works = like_others && legacies > ops / 8;
     looks->loops = copies / TILE_COPIES > base->tiles;
     looks->tiled = 3 * (uint64_t)copies >= ops;

@@ -60,6 +60,7 @@ struct rework {
     uint32_t function_threads;
     bool loads_early;      /* kernels' code is there before their first launch */
     bool drops_waits;      /* streams wait only where data asks for it */
+    bool unties_events;    /* events keep no time; it is presumed that nobody asks for it */
     bool evens_priorities; /* all streams have the same priority */
     bool
         raises_priorities; /* then: streams of little work that the host waits for a high one */
@@ -128,6 +129,7 @@ struct rework_looks {
     bool loops;          /* tiles are copied again and again */
     bool slow_peers;     /* copies between devices are far slower than their own link */
     bool repeats;        /* copies bring again what is there */
+    bool ties_events;    /* events keep the time, where streams share hardware queues */
     bool makes[CALL_MADE_KINDS]; /* calls of that kind come again and again */
     bool few_blocks;             /* kernels mostly leave SMs without a block while they run */
 };

@@ -20,12 +20,27 @@ static struct turn_engine *callbacks_of(struct simulation *sim, uint32_t op)
     return &sim->callbacks[sim->lanes[stream_of(sim, op)].process];
 }
 
-/* Hands an op that is ready, and at the front of its hardware queue, to its engine. */
+/* Passes the record at the head of its stream, and wakes the streams that wait for it. */
+static void pass_record(struct simulation *sim, uint32_t op)
+{
+    struct record_state *record = &sim->records[sim->ops[op].record];
+    simulation_pass_op(sim, op);
+    simulation_wake(sim, &record->first_waiter);
+    record->passed_ns = sim->now;
+}
+
+/* Hands an op that is ready, and at the front of its hardware queue, to its engine. A record is
+ * over then, and its stream goes on. */
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = kind_of(sim, op);
     if (facts_of(sim, op)->is_launch)
         return kernels_accept(sim, op);
+    if (kind == OP_RECORD) {
+        pass_record(sim, op);
+        waiters_note(&sim->waiters, stream_of(sim, op));
+        return STATUS_OK;
+    }
     if (kind == OP_CALLBACK)
         return turns_accept(sim, callbacks_of(sim, op), op);
     if (kind == OP_CPU)
@@ -114,15 +129,6 @@ static enum status head_is_due(struct simulation *sim, uint32_t op, bool woken)
     return delay > 0 ? simulation_post(sim, delay, EVENT_READY, op, 0) : op_ready(sim, op);
 }
 
-/* Passes the record at the head of `stream`, and wakes the streams that wait for it. */
-static void pass_record(struct simulation *sim, uint32_t op)
-{
-    struct record_state *record = &sim->records[sim->ops[op].record];
-    simulation_pass_op(sim, op);
-    simulation_wake(sim, &record->first_waiter);
-    record->passed_ns = sim->now;
-}
-
 /* Passes the wait at the head of `stream` if its record has been passed, and returns true; if
  * not, the record wakes the stream. */
 static bool pass_wait(struct simulation *sim, uint32_t stream, uint32_t op)
@@ -152,8 +158,10 @@ static enum status stream_advance(struct simulation *sim, uint32_t stream, bool 
             return STATUS_OK;
         if (sim->domains != NULL && !sync_passes(sim, op))
             return STATUS_OK;
-        if (kind == OP_RECORD)
+        if (kind == OP_RECORD && sim->ops[op].queue < 0)
             pass_record(sim, op);
+        else if (kind == OP_RECORD)
+            return op_ready(sim, op);
         else if (kind != OP_WAIT)
             return head_is_due(sim, op, woken);
         else if (!pass_wait(sim, stream, op))

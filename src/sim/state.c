@@ -51,7 +51,8 @@ static bool needs_domains(const struct simulation *sim, enum op_kind kind)
 }
 
 /* Links op `i`, which takes its turn in a stream, to the one before it there and in its
- * hardware queue. */
+ * hardware queue. An event that keeps the time takes a place in the queue of the work before
+ * it, and leaves that when the work has ended; other events have none. [Measured on an H200] */
 static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in_stream,
                            uint32_t *last_in_queue)
 {
@@ -62,10 +63,15 @@ static void link_in_stream(struct simulation *sim, uint32_t i, uint32_t *last_in
     if (sim->plan->issue == ISSUE_GRAPH && !sim->by_node)
         return; /* no branch of a graph holds up another, as streams in a queue do */
     const struct stream_home home = plan_stream_home(sim->plan, state->stream);
+    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, i));
     int queue = rule_queue(sim->machine, sim->queues, kind_of(sim, i), home.number);
+    if (queue >= 0)
+        queue += (int)(home.device * (QUEUE_KINDS * sim->queues));
+    else if (seen != NULL && seen->timed)
+        queue = sim->lanes[state->stream].queue;
     if (queue < 0)
         return;
-    queue += (int)(home.device * (QUEUE_KINDS * sim->queues));
+    sim->lanes[state->stream].queue = (int16_t)queue;
     state->queue = (int16_t)queue;
     last = &last_in_queue[queue];
     uint32_t *front = &sim->hardware_queues[queue].front;
@@ -246,6 +252,7 @@ enum status simulation_set_up(struct simulation *sim)
             (struct lane_state){.head = NONE,
                                 .first_caller = NONE,
                                 .unchecked = NONE,
+                                .queue = -1,
                                 .device = sim->gpu_count > 1 ? stream_device(sim, i) : 0,
                                 .process = sim->processes > 1 ? stream_device(sim, i) : 0,
                                 .last_end_ns = NEVER,

@@ -128,6 +128,7 @@ struct lane_state {
     uint32_t unchecked;    /* the kernel that its next op has to be checked against, or NONE */
     uint8_t device;        /* whose block slots its kernels take: a place in simulation.gpus */
     uint8_t process;       /* that issues to it */
+    int16_t queue;         /* of the latest op of its that was linked and has one, or -1 */
     uint8_t last_kind;     /* kind_facts.engine_kind of its latest op on an engine */
     int64_t last_end_ns;   /* when that op ended, or NEVER */
     int64_t signal_ns;     /* the latest end since then of what it waited for, or NEVER */

@@ -68,8 +68,9 @@ struct recorded_call {
     int32_t result;  /* CUDA's error code; 0: none */
     uint16_t row;    /* of the table of calls (plan/host_call.h) */
     uint8_t effect;  /* enum recorded_effect */
-    bool known; /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are */
-    uint32_t stream;             /* an index of `streams`; RECORDING_NONE: none */
+    bool known;      /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are;
+                        EFFECT_RECORD: the event keeps the time */
+    uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
     uint32_t first_op, op_count; /* of `ops`: those that it issued */
     union {
         struct {

@@ -132,7 +132,7 @@ void draft_free(struct draft *draft)
     struct pile *piles[] = {&draft->contexts,      &draft->streams,     &draft->frees,
                             &draft->names,         &draft->effects,     &draft->ops,
                             &draft->device_places, &draft->call_places, &draft->name_places,
-                            &draft->makers};
+                            &draft->makers,        &draft->events};
     char **names = draft->names.items;
     for (size_t i = 0; i < draft->names.count; i++)
         free(names[i]);

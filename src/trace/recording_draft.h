@@ -42,6 +42,12 @@ struct draft_free {
     uint64_t address;
     int64_t time_ns;
 };
+/* An event that was made; handles come again. */
+struct draft_event {
+    uint64_t event;
+    int64_t time_ns;
+    bool timed;
+};
 
 /* The effect of a call: the part of a `struct recorded_call` that lines about it fill. */
 struct draft_effect {
@@ -63,7 +69,7 @@ struct draft {
     struct trace_text text;
     struct recording *recording;
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
-        nodes, edges, ranges, notes, lines, makers;
+        nodes, edges, ranges, notes, lines, makers, events;
     struct pile device_places, call_places, name_places; /* of items, by number */
     struct names stream_numbers, threads;                /* as they were met */
     uint32_t *moved; /* streams: by number as they were met, their index */

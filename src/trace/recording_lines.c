@@ -131,8 +131,12 @@ static enum status take_event(struct draft *draft, const struct line_value *v)
 {
     enum { NO_TIMING = 2 }; /* cudaEventDisableTiming */
     struct recorded_facts *facts = &draft->recording->facts;
+    const bool timed = (v[3].number & NO_TIMING) == 0;
+    struct draft_event *event;
+    ADD(event, draft->events);
+    *event = (struct draft_event){v[2].number, (int64_t)v[1].number, timed};
     facts->events++;
-    facts->timed_events += (v[3].number & NO_TIMING) == 0;
+    facts->timed_events += timed;
     return STATUS_OK;
 }
 

@@ -1,5 +1,7 @@
 /* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
- * and their calls, streams and devices, and for how long memory was taken. */
+ * and their calls, streams and devices, which event a record is of, and for how long memory was
+ * taken. */
+#include "core/bisect.h"
 #include "trace/recording_draft.h"
 
 #include <stdlib.h>
@@ -287,6 +289,27 @@ static void order_memory(struct draft *draft)
     }
 }
 
+/* --- events --- */
+
+COMPARE_BY(compare_events, struct draft_event, event, time_ns, timed);
+
+/* Says of records whether their events keep the time: the latest that was made of that handle.
+ */
+static void join_events(struct draft *draft)
+{
+    const struct draft_event *events = draft->events.items;
+    struct recorded_call *calls = draft->calls.items;
+    sort(&draft->events, sizeof *events, compare_events);
+    for (size_t i = 0; i < draft->calls.count; i++) {
+        if (calls[i].effect != EFFECT_RECORD)
+            continue;
+        const struct draft_event now = {calls[i].event, calls[i].start_ns, true};
+        const size_t end =
+            BISECT(k, 0, draft->events.count, compare_events(&events[k], &now) <= 0);
+        calls[i].known = end > 0 && events[end - 1].event == now.event && events[end - 1].timed;
+    }
+}
+
 /* --- lines of the source, graphs, ranges --- */
 
 static int compare_lines(const void *a, const void *b)
@@ -360,6 +383,7 @@ enum status draft_order(struct draft *draft)
         status = steps[i](draft);
     if (status == STATUS_OK) {
         order_memory(draft);
+        join_events(draft);
         sort(&draft->nodes, sizeof(struct recorded_node), compare_nodes);
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
         sort(&draft->ranges, sizeof(struct host_range), compare_ranges);

@@ -121,7 +121,7 @@ static enum status take_record(struct replan *replan, const struct recorded_call
 {
     uint32_t *record = latest_record(replan, call->event);
     *record = replan->plan->op_count;
-    return replan_append_record(replan, call, stream);
+    return replan_append_record(replan, call, stream, call->known);
 }
 
 /* Appends a wait of `stream`, or with RECORDING_NONE of the host, for an event. */

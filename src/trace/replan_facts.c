@@ -81,7 +81,6 @@ void replan_note_facts(struct replan *replan)
     const struct recording *recording = replan->recording;
     struct recorded_facts *facts = &replan->recorded->facts;
     *facts = recording->facts;
-    facts->one_queue = recording->connections == 1;
     for (size_t i = 0; i < recording->call_count; i++)
         facts->prefetches +=
             strstr(host_call_name(recording->calls[i].row), "Prefetch") != NULL;

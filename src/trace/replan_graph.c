@@ -128,7 +128,7 @@ static enum status launch_wait(struct launch *launch, uint32_t stream, uint32_t 
 static enum status launch_record(struct launch *launch, uint32_t stream, uint32_t *record)
 {
     *record = launch->replan->plan->op_count;
-    return replan_append_record(launch->replan, launch->call, stream);
+    return replan_append_record(launch->replan, launch->call, stream, false);
 }
 
 static enum status launch_node(struct launch *launch, uint32_t at)

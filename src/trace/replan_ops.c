@@ -116,11 +116,11 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
 }
 
 enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream)
+                                 uint32_t stream, bool timed)
 {
     struct op op = {.kind = OP_RECORD, .stream = stream};
     op.event.event = replan->plan->op_count;
-    return replan_append(replan, call, op, (struct op_recorded){0});
+    return replan_append(replan, call, op, (struct op_recorded){.timed = timed});
 }
 
 enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,

@@ -107,7 +107,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
 /* Appends a record of an event of its own in `stream`, and a wait for a record, which is an
  * op. */
 enum status replan_append_record(struct replan *replan, const struct recorded_call *call,
-                                 uint32_t stream);
+                                 uint32_t stream, bool timed);
 enum status replan_append_wait(struct replan *replan, const struct recorded_call *call,
                                uint32_t stream, uint32_t record);
 
