@@ -241,16 +241,32 @@ static void copies_to_peers(struct recorder *loop)
     work(loop);
 }
 
-/* The host waits for a small kernel, which waits for a large one of another stream. */
-static void is_urgent(struct recorder *loop)
+/* The host waits for a small kernel, which waits for a large one of another stream: of as few
+ * blocks as fill the GPU some times over, as an SM holds two of these. */
+static void launch_urgent(struct recorder *loop)
 {
-    loop->blocks = 65536;
+    loop->blocks = 132 * 2 * 8;
     launch(loop, 0, BUF, 100000);
     loop->blocks = 16;
     loop->free_ns[1] = loop->free_ns[0];
     launch(loop, 1, BUF + 32 * MIB, 20000);
+}
+
+static void is_urgent(struct recorder *loop)
+{
+    launch_urgent(loop);
     call(loop, "cudaStreamSynchronize", loop->free_ns[1] + 5000 - loop->now_ns);
     fprintf(loop->out, "[\"sync\",%d,\"stream\",1,14]\n", loop->id);
+}
+
+/* It waits for an event behind the small kernel. */
+static void is_urgent_by_event(struct recorder *loop)
+{
+    launch_urgent(loop);
+    call(loop, "cudaEventRecord", 800);
+    fprintf(loop->out, "[\"record\",%d,1,14,%d]\n", loop->id, EVENT);
+    call(loop, "cudaEventSynchronize", loop->free_ns[1] + 5000 - loop->now_ns);
+    fprintf(loop->out, "[\"sync\",%d,\"event\",1,%d]\n", loop->id, EVENT);
 }
 
 /* The same bytes, to where other ones were copied in between; and other bytes. */
@@ -417,6 +433,7 @@ static const struct cause {
     {"!page-faults", prefetches, NULL, false, ""},
     {"peer-access", copies_to_peers, "12 copies between devices ran at 21 GB/s", true, ""},
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
+    {"priority-inversion", is_urgent_by_event, "the fix gains", true, ""},
     {"timed-events", keeps_time,
      "1 of 1 events keep the time, and streams share 1 hardware queue", true,
      ",\"connections\":1"},

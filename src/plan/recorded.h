@@ -32,7 +32,8 @@ struct op_recorded {
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
     struct recorded_cost cost; /* of these times, beside made_ns */
-    double fill; /* of launches: the part of the GPU's room that its blocks take, up to 1 */
+    double fill;    /* of launches: the part of the GPU's room that its blocks take, up to 1 */
+    uint32_t waves; /* of kernels: how many times their blocks take all of it; 0: not once */
     size_t first_access; /* of `accesses`: what it touches */
     uint64_t peer_bytes; /* kernels: those of a copy between devices, which stands as one */
     uint32_t took;       /* copies in: a hash of samples of what they brought; 0: not known */

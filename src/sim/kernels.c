@@ -7,15 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns how many times a recorded launch fills the GPU with new blocks, at least. Only where
- * priorities differ can others come in between. */
-static uint32_t launch_waves(const struct simulation *sim, const struct op *op)
+/* Returns how many times a recorded launch fills the GPU with new blocks. Only where priorities
+ * differ can others come in between. */
+static uint32_t launch_waves(const struct simulation *sim, const struct op_recorded *seen)
 {
-    enum { BLOCKS_MOST = 32, WAVES_MOST = 8 }; /* on an SM; and that are looked at */
-    const uint32_t waves = sim->level_count > 1 && op->kind == OP_KERNEL
-                               ? op->kernel.blocks / (BLOCKS_MOST * sim->machine->sms)
-                               : 1;
-    return waves < 1 ? 1 : waves < WAVES_MOST ? waves : WAVES_MOST;
+    enum { WAVES_MOST = 8 }; /* that are looked at */
+    const uint32_t waves = sim->level_count > 1 && seen->waves > 0 ? seen->waves : 1;
+    return waves < WAVES_MOST ? waves : WAVES_MOST;
 }
 
 /* Returns how many blocks a launch has. */
@@ -23,7 +21,7 @@ static uint32_t launch_blocks(const struct simulation *sim, const struct op *op)
 {
     const struct op_recorded *seen = plan_seen(sim->plan, op);
     if (seen != NULL)
-        return launch_waves(sim, op) * rule_measured_blocks(sim->machine, seen->fill);
+        return launch_waves(sim, seen) * rule_measured_blocks(sim->machine, seen->fill);
     return op->kind == OP_KERNEL ? op->kernel.blocks : rule_memory_blocks(sim->machine, op);
 }
 
@@ -106,7 +104,7 @@ static const struct launch_work *launch_work(struct simulation *sim, const struc
         return kernel_work_of(sim, op);
     if (seen != NULL)
         *room = (struct launch_work){.measured_ns = (double)later(seen->work_ns, 1) /
-                                                    launch_waves(sim, op),
+                                                    launch_waves(sim, seen),
                                      .sweeps = {.least = 1}};
     else
         *room = (struct launch_work){

@@ -142,7 +142,10 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
     if (seen->name == RECORDING_NONE)
         return replan_no_memory(replan);
     op->kernel.blocks = ran->blocks > 0 ? ran->blocks : 1;
-    seen->fill = occupancy_fill(&recording->devices[replan->device], ran);
+    const struct recorded_device *device = &recording->devices[replan->device];
+    seen->fill = occupancy_fill(device, ran);
+    if (device->sms > 0)
+        seen->waves = ran->blocks / (device->sms * occupancy_blocks_per_sm(device, ran));
     return STATUS_OK;
 }
 
