@@ -307,6 +307,22 @@ static bool is_dropped(const struct rework_draft *draft, const struct rework_ite
            rework_drops_waits(change);
 }
 
+/* Returns the stream that the host waits for, whose op or event it names; UINT32_MAX: none. */
+static uint32_t stream_waited_for(const struct rework_draft *draft,
+                                  const struct rework_item *item)
+{
+    enum { NEAR = 4096 };
+    const struct op *ops = draft->base->plan->ops;
+    if (item->op.kind != OP_SYNC_EVENT)
+        return item->op.kind == OP_SYNC ? item->op.stream : UINT32_MAX;
+    for (uint32_t i = item->origin; i > 0 && i + NEAR > item->origin; i--) {
+        if (ops[i - 1].kind == OP_RECORD &&
+            ops[i - 1].event.event == ops[item->origin].event.event)
+            return ops[i - 1].stream;
+    }
+    return UINT32_MAX;
+}
+
 /* Gives streams of little work that the host waits for a priority above all others', where none
  * has one. */
 static enum status raise_priorities(struct rework_draft *draft, struct error *error)
@@ -324,10 +340,9 @@ static enum status raise_priorities(struct rework_draft *draft, struct error *er
         }
     }
     for (size_t i = 0; i < draft->count && work_ns != NULL && priorities != NULL; i++) {
-        const struct op *op = &draft->items[i].op;
-        if (op->kind == OP_SYNC && op->stream < draft->streams &&
-            TIMES * work_ns[op->stream] < all_ns)
-            urgent = (priorities[op->stream] = -1) < 0;
+        const uint32_t stream = stream_waited_for(draft, &draft->items[i]);
+        if (stream < draft->streams && TIMES * work_ns[stream] < all_ns)
+            urgent = (priorities[stream] = -1) < 0;
     }
     const bool room = work_ns != NULL && priorities != NULL;
     free(work_ns);
