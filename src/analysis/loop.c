@@ -179,14 +179,6 @@ static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind 
     return rest >= part->ops && 2 * shared >= rest;
 }
 
-/* Returns true if a pass and what comes behind it were issued at once, by one launch of a
- * graph: there is no loop of the host's within that. */
-static bool is_in_launch(const struct loop_kinds *kinds, const struct loop_kind *kind)
-{
-    const struct loop_item *first = &kinds->items[kind->place];
-    return first[kind->ops].issue_ns == first->issue_ns;
-}
-
 /* Returns the kind of pass, shorter than `whole`, of which that is made beside variants of it;
  * NULL: there is none. `names` has room for all ops. */
 static const struct loop_kind *find_common(const struct loop_kinds *kinds,
@@ -195,11 +187,14 @@ static const struct loop_kind *find_common(const struct loop_kinds *kinds,
     const struct loop_kind *chosen = NULL;
     for (uint32_t i = 0; i < kinds->kind_count; i++) {
         const struct loop_kind *kind = &kinds->kinds[i];
+        const struct loop_item *first = &kinds->items[kind->place];
+        /* All of a graph's launch is issued at once: there is no loop of the host's within. */
+        const bool in_launch = first[kind->ops].issue_ns == first->issue_ns;
         const bool now_and_then = whole->passes <= RARELY * (whole->ops / kind->ops);
         if (kind->ops * LOOP_PASSES_MIN <= whole->ops && now_and_then &&
             (chosen == NULL || kind->covered > chosen->covered) &&
-            (double)kind->covered >= HALF * (double)whole->covered &&
-            !is_in_launch(kinds, kind) && has_variants(kinds, whole, kind, names))
+            (double)kind->covered >= HALF * (double)whole->covered && !in_launch &&
+            has_variants(kinds, whole, kind, names))
             chosen = kind;
     }
     return chosen;

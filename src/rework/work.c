@@ -24,17 +24,6 @@ int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *
 
 /* --- copies within the device --- */
 
-static bool writes_to(const struct rework_draft *draft, const struct rework_item *item,
-                      const struct range *range)
-{
-    for (uint32_t i = 0; i < item->seen.access_count; i++) {
-        const struct access *access = &draft->accesses[item->seen.first_access + i];
-        if (access->writes && ranges_overlap(&access->range, range))
-            return true;
-    }
-    return false;
-}
-
 /* Returns true if one kernel alone works on what copy `at` brought before another copy takes
  * its place, and where it came from nothing is written until then: what the kernel writes there
  * nobody reads, so it can read where the copy did. */
@@ -48,10 +37,12 @@ static bool is_for_one(const struct rework_draft *draft, size_t at,
     if (next == NULL || next->op.kind != OP_D2D ||
         !range_equal(&next->op.move.to, &op->move.to))
         return false;
-    size_t i = at + 1;
-    while (i < end && !writes_to(draft, &draft->items[i], &op->move.from))
-        i++;
-    return i == end;
+    for (size_t i = at + 1; i < end; i++) {
+        touch = rework_touch_of(draft, &draft->items[i], &op->move.from);
+        if (touch != NULL && (touch->writes || draft->items[i].op.kind == OP_KERNEL))
+            return false;
+    }
+    return true;
 }
 
 /* Has a kernel read where a copy came from what it would read where that went. */
