@@ -211,6 +211,30 @@ START_TEST(test_copies_that_one_kernel_reads_go)
 }
 END_TEST
 
+/* Kernels of other tiles hold a tile's up only where they leave no room. */
+START_TEST(test_kernels_that_leave_room_make_no_chain)
+{
+    struct machine machine = test_machine_named("h200");
+    for (int full = 0; full < 2; full++) {
+        struct plan plan = empty(1);
+        struct rework_base base;
+        struct rework_looks looks;
+        struct error error = {0};
+        for (int i = 0; i < ROUNDS; i++) {
+            copy(&plan, OP_H2D, 0, 0, 0, 1 << 20);
+            for (int k = 0; k < 3; k++)
+                kernel(&plan, 0, full ? 4096 : 128, full ? 1 : 0.1, 0, 0, 1 << 20);
+            copy(&plan, OP_D2H, 0, 0, 0, 1 << 20);
+        }
+        ck_assert_int_eq(rework_begin(&base, &plan, &machine, &error), STATUS_OK);
+        ck_assert_int_eq(rework_look(&base, &looks, &error), STATUS_OK);
+        ck_assert_int_eq(looks.chained, full);
+        rework_end(&base);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
 START_TEST(test_kernels_of_few_blocks_are_spread)
 {
     struct machine machine = test_machine_named("h200");
@@ -392,6 +416,7 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_copies_that_keep_an_old_state_stay);
     tcase_add_test(work, test_kernels_of_few_blocks_are_spread);
     tcase_add_test(work, test_copies_that_one_kernel_reads_go);
+    tcase_add_test(work, test_kernels_that_leave_room_make_no_chain);
     tcase_add_test(work, test_a_quarter_of_the_sms_is_room);
     tcase_add_test(work, test_few_kernels_of_few_blocks_leave_no_room);
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);

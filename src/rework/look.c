@@ -42,7 +42,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
 {
     const struct plan *plan = base->plan;
     struct share shares[OP_KIND_COUNT] = {0};
-    double work_ns = 0;
+    double work_ns = 0, kernels_ns = 0, full_ns = 0;
     uint32_t ops = 0, kernels = 0, legacies = 0, copies = 0;
     uint32_t made[CALL_MADE_KINDS] = {0};
     for (uint32_t i = 0; i < plan->op_count; i++) {
@@ -63,6 +63,8 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
         used[op->stream] = true;
         ops++;
         kernels += op->kind == OP_KERNEL;
+        kernels_ns += op->kind == OP_KERNEL ? work_of(base, op) : 0;
+        full_ns += op->kind == OP_KERNEL ? seen->fill * work_of(base, op) : 0;
         copies += op_is_copy(op->kind);
         work_ns += work_of(base, op);
         legacies += legacy && op->kind != OP_MEMSET;
@@ -75,7 +77,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
     looks->legacy_works = like_others && legacies > ops / 8;
     looks->loops = copies / TILE_COPIES > base->tiles;
     looks->tiled = 3 * (uint64_t)copies >= ops;
-    looks->chained = 2 * kernels > 3 * base->tiles;
+    looks->chained = 2 * kernels > 3 * base->tiles && 2 * full_ns > kernels_ns;
     looks->small = ops > 0 && work_ns < (double)SMALL_OP_NS * ops;
 }
 

@@ -124,7 +124,7 @@ enum status rework_part(const struct plan *plan, uint32_t first, uint32_t count,
 struct rework_looks {
     uint32_t streams;    /* that the plan's ops are in */
     bool legacy_works;   /* much of the work is in the legacy default stream */
-    bool small, chained; /* ops are; tiles have several kernels */
+    bool small, chained; /* ops are; tiles have several kernels, which mostly fill the GPU */
     bool tiled;          /* a third of the ops or more are copies from and to the host */
     bool loops;          /* tiles are copied again and again */
     bool slow_peers;     /* copies between devices are far slower than their own link */
