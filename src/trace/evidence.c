@@ -67,7 +67,9 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
 
 /* --- kinds --- */
 
-uint32_t trace_stream_number(const struct names *numbers, uint32_t context, uint32_t stream)
+/* Returns the number of a stream, of which `numbers` has context and stream; UINT32_MAX: none.
+ */
+static uint32_t stream_number(const struct names *numbers, uint32_t context, uint32_t stream)
 {
     const uint32_t key[] = {context, stream};
     const struct names_item *found = names_find(numbers, key, sizeof key);
@@ -83,7 +85,7 @@ static bool find_kinds(const struct names *numbers, const struct trace_stream *k
     bool all = true;
     memset(kinds, STREAM_KIND_COUNT, count);
     for (size_t i = 0; i < known_count; i++) {
-        const uint32_t number = trace_stream_number(numbers, known[i].context, known[i].stream);
+        const uint32_t number = stream_number(numbers, known[i].context, known[i].stream);
         if (number < count && kinds[number] != known[i].kind)
             kinds[number] = kinds[number] == STREAM_KIND_COUNT ? known[i].kind : TWO;
     }
@@ -216,12 +218,12 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
         bool known = record != NULL && record->process == event->process &&
                      record->event == event->event;
         uint32_t target =
-            known ? issued_before(
-                        issued,
-                        trace_stream_number(issued->numbers, record->context, record->stream),
-                        record->issue_ns - first_ns)
-                  : UINT32_MAX;
-        uint32_t stream = trace_stream_number(issued->numbers, event->context, event->stream);
+            known
+                ? issued_before(issued,
+                                stream_number(issued->numbers, record->context, record->stream),
+                                record->issue_ns - first_ns)
+                : UINT32_MAX;
+        uint32_t stream = stream_number(issued->numbers, event->context, event->stream);
         if (target != UINT32_MAX && stream != UINT32_MAX)
             timeline->waits[timeline->wait_count++] = (struct stream_wait){
                 .stream = stream, .target = target, .issue_ns = event->issue_ns - first_ns};

@@ -30,10 +30,6 @@ struct trace_event {
 enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
                              size_t count, int64_t first_ns, struct error *error);
 
-/* Returns the number of a stream, of which `numbers` has context and stream; UINT32_MAX: none.
- */
-uint32_t trace_stream_number(const struct names *numbers, uint32_t context, uint32_t stream);
-
 /* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
  * `numbers`: by `known` where that has them all; else, where that is likely, by how the ops of
  * the default stream lie. */

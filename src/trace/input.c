@@ -68,51 +68,6 @@ bool trace_input_fill(struct trace_input *input, size_t wanted)
     return true;
 }
 
-/* Finds the end of the line at `at`, reading on as far as it goes. */
-static enum trace_line find_end(struct trace_input *input, size_t *length)
-{
-    size_t seen = 0;
-    for (;;) {
-        const char *begin = input->text + input->at;
-        size_t left = input->end - input->at;
-        const char *end = left > seen ? memchr(begin + seen, '\n', left - seen) : NULL;
-        *length = end != NULL ? (size_t)(end - begin) : left;
-        if (*length > INPUT_TEXT_MAX)
-            return TRACE_LINE_TOO_LONG;
-        if (end != NULL || input->over)
-            return TRACE_LINE;
-        seen = left;
-        if (!trace_input_fill(input, left + 1))
-            return TRACE_LINE_NO_MEMORY;
-    }
-}
-
-enum trace_line trace_input_line(struct trace_input *input, char **line, size_t *length,
-                                 bool *whole)
-{
-    enum trace_line found = trace_input_fill(input, 1) ? TRACE_LINE : TRACE_LINE_NO_MEMORY;
-    if (found == TRACE_LINE && input->at == input->end)
-        return TRACE_LINE_NONE;
-    if (found == TRACE_LINE)
-        found = find_end(input, length);
-    input->line++;
-    if (found != TRACE_LINE)
-        return found;
-    char *text = input->text + input->at;
-    input->at += *length;
-    *whole = input->at < input->end;
-    input->at += *whole;
-    while (*length > 0 && text[*length - 1] == '\r')
-        --*length;
-    text[*length] = '\0';
-    if (input->line == 1 && *length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;
-        *length -= 3;
-    }
-    *line = text;
-    return TRACE_LINE;
-}
-
 void trace_input_free(struct trace_input *input)
 {
     free(input->text);
@@ -139,15 +94,45 @@ enum status trace_pass(const struct trace_text *text, const struct error *why)
     return why->status == STATUS_OK ? STATUS_OK : error_pass(text->error, why);
 }
 
+/* Finds the end of the line at `at`, reading on as far as it goes. */
+static enum status find_end(struct trace_text *text)
+{
+    struct trace_input *input = text->input;
+    for (size_t seen = 0;;) {
+        const char *begin = input->text + input->at;
+        size_t left = input->end - input->at;
+        const char *end = left > seen ? memchr(begin + seen, '\n', left - seen) : NULL;
+        text->length = end != NULL ? (size_t)(end - begin) : left;
+        if (text->length > INPUT_TEXT_MAX)
+            return trace_refuse(text, "the line is longer than 1 MiB");
+        if (end != NULL || input->over)
+            return STATUS_OK;
+        seen = left;
+        if (!trace_input_fill(input, left + 1))
+            return error_set(text->error, STATUS_NO_MEMORY, "no memory for the trace");
+    }
+}
+
 enum status trace_next_line(struct trace_text *text, bool *more)
 {
-    enum trace_line line =
-        trace_input_line(text->input, &text->line, &text->length, &text->whole);
-    *more = line == TRACE_LINE;
-    text->line_number = text->input->line;
-    if (line == TRACE_LINE_TOO_LONG)
-        return trace_refuse(text, "the line is longer than 1 MiB");
-    if (line == TRACE_LINE_NO_MEMORY)
+    struct trace_input *input = text->input;
+    if (!trace_input_fill(input, 1))
         return error_set(text->error, STATUS_NO_MEMORY, "no memory for the trace");
+    *more = input->at < input->end;
+    text->line_number = input->line += *more;
+    const enum status status = *more ? find_end(text) : STATUS_OK;
+    if (status != STATUS_OK || !*more)
+        return status;
+    text->line = input->text + input->at;
+    input->at += text->length;
+    text->whole = input->at < input->end;
+    input->at += text->whole;
+    while (text->length > 0 && text->line[text->length - 1] == '\r')
+        text->length--;
+    text->line[text->length] = '\0';
+    if (input->line == 1 && text->length >= 3 && memcmp(text->line, "\xef\xbb\xbf", 3) == 0) {
+        text->line += 3;
+        text->length -= 3;
+    }
     return STATUS_OK;
 }

@@ -32,19 +32,6 @@ struct trace_input {
  * where there is no memory. Bytes before `at` are gone, and the others may have moved. */
 bool trace_input_fill(struct trace_input *input, size_t wanted);
 
-/* A line that was taken. */
-enum trace_line {
-    TRACE_LINE,          /* it is there */
-    TRACE_LINE_NONE,     /* the file has ended, or has failed */
-    TRACE_LINE_TOO_LONG, /* it has more than INPUT_TEXT_MAX bytes */
-    TRACE_LINE_NO_MEMORY
-};
-
-/* Takes the next line without its end and without a byte order mark at the beginning of the
- * file; it holds until the next call. Sets *whole if it has an end. */
-enum trace_line trace_input_line(struct trace_input *input, char **line, size_t *length,
-                                 bool *whole);
-
 void trace_input_free(struct trace_input *input);
 
 /* A text on its way through a reader, which goes by its lines. */
@@ -58,8 +45,10 @@ struct trace_text {
     bool whole; /* the line has an end */
 };
 
-/* Takes the next line. Sets *more to false at the end of the file, or where that can't be read:
- * text->input->failed tells. STATUS_USAGE: the line is too long. */
+/* Takes the next line, without its end and without a byte order mark at the beginning of the
+ * file; it holds until the next call. Sets *more to false at the end of the file, or where that
+ * can't be read: text->input->failed tells. STATUS_USAGE: it has more than INPUT_TEXT_MAX
+ * bytes. */
 enum status trace_next_line(struct trace_text *text, bool *more);
 
 /* Refuses the line that is read, saying "path:line: why": STATUS_USAGE. */

@@ -4,6 +4,7 @@
 #include "core/bisect.h"
 #include "core/items.h"
 #include "options/input_file.h"
+#include "trace/evidence.h"
 #include "trace/input.h"
 
 #include <inttypes.h>
@@ -35,10 +36,7 @@ enum status draft_refuse_word(const struct draft *draft, const char *what, const
     return trace_refuse(&draft->text, "%s '%s' is not known", what, trace_shown(word, shown));
 }
 
-/* The number that CUPTI gives the default stream: no line need be about one that no call names.
- */
-enum { DEFAULT_STREAM = 7 };
-
+/* No line need be about a default stream that no call names. */
 enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t number,
                             uint32_t *index)
 {
@@ -56,7 +54,7 @@ enum status draft_stream_of(struct draft *draft, uint64_t context, uint64_t numb
     stream->stream = (struct recorded_stream){
         .context = (uint32_t)context,
         .number = (uint32_t)number,
-        .kind = number == DEFAULT_STREAM ? STREAM_LEGACY : STREAM_KIND_COUNT};
+        .kind = number == TRACE_DEFAULT_STREAM ? STREAM_LEGACY : STREAM_KIND_COUNT};
     return STATUS_OK;
 }
 

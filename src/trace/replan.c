@@ -11,6 +11,7 @@
  * - replan_live: the memory that the program has at a moment. */
 #include "trace/replan.h"
 
+#include "analysis/analysis.h"
 #include "core/bisect.h"
 #include "core/compare.h"
 #include "trace/replan_parts.h"
@@ -135,12 +136,6 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
     return STATUS_OK;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return COMPARE(*x, *y);
-}
-
 static enum status sort_ends(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
@@ -151,7 +146,7 @@ static enum status sort_ends(struct replan *replan)
         if (replan_is_ours(replan, recording->ops[i].stream))
             replan->ends_ns[replan->end_count++] = recording->ops[i].end_ns;
     }
-    qsort(replan->ends_ns, replan->end_count, sizeof *replan->ends_ns, compare_times);
+    qsort(replan->ends_ns, replan->end_count, sizeof *replan->ends_ns, compare_i64);
     return STATUS_OK;
 }
 
