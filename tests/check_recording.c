@@ -106,11 +106,14 @@ START_TEST(devices_contexts_graphs)
     ck_assert(r.ops[r.calls[4].first_op].node == 1);
     ck_assert(r.node_count == 6 && r.nodes[0].kind == OP_H2D && r.nodes[1].kind == OP_KERNEL &&
               r.nodes[2].kind == OP_KIND_COUNT);
-    ck_assert(r.nodes[0].known && r.nodes[0].copy.to == 4096 && r.nodes[0].copy.bytes == 64);
-    ck_assert(r.nodes[1].known && r.nodes[1].launch.word_count == 2 &&
-              r.words[r.nodes[1].launch.first_word] == 4097);
-    ck_assert(r.nodes[3].known && r.nodes[3].kind == OP_MEMSET && r.nodes[3].set.bytes == 32);
-    ck_assert(r.nodes[4].kind == OP_CALLBACK && !r.nodes[5].known);
+    const struct recorded_call *copy = &r.nodes[0].made, *launch = &r.nodes[1].made;
+    const struct recorded_call *set = &r.nodes[3].made;
+    ck_assert(copy->effect == EFFECT_COPY && copy->copy.to == 4096 && copy->copy.width == 64);
+    ck_assert(launch->effect == EFFECT_LAUNCH && launch->launch.word_count == 2 &&
+              r.words[launch->launch.first_word] == 4097);
+    ck_assert(set->effect == EFFECT_SET && r.nodes[3].kind == OP_MEMSET &&
+              set->set.bytes == 32);
+    ck_assert(r.nodes[4].kind == OP_CALLBACK && r.nodes[5].made.effect == EFFECT_NONE);
     ck_assert(r.line_count == 1 && r.lines[0].call == 4);
     ck_assert_str_eq(r.lines[0].text, "halo.cu:17");
     ck_assert(r.edge_count == 1 && r.edges[0].from == 1 && r.edges[0].to == 2);
@@ -318,7 +321,7 @@ static char *write_all(const struct recording *r)
         const struct recorded_node *node = &r->nodes[i];
         fprintf(out, "node %" PRIu64 " %u\n", node->node, node->kind);
         if (node->kind == OP_KERNEL)
-            write_words(out, r, node->launch.first_word, node->launch.word_count);
+            write_words(out, r, node->made.launch.first_word, node->made.launch.word_count);
     }
     for (size_t i = 0; i < r->edge_count; i++)
         fprintf(out, "edge %" PRIu64 " %" PRIu64 "\n", r->edges[i].from, r->edges[i].to);

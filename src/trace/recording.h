@@ -109,18 +109,7 @@ struct recorded_op {
 struct recorded_node {
     uint64_t exec, node;
     uint8_t kind; /* enum op_kind; OP_KIND_COUNT: an empty one, or of another kind */
-    bool known;   /* copies, memsets: what they touch is; kernels: their arguments' layout is */
-    union {
-        struct {
-            uint64_t to, from, bytes;
-        } copy;
-        struct {
-            uint64_t address, bytes;
-        } set;
-        struct {
-            uint32_t first_word, word_count; /* of `words` */
-        } launch;
-    };
+    struct recorded_call made; /* what is known of it, as of a call that would do the same */
 };
 struct recorded_edge {
     uint64_t exec, from, to;

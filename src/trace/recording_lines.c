@@ -182,21 +182,27 @@ static enum status take_node(struct draft *draft, const struct line_value *v)
     node->exec = v[1].number;
     node->node = v[2].number;
     node->kind = (uint8_t)draft_meaning(v[3].text, kinds);
-    if (node->kind == OP_KERNEL)
-        return v[4].kind == LINE_LIST
-                   ? draft_take_words(draft, v[4].text, &node->known, &node->launch.first_word,
-                                      &node->launch.word_count)
-                   : STATUS_OK;
-    bool set = node->kind == OP_MEMSET, copy = op_is_copy(node->kind) || node->kind == OP_D2D;
-    node->known = (set || copy) && line_is_whole(&v[4]) && line_is_whole(&v[5]) &&
-                  (set || line_is_whole(&v[6]));
-    if (node->known && set) {
-        node->set.address = v[4].number;
-        node->set.bytes = v[5].number;
-    } else if (node->known) {
-        node->copy.to = v[4].number;
-        node->copy.from = v[5].number;
-        node->copy.bytes = v[6].number;
+    struct recorded_call *made = &node->made;
+    const bool set = node->kind == OP_MEMSET,
+               copy = op_is_copy(node->kind) || node->kind == OP_D2D;
+    if (node->kind == OP_KERNEL && v[4].kind == LINE_LIST) {
+        enum status status = draft_take_words(
+            draft, v[4].text, &made->known, &made->launch.first_word, &made->launch.word_count);
+        made->effect = made->known ? EFFECT_LAUNCH : EFFECT_NONE;
+        return status;
+    }
+    if (!(set || copy) || !line_is_whole(&v[4]) || !line_is_whole(&v[5]) ||
+        !(set || line_is_whole(&v[6])))
+        return STATUS_OK;
+    made->effect = set ? EFFECT_SET : EFFECT_COPY;
+    if (set) {
+        made->set.address = v[4].number;
+        made->set.bytes = v[5].number;
+    } else {
+        made->copy.to = v[4].number;
+        made->copy.from = v[5].number;
+        made->copy.width = v[6].number;
+        made->copy.height = 1;
     }
     return STATUS_OK;
 }

@@ -85,9 +85,8 @@ static bool touch_copy(struct replan *replan, const struct recorded_call *call,
                         kind == OP_D2H, true);
 }
 
-/* Adds what the latest op touches, as its call says. */
-static bool touch_all(struct replan *replan, const struct recorded_call *call,
-                      const struct recorded_op *ran, uint64_t done)
+bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint64_t done)
 {
     if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
         return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
@@ -110,7 +109,7 @@ static enum status append_issued(struct replan *replan, const struct recorded_ca
         status = replan_find_stream(replan, ran->stream, &stream);
         if (status == STATUS_OK)
             status = replan_append_ran(replan, call, ran, stream);
-        if (status == STATUS_OK && !touch_all(replan, call, ran, done))
+        if (status == STATUS_OK && !replan_touch_made(replan, call, ran, done))
             status = replan_no_memory(replan);
         done += ran->bytes;
     }

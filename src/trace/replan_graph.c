@@ -79,29 +79,14 @@ static bool launch_find_streams(struct launch *launch)
     return true;
 }
 
-/* Adds what the latest op touches, as its node says. Returns false when memory runs out. */
-static bool touch_node(struct launch *launch, const struct recorded_node *node,
-                       const struct recorded_op *ran)
-{
-    struct replan *replan = launch->replan;
-    if (!node->known || node->kind != ran->kind)
-        return true;
-    if (node->kind == OP_KERNEL)
-        return replan_touch_words(replan, node->launch.first_word, node->launch.word_count);
-    if (node->kind == OP_MEMSET)
-        return replan_touch(replan, node->set.address, 0, node->set.bytes, 1, false, true);
-    return replan_touch(replan, node->copy.from, 0, node->copy.bytes, 1, node->kind == OP_H2D,
-                        false) &&
-           replan_touch(replan, node->copy.to, 0, node->copy.bytes, 1, node->kind == OP_D2H,
-                        true);
-}
-
 static enum status launch_ran(struct launch *launch, uint32_t at, uint32_t stream)
 {
     struct replan *replan = launch->replan;
     const struct recorded_op *ran = launch->ran[at];
+    const struct recorded_node *node = launch->shape->nodes[at].seen;
     enum status status = replan_append_ran(replan, launch->call, ran, stream);
-    if (status == STATUS_OK && !touch_node(launch, launch->shape->nodes[at].seen, ran))
+    if (status == STATUS_OK && node->kind == ran->kind &&
+        !replan_touch_made(replan, &node->made, ran, 0))
         status = replan_no_memory(replan);
     return status;
 }

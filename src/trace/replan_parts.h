@@ -160,6 +160,13 @@ enum status replan_graph(struct replan *replan, const struct recorded_call *call
                          uint32_t stream);
 void replan_graphs_free(struct replan *replan);
 
+/* --- replan.c --- */
+
+/* Adds what the latest op touches, as its call says, of which `done` bytes were moved before
+ * it. Returns false when memory runs out. */
+bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint64_t done);
+
 /* --- replan_memory.c --- */
 
 /* Adds to the latest op what it touches: `height` rows of `width` bytes, `pitch` apart, on the

@@ -69,7 +69,8 @@ static void require_calls(const struct recording *r)
     }
     for (size_t i = 0; i < r->node_count; i++) {
         if (r->nodes[i].kind == OP_KERNEL)
-            require_words(r, r->nodes[i].launch.first_word, r->nodes[i].launch.word_count);
+            require_words(r, r->nodes[i].made.launch.first_word,
+                          r->nodes[i].made.launch.word_count);
     }
     for (size_t i = 0; i < r->line_count; i++)
         FUZZ_REQUIRE(r->lines[i].call < r->call_count && r->lines[i].text != NULL &&
