@@ -316,8 +316,8 @@ static int compare_parts(const void *a, const void *b)
     return strcmp(x->device, y->device);
 }
 
-enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
-                               struct traces *traces, struct error *error)
+enum status trace_build_finish(struct trace_builder *builder, struct traces *traces,
+                               struct error *error)
 {
     const size_t count = builder->count;
     struct traces result;
@@ -328,7 +328,7 @@ enum status trace_build_finish(struct trace_builder *builder, const struct trace
         struct trace *trace = &result.items[i];
         snprintf(trace->name, sizeof trace->name, "%s",
                  count > 1 ? device_name(&builder->parts[i]) : "trace");
-        status = finish_part(&builder->parts[i], facts, trace, error);
+        status = finish_part(&builder->parts[i], &builder->facts, trace, error);
     }
     trace_build_free(builder);
     if (status == STATUS_OK)
@@ -349,5 +349,9 @@ void trace_build_free(struct trace_builder *builder)
         free(part->streams);
     }
     free(builder->parts);
+    free(builder->facts.calls);
+    free(builder->facts.lines);
+    free(builder->facts.events);
+    free(builder->facts.streams);
     *builder = (struct trace_builder){0};
 }

@@ -23,7 +23,23 @@ struct trace_row {
     int64_t start_ns, end_ns; /* neither is negative, and the end is no earlier */
 };
 
+/* Facts that hold for all rows of a trace. */
+struct trace_facts {
+    enum timing timing;
+    char driver[TIMELINE_TEXT]; /* as timelines say it */
+    int64_t resolution_ns;
+    uint64_t bytes_unit;
+    struct host_call *calls;      /* of all threads; NULL: not known */
+    const char **lines;           /* that calls refer to; what they point to stays theirs */
+    struct trace_event *events;   /* put in order while they are read */
+    struct trace_stream *streams; /* those whose kinds the trace says */
+    size_t call_count, call_room, line_count, event_count, event_room, stream_count,
+        stream_room;
+};
+
+/* What was read so far; all of it is owned. */
 struct trace_builder {
+    struct trace_facts facts;
     struct trace_part *parts; /* one per device */
     size_t count, capacity;
     size_t last; /* the part that the last row went to */
@@ -34,29 +50,14 @@ struct trace_builder {
 enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
                             struct error *error);
 
-/* Facts that hold for all rows of a trace. */
-struct trace_facts {
-    enum timing timing;
-    const char *driver; /* as timelines say it */
-    int64_t resolution_ns;
-    uint64_t bytes_unit;
-    const struct host_call *calls; /* of all threads; NULL: not known */
-    size_t call_count;
-    const char *const *lines; /* that calls refer to; what they point to stays theirs */
-    size_t line_count;
-    struct trace_event *events; /* put in order while they are read */
-    size_t event_count;
-    const struct trace_stream *streams; /* those whose kinds the trace says */
-    size_t stream_count;
-};
-
 /* `driver` of what Nsight Systems exported. */
 #define TRACE_NSYS_DRIVER "traced by Nsight Systems"
 
-/* Moves all that was added into `traces`, devices by name. Issue times count only where every
- * row of the device had one. The builder is empty then, also after a failure. */
-enum status trace_build_finish(struct trace_builder *builder, const struct trace_facts *facts,
-                               struct traces *traces, struct error *error);
+/* Makes `traces` of all that was added, and of the builder's facts, devices by name. Issue
+ * times count only where every row of the device had one. The builder is empty then, also after
+ * a failure. */
+enum status trace_build_finish(struct trace_builder *builder, struct traces *traces,
+                               struct error *error);
 void trace_build_free(struct trace_builder *builder);
 
 /* Gives a timeline the names of its kernels, copied into one piece of memory. */

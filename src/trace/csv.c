@@ -364,14 +364,14 @@ static uint64_t step_of(const struct reader *reader, enum column column)
 static enum status finish(struct reader *reader, struct traces *traces)
 {
     uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
-    const struct trace_facts facts = {
+    reader->builder.facts = (struct trace_facts){
         .timing = TIMING_NSYS,
         .driver = TRACE_NSYS_DRIVER,
         .resolution_ns = (int64_t)(start > duration ? start : duration),
         .bytes_unit = step_of(reader, BYTES),
     };
     struct error why = {0};
-    trace_build_finish(&reader->builder, &facts, traces, &why);
+    trace_build_finish(&reader->builder, traces, &why);
     return trace_pass(&reader->csv.text, &why);
 }
 

@@ -16,12 +16,7 @@ enum { DEVICE_TEXT = TRACE_SHOWN + 32 };
 struct maker {
     const struct recording *recording;
     struct trace_builder builder;
-    struct host_call *calls;
-    struct trace_event *events;
-    struct trace_stream *streams;
     char (*devices)[DEVICE_TEXT]; /* what each is called: "NVIDIA H200 (0)" */
-    const char **lines;           /* of the program's source: each once, in order */
-    size_t event_count, stream_count, line_count;
 };
 
 static void name_device(const struct recorded_device *device, char text[DEVICE_TEXT])
@@ -142,47 +137,45 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Many calls are made from one line. */
-static void list_lines(struct maker *maker)
+static void list_lines(const struct recording *recording, struct trace_facts *facts)
 {
-    const struct recording *recording = maker->recording;
-    const char **lines = maker->lines;
+    const char **lines = facts->lines;
     for (size_t i = 0; i < recording->line_count; i++)
         lines[i] = recording->lines[i].text;
     qsort(lines, recording->line_count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < recording->line_count; i++) {
-        if (i == 0 || strcmp(lines[maker->line_count - 1], lines[i]) != 0)
-            lines[maker->line_count++] = lines[i];
+        if (i == 0 || strcmp(lines[facts->line_count - 1], lines[i]) != 0)
+            lines[facts->line_count++] = lines[i];
     }
 }
 
-static void add_lines(struct maker *maker)
+static void add_lines(const struct recording *recording, struct trace_facts *facts)
 {
-    const struct recording *recording = maker->recording;
     for (size_t i = 0; i < recording->line_count; i++) {
         const struct recorded_line *line = &recording->lines[i];
-        const char **found = bsearch(&line->text, maker->lines, maker->line_count,
-                                     sizeof *maker->lines, compare_lines);
-        maker->calls[line->call].line = (uint32_t)(found - maker->lines) + 1;
+        const char **found = bsearch(&line->text, facts->lines, facts->line_count,
+                                     sizeof *facts->lines, compare_lines);
+        facts->calls[line->call].line = (uint32_t)(found - facts->lines) + 1;
     }
 }
 
 enum { NOT_READY = 600 }; /* cudaErrorNotReady */
 
-static void add_calls(struct maker *maker)
+static void add_calls(const struct recording *recording, struct trace_facts *facts)
 {
-    const struct recording *recording = maker->recording;
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
-        maker->calls[i] = (struct host_call){.start_ns = call->start_ns,
-                                             .end_ns = call->end_ns,
-                                             .thread = call->thread,
-                                             .row = call->row,
-                                             .not_ready = call->result == NOT_READY};
+        facts->calls[facts->call_count++] =
+            (struct host_call){.start_ns = call->start_ns,
+                               .end_ns = call->end_ns,
+                               .thread = call->thread,
+                               .row = call->row,
+                               .not_ready = call->result == NOT_READY};
         bool waits = call->effect == EFFECT_WAIT;
         if ((!waits && call->effect != EFFECT_RECORD) || call->stream == RECORDING_NONE)
             continue;
         const struct recorded_stream *stream = &recording->streams[call->stream];
-        maker->events[maker->event_count++] =
+        facts->events[facts->event_count++] =
             (struct trace_event){.process = 0,
                                  .event = (int64_t)call->event,
                                  .issue_ns = call->start_ns,
@@ -192,13 +185,12 @@ static void add_calls(struct maker *maker)
     }
 }
 
-static void add_streams(struct maker *maker)
+static void add_streams(const struct recording *recording, struct trace_facts *facts)
 {
-    const struct recording *recording = maker->recording;
     for (size_t i = 0; i < recording->stream_count; i++) {
         const struct recorded_stream *stream = &recording->streams[i];
         if (stream->kind != STREAM_KIND_COUNT)
-            maker->streams[maker->stream_count++] = (struct trace_stream){
+            facts->streams[facts->stream_count++] = (struct trace_stream){
                 .context = stream->context, .stream = stream->number, .kind = stream->kind};
     }
 }
@@ -250,44 +242,41 @@ uint32_t *recording_list_spans(const struct recording *recording, uint32_t devic
 
 /* --- all of it --- */
 
+/* Fills the builder's facts, but for what all recordings have in common. */
+static enum status add_facts(const struct recording *recording, struct trace_facts *facts,
+                             struct error *error)
+{
+    facts->calls = malloc((recording->call_count + 1) * sizeof *facts->calls);
+    facts->events = malloc((recording->call_count + 1) * sizeof *facts->events);
+    facts->streams = malloc((recording->stream_count + 1) * sizeof *facts->streams);
+    facts->lines = malloc((recording->line_count + 1) * sizeof *facts->lines);
+    if (!facts->lines || !facts->calls || !facts->events || !facts->streams)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    add_calls(recording, facts);
+    list_lines(recording, facts);
+    add_lines(recording, facts);
+    add_streams(recording, facts);
+    if (recording->driver > 0)
+        snprintf(facts->driver, sizeof facts->driver, "driver %" PRIu32 ".%" PRIu32,
+                 recording->driver / 1000, recording->driver % 1000 / 10);
+    return STATUS_OK;
+}
+
 static enum status make(struct maker *maker, struct traces *traces, struct error *error)
 {
     const struct recording *recording = maker->recording;
-    char driver[TIMELINE_TEXT];
-    maker->calls = malloc((recording->call_count + 1) * sizeof *maker->calls);
-    maker->events = malloc((recording->call_count + 1) * sizeof *maker->events);
-    maker->streams = malloc((recording->stream_count + 1) * sizeof *maker->streams);
+    struct trace_builder *builder = &maker->builder;
+    builder->facts =
+        (struct trace_facts){.timing = TIMING_RECORDED, .resolution_ns = 1, .bytes_unit = 1};
     maker->devices = calloc(recording->device_count + 1, sizeof *maker->devices);
-    maker->lines = malloc((recording->line_count + 1) * sizeof *maker->lines);
-    if (maker->lines == NULL || maker->calls == NULL || maker->events == NULL ||
-        maker->streams == NULL || maker->devices == NULL)
+    if (maker->devices == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     for (size_t i = 0; i < recording->device_count; i++)
         name_device(&recording->devices[i], maker->devices[i]);
     enum status status = add_rows(maker, error);
-    if (status != STATUS_OK)
-        return status;
-    add_calls(maker);
-    list_lines(maker);
-    add_lines(maker);
-    add_streams(maker);
-    snprintf(driver, sizeof driver, "driver %" PRIu32 ".%" PRIu32, recording->driver / 1000,
-             recording->driver % 1000 / 10);
-    const struct trace_facts facts = {
-        .timing = TIMING_RECORDED,
-        .driver = recording->driver > 0 ? driver : "",
-        .resolution_ns = 1,
-        .bytes_unit = 1,
-        .calls = maker->calls,
-        .call_count = recording->call_count,
-        .lines = maker->lines,
-        .line_count = maker->line_count,
-        .events = maker->events,
-        .event_count = maker->event_count,
-        .streams = maker->streams,
-        .stream_count = maker->stream_count,
-    };
-    return trace_build_finish(&maker->builder, &facts, traces, error);
+    if (status == STATUS_OK)
+        status = add_facts(recording, &builder->facts, error);
+    return status == STATUS_OK ? trace_build_finish(builder, traces, error) : status;
 }
 
 enum status trace_recording_read(struct trace_input *input, const char *path,
@@ -321,10 +310,6 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
         free(recording);
     }
     trace_build_free(&maker.builder);
-    free(maker.calls);
-    free(maker.events);
-    free(maker.streams);
     free(maker.devices);
-    free(maker.lines);
     return status;
 }

@@ -371,16 +371,16 @@ static enum status read_sources(struct database *database)
                   "records them, nsys export -t sqlite writes them)");
 }
 
-static enum status finish(struct database *database, const struct trace_facts *facts,
-                          struct traces *traces)
+static enum status finish(struct database *database, struct traces *traces)
 {
     struct error why = {0};
     char shown[TRACE_SHOWN];
-    enum status status = trace_build_finish(&database->builder, facts, traces, &why);
+    enum status status = trace_build_finish(&database->builder, traces, &why);
     if (status != STATUS_OK)
-        error_set(database->error, status, "%s: %s", trace_shown(database->path, shown),
-                  why.text);
-    return status;
+        return error_set(database->error, status, "%s: %s", trace_shown(database->path, shown),
+                         why.text);
+    strcpy(traces->unread, database->unread);
+    return STATUS_OK;
 }
 
 static enum status open_database(struct database *database)
@@ -392,26 +392,20 @@ static enum status open_database(struct database *database)
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error)
 {
     struct error why = {0};
-    struct database database = {.path = path, .error = &why};
+    struct database database = {
+        .path = path,
+        .error = &why,
+        .builder.facts = {.timing = TIMING_NSYS,
+                          .driver = TRACE_NSYS_DRIVER,
+                          .resolution_ns = 1,
+                          .bytes_unit = 1},
+    };
+    database.host.facts = &database.builder.facts;
     enum status status = open_database(&database);
     if (status == STATUS_OK)
         status = read_sources(&database);
-    const struct trace_facts facts = {
-        .timing = TIMING_NSYS,
-        .driver = TRACE_NSYS_DRIVER,
-        .resolution_ns = 1,
-        .bytes_unit = 1,
-        .calls = database.host.calls,
-        .call_count = database.host.call_count,
-        .events = database.host.events,
-        .event_count = database.host.event_count,
-        .streams = database.host.streams,
-        .stream_count = database.host.stream_count,
-    };
     if (status == STATUS_OK)
-        status = finish(&database, &facts, traces);
-    if (status == STATUS_OK)
-        strcpy(traces->unread, database.unread);
+        status = finish(&database, traces);
     if (status != STATUS_OK)
         error_pass(error, &why);
     trace_build_free(&database.builder);

@@ -51,9 +51,10 @@ static uint16_t row_of(const struct sqlite_host *host, int64_t id)
 static int take_call(void *context, sqlite3_stmt *row)
 {
     struct sqlite_host *host = context;
+    struct trace_facts *facts = host->facts;
     int64_t start_ns = sqlite3_column_int64(row, 0), end_ns = sqlite3_column_int64(row, 1);
     int64_t thread = sqlite3_column_int64(row, 3);
-    struct host_call *call = ITEMS_ADD(host->calls, host->call_count, host->call_room);
+    struct host_call *call = ITEMS_ADD(facts->calls, facts->call_count, facts->call_room);
     if (call == NULL)
         return SQLITE_NOMEM;
     *call = (struct host_call){.start_ns = start_ns,
@@ -118,11 +119,12 @@ int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
 static int take_event(void *context, sqlite3_stmt *row)
 {
     struct sqlite_host *host = context;
+    struct trace_facts *facts = host->facts;
     int64_t process = sqlite3_column_int64(row, 0);
     int64_t issue_ns = sqlite_host_issue_ns(host, process, sqlite3_column_int64(row, 1));
     if (issue_ns < 0)
         return SQLITE_OK;
-    struct trace_event *event = ITEMS_ADD(host->events, host->event_count, host->event_room);
+    struct trace_event *event = ITEMS_ADD(facts->events, facts->event_count, facts->event_room);
     if (event == NULL)
         return SQLITE_NOMEM;
     *event = (struct trace_event){.process = process,
@@ -169,11 +171,12 @@ static int read_events(struct sqlite_host *host, sqlite3 *database)
 
 static int take_stream(void *context, sqlite3_stmt *row)
 {
-    struct sqlite_host *host = context;
+    struct trace_facts *facts = ((struct sqlite_host *)context)->facts;
     const int64_t flag = sqlite3_column_int64(row, 2);
     if (flag != FLAG_BLOCKING && flag != FLAG_NONBLOCKING && flag != FLAG_DEFAULT)
         return SQLITE_OK;
-    struct trace_stream *kept = ITEMS_ADD(host->streams, host->stream_count, host->stream_room);
+    struct trace_stream *kept =
+        ITEMS_ADD(facts->streams, facts->stream_count, facts->stream_room);
     if (kept == NULL)
         return SQLITE_NOMEM;
     *kept = (struct trace_stream){.context = (uint32_t)sqlite3_column_int64(row, 0),
@@ -215,9 +218,6 @@ int sqlite_host_read(struct sqlite_host *host, sqlite3 *database)
 void sqlite_host_free(struct sqlite_host *host)
 {
     free(host->ids);
-    free(host->calls);
-    free(host->events);
-    free(host->streams);
     free(host->names);
     *host = (struct sqlite_host){0};
 }

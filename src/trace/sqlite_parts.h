@@ -3,8 +3,7 @@
 #ifndef PIPELINE_TRACE_SQLITE_PARTS_H
 #define PIPELINE_TRACE_SQLITE_PARTS_H
 
-#include "trace/evidence.h"
-#include "trace/trace.h"
+#include "trace/build.h"
 
 #include <sqlite3.h>
 
@@ -34,17 +33,12 @@ struct sqlite_call {
     int64_t process, correlation, start_ns;
 };
 
-/* Zero-initialise; give back with sqlite_host_free(). */
+/* Zero-initialise but for `facts`; give back with sqlite_host_free(). */
 struct sqlite_host {
     struct sqlite_call *ids; /* of the calls that have one, in order of process and id */
     size_t id_count, id_room;
-    struct host_call *calls; /* all of them, in the table's order */
-    size_t call_count, call_room;
-    struct trace_event *events; /* records and waits whose call is known */
-    size_t event_count, event_room;
-    struct trace_stream *streams; /* those of known kinds */
-    size_t stream_count, stream_room;
-    bool by_process; /* calls name their process */
+    struct trace_facts *facts; /* gets the calls, events whose call is known, and streams */
+    bool by_process;           /* calls name their process */
     struct sqlite_call_name {
         int64_t id;
         uint16_t row;
