@@ -4,7 +4,8 @@
  *
  *   path      what held ops up, piece by piece, and the cause that this is
  *   account   charges what was lost there to those causes; for foreign runs in foreign.c
- *   knobs     what can be turned, and the causes that stand for it
+ *   knobs     what can be turned, and the causes that stand for it; for foreign runs in
+ *             try_foreign.c
  *   try       which knobs are better turned, by the steps of search.c
  *   charge    charges by what was tried
  *   evidence  what was seen of a cause, in words

@@ -78,19 +78,12 @@ enum change_knob {
     CHANGE_COUNT
 };
 
-extern const struct knob_set knobs_foreign;
-
 /* Looks for those that are better turned on `machine`, whose queues are those that the program
  * had. Of a plan with very many ops a part in the middle stands for all. Simulated times are
  * from the first op's issue to the last one's end. The statuses of rework_begin(), and those of
  * the simulator for the plan as it is; STATUS_NO_MEMORY. */
 enum status rework_find(const struct plan *plan, const struct machine *machine,
                         struct found *found, struct error *error);
-
-/* Returns the cause that a knob stands for, in a program that `looks` so, where `better` is the
- * best change. */
-enum verdict_code change_cause(enum change_knob knob, const struct machine *machine,
-                               const struct rework_looks *looks, const struct rework *better);
 
 /* Writes what was tried for a knob, where its row does not say it ("4 streams"), or "". */
 void change_detail(const struct rework *change, enum change_knob knob, char *text, size_t room);

@@ -21,13 +21,18 @@ static const struct knob_field fields[] = {
 };
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
+static void settle(union choice *choice)
+{
+    settings_settle(&choice->settings);
+}
+
 /* More streams are of no use to a run that is serial, and options refuse them. */
 static void fit(int knob, union choice *choice)
 {
     struct settings *settings = &choice->settings;
     if (knob == KNOB_STREAMS && settings->streams > 1 && settings->ways == 1)
         settings->ways = 3;
-    settings_settle(settings);
+    settle(choice);
 }
 
 _Static_assert((int)KNOB_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
@@ -37,6 +42,7 @@ const struct knob_set knobs_run = {
     .fields = fields,
     .field_count = FIELD_COUNT,
     .fit = fit,
+    .settle = settle,
     .shared = KNOB_NONE,
 };
 

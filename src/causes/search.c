@@ -51,10 +51,13 @@ bool search_gains(int64_t time_ns, int64_t than_ns, double part)
 
 bool search_take(struct search *search, const union choice *choice, double part)
 {
-    int64_t time_ns = search_try(search, choice);
+    union choice taken = *choice;
+    if (search->knobs->settle != NULL)
+        search->knobs->settle(&taken);
+    int64_t time_ns = search_try(search, &taken);
     if (!search_gains(time_ns, search->best_ns, part))
         return false;
-    search->best = *choice;
+    search->best = taken;
     search->best_ns = time_ns;
     return true;
 }
@@ -106,7 +109,7 @@ void search_settle(struct search *search)
     turn_alternatives(search, &all);
 }
 
-void search_list(const struct search *search, struct found *found)
+static void list_turned(const struct search *search, struct found *found)
 {
     for (int knob = 0; knob < search->knobs->count; knob++) {
         if (!knob_is_turned(search->knobs, knob, &found->given, &found->better))
@@ -165,7 +168,7 @@ static void add_gains(struct search *search, const struct found *found, bool rev
     }
 }
 
-void search_share_out(struct search *search, struct found *found)
+static void share_out(struct search *search, struct found *found)
 {
     int64_t sums_ns[KNOBS_MOST] = {0}, alone_ns[KNOBS_MOST];
     int64_t left_ns = found->given_ns - found->better_ns;
@@ -188,4 +191,15 @@ void search_share_out(struct search *search, struct found *found)
     }
     if (found->count > 0) /* the halves of odd numbers */
         found->knobs[0].cost_ns += left_ns;
+}
+
+void search_deal(struct search *search, struct found *found)
+{
+    list_turned(search, found);
+    if (found->count == 0 || found->better_ns >= found->given_ns) {
+        found->count = 0;
+        found->better = found->given;
+        found->better_ns = found->given_ns;
+    }
+    share_out(search, found);
 }

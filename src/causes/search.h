@@ -52,6 +52,7 @@ struct knob_set {
     int field_count;
     /* Turns what has to be turned with a knob; NULL: nothing has to be. */
     void (*fit)(int knob, union choice *choice);
+    void (*settle)(union choice *choice); /* settles a choice that is tried; or NULL */
     int shared; /* a knob that others turn as well, those that `shares` has; or KNOB_NONE */
     const bool *shares;
 };
@@ -112,15 +113,20 @@ bool search_gains(int64_t time_ns, int64_t than_ns, double part);
 /* Takes a choice for the best if it gains `part` of the time; returns whether it did. */
 bool search_take(struct search *search, const union choice *choice, double part);
 
+/* Does that with the best choice so far and another value of a member. */
+#define SEARCH_TAKE(search, member, value, part)                                               \
+    ({                                                                                         \
+        union choice choice_ = (search)->best;                                                 \
+        choice_.member = (value);                                                              \
+        search_take(search, &choice_, part);                                                   \
+    })
+
 /* Turns back, one after another, what need not have been turned; then turns again what would
  * have gained much alone and costs nothing: where either of two is enough, both are causes. */
 void search_settle(struct search *search);
 
 /* Lists the knobs that are turned from found->given to found->better, those first that cost
- * most to turn back. */
-void search_list(const struct search *search, struct found *found);
-
-/* Deals out what the listed knobs gain. */
-void search_share_out(struct search *search, struct found *found);
+ * most to turn back, and deals out what they gain; where that is nothing, none is turned. */
+void search_deal(struct search *search, struct found *found);
 
 #endif

@@ -1,10 +1,14 @@
-/* try_foreign.c - tries changes of a recorded plan in the simulator. */
+/* try_foreign.c - the knobs of a recorded program, as fields of a change of its calls, the
+ * causes that they stand for, and changes tried in the simulator. */
 #include "causes/knobs.h"
 
 #include "analysis/chain.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -14,6 +18,64 @@ enum {
     MERGED_MOST = 64,
     WORK_THREADS = 4, /* so many the fix names */
 };
+
+/* --- knobs --- */
+
+static const struct knob_field fields[] = {
+#define CHANGE(name, cause, ...) CHANGE_TOO(name, __VA_ARGS__)
+#define CHANGE_TOO(name, member, value)                                                        \
+    {.knob = CHANGE_##name,                                                                    \
+     .offset = offsetof(union choice, change.member),                                          \
+     .size = sizeof(((union choice *)0)->change.member)},
+#include "causes/knobs.def"
+};
+
+/* Those that take away all waits that no data asks for, too. */
+static const bool drop_waits[CHANGE_COUNT] = {
+    [CHANGE_STREAMS] = true, [CHANGE_ORDER] = true, [CHANGE_SIZES] = true};
+
+_Static_assert((int)CHANGE_COUNT <= (int)KNOBS_MOST, "a search has room for all knobs");
+
+static const struct knob_set knobs = {
+    .count = CHANGE_COUNT,
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .shared = CHANGE_WAITS,
+    .shares = drop_waits,
+};
+
+/* Returns the cause of another order being better. */
+static enum verdict_code order_cause(const struct machine *machine)
+{
+    return machine->copy_engines == 1          ? VERDICT_ONE_COPY_ENGINE
+           : rule_checks_dependencies(machine) ? VERDICT_LATE_SIGNAL
+                                               : VERDICT_FULL_GPU;
+}
+
+void change_detail(const struct rework *change, enum change_knob knob, char *text, size_t room)
+{
+    text[0] = '\0';
+    if (knob == CHANGE_STREAMS)
+        snprintf(text, room, "%" PRIu32 " streams", change->streams);
+    else if (knob == CHANGE_QUEUES)
+        snprintf(text, room, "%" PRIu32 " queues", change->queues);
+    else if (knob == CHANGE_WORK && change->work_threads > 1)
+        snprintf(text, room, "%" PRIu32 " threads that share it", change->work_threads);
+    else if (knob == CHANGE_CALLBACKS)
+        snprintf(text, room, "%" PRIu32 " threads that share their work",
+                 change->function_threads);
+    else if (knob == CHANGE_GRAPH)
+        snprintf(text, room, "graphs of what repeats");
+    else if (knob == CHANGE_SIZES && change->merged > 1)
+        snprintf(text, room, "%" PRIu32 " tiles as one", change->merged);
+    else if (knob == CHANGE_SIZES)
+        snprintf(text, room, "each tile in %" PRIu32 " pieces", change->pieces);
+    else if (knob == CHANGE_ORDER)
+        snprintf(text, room, "%s",
+                 change->order == REWORK_DEPTH ? "tile by tile" : "stage by stage");
+}
+
+/* --- trials --- */
 
 /* A search for better changes. */
 struct finder {
@@ -26,8 +88,6 @@ struct finder {
     uint32_t unseen; /* bits of knobs that stay */
     bool bare;       /* trials are without what recording took */
 };
-
-/* --- trials --- */
 
 /* Returns what is really changed: sizes need streams, as many as there are, or more where
  * hardly any tile is there to be in them. Pieces are issued one by one, as a loop does. */
@@ -96,12 +156,6 @@ static enum status time_of(const void *context, const union choice *choice, int6
     return status;
 }
 
-static bool take(struct finder *finder, const struct rework *change)
-{
-    const union choice choice = {.change = *change};
-    return search_take(&finder->search, &choice, SEARCH_GAIN);
-}
-
 /* --- the search --- */
 
 static bool may_turn(const struct finder *finder, enum change_knob knob)
@@ -125,58 +179,57 @@ static struct rework put_right(const struct finder *finder)
     return right;
 }
 
+/* Tries the best change so far with another value of a member; returns whether it is better. */
+#define TAKE(member, value) SEARCH_TAKE(&finder->search, change.member, value, SEARCH_GAIN)
+
 static void search_streams(struct finder *finder)
 {
     static const uint32_t streams[] = {2, 3, 4, 8};
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        struct rework change = *finder->best;
-        change.streams = streams[i];
-        if (finder->base.tiles > 1 && may_turn(finder, CHANGE_STREAMS))
-            (void)take(finder, &change);
-    }
+    const bool may = finder->base.tiles > 1 && may_turn(finder, CHANGE_STREAMS);
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0] && may; i++)
+        (void)TAKE(streams, streams[i]);
 }
 
 static void search_sizes(struct finder *finder)
 {
     const bool sizes = may_turn(finder, CHANGE_SIZES);
-    bool more = sizes && !finder->looks.loops;
-    for (uint32_t pieces = 2; pieces <= PIECES_MOST && finder->base.tiles <= FEW_TILES && more;
-         pieces *= 2) {
-        struct rework change = *finder->best;
-        change.pieces = pieces;
-        more = take(finder, &change);
-    }
+    bool more = sizes && !finder->looks.loops && finder->base.tiles <= FEW_TILES;
+    for (uint32_t pieces = 2; pieces <= PIECES_MOST && more; pieces *= 2)
+        more = TAKE(pieces, pieces);
     more = sizes && finder->looks.small && finder->looks.tiled && finder->best->pieces < 2;
-    for (uint32_t merged = 2; merged <= MERGED_MOST && more; merged *= 2) {
-        struct rework change = *finder->best;
-        change.merged = merged;
-        more = take(finder, &change);
-    }
+    for (uint32_t merged = 2; merged <= MERGED_MOST && more; merged *= 2)
+        more = TAKE(merged, merged);
 }
 
 static void search_rest(struct finder *finder)
 {
-    struct rework change;
     bool matters = finder->looks.chained || finder->machine->copy_engines == 1 ||
                    rule_checks_dependencies(finder->machine);
-    for (int order = REWORK_DEPTH; order <= REWORK_BREADTH && matters; order++) {
-        change = *finder->best;
-        change.order = (enum rework_order)order;
-        (void)take(finder, &change);
-    }
+    for (enum rework_order order = REWORK_DEPTH; order <= REWORK_BREADTH && matters; order++)
+        (void)TAKE(order, order);
     /* Threads of the host's that touch managed memory wait for its pages. */
     bool works =
         !finder->base.managed && may_turn(finder, CHANGE_WORK) &&
         (double)finder->base.work_ns >= VERDICT_NAMED_SHARE * (double)finder->search.given_ns;
-    for (uint32_t threads = 1; threads <= WORK_THREADS && works; threads *= WORK_THREADS) {
-        change = *finder->best;
-        change.work_threads = threads;
-        (void)take(finder, &change);
-    }
-    change = *finder->best;
-    change.graphs = true;
+    for (uint32_t threads = 1; threads <= WORK_THREADS && works; threads *= WORK_THREADS)
+        (void)TAKE(work_threads, threads);
     if (finder->looks.small && may_turn(finder, CHANGE_GRAPH))
-        (void)take(finder, &change);
+        (void)TAKE(graphs, true);
+}
+
+/* Gives the knobs that are turned the causes that they stand for. */
+static void name_causes(const struct finder *finder, struct found *found)
+{
+    const struct machine *machine = finder->machine;
+    const struct rework_looks *looks = &finder->looks;
+    const struct rework *better = finder->best;
+    const enum verdict_code codes[CHANGE_COUNT] = {
+#define CHANGE(name, cause, ...) [CHANGE_##name] = cause,
+#define CHANGE_TOO(name, ...)
+#include "causes/knobs.def"
+    };
+    for (int i = 0; i < found->count; i++)
+        found->knobs[i].code = codes[found->knobs[i].knob];
 }
 
 static void search(struct finder *finder, struct found *found)
@@ -195,18 +248,9 @@ static void search(struct finder *finder, struct found *found)
     search_settle(search);
     found->better = search->best;
     found->better_ns = search->best_ns;
-    found->whole = effective(finder, finder->best);
-    search_list(search, found);
-    for (int i = 0; i < found->count; i++)
-        found->knobs[i].code = change_cause((enum change_knob)found->knobs[i].knob,
-                                            finder->machine, &finder->looks, finder->best);
-    if (found->better_ns >= found->given_ns) {
-        found->count = 0;
-        found->better = (union choice){.change = {0}};
-        found->whole = found->better.change;
-        found->better_ns = found->given_ns;
-    }
-    search_share_out(search, found);
+    search_deal(search, found);
+    name_causes(finder, found);
+    found->whole = effective(finder, &found->better.change);
 }
 
 /* Returns what the ops take at least with a change. Of a part of a plan that says nothing. */
@@ -222,16 +266,6 @@ static int64_t least_of(const struct finder *finder, const struct rework *change
     return least_ns;
 }
 
-static void find_least(const struct finder *finder, struct found *found)
-{
-    for (int i = 0; i < found->count; i++) {
-        union choice alone = found->given;
-        knob_turn(&knobs_foreign, found->knobs[i].knob, &found->better, &alone);
-        found->knobs[i].least_ns = least_of(finder, &alone.change);
-    }
-    found->least_ns = least_of(finder, &found->better.change);
-}
-
 /* Returns the time of a trial without what recording took, where it is `ns` with that. */
 static int64_t bare_of(struct finder *finder, const struct rework *change, int64_t ns)
 {
@@ -239,8 +273,9 @@ static int64_t bare_of(struct finder *finder, const struct rework *change, int64
     return finder->bare ? earlier(search_try(&finder->search, &choice), ns) : ns;
 }
 
-/* Tries once more what was found, without what recording took, if that is known: causes are
- * those of the run that was recorded, but no fix has that time. */
+/* Finds what the ops take at least with what was found, and tries that once more without what
+ * recording took, if that is known: causes are those of the run that was recorded, but no fix
+ * has that time. */
 static void find_bare(struct finder *finder, struct found *found)
 {
     const struct plan *plan = finder->base.plan;
@@ -250,9 +285,11 @@ static void find_bare(struct finder *finder, struct found *found)
     }
     for (int i = 0; i < found->count; i++) {
         union choice alone = found->given;
-        knob_turn(&knobs_foreign, found->knobs[i].knob, &found->better, &alone);
+        knob_turn(&knobs, found->knobs[i].knob, &found->better, &alone);
+        found->knobs[i].least_ns = least_of(finder, &alone.change);
         found->knobs[i].bare_ns = bare_of(finder, &alone.change, found->knobs[i].fixed_ns);
     }
+    found->least_ns = least_of(finder, &found->better.change);
     found->bare_given_ns = bare_of(finder, &found->given.change, found->given_ns);
     found->bare_better_ns = bare_of(finder, &found->better.change, found->better_ns);
     found->whole.unrecorded = finder->bare;
@@ -262,7 +299,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
                         struct found *found, struct error *error)
 {
     struct finder finder = {
-        .search = {.knobs = &knobs_foreign, .time = time_of, .context = &finder},
+        .search = {.knobs = &knobs, .time = time_of, .context = &finder},
         .best = &finder.search.best.change,
         .machine = machine,
         .unseen = found->unseen,
@@ -286,7 +323,6 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK) {
         finder.part = tried != plan;
         search(&finder, &result);
-        find_least(&finder, &result);
         find_bare(&finder, &result);
         if (finder.search.why.status != STATUS_OK)
             status = error_pass(error, &finder.search.why);

@@ -28,14 +28,6 @@ struct tuner {
 
 /* --- trials --- */
 
-/* Returns the settings as options settle them. */
-static union choice settled(const struct settings *settings)
-{
-    union choice choice = {.settings = *settings};
-    settings_settle(&choice.settings);
-    return choice;
-}
-
 /* Simulates settings; a plan of more than `ops_most` ops is refused. */
 static enum status simulate(const struct settings *settings, const struct machine *machine,
                             uint32_t ops_most, int64_t *time_ns, struct error *error)
@@ -75,14 +67,15 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
 
 static int64_t try_settings(struct tuner *tuner, const struct settings *settings)
 {
-    const union choice choice = settled(settings);
+    union choice choice = {.settings = *settings};
+    settings_settle(&choice.settings);
     return search_try(&tuner->search, &choice);
 }
 
 /* Takes `settings` for the best if they gain `part` of the time. */
 static bool take(struct tuner *tuner, const struct settings *settings, double part)
 {
-    const union choice choice = settled(settings);
+    const union choice choice = {.settings = *settings};
     return search_take(&tuner->search, &choice, part);
 }
 
@@ -178,29 +171,24 @@ static void search_ways(struct tuner *tuner)
     }
 }
 
+/* Tries the best settings so far with another value of a member. */
+#define TAKE(member, value)                                                                    \
+    (void)SEARCH_TAKE(&tuner->search, settings.member, value, SEARCH_GAIN)
+
 static void search_flips(struct tuner *tuner)
 {
+    const struct settings *best = tuner->best;
     for (uint32_t streams = 2; streams <= 32; streams *= 2) {
-        struct settings settings = *tuner->best;
-        settings.streams = streams;
-        if (streams != tuner->best->streams)
-            (void)take(tuner, &settings, SEARCH_GAIN);
+        if (streams != best->streams)
+            TAKE(streams, streams);
     }
-    struct settings settings = *tuner->best;
-    settings.order = settings.order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
-    (void)take(tuner, &settings, SEARCH_GAIN);
-    settings = *tuner->best;
-    settings.layout = settings.layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE;
-    (void)take(tuner, &settings, SEARCH_GAIN);
+    TAKE(order, best->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH);
+    TAKE(layout, best->layout == LAYOUT_TILE ? LAYOUT_STAGE : LAYOUT_TILE);
     search_ways(tuner);
-    settings = *tuner->best;
-    settings.cpu_share = 0;
-    if (settings.ways == 4)
-        (void)take(tuner, &settings, SEARCH_GAIN);
-    settings = *tuner->best;
-    settings.hide = HIDE_NO; /* a launch less for each device and step */
-    if (settings_has_halo(&settings) && settings_devices(&settings) > 1)
-        (void)take(tuner, &settings, SEARCH_GAIN);
+    if (best->ways == 4)
+        TAKE(cpu_share, 0);
+    if (settings_has_halo(best) && settings_devices(best) > 1)
+        TAKE(hide, HIDE_NO); /* a launch less for each device and step */
 }
 
 /* Tries a few tiles more or fewer for the CPU than the rates alone would give it, and finer
@@ -289,7 +277,6 @@ static void search_better(struct tuner *tuner, struct found *found)
     *tuner->given = whole;
     if (parts > 1 && (settings_tiles_are_given(&whole) || better->tiles < whole.tiles))
         search_whole(tuner, better);
-    search_list(search, found);
 }
 
 /* Finds what being short costs the better run. With tiles of any size, what filling and
@@ -338,14 +325,8 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     if (status != STATUS_OK)
         return status;
     search_better(&tuner, &result);
-    result.better_ns =
-        result.count > 0 ? search_try(&tuner.search, &result.better) : result.given_ns;
-    if (result.better_ns == SEARCH_NO_TIME || result.better_ns >= result.given_ns) {
-        result.count = 0;
-        result.better = result.given;
-        result.better_ns = result.given_ns;
-    }
-    search_share_out(&tuner.search, &result);
+    result.better_ns = search_try(&tuner.search, &result.better);
+    search_deal(&tuner.search, &result);
     find_short(&tuner, &result);
     if (tuner.search.why.status != STATUS_OK)
         return error_pass(error, &tuner.search.why);
