@@ -279,7 +279,7 @@ START_TEST(test_runs)
         ck_assert(runs[i].foreign && isnan(runs[i].speedup));
         ck_assert_int_eq(runs[i].median_ns, timeline_time_ns(&runs[i].timeline));
         ck_assert_int_gt(runs[i].critical.path_count, 0);
-        ck_assert_ptr_eq(runs[i].trace, &view.traces[i]);
+        ck_assert_ptr_eq(runs[i].trace, &view.items[i].trace);
     }
     ck_assert_uint_eq(runs[0].trace->in.count, 4);
     ck_assert_double_eq_tol(runs[0].analysis.concurrency, 1000.0 / 557, 1e-9);

@@ -39,13 +39,10 @@ static bool grow(struct view *view, int more)
     struct run_report *runs = reallocarray(view->report.runs, count, sizeof *runs);
     if (runs != NULL)
         view->report.runs = runs;
-    struct settings *settings = reallocarray(view->settings, count, sizeof *settings);
-    if (settings != NULL)
-        view->settings = settings;
-    struct trace *traces = reallocarray(view->traces, count, sizeof *traces);
-    if (traces != NULL)
-        view->traces = traces;
-    return runs != NULL && settings != NULL && traces != NULL;
+    struct view_item *items = reallocarray(view->items, count, sizeof *items);
+    if (items != NULL)
+        view->items = items;
+    return runs != NULL && items != NULL;
 }
 
 /* Takes up a plan that a run refers to. NULL: no memory. */
@@ -110,16 +107,15 @@ static enum status add_fixed(struct view *view, int index, const struct machine 
     enum status status = view_fix_run(run, machine, fixed, plan, &found, error);
     if (status != STATUS_OK || !found) {
         if (status == STATUS_OK)
-            view_note_no_fix(run, view->settings[index].name, true, view->quiet);
+            view_note_no_fix(run, view->items[index].settings.name, true, view->quiet);
         return status;
     }
     view->report.run_count++;
     view->fixed++;
-    view->traces[index + 1] = view->traces[index];
-    view->settings[index + 1] = (struct settings){0};
-    struct settings name = view->settings[index];
-    snprintf(view->settings[index + 1].name, RUN_NAME_MAX, "%.*s fixed", RUN_NAME_MAX - 8,
-             name.name);
+    struct view_item *item = &view->items[index];
+    item[1] = item[0];
+    snprintf(item[1].settings.name, RUN_NAME_MAX, "%.*s fixed", RUN_NAME_MAX - 8,
+             item->settings.name);
     return STATUS_OK;
 }
 
@@ -141,7 +137,7 @@ static void put_nothing(uint64_t unseen, struct run_report *run)
 static void show_results(struct view *view, int index, bool known)
 {
     struct run_report *run = &view->report.runs[index];
-    const struct trace *trace = &view->traces[index];
+    const struct trace *trace = &view->items[index].trace;
     if (!known)
         run->limit.ns = trace->limit_ns;
     if (view->alone && trace->speedup > 0)
@@ -170,10 +166,10 @@ static enum status make_run(struct view *view, int index, struct trace *trace,
         .verified = VERIFIED_NOT_ASKED,
         .speedup = NAN,
         .foreign = true,
-        .trace = &view->traces[index],
+        .trace = &view->items[index].trace,
     };
     timeline_init(&trace->timeline);
-    view->traces[index] = *trace;
+    view->items[index].trace = *trace;
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     return analyse(&run->timeline, &run->analysis, error);
@@ -184,7 +180,7 @@ static bool refuses_verdict(struct view *view, int index)
 {
     struct run_report *run = &view->report.runs[index];
     if (run->timeline.timing == TIMING_RECORDED && run->timeline.span_count == 0) {
-        put_nothing(view->traces[index].unseen, run);
+        put_nothing(view->items[index].trace.unseen, run);
     } else if (view->streams_cut) {
         snprintf(run->no_verdict, sizeof run->no_verdict,
                  "no cause is named: --stream shows some streams, and the others may be why "
@@ -204,7 +200,7 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
                              struct error *error)
 {
     struct run_report *run = &view->report.runs[index];
-    struct trace *trace = &view->traces[index];
+    struct trace *trace = &view->items[index].trace;
     struct plan *plan = NULL;
     enum status status = add_plan(view, trace, run, &plan, error);
     if (status == STATUS_OK && view->loops && !trace->saved && trace->part[0] == '\0')
@@ -232,8 +228,8 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     struct run_report *run = &view->report.runs[index];
     struct machine machine;
     bool known = false;
-    view->settings[index] = (struct settings){0};
-    name_whole(view, path, trace, several, view->settings[index].name);
+    view->items[index].settings = (struct settings){0};
+    name_whole(view, path, trace, several, view->items[index].settings.name);
     enum status status = make_run(view, index, trace, error);
     if (status != STATUS_OK || refuses_verdict(view, index))
         return status;
@@ -242,7 +238,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
         return status;
     if (known)
         return add_fixed(view, index, &machine, error);
-    view_note_no_fix(run, view->settings[index].name, false, view->quiet);
+    view_note_no_fix(run, view->items[index].settings.name, false, view->quiet);
     return STATUS_OK;
 }
 
@@ -340,8 +336,8 @@ enum status view_read(const struct options *options, const struct machine *calib
     if (status == STATUS_OK)
         put_unused(view);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */
-        view->report.runs[i].settings = &view->settings[i];
-        view->report.runs[i].trace = &view->traces[i];
+        view->report.runs[i].settings = &view->items[i].settings;
+        view->report.runs[i].trace = &view->items[i].trace;
     }
     return status;
 }
@@ -350,8 +346,7 @@ void view_free(struct view *view)
 {
     report_free(&view->report);
     free(view->report.runs);
-    free(view->settings);
-    free(view->traces);
+    free(view->items);
     for (size_t i = 0; i < view->recording_count; i++) {
         recording_free(view->recordings[i]);
         free(view->recordings[i]);

@@ -8,8 +8,10 @@
 
 struct view {
     struct report report;
-    struct settings *settings;     /* of the runs: their names, and nothing else */
-    struct trace *traces;          /* of the runs, less the timelines, which the runs have */
+    struct view_item {
+        struct settings settings;  /* its name, and nothing else */
+        struct trace trace;        /* less the timeline, which the run has */
+    } * items;                     /* of the runs */
     struct recording **recordings; /* that traces refer to: owned */
     size_t recording_count, recording_room;
     struct plan **plans; /* that runs of recordings refer to: owned */

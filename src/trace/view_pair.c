@@ -24,20 +24,20 @@ static int partner_of(const struct view *view, int run, int second)
     if (second == 1 && view->report.run_count == 2)
         return 1;
     for (int i = second; i < view->report.run_count; i++) {
-        if (strcmp(view->traces[i].name, view->traces[run].name) == 0)
+        if (strcmp(view->items[i].trace.name, view->items[run].trace.name) == 0)
             return i;
     }
     return -1;
 }
 
-static void name_side(struct settings *settings, const char *side, const struct trace *trace,
-                      bool several)
+static void name_side(struct view_item *item, const char *side, bool several)
 {
+    char *name = item->settings.name;
     if (several)
-        snprintf(settings->name, RUN_NAME_MAX, "%s: %.48s", side, trace->name);
+        snprintf(name, RUN_NAME_MAX, "%s: %.48s", side, item->trace.name);
     else
-        snprintf(settings->name, RUN_NAME_MAX, "%s", side);
-    view_name_part(trace, settings->name);
+        snprintf(name, RUN_NAME_MAX, "%s", side);
+    view_name_part(&item->trace, name);
 }
 
 /* Puts each run of the first file before its partner of the second; those without one are left
@@ -48,19 +48,17 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
     int count = 0, all = view->report.run_count;
     size_t room = 2 * (size_t)all + 1;
     pairs.report.runs = calloc(room, sizeof *pairs.report.runs);
-    pairs.settings = calloc(room, sizeof *pairs.settings);
-    pairs.traces = calloc(room, sizeof *pairs.traces);
+    pairs.items = calloc(room, sizeof *pairs.items);
     bool *taken = calloc(room, sizeof *taken);
-    bool there = pairs.report.runs && pairs.settings && pairs.traces && taken;
+    bool there = pairs.report.runs && pairs.items && taken;
     for (int i = 0; i < second && there; i++) {
         int sides[] = {i, partner_of(view, i, second)};
         if (sides[1] < 0 || taken[sides[1]])
             continue;
         for (int side = 0; side < 2; side++, count++) {
             pairs.report.runs[count] = view->report.runs[sides[side]];
-            pairs.traces[count] = view->traces[sides[side]];
-            name_side(&pairs.settings[count], side == 0 ? "before" : "after",
-                      &pairs.traces[count], all > 2);
+            pairs.items[count].trace = view->items[sides[side]].trace;
+            name_side(&pairs.items[count], side == 0 ? "before" : "after", all > 2);
             pairs.report.runs[count].speedup = (double)view->report.runs[i].median_ns /
                                                (double)view->report.runs[sides[side]].median_ns;
             taken[sides[side]] = true;
@@ -76,8 +74,7 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
     pairs.report.paired = true;
     struct view *unused = there ? view : &pairs;
     free(unused->report.runs);
-    free(unused->settings);
-    free(unused->traces);
+    free(unused->items);
     if (there)
         *view = pairs;
     return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to compare");
