@@ -325,11 +325,14 @@ static bool find_launches(struct traced *traced)
             lengths[again++] = length_of(call);
         }
         int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
+        const bool waits = call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
+        traced->launches++;
+        traced->waited += waits;
         behind += call->end_ns >= kernel->end_ns - earlier(TRACED_JITTER_NS, kernel_ns / 2);
         if (kernel_ns < TELLING_NS)
             continue;
         telling++;
-        blocking += call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
+        blocking += waits;
     }
     traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
     if (count == 1)

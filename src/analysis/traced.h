@@ -33,8 +33,10 @@ struct traced {
     int64_t once_ns; /* a time between two calls that is longer than all others of the host's
                         own work together: it comes once, in no loop; 0: none */
     int64_t work_ns; /* what passes between two calls and takes longer is the host's own work */
-    int64_t last_issue_ns;   /* of all ops */
-    bool launches_block;     /* they return only when their kernels have ended */
+    int64_t last_issue_ns; /* of all ops */
+    uint32_t launches,
+        waited;              /* of kernels; and those that returned only when these had ended */
+    bool launches_block;     /* most do so */
     bool launches_may_block; /* the same, of kernels too short to tell */
     bool pins_first;         /* memory is page-locked before the first op, and never later */
     bool memsets_bar;        /* no memset runs beside another op, though others do */

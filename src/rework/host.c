@@ -353,13 +353,12 @@ static enum status raise_priorities(struct rework_draft *draft, struct error *er
     return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
 }
 
-/* A graph that was launched before is launched in less time: as the machine has it. Ops that
- * the same call issued as the one before take no time of the host's. */
+/* A graph that was launched before is launched in less time: as the machine has it. */
 static void relaunch_graph(struct rework_draft *draft, size_t index)
 {
     struct op_recorded *seen = &draft->items[index].seen;
     uint32_t nodes = 1;
-    while (index + nodes < draft->count && draft->items[index + nodes].seen.call_ns == 1)
+    while (index + nodes < draft->count && draft->items[index + nodes].seen.in_graph)
         nodes++;
     if (nodes > 1 && seen->call_ns > 1)
         seen->call_ns =

@@ -5,7 +5,6 @@
  *   rework/draft.c   a plan as a list of items, and back
  *   rework/tiles.c   ops that belong together by their data, and the buffers' versions
  *   rework/host.c    waits, allocations and the like, which are the host's
- *   rework/streams.c the default stream, memsets
  *   rework/shape.c   tiles dealt over streams, cut, merged, put in another order
  *   rework/work.c    copies and kernels themselves: left out, spread, cut
  *   rework/events.c  events where data asks for an order that nothing else keeps
