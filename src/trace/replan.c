@@ -63,39 +63,6 @@ static uint32_t *latest_record(const struct replan *replan, uint64_t handle)
 
 /* --- what calls do --- */
 
-/* Adds what the latest op touches of a call's copy, of which `done` bytes were copied before it
- * and that has `bytes` itself. */
-static bool touch_copy(struct replan *replan, const struct recorded_call *call,
-                       enum op_kind kind, uint64_t done, uint64_t bytes)
-{
-    uint64_t width = call->copy.width, height = call->copy.height;
-    if (call->copy.to == 0 || call->copy.from == 0)
-        return true;
-    if (height <= 1) {
-        if (done >= width)
-            return true;
-        width = bytes < width - done && bytes > 0 ? bytes : width - done;
-        height = 1;
-    } else {
-        done = 0;
-    }
-    return replan_touch(replan, call->copy.from + done, call->copy.from_pitch, width, height,
-                        kind == OP_H2D, false) &&
-           replan_touch(replan, call->copy.to + done, call->copy.to_pitch, width, height,
-                        kind == OP_D2H, true);
-}
-
-bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
-                       const struct recorded_op *ran, uint64_t done)
-{
-    if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
-        return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
-    if (call->effect == EFFECT_SET && call->set.address != 0)
-        return replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
-    return call->effect != EFFECT_LAUNCH ||
-           replan_touch_words(replan, call->launch.first_word, call->launch.word_count);
-}
-
 /* Appends the ops that a call issued to the device. */
 static enum status append_issued(struct replan *replan, const struct recorded_call *call)
 {

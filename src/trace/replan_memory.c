@@ -89,6 +89,39 @@ bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count)
     return room;
 }
 
+/* Adds what the latest op touches of a call's copy, of which `done` bytes were copied before it
+ * and that has `bytes` itself. */
+static bool touch_copy(struct replan *replan, const struct recorded_call *call,
+                       enum op_kind kind, uint64_t done, uint64_t bytes)
+{
+    uint64_t width = call->copy.width, height = call->copy.height;
+    if (call->copy.to == 0 || call->copy.from == 0)
+        return true;
+    if (height <= 1) {
+        if (done >= width)
+            return true;
+        width = bytes < width - done && bytes > 0 ? bytes : width - done;
+        height = 1;
+    } else {
+        done = 0;
+    }
+    return replan_touch(replan, call->copy.from + done, call->copy.from_pitch, width, height,
+                        kind == OP_H2D, false) &&
+           replan_touch(replan, call->copy.to + done, call->copy.to_pitch, width, height,
+                        kind == OP_D2H, true);
+}
+
+bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint64_t done)
+{
+    if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
+        return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
+    if (call->effect == EFFECT_SET && call->set.address != 0)
+        return replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
+    return call->effect != EFFECT_LAUNCH ||
+           replan_touch_words(replan, call->launch.first_word, call->launch.word_count);
+}
+
 /* --- when all are there --- */
 
 /* Where a copy, a memset or what a kernel points to begins, in memory that the program took. */

@@ -160,13 +160,6 @@ enum status replan_graph(struct replan *replan, const struct recorded_call *call
                          uint32_t stream);
 void replan_graphs_free(struct replan *replan);
 
-/* --- replan.c --- */
-
-/* Adds what the latest op touches, as its call says, of which `done` bytes were moved before
- * it. Returns false when memory runs out. */
-bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
-                       const struct recorded_op *ran, uint64_t done);
-
 /* --- replan_memory.c --- */
 
 /* Adds to the latest op what it touches: `height` rows of `width` bytes, `pitch` apart, on the
@@ -177,6 +170,11 @@ bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint6
 /* Adds the memory that `count` words of the recording from `first` on, arguments of the latest
  * op, point into. */
 bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count);
+
+/* Adds what the latest op touches, as its call says, of which `done` bytes were moved before
+ * it. Returns false when memory runs out. */
+bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
+                       const struct recorded_op *ran, uint64_t done);
 
 /* Makes buffers of the memory that ops touch, and ranges of what kernels point to. */
 enum status replan_resolve(struct replan *replan);
