@@ -1,4 +1,5 @@
 /* loop.c - which of the kinds of passes is the loop's, and which of its passes are judged. */
+#include "analysis/analysis.h"
 #include "analysis/loop_kinds.h"
 
 #include <math.h>
@@ -202,15 +203,9 @@ static const struct loop_kind *find_common(const struct loop_kinds *kinds,
 
 /* --- the passes that are judged --- */
 
-static int compare_times(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the median of the passes' times. `times` has room for all. */
-static int64_t median_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                         const struct stretch *stretch, int64_t *times)
+static int64_t usual_pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                             const struct stretch *stretch, int64_t *times)
 {
     uint32_t count = 0;
     for (uint32_t at = stretch->first; at + kind->ops <= stretch->end;) {
@@ -219,7 +214,7 @@ static int64_t median_ns(const struct loop_kinds *kinds, const struct loop_kind 
             times[count++] = pass_ns(kinds, kind, at);
         at += same ? kind->ops : 1;
     }
-    qsort(times, count, sizeof *times, compare_times);
+    qsort(times, count, sizeof *times, compare_i64);
     return times[count / 2];
 }
 
@@ -396,7 +391,7 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
     struct stretch stretch = find_stretch(kinds, kind);
     if (!is_enough(kinds, kind, &stretch) || has_other_phase(kinds, &stretch))
         return false;
-    const int64_t usual_ns = median_ns(kinds, kind, &stretch, room);
+    const int64_t usual_ns = usual_pass_ns(kinds, kind, &stretch, room);
     const uint32_t found = stretch.first;
     loop_sort_names(kinds, kind, room);
     leave_first(kinds, kind, usual_ns, room, &stretch);

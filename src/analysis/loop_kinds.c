@@ -66,11 +66,6 @@ static uint64_t commonest(uint64_t *numbers, size_t count)
     return best;
 }
 
-static bool counts(const struct span *span)
-{
-    return op_on_device(span->kind);
-}
-
 /* An op or, before all of them by number, a call, and when it was issued, as far as that is
  * known. */
 struct issued {
@@ -117,14 +112,14 @@ static void list_items(struct loop_kinds *kinds, uint64_t *threads, struct issue
     const struct timeline *timeline = kinds->timeline;
     size_t count = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (counts(&timeline->spans[i]))
+        if (op_on_device(timeline->spans[i].kind))
             threads[count++] = loop_thread_of(timeline, &timeline->spans[i]);
     }
     kinds->thread = commonest(threads, count);
     count = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        if (counts(span) && loop_thread_of(timeline, span) == kinds->thread)
+        if (op_on_device(span->kind) && loop_thread_of(timeline, span) == kinds->thread)
             order[count++] =
                 (struct issued){timeline->issue_unknown ? span->start_ns : span->issue_ns,
                                 timeline->call_count + i};
