@@ -19,6 +19,15 @@
     }                                                                                          \
     _Static_assert(sizeof(type) > 0, "") /* which the semicolon behind it ends */
 
+/* Defines such a function for an array of numbers of `type`. */
+#define COMPARE_NUMBERS(name, type)                                                            \
+    static int name(const void *a, const void *b)                                              \
+    {                                                                                          \
+        const type *x = a, *y = b;                                                             \
+        return COMPARE(*x, *y);                                                                \
+    }                                                                                          \
+    _Static_assert(sizeof(type) > 0, "")
+
 /* Compares members of *x and *y. */
 #define COMPARE_MEMBERS(...)                                                                   \
     COMPARE_PICK(__VA_ARGS__, COMPARE_7, COMPARE_6, COMPARE_5, COMPARE_4, COMPARE_3,           \

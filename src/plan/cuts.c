@@ -2,14 +2,11 @@
 #include "plan/cuts.h"
 
 #include "core/bisect.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
-static int compare_offsets(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+COMPARE_NUMBERS(compare_offsets, uint64_t);
 
 /* Returns the index of the first of `count` ascending offsets that is not below `offset`, or
  * `count`. It is found at once where it is `guess` or right behind that. */

@@ -6,6 +6,7 @@
  * access visits log n nodes in the mean, beside those that give an edge. */
 #include "plan/needed.h"
 
+#include "core/compare.h"
 #include "core/items.h"
 #include "plan/clocks.h"
 #include "plan/cuts.h"
@@ -83,11 +84,7 @@ static void find(struct finder *finder, uint32_t before)
     finder->stamps[before] = finder->op + 1;
 }
 
-static int compare_ops(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
+COMPARE_NUMBERS(compare_ops, uint32_t);
 
 /* Unmarks those that come before one of the others anyway, by an edge of it. */
 static void drop_implied(struct finder *finder)

@@ -20,15 +20,12 @@ COMPARE_BY(compare_devices, struct recorded_device, id);
 /* Puts the devices in order of their ids. */
 static enum status order_devices(struct draft *draft)
 {
-    struct recorded_device *devices = draft->devices.items;
     struct place *places = draft->device_places.items;
-    size_t count = draft->devices.count;
     enum status status = places_order(draft, &draft->device_places, "device");
     if (status != STATUS_OK)
         return status;
-    if (count > 1)
-        qsort(devices, count, sizeof *devices, compare_devices);
-    for (size_t i = 0; i < count; i++)
+    sort(&draft->devices, sizeof(struct recorded_device), compare_devices);
+    for (size_t i = 0; i < draft->devices.count; i++)
         places[i].index = (uint32_t)i;
     for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
         struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
@@ -89,8 +86,7 @@ static enum status order_streams(struct draft *draft)
         return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++)
         streams[i].line = i; /* its number: no line is wrong any more */
-    if (count > 1)
-        qsort(streams, count, sizeof *streams, compare_streams);
+    sort(&draft->streams, sizeof *streams, compare_streams);
     for (size_t i = 0; i < count; i++) {
         recording->streams[i] = streams[i].stream;
         moved[streams[i].line] = (uint32_t)i;
@@ -106,15 +102,13 @@ COMPARE_BY(compare_calls, struct recorded_call, start_ns, id);
 /* Puts the calls in order. */
 static enum status order_calls(struct draft *draft)
 {
-    struct recorded_call *calls = draft->calls.items;
+    const struct recorded_call *calls = draft->calls.items;
     struct place *places = draft->call_places.items;
-    size_t count = draft->calls.count;
     enum status status = places_order(draft, &draft->call_places, "call");
     if (status != STATUS_OK)
         return status;
-    if (count > 1)
-        qsort(calls, count, sizeof *calls, compare_calls);
-    for (size_t i = 0; i < count; i++)
+    sort(&draft->calls, sizeof *calls, compare_calls);
+    for (size_t i = 0; i < draft->calls.count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = 0, .index = (uint32_t)i};
     return places_order(draft, &draft->call_places, "call");
 }

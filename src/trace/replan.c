@@ -22,11 +22,7 @@
 
 /* --- events --- */
 
-static int compare_handles(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return COMPARE(*x, *y);
-}
+COMPARE_NUMBERS(compare_handles, uint64_t);
 
 static enum status sort_handles(struct replan *replan)
 {

@@ -20,11 +20,6 @@ struct took {
 
 COMPARE_BY(compare_took, struct took, row, ns);
 
-static int compare_times(const void *a, const void *b)
-{
-    return COMPARE(*(const int64_t *)a, *(const int64_t *)b);
-}
-
 /* Lists the calls that went well. `ends_ns`, one for each op, are when ops ended, in order. */
 static size_t list_calls(const struct recording *recording, const int64_t *ends_ns,
                          struct took *took)
@@ -67,7 +62,7 @@ static enum status find_medians(struct replan *replan)
     }
     for (size_t i = 0; i < recording->op_count; i++)
         ends_ns[i] = recording->ops[i].end_ns;
-    qsort(ends_ns, recording->op_count, sizeof *ends_ns, compare_times);
+    qsort(ends_ns, recording->op_count, sizeof *ends_ns, compare_i64);
     const size_t count = list_calls(recording, ends_ns, took);
     qsort(took, count, sizeof *took, compare_took);
     for (size_t first = 0, next; first < count; first = next) {

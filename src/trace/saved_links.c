@@ -16,11 +16,7 @@ enum status saved_no_memory(struct error *error)
 
 /* --- streams --- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return COMPARE(*x, *y);
-}
+COMPARE_NUMBERS(compare_numbers, uint32_t);
 
 /* Fills `ids` with the numbers of all streams that ops are in, in order, and returns how many
  * there are. */
