@@ -9,9 +9,8 @@
 
 /* --- what calls take --- */
 
-/* How long a call of a row took, and whether so many ops waited on the device that a queue may
- * have been full. A queue of an H200's takes 1024 ops, events that keep the time among them. */
-enum { CROWD = 256 };
+/* How long a call of a row took, and whether a queue may have been full then. One of an H200's
+ * takes 1024 ops, events that keep the time among them. */
 struct took {
     int64_t ns;
     uint16_t row;
@@ -20,21 +19,12 @@ struct took {
 
 COMPARE_BY(compare_took, struct took, row, ns);
 
-/* Lists the calls that went well. `ends_ns`, one for each op, are when ops ended, in order. */
-static size_t list_calls(const struct recording *recording, const int64_t *ends_ns,
-                         struct took *took)
+/* Returns true if the device was many ops behind when a call began. */
+static bool is_crowded(const struct recording *recording, const struct recorded_call *call)
 {
-    size_t count = 0, issued = 0, ended = 0;
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
-        while (ended < recording->op_count && ends_ns[ended] <= call->start_ns)
-            ended++;
-        if (call->result == 0)
-            took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row,
-                                          issued > ended + CROWD};
-        issued += call->op_count;
-    }
-    return count;
+    enum { CROWD = 256 };
+    return call->op_count > 0 && call->first_op >= CROWD &&
+           recording->ops[call->first_op - CROWD].end_ns > call->start_ns;
 }
 
 /* Returns the median of `count` calls, in order, or that of those that surely found room in a
@@ -53,17 +43,18 @@ static enum status find_medians(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
     struct took *took = malloc((recording->call_count + 1) * sizeof *took);
-    int64_t *ends_ns = malloc((recording->op_count + 1) * sizeof *ends_ns);
+    size_t count = 0;
     replan->calls_ns = calloc(host_call_rows(), sizeof *replan->calls_ns);
-    if (took == NULL || ends_ns == NULL || replan->calls_ns == NULL) {
+    if (took == NULL || replan->calls_ns == NULL) {
         free(took);
-        free(ends_ns);
         return replan_no_memory(replan);
     }
-    for (size_t i = 0; i < recording->op_count; i++)
-        ends_ns[i] = recording->ops[i].end_ns;
-    qsort(ends_ns, recording->op_count, sizeof *ends_ns, compare_i64);
-    const size_t count = list_calls(recording, ends_ns, took);
+    for (size_t i = 0; i < recording->call_count; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        if (call->result == 0)
+            took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row,
+                                          is_crowded(recording, call)};
+    }
     qsort(took, count, sizeof *took, compare_took);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first; next < count && took[next].row == took[first].row;)
@@ -71,7 +62,6 @@ static enum status find_medians(struct replan *replan)
         replan->calls_ns[took[first].row] = median_of(took + first, next - first);
     }
     free(took);
-    free(ends_ns);
     return STATUS_OK;
 }
 
