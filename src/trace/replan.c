@@ -22,39 +22,28 @@
 
 /* --- events --- */
 
-COMPARE_NUMBERS(compare_handles, uint64_t);
-
-static enum status sort_handles(struct replan *replan)
+static enum status number_handles(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    size_t count = 0, kept = 0;
-    uint64_t *handles = replan->handles = malloc((recording->call_count + 1) * sizeof *handles);
-    if (handles == NULL)
-        return replan_no_memory(replan);
-    for (size_t i = 0; i < recording->call_count; i++) {
-        if (recording->calls[i].effect == EFFECT_RECORD)
-            handles[count++] = recording->calls[i].event;
+    replan->records = malloc((recording->call_count + 1) * sizeof *replan->records);
+    bool room = replan->records != NULL;
+    for (size_t i = 0; i < recording->call_count && room; i++) {
+        const struct recorded_call *call = &recording->calls[i];
+        uint32_t number;
+        if (call->effect != EFFECT_RECORD)
+            continue;
+        room = names_number(&replan->handles, &call->event, sizeof call->event, &number);
+        if (room)
+            replan->records[number] = RECORDING_NONE;
     }
-    qsort(handles, count, sizeof *handles, compare_handles);
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || handles[i] != handles[kept - 1])
-            handles[kept++] = handles[i];
-    }
-    replan->handle_count = kept;
-    replan->records = malloc((kept + 1) * sizeof *replan->records);
-    if (replan->records == NULL)
-        return replan_no_memory(replan);
-    for (size_t i = 0; i < kept; i++)
-        replan->records[i] = RECORDING_NONE;
-    return STATUS_OK;
+    return room ? STATUS_OK : replan_no_memory(replan);
 }
 
 /* Returns where the latest record of an event is kept; NULL: it is never recorded. */
 static uint32_t *latest_record(const struct replan *replan, uint64_t handle)
 {
-    const uint64_t *found =
-        bsearch(&handle, replan->handles, replan->handle_count, sizeof handle, compare_handles);
-    return found != NULL ? &replan->records[found - replan->handles] : NULL;
+    const struct names_item *found = names_find(&replan->handles, &handle, sizeof handle);
+    return found != NULL ? &replan->records[found->number] : NULL;
 }
 
 /* --- what calls do --- */
@@ -256,7 +245,7 @@ static enum status take_tables(struct replan *replan)
         status = live_init(&replan->live, recording, replan->error);
     if (status == STATUS_OK)
         status = sort_ends(replan);
-    return status == STATUS_OK ? sort_handles(replan) : status;
+    return status == STATUS_OK ? number_handles(replan) : status;
 }
 
 static void free_tables(struct replan *replan)
@@ -268,7 +257,7 @@ static void free_tables(struct replan *replan)
     free(replan->streams);
     free(replan->names);
     free(replan->ends_ns);
-    free(replan->handles);
+    names_free(&replan->handles);
     free(replan->records);
 }
 

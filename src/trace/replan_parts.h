@@ -2,6 +2,7 @@
 #ifndef PIPELINE_TRACE_REPLAN_PARTS_H
 #define PIPELINE_TRACE_REPLAN_PARTS_H
 
+#include "core/names.h"
 #include "trace/replan.h"
 
 /* Memory that the program has at the moment (replan_live.c). */
@@ -63,10 +64,9 @@ struct replan {
     uint32_t *names;                 /* per name of the recording, and two more: the plan's */
     int64_t *ends_ns;                /* of the device's ops, sorted */
     size_t end_count;
-    uint64_t *handles; /* of events, sorted */
-    uint32_t *records; /* per handle: the op of its latest record; RECORDING_NONE: none;
+    struct names handles; /* of events that are recorded */
+    uint32_t *records;    /* per handle: the op of its latest record; RECORDING_NONE: none;
                           EVENT_FOREIGN: of another device */
-    size_t handle_count;
     struct graph_shape *shapes; /* of graphs that were launched so far */
     size_t shape_count, shape_room;
     struct graph_lane *lanes; /* streams that graphs' branches were put into */
