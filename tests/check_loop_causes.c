@@ -411,6 +411,34 @@ static void calls_functions(struct recorder *loop)
             loop->free_ns[0]);
 }
 
+/* Two streams wait for each other before each short kernel, which works on what both left. The
+ * host is slow: only beside a graph of it all would the one queue hold any up. */
+static void is_slow(struct recorder *loop)
+{
+    if (loop->pass == 0)
+        fprintf(loop->out, "[\"event\",900,%d,2]\n[\"event\",900,%d,2]\n", EVENT, EVENT + 1);
+    for (int step = 0; step < 50; step++) {
+        const uint64_t from = step % 2 * 4 * MIB, to = 4 * MIB - from, far = 16 * MIB;
+        for (int i = 0; i < 6; i++) {
+            const int stream = i % 2;
+            if (i / 2 == 1) {
+                const uint64_t own = BUF + stream * far, other = BUF + far - stream * far;
+                call(loop, "cudaLaunchKernel", 3000);
+                const int64_t start_ns = begins(loop, stream, 2000);
+                fprintf(loop->out,
+                        "[\"launch\",%d,1,%d,[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]]\n"
+                        "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",3,33,256,32,0,0]\n",
+                        loop->id, 13 + stream, own + from, other + from, own + to, loop->id,
+                        13 + stream, start_ns, loop->free_ns[stream]);
+                continue;
+            }
+            call(loop, i < 2 ? "cudaStreamWaitEvent" : "cudaEventRecord", 600);
+            fprintf(loop->out, "[\"%s\",%d,1,%d,%d]\n", i < 2 ? "wait" : "record", loop->id,
+                    13 + stream, EVENT + (i < 2 ? 1 - stream : stream));
+        }
+    }
+}
+
 static const struct cause {
     const char *code; /* the first verdict's; or, behind a '!', what is none of them */
     void (*pass)(struct recorder *loop);
@@ -439,6 +467,7 @@ static const struct cause {
      ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
     {"!timed-events", keeps_no_time, NULL, false, ",\"connections\":1"},
+    {"!one-queue", is_slow, NULL, false, ",\"connections\":1"},
     {"!host-work", prefetches, NULL, false, ""},
     {"slow-callback", calls_functions, "12 host functions took", true, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},

@@ -9,7 +9,8 @@
 
 /* A simulation that is farther from the run predicts nothing; one of a host that is late has to
  * be as near as the second: its calls are the run's own, and no other machine's copies. A cause
- * that no evidence names has to gain as much as the last. */
+ * that no evidence names has to gain as much as the last; alone, where nothing but that gain
+ * speaks for it. */
 static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 
 /* --- fixes --- */
@@ -274,7 +275,7 @@ static void charge_small(struct foreign *foreign)
         const double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
         const bool gains =
             gain != NULL && search_gains(gain->fixed_ns, judge->found.given_ns, least);
-        if (!judge_is_dear(judge, code, least, gains))
+        if (!judge_is_dear(judge, code, least, gains) || (!gains && evidence_is_gain(code)))
             account_move(&judge->charges, code, VERDICT_REST);
     }
 }

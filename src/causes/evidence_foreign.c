@@ -410,10 +410,13 @@ static enum evidence (*const functions[VERDICT_COUNT])(const struct foreign *for
 #undef ROW
 };
 
+bool evidence_is_gain(enum verdict_code code)
+{
+    return functions[code] == simulated;
+}
+
 void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         causes[i].evidence = functions[causes[i].code](foreign, &causes[i]);
-        foreign_put_detail(foreign, &causes[i]);
-    }
 }

@@ -293,6 +293,8 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
     else
         put_pageable_first(foreign, verdicts);
     evidence_foreign(foreign, verdicts->items, verdicts->count);
+    for (int i = 0; i < verdicts->count; i++)
+        foreign_put_detail(foreign, &verdicts->items[i]);
     evidence_foreign(foreign, &judge->charges.causes[VERDICT_REST], 1);
     if (judge->tried)
         foreign_set_best(foreign, verdicts);

@@ -132,6 +132,9 @@ bool facts_moves_pages(const struct foreign *foreign);
  * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */
 enum verdict_code facts_suspect(const struct foreign *foreign);
 
+/* Returns true if all that speaks for a cause is what its fix gains in the simulator. */
+bool evidence_is_gain(enum verdict_code code);
+
 /* Sets what was seen of causes, and what that is worth. */
 void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count);
 
