@@ -22,6 +22,7 @@ enum {
     BUF = 0x700000000, /* of the device */
     MANAGED = 0x710000000,
     EVENT = 0x9000,
+    STALL_NS = 300000,
     FUNCTION_NS = 1000000, /* what a host function takes */
     GIVES_UP_NS = 120000,  /* what the host does between making a graph and its launch */
 };
@@ -439,6 +440,27 @@ static void is_slow(struct recorder *loop)
     }
 }
 
+/* The device begins a kernel long after it could: it is at work for another process. */
+static void is_stalled(struct recorder *loop)
+{
+    copy(loop, 0, true, BUF, IN, MIB, 1000 + loop->pass);
+    loop->free_ns[0] += STALL_NS;
+    launch(loop, 0, BUF, 60000);
+    copy(loop, 0, false, OUT, BUF, MIB, 0);
+    wait(loop);
+}
+
+/* The same, but a call was under way that may have kept the device from it. */
+static void is_held_up(struct recorder *loop)
+{
+    copy(loop, 0, true, BUF, IN, MIB, 1000 + loop->pass);
+    loop->free_ns[0] += STALL_NS;
+    launch(loop, 0, BUF, 60000);
+    call(loop, "cudaMalloc", STALL_NS);
+    copy(loop, 0, false, OUT, BUF, MIB, 0);
+    wait(loop);
+}
+
 static const struct cause {
     const char *code; /* the first verdict's; or, behind a '!', what is none of them */
     void (*pass)(struct recorder *loop);
@@ -476,6 +498,8 @@ static const struct cause {
     {"!few-tiles", copies_nothing, NULL, false, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
     {"!unknown", launches_graphs_recorded, NULL, false, ""},
+    {"time-slices", is_stalled, "12 times the device had nothing else to do", false, ""},
+    {"!time-slices", is_held_up, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };
 
@@ -551,6 +575,25 @@ START_TEST(a_graph_is_in_the_making_up_to_its_launch)
     ck_assert_str_eq(json_string_value(json_object_get(first, "code")), "graph-in-loop");
     ck_assert_double_lt(1e6 * json_number_value(json_object_get(fix, "predicted_ms")),
                         PASSES * GIVES_UP_NS);
+    json_decref(root);
+}
+END_TEST
+
+/* A graph is handed over the more slowly the larger it is: nothing of that is unknown, but for
+ * what came before the first one. */
+START_TEST(launches_of_graphs_are_known)
+{
+    enum { LAUNCH_NS = 60000 };
+    const struct cause graphs = {"", launches_graphs, "", false, ""};
+    json_t *root = viewed(&graphs);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0), *verdict;
+    size_t i;
+    json_array_foreach(json_object_get(run, "verdicts"), i, verdict)
+    {
+        const char *code = json_string_value(json_object_get(verdict, "code"));
+        const int64_t ns = json_integer_value(json_object_get(verdict, "ns"));
+        ck_assert_msg(strcmp(code, "unknown") != 0 || ns < LAUNCH_NS, "%ld ns", (long)ns);
+    }
     json_decref(root);
 }
 END_TEST
@@ -646,6 +689,7 @@ Suite *loop_causes_suite(void)
     tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, costs_are_bounded_and_add_up);
+    tcase_add_test(all, launches_of_graphs_are_known);
     tcase_add_test(all, work_of_functions_stays);
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);

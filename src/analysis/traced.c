@@ -114,7 +114,27 @@ static bool is_load(const struct traced *traced, uint32_t call)
            length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
 }
 
-bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+/* Returns true if a call began what only another op than those before `after_ns` waits for. */
+static bool loads_behind(const struct traced *traced, uint32_t call, int64_t after_ns)
+{
+    return is_load(traced, call) &&
+           traced->timeline->spans[traced->issued[call]].start_ns > after_ns;
+}
+
+/* Returns true if a call that may keep the device from its work ended only behind `after_ns`.
+ */
+static bool holds_behind(const struct traced *traced, uint32_t index, int64_t after_ns)
+{
+    const struct host_call *call = &traced->timeline->calls[index];
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const bool holds = kind == CALL_ALLOC || kind == CALL_PIN || kind >= CALL_MAKE;
+    return (holds && call->end_ns > after_ns && length_of(call) > TRACED_LATE_NS) ||
+           loads_behind(traced, index, after_ns);
+}
+
+/* Returns true if a call was under way between two times that tells so. */
+static bool any_within(const struct traced *traced, int64_t after_ns, int64_t before_ns,
+                       bool (*tells)(const struct traced *, uint32_t, int64_t))
 {
     enum { LONGEST_NS = 5000000 };
     const struct timeline *timeline = traced->timeline;
@@ -122,10 +142,27 @@ bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t 
                              timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
     for (uint32_t i = (uint32_t)at;
          i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
-        if (is_load(traced, i) && timeline->spans[traced->issued[i]].start_ns > after_ns)
+        if (tells(traced, i, after_ns))
             return true;
     }
     return false;
+}
+
+bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+{
+    return any_within(traced, after_ns, before_ns, loads_behind);
+}
+
+int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t free_ns)
+{
+    const int64_t start_ns = traced->timeline->spans[index].start_ns;
+    const size_t ended = spans_ended_by(traced->by_end, traced->by_end_count, start_ns);
+    if (ended > 0)
+        free_ns = later(free_ns, traced->by_end[ended - 1]->end_ns);
+    const bool stalls = start_ns - free_ns >= TRACED_STALL_NS && traced->host_funcs == 0 &&
+                        ended >= traced->ops_before[index] &&
+                        !any_within(traced, free_ns, start_ns, holds_behind);
+    return stalls ? start_ns - free_ns : 0;
 }
 
 bool traced_keeps_loading(const struct traced *traced)
@@ -187,12 +224,14 @@ static void find_ends(struct traced *traced)
             traced->by_end[traced->by_end_count++] = &timeline->spans[i];
     }
     qsort(traced->by_end, traced->by_end_count, sizeof *traced->by_end, span_compare_ends);
-    uint32_t copies = 0, kernels = 0;
+    uint32_t copies = 0, kernels = 0, ops = 0;
     for (uint32_t i = 0; i < traced->by_end_count; i++)
         traced->copies_in[i] = copies += traced->by_end[i]->kind == OP_H2D;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         traced->kernels_before[i] = kernels;
+        traced->ops_before[i] = ops;
         kernels += timeline->spans[i].kind == OP_KERNEL;
+        ops += op_on_device(timeline->spans[i].kind);
     }
     traced->kernels = kernels;
 }
@@ -367,6 +406,22 @@ static void find_memsets(struct traced *traced)
     traced->memsets_bar = memsets >= MEMSETS_MIN && !beside && ahead;
 }
 
+/* Finds the ops that the device began late though it was idle. */
+static void find_stalls(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    traced->stalls = (struct tally){.longest = SPAN_NONE};
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const uint32_t call =
+            op_on_device(timeline->spans[i].kind) ? traced_call_of(traced, i) : SPAN_NONE;
+        if (call == SPAN_NONE)
+            continue;
+        const int64_t stall_ns = traced_stall_ns(traced, i, timeline->calls[call].end_ns);
+        if (stall_ns > 0)
+            add(&traced->stalls, i, stall_ns);
+    }
+}
+
 /* Finds the engine that was at work for longest, if any was, and how long and how many ops are.
  */
 static void find_busiest(struct traced *traced)
@@ -393,12 +448,13 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
         .by_end = calloc(ops, sizeof *traced->by_end),
         .copies_in = calloc(ops, sizeof *traced->copies_in),
         .kernels_before = calloc(ops, sizeof *traced->kernels_before),
+        .ops_before = calloc(ops, sizeof *traced->ops_before),
         .stream_before = calloc(ops, sizeof *traced->stream_before),
         .issued = calloc(calls, sizeof *traced->issued),
         .call_before = calloc(calls, sizeof *traced->call_before),
     };
     if (traced->by_end == NULL || traced->copies_in == NULL || traced->kernels_before == NULL ||
-        traced->stream_before == NULL || traced->issued == NULL ||
+        traced->ops_before == NULL || traced->stream_before == NULL || traced->issued == NULL ||
         traced->call_before == NULL || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
         return false;
     find_busiest(traced);
@@ -409,8 +465,12 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    return find_streams(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
-           find_first_launches(traced) && find_launches(traced);
+    const bool done = find_streams(traced) && pace_find_threads(traced) &&
+                      pace_find_work(traced) && find_first_launches(traced) &&
+                      find_launches(traced);
+    if (done)
+        find_stalls(traced);
+    return done;
 }
 
 void traced_end(struct traced *traced)
@@ -418,6 +478,7 @@ void traced_end(struct traced *traced)
     free(traced->by_end);
     free(traced->copies_in);
     free(traced->kernels_before);
+    free(traced->ops_before);
     free(traced->stream_before);
     free(traced->issued);
     free(traced->call_before);

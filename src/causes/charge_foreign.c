@@ -249,8 +249,14 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
     causes[VERDICT_SYNC_IN_LOOP].cost_ns += earlier(read_ns, left_ns);
     left_ns -= earlier(read_ns, left_ns);
-    bool much = (double)left_ns >= VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns;
-    causes[much ? foreign->suspect : VERDICT_REST].cost_ns += left_ns;
+    /* What the simulator has as well comes of what was recorded, and no fix gains it. */
+    const int64_t beyond_ns =
+        timeline_extent_ns(foreign->timeline) - foreign->judge.found.given_ns;
+    int64_t unknown_ns = earlier(left_ns, later(old_ns[foreign->suspect], beyond_ns));
+    if ((double)unknown_ns < VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns)
+        unknown_ns = 0;
+    causes[foreign->suspect].cost_ns += unknown_ns;
+    causes[VERDICT_REST].cost_ns += left_ns - unknown_ns;
 }
 
 /* Charges a host that is late, where graphs gain nothing, to its waits, if most are for a few

@@ -174,6 +174,20 @@ static enum evidence callbacks(const struct foreign *foreign, struct verdict *ve
     return ran.count > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
+/* Nothing says what else is at work on the device, but that something is. */
+static enum evidence stalls(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct tally *seen = &foreign->trace.stalls;
+    char sum[UNITS_TEXT], longest[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "%" PRIu32
+             " times the device had nothing else to do for the program, and yet began "
+             "what the host had handed over only up to %s later, %s in all: another process "
+             "seems to be at work on it (nvidia-smi lists them)",
+             seen->count, units_time(seen->longest_ns, longest), units_time(seen->sum_ns, sum));
+    return EVIDENCE_LIKELY;
+}
+
 /* --- ops --- */
 
 static enum evidence memsets(const struct foreign *foreign, struct verdict *verdict)
@@ -337,7 +351,7 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
         [REST_DATA] = {"", " are needed by the data: each result is the next input"},
         [REST_SEVERAL] = {"", " go only with several fixes together"},
         [REST_STEPS] = {"the device takes ", " to go on from op to op"},
-        [REST_ONCE] = {"the host was elsewhere once, for ", ""},
+        [REST_ONCE] = {"what the host did once took ", ""},
         [REST_PAGES] = {"pages of managed memory move, as they were asked to", ""},
         [REST_RECORDING] = {"recording took ", ""},
         [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},

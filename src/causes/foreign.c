@@ -218,14 +218,27 @@ static void bound_calls(struct foreign *foreign, enum verdict_code late)
 }
 
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
- * there already. Fewer and larger tiles would have fewer of those ways. */
+ * there already. Fewer and larger tiles would have fewer of those ways; and without the host's
+ * calls it isn't known what was there. */
 static void leave_steps(struct foreign *foreign, enum verdict_code late)
 {
     struct account *charges = &foreign->judge.charges;
-    const bool counts = late == VERDICT_LAUNCH_BOUND || late == VERDICT_REST;
+    const bool counts = late != VERDICT_SMALL_TILES && !foreign->timeline->issue_unknown;
     foreign->rest_ns[REST_STEPS] =
         account_leave(charges, counts ? foreign->rest_ns[REST_STEPS] : 0,
                       &charges->causes[VERDICT_SMALL_TILES].cost_ns);
+}
+
+/* Returns what calls took that made what stays. */
+static int64_t made_once_ns(const struct foreign *foreign)
+{
+    int64_t sum_ns = 0;
+    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
+        const struct host_call *call = &foreign->timeline->calls[i];
+        if (!traced_again(&foreign->trace, host_call_kind(call->row)))
+            sum_ns += call->end_ns - call->start_ns;
+    }
+    return sum_ns;
 }
 
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
@@ -247,7 +260,9 @@ static void settle(struct foreign *foreign)
     bound_calls(foreign, late);
     /* No loop has a time in which the host was elsewhere, once. */
     foreign->rest_ns[REST_ONCE] = account_leave(&foreign->judge.charges, foreign->trace.once_ns,
-                                                &causes[VERDICT_HOST_WORK].cost_ns);
+                                                &causes[VERDICT_HOST_WORK].cost_ns) +
+                                  account_leave(&foreign->judge.charges, made_once_ns(foreign),
+                                                &causes[VERDICT_UNKNOWN].cost_ns);
     foreign->suspect = facts_suspect(foreign);
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
     if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */

@@ -28,7 +28,7 @@ enum rest_part {
     REST_DATA,    /* each result is the next input */
     REST_SEVERAL, /* only several fixes together gain it */
     REST_STEPS,   /* the device took it to go on from one op to the next */
-    REST_ONCE,    /* the host was elsewhere, once */
+    REST_ONCE,    /* the host was elsewhere, once, or made something that stays */
     REST_PAGES,   /* has no time of its own */
     REST_RECORDING,
     REST_KERNELS, /* those of the busiest engine took longer than the limit has it */

@@ -34,7 +34,7 @@ static bool keeps_others(enum verdict_code cause)
 {
     return (verdict_rows[cause].traits & KEEPS_HOST) != 0 || cause == VERDICT_SLOW_CALLBACK ||
            cause == VERDICT_BLOCKING_STREAM || cause == VERDICT_HOST_WORK ||
-           cause == VERDICT_UNKNOWN;
+           cause == VERDICT_TIME_SLICES || cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */
@@ -71,7 +71,10 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
     uint32_t span = foreign->trace.issued[index];
     bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
                     span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
-    const bool slow = call->end_ns - call->start_ns > foreign->trace.slow_ns;
+    const enum host_call_kind kind = host_call_kind(call->row);
+    /* A graph is handed over the more slowly, the larger it is. */
+    const bool slow =
+        kind != CALL_GRAPH && call->end_ns - call->start_ns > foreign->trace.slow_ns;
     enum verdict_code quick = slow                ? VERDICT_UNKNOWN
                               : span != SPAN_NONE ? hand_over(foreign, span_at(foreign, span))
                                                   : VERDICT_SMALL_TILES;
@@ -79,7 +82,6 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
     uint32_t before = foreign->trace.call_before[index];
     if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
         return VERDICT_SYNC_IN_LOOP;
-    const enum host_call_kind kind = host_call_kind(call->row);
     const enum verdict_code known = verdict_marked(MARKED_HOST, kind);
     switch (kind) {
     case CALL_PIN:
@@ -297,6 +299,7 @@ static enum verdict_code event_cause(struct foreign *foreign, const struct span 
 /* Finds what a late op waited for that is in no record of its own. */
 static void find_late(const struct foreign *foreign, uint32_t index, struct wait *wait)
 {
+    enum { STALLS_MIN = 4 }; /* fewer may have come by chance */
     const struct timeline *timeline = foreign->timeline;
     const struct span *span = span_at(foreign, index);
     uint32_t last = traced_ended_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
@@ -316,9 +319,12 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
     bool loads = !timeline->issue_unknown &&
                  traced_loads_within(&foreign->trace, wait->free_ns, span->start_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
+    bool stalls = foreign->trace.stalls.count >= STALLS_MIN &&
+                  traced_stall_ns(&foreign->trace, index, wait->free_ns) > 0;
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING
                  : called ? VERDICT_SLOW_CALLBACK
+                 : stalls ? VERDICT_TIME_SLICES
                           : VERDICT_UNKNOWN;
     /* It began right behind another op: that, or what waited for that, held it. */
     if (bars || (close && wait->late == VERDICT_UNKNOWN))
