@@ -343,9 +343,11 @@ static enum evidence waits(const struct foreign *foreign, struct verdict *verdic
 
 /* --- what nothing names --- */
 
-/* Says what the rest is made of: of each part the words before its time and behind it. */
+/* Says what the rest is made of, but for mere traces: of each part the words before its time
+ * and behind it. */
 static enum evidence rest(const struct foreign *foreign, struct verdict *verdict)
 {
+    enum { TRACES = 1000 };
     static const char *const words[REST_COUNT][2] = {
         [REST_FILLING] = {"filling and draining: ", ""},
         [REST_DATA] = {"", " are needed by the data: each result is the next input"},
@@ -362,7 +364,7 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     for (int part = 0; part < REST_COUNT; part++) {
         const bool pages = part == REST_PAGES && foreign->suspect == VERDICT_REST;
         const int64_t ns = part == REST_FILLING && few ? 0 : foreign->rest_ns[part];
-        if (pages || ns > 0)
+        if (pages || ns > foreign->judge.time_ns / TRACES)
             append(verdict->seen, "%s%s%s%s", verdict->seen[0] != '\0' ? "; " : "",
                    words[part][0], pages ? "" : units_time(ns, time), words[part][1]);
     }
