@@ -34,7 +34,7 @@ static const struct {
     {"../configs/history", fuzz_machine, 0, 4},
     {"fuzz/seeds/npy", fuzz_npy, 4, 1},
     {"data", fuzz_npy, 8, 7},
-    {"fuzz/seeds/recording", fuzz_recording, 3, 1},
+    {"fuzz/seeds/recording", fuzz_recording, 4, 1},
     {"recordings", fuzz_recording, 2, 1},
     {"fuzz/seeds/trace", fuzz_trace, 2, 0},
     {"data/traces", fuzz_trace, 3, 1},

@@ -598,6 +598,24 @@ START_TEST(launches_of_graphs_are_known)
 }
 END_TEST
 
+/* A copy that a window cuts has no call there, and is none that pages made. */
+START_TEST(windows_cut_no_pages_off)
+{
+    struct recorder loop = {.id = 0};
+    const struct cause idle = {"", is_stalled, "", false, ""};
+    record(&idle, &loop);
+    for (int from_us = 10; from_us < 400; from_us += 7) {
+        char line[96];
+        snprintf(line, sizeof line, "view -q --window=%dus..%dus rec.jsonl", from_us,
+                 from_us + 900);
+        ck_assert_msg(program_run(line) == 0, "%s", program_err);
+        char *text = test_file_text("out");
+        ck_assert_msg(strstr(text, "page-faults") == NULL, "%s", line);
+        free(text);
+    }
+}
+END_TEST
+
 /* Threads that do the work of host functions take as long as the fix says there are. */
 START_TEST(work_of_functions_stays)
 {
@@ -690,6 +708,7 @@ Suite *loop_causes_suite(void)
     tcase_add_checked_fixture(all, test_folder_enter, test_folder_leave);
     tcase_add_test(all, costs_are_bounded_and_add_up);
     tcase_add_test(all, launches_of_graphs_are_known);
+    tcase_add_test(all, windows_cut_no_pages_off);
     tcase_add_test(all, work_of_functions_stays);
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);

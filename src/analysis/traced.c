@@ -1,7 +1,8 @@
 /* traced.c - facts of another program's run that are looked up again and again: its calls, its
- * ops by their ends, and what all launches and all memsets have in common. */
+ * ops by their ends, and what all memsets have in common. What launches do is in launched.c. */
 #include "analysis/traced.h"
 
+#include "analysis/launched.h"
 #include "analysis/pace.h"
 
 #include "core/bisect.h"
@@ -10,24 +11,9 @@
 #include <string.h>
 
 enum {
-    TELLING_NS =
-        4000,         /* a kernel as long ends well behind a launch that does not wait for it */
-    BLOCKING_MIN = 2, /* of fewer launches that are so long none is said to block */
-    MEMSETS_MIN = 4,  /* fewer may lie alone by chance */
-    FEW_OPS = 4,      /* with more on an engine, some could overlap */
+    MEMSETS_MIN = 4, /* fewer may lie alone by chance */
+    FEW_OPS = 4,     /* with more on an engine, some could overlap */
 };
-
-uint32_t traced_call_of(const struct traced *traced, uint32_t index)
-{
-    const struct timeline *timeline = traced->timeline;
-    int64_t issue_ns = timeline->spans[index].issue_ns;
-    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
-        return SPAN_NONE;
-    const size_t at =
-        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
-    bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
-    return found ? (uint32_t)at : SPAN_NONE;
-}
 
 uint32_t traced_ended_by(const struct traced *traced, int64_t time_ns)
 {
@@ -86,105 +72,7 @@ uint32_t traced_event_target(const struct traced *traced, uint32_t index)
     return found;
 }
 
-static int64_t length_of(const struct host_call *call)
-{
-    return call->end_ns - call->start_ns;
-}
-
-/* Returns true if an op is the first launch of its kernel; SPAN_NONE is none. */
-static bool is_first_launch(const struct traced *traced, uint32_t span)
-{
-    const struct span *op = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
-    return op != NULL && op->kind == OP_KERNEL && traced->first_launches[op->link] == span;
-}
-
-bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span)
-{
-    int64_t length_ns = length_of(&traced->timeline->calls[call]);
-    return !traced->launches_block && length_ns >= TRACED_LOAD_NS &&
-           length_ns / TRACED_LOAD_LAUNCHES >= traced->launch_ns &&
-           is_first_launch(traced, span);
-}
-
-/* Returns true if a call is the first launch of its kernel, and took far longer than others. */
-static bool is_load(const struct traced *traced, uint32_t call)
-{
-    const int64_t length_ns = length_of(&traced->timeline->calls[call]);
-    return is_first_launch(traced, traced->issued[call]) &&
-           length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
-}
-
-/* Returns true if a call began what only another op than those before `after_ns` waits for. */
-static bool loads_behind(const struct traced *traced, uint32_t call, int64_t after_ns)
-{
-    return is_load(traced, call) &&
-           traced->timeline->spans[traced->issued[call]].start_ns > after_ns;
-}
-
-/* Returns true if a call that may keep the device from its work ended only behind `after_ns`.
- */
-static bool holds_behind(const struct traced *traced, uint32_t index, int64_t after_ns)
-{
-    const struct host_call *call = &traced->timeline->calls[index];
-    const enum host_call_kind kind = host_call_kind(call->row);
-    const bool holds = kind == CALL_ALLOC || kind == CALL_PIN || kind >= CALL_MAKE;
-    return (holds && call->end_ns > after_ns && length_of(call) > TRACED_LATE_NS) ||
-           loads_behind(traced, index, after_ns);
-}
-
-/* Returns true if a call was under way between two times that tells so. */
-static bool any_within(const struct traced *traced, int64_t after_ns, int64_t before_ns,
-                       bool (*tells)(const struct traced *, uint32_t, int64_t))
-{
-    enum { LONGEST_NS = 5000000 };
-    const struct timeline *timeline = traced->timeline;
-    const size_t at = BISECT(i, 0, timeline->call_count,
-                             timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
-    for (uint32_t i = (uint32_t)at;
-         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
-        if (tells(traced, i, after_ns))
-            return true;
-    }
-    return false;
-}
-
-bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
-{
-    return any_within(traced, after_ns, before_ns, loads_behind);
-}
-
-int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t free_ns)
-{
-    const int64_t start_ns = traced->timeline->spans[index].start_ns;
-    const size_t ended = spans_ended_by(traced->by_end, traced->by_end_count, start_ns);
-    if (ended > 0)
-        free_ns = later(free_ns, traced->by_end[ended - 1]->end_ns);
-    const bool stalls = start_ns - free_ns >= TRACED_STALL_NS && traced->host_funcs == 0 &&
-                        ended >= traced->ops_before[index] &&
-                        !any_within(traced, free_ns, start_ns, holds_behind);
-    return stalls ? start_ns - free_ns : 0;
-}
-
-bool traced_keeps_loading(const struct traced *traced)
-{
-    enum { LOADS = 8 };
-    uint32_t loads = 0, kernels = 0;
-    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
-        kernels += is_first_launch(traced, traced->issued[i]);
-        loads += is_load(traced, i);
-    }
-    return loads >= LOADS && 2 * loads >= kernels;
-}
-
 /* --- counts --- */
-
-static void add(struct tally *tally, uint32_t index, int64_t length_ns)
-{
-    const bool longer = tally->count++ == 0 || length_ns > tally->longest_ns;
-    tally->sum_ns += length_ns;
-    tally->longest = longer ? index : tally->longest;
-    tally->longest_ns = longer ? length_ns : tally->longest_ns;
-}
 
 struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageable)
 {
@@ -193,7 +81,7 @@ struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageab
         const struct span *span = &traced->timeline->spans[i];
         if ((kinds >> span->kind & 1) &&
             (!pageable || span->host_memory == HOST_MEMORY_PAGEABLE))
-            add(&tally, i, span->end_ns - span->start_ns);
+            tally_add(&tally, i, span->end_ns - span->start_ns);
     }
     return tally;
 }
@@ -204,7 +92,7 @@ struct tally traced_calls(const struct traced *traced, uint32_t kinds, int64_t b
     for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
         const struct host_call *call = &traced->timeline->calls[i];
         if ((kinds >> host_call_kind(call->row) & 1) && call->start_ns < before_ns)
-            add(&tally, i, call->end_ns - call->start_ns);
+            tally_add(&tally, i, call->end_ns - call->start_ns);
     }
     return tally;
 }
@@ -253,24 +141,6 @@ static bool find_streams(struct traced *traced)
     }
     free(last);
     return true;
-}
-
-/* Finds the first launch of each kernel. */
-static bool find_first_launches(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    size_t links = 1;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->kind == OP_KERNEL && span->link >= links)
-            links = span->link + (size_t)1;
-    }
-    traced->first_launches = malloc(links * sizeof *traced->first_launches);
-    for (uint32_t i = timeline->span_count; i-- > 0 && traced->first_launches != NULL;) {
-        if (timeline->spans[i].kind == OP_KERNEL)
-            traced->first_launches[timeline->spans[i].link] = i;
-    }
-    return traced->first_launches != NULL;
 }
 
 static void find_issued(struct traced *traced)
@@ -339,51 +209,6 @@ static void find_pins(struct traced *traced)
                               timeline->calls[i].start_ns < first_ns;
 }
 
-/* Finds whether launches return only when their kernels have ended: all but a few of those that
- * are long enough to tell do. */
-static bool find_launches(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
-    size_t count = 0, again = 0;
-    uint32_t telling = 0, blocking = 0, behind = 0;
-    if (lengths == NULL)
-        return false;
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
-        uint32_t span = traced->issued[i];
-        if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE ||
-            timeline->spans[span].kind !=
-                OP_KERNEL) /* a recording may tie a launch to a copy */
-            continue;
-        const struct span *kernel = &timeline->spans[span];
-        /* First launches may load code: where there are enough others, those tell. */
-        lengths[count++] = length_of(call);
-        if (!is_first_launch(traced, span)) {
-            lengths[count - 1] = lengths[again];
-            lengths[again++] = length_of(call);
-        }
-        int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
-        const bool waits = call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
-        traced->launches++;
-        traced->waited += waits;
-        behind += call->end_ns >= kernel->end_ns - earlier(TRACED_JITTER_NS, kernel_ns / 2);
-        if (kernel_ns < TELLING_NS)
-            continue;
-        telling++;
-        blocking += waits;
-    }
-    traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
-    if (count == 1)
-        traced->launch_ns = earlier(traced->launch_ns, TRACED_LAUNCH_NS);
-    traced->slow_ns = later(TRACED_LATE_NS, TRACED_LOAD_LAUNCHES * traced->launch_ns);
-    traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
-    traced->launches_may_block =
-        !traced->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
-    free(lengths);
-    return true;
-}
-
 /* Finds whether no memset ran beside another op, though ops of several streams did. */
 static void find_memsets(struct traced *traced)
 {
@@ -404,22 +229,6 @@ static void find_memsets(struct traced *traced)
     }
     bool ahead = !timeline->issue_unknown || others_beside;
     traced->memsets_bar = memsets >= MEMSETS_MIN && !beside && ahead;
-}
-
-/* Finds the ops that the device began late though it was idle. */
-static void find_stalls(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    traced->stalls = (struct tally){.longest = SPAN_NONE};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const uint32_t call =
-            op_on_device(timeline->spans[i].kind) ? traced_call_of(traced, i) : SPAN_NONE;
-        if (call == SPAN_NONE)
-            continue;
-        const int64_t stall_ns = traced_stall_ns(traced, i, timeline->calls[call].end_ns);
-        if (stall_ns > 0)
-            add(&traced->stalls, i, stall_ns);
-    }
 }
 
 /* Finds the engine that was at work for longest, if any was, and how long and how many ops are.
@@ -465,12 +274,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    const bool done = find_streams(traced) && pace_find_threads(traced) &&
-                      pace_find_work(traced) && find_first_launches(traced) &&
-                      find_launches(traced);
-    if (done)
-        find_stalls(traced);
-    return done;
+    return find_streams(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
+           launched_find(traced);
 }
 
 void traced_end(struct traced *traced)

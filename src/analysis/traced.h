@@ -4,6 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
+#include "analysis/tally.h"
 #include "plan/host_call.h"
 #include "plan/plan.h"
 
@@ -16,12 +17,6 @@ enum {
     /* An idle device that takes longer to begin is elsewhere: of 64 recordings on an H200, two
      * have such times, 71 and 73 of them, and these are of two processes side by side. */
     TRACED_STALL_NS = 100000,
-};
-
-/* How many ops or calls there are of a kind, how long they took, and the longest of them. */
-struct tally {
-    uint32_t count, longest; /* SPAN_NONE: there is none */
-    int64_t sum_ns, longest_ns;
 };
 
 struct traced {

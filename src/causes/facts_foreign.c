@@ -136,7 +136,8 @@ static struct tally count_moves(const struct foreign *foreign)
     struct tally moves = {.count = 0};
     for (uint32_t i = 0; i < timeline->span_count && !timeline->issue_unknown; i++) {
         const struct span *span = &timeline->spans[i];
-        if (!op_is_copy(span->kind) || span->issue_ns != span->start_ns ||
+        const bool cut = timeline->partial && span->start_ns == 0; /* where its call is, too */
+        if (!op_is_copy(span->kind) || span->issue_ns != span->start_ns || cut ||
             traced_call_of(&foreign->trace, i) != SPAN_NONE)
             continue;
         moves.count++;

@@ -34,7 +34,7 @@ static bool keeps_others(enum verdict_code cause)
 {
     return (verdict_rows[cause].traits & KEEPS_HOST) != 0 || cause == VERDICT_SLOW_CALLBACK ||
            cause == VERDICT_BLOCKING_STREAM || cause == VERDICT_HOST_WORK ||
-           cause == VERDICT_TIME_SLICES || cause == VERDICT_UNKNOWN;
+           cause == VERDICT_UNKNOWN;
 }
 
 /* Adds a piece; one without length counts for its link. Returns false when memory runs out. */

@@ -144,8 +144,9 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
     op->kernel.blocks = ran->blocks > 0 ? ran->blocks : 1;
     const struct recorded_device *device = &recording->devices[replan->device];
     seen->fill = occupancy_fill(device, ran);
-    if (device->sms > 0)
-        seen->waves = ran->blocks / (device->sms * occupancy_blocks_per_sm(device, ran));
+    const uint64_t at_once = (uint64_t)device->sms * occupancy_blocks_per_sm(device, ran);
+    if (at_once > 0)
+        seen->waves = (uint32_t)(ran->blocks / at_once);
     return STATUS_OK;
 }
 

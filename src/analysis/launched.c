@@ -1,0 +1,207 @@
+/* launched.c - what a traced program's launches tell: what they issued, which of them load code
+ * or return only when their kernels have ended, and when the device began late what it could
+ * have begun. */
+#include "analysis/launched.h"
+
+#include "core/bisect.h"
+
+#include <stdlib.h>
+
+enum {
+    TELLING_NS =
+        4000,         /* a kernel as long ends well behind a launch that does not wait for it */
+    BLOCKING_MIN = 2, /* of fewer launches that are so long none is said to block */
+};
+
+uint32_t traced_call_of(const struct traced *traced, uint32_t index)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t issue_ns = timeline->spans[index].issue_ns;
+    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
+        return SPAN_NONE;
+    const size_t at =
+        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
+    bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
+    return found ? (uint32_t)at : SPAN_NONE;
+}
+
+static int64_t length_of(const struct host_call *call)
+{
+    return call->end_ns - call->start_ns;
+}
+
+/* Returns true if an op is the first launch of its kernel; SPAN_NONE is none. */
+static bool is_first_launch(const struct traced *traced, uint32_t span)
+{
+    const struct span *op = span != SPAN_NONE ? &traced->timeline->spans[span] : NULL;
+    return op != NULL && op->kind == OP_KERNEL && traced->first_launches[op->link] == span;
+}
+
+bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span)
+{
+    int64_t length_ns = length_of(&traced->timeline->calls[call]);
+    return !traced->launches_block && length_ns >= TRACED_LOAD_NS &&
+           length_ns / TRACED_LOAD_LAUNCHES >= traced->launch_ns &&
+           is_first_launch(traced, span);
+}
+
+/* Returns true if a call is the first launch of its kernel, and took far longer than others. */
+static bool is_load(const struct traced *traced, uint32_t call)
+{
+    const int64_t length_ns = length_of(&traced->timeline->calls[call]);
+    return is_first_launch(traced, traced->issued[call]) &&
+           length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
+}
+
+/* Returns true if a call began what only another op than those before `after_ns` waits for. */
+static bool loads_behind(const struct traced *traced, uint32_t call, int64_t after_ns)
+{
+    return is_load(traced, call) &&
+           traced->timeline->spans[traced->issued[call]].start_ns > after_ns;
+}
+
+/* Returns true if a call that may keep the device from its work ended only behind `after_ns`.
+ */
+static bool holds_behind(const struct traced *traced, uint32_t index, int64_t after_ns)
+{
+    const struct host_call *call = &traced->timeline->calls[index];
+    const enum host_call_kind kind = host_call_kind(call->row);
+    const bool holds = kind == CALL_ALLOC || kind == CALL_PIN || kind >= CALL_MAKE;
+    return (holds && call->end_ns > after_ns && length_of(call) > TRACED_LATE_NS) ||
+           loads_behind(traced, index, after_ns);
+}
+
+/* Returns true if a call was under way between two times that tells so. */
+static bool any_within(const struct traced *traced, int64_t after_ns, int64_t before_ns,
+                       bool (*tells)(const struct traced *, uint32_t, int64_t))
+{
+    enum { LONGEST_NS = 5000000 };
+    const struct timeline *timeline = traced->timeline;
+    const size_t at = BISECT(i, 0, timeline->call_count,
+                             timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
+    for (uint32_t i = (uint32_t)at;
+         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
+        if (tells(traced, i, after_ns))
+            return true;
+    }
+    return false;
+}
+
+bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
+{
+    return any_within(traced, after_ns, before_ns, loads_behind);
+}
+
+int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t free_ns)
+{
+    const int64_t start_ns = traced->timeline->spans[index].start_ns;
+    const size_t ended = spans_ended_by(traced->by_end, traced->by_end_count, start_ns);
+    if (ended > 0)
+        free_ns = later(free_ns, traced->by_end[ended - 1]->end_ns);
+    const bool stalls = start_ns - free_ns >= TRACED_STALL_NS &&
+                        ended >= traced->ops_before[index] &&
+                        !any_within(traced, free_ns, start_ns, holds_behind);
+    return stalls ? start_ns - free_ns : 0;
+}
+
+bool traced_keeps_loading(const struct traced *traced)
+{
+    enum { LOADS = 8 };
+    uint32_t loads = 0, kernels = 0;
+    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
+        kernels += is_first_launch(traced, traced->issued[i]);
+        loads += is_load(traced, i);
+    }
+    return loads >= LOADS && 2 * loads >= kernels;
+}
+
+/* Finds the first launch of each kernel. */
+static bool find_first_launches(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    size_t links = 1;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->link >= links)
+            links = span->link + (size_t)1;
+    }
+    traced->first_launches = malloc(links * sizeof *traced->first_launches);
+    for (uint32_t i = timeline->span_count; i-- > 0 && traced->first_launches != NULL;) {
+        if (timeline->spans[i].kind == OP_KERNEL)
+            traced->first_launches[timeline->spans[i].link] = i;
+    }
+    return traced->first_launches != NULL;
+}
+
+/* Finds whether launches return only when their kernels have ended: all but a few of those that
+ * are long enough to tell do. */
+static bool find_launches(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
+    size_t count = 0, again = 0;
+    uint32_t telling = 0, blocking = 0, behind = 0;
+    if (lengths == NULL)
+        return false;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        uint32_t span = traced->issued[i];
+        if (host_call_kind(call->row) != CALL_LAUNCH || span == SPAN_NONE ||
+            timeline->spans[span].kind !=
+                OP_KERNEL) /* a recording may tie a launch to a copy */
+            continue;
+        const struct span *kernel = &timeline->spans[span];
+        /* First launches may load code: where there are enough others, those tell. */
+        lengths[count++] = length_of(call);
+        if (!is_first_launch(traced, span)) {
+            lengths[count - 1] = lengths[again];
+            lengths[again++] = length_of(call);
+        }
+        int64_t kernel_ns = kernel->end_ns - kernel->start_ns;
+        const bool waits = call->end_ns >= kernel->end_ns - TRACED_JITTER_NS;
+        traced->launches++;
+        traced->waited += waits;
+        behind += call->end_ns >= kernel->end_ns - earlier(TRACED_JITTER_NS, kernel_ns / 2);
+        if (kernel_ns < TELLING_NS)
+            continue;
+        telling++;
+        blocking += waits;
+    }
+    traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
+    if (count == 1)
+        traced->launch_ns = earlier(traced->launch_ns, TRACED_LAUNCH_NS);
+    traced->slow_ns = later(TRACED_LATE_NS, TRACED_LOAD_LAUNCHES * traced->launch_ns);
+    traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
+    traced->launches_may_block =
+        !traced->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
+    free(lengths);
+    return true;
+}
+
+/* Finds the ops that the device began late though it was idle. Where functions of the host's
+ * are in streams, these may have held them. */
+static void find_stalls(struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    traced->stalls = (struct tally){.longest = SPAN_NONE};
+    bool functions = traced->host_funcs > 0;
+    for (uint32_t i = 0; i < timeline->span_count; i++)
+        functions |= timeline->spans[i].kind == OP_CALLBACK;
+    for (uint32_t i = 0; i < timeline->span_count && !functions; i++) {
+        const uint32_t call =
+            op_on_device(timeline->spans[i].kind) ? traced_call_of(traced, i) : SPAN_NONE;
+        if (call == SPAN_NONE)
+            continue;
+        const int64_t stall_ns = traced_stall_ns(traced, i, timeline->calls[call].end_ns);
+        if (stall_ns > 0)
+            tally_add(&traced->stalls, i, stall_ns);
+    }
+}
+
+bool launched_find(struct traced *traced)
+{
+    if (!find_first_launches(traced) || !find_launches(traced))
+        return false;
+    find_stalls(traced);
+    return true;
+}
