@@ -249,7 +249,8 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
     causes[VERDICT_SYNC_IN_LOOP].cost_ns += earlier(read_ns, left_ns);
     left_ns -= earlier(read_ns, left_ns);
-    /* What the simulator has as well comes of what was recorded, and no fix gains it. */
+    /* The simulator has only what was recorded: a part of the time that it has, too, is known,
+     * though no fix gains it. */
     const int64_t beyond_ns =
         timeline_extent_ns(foreign->timeline) - foreign->judge.found.given_ns;
     int64_t unknown_ns = earlier(left_ns, later(old_ns[foreign->suspect], beyond_ns));

@@ -37,7 +37,8 @@ struct trace_facts {
         stream_room;
 };
 
-/* What was read so far; all of it is owned. */
+/* A builder holds what was read so far, and owns it until trace_build_finish() or
+ * trace_build_free(). */
 struct trace_builder {
     struct trace_facts facts;
     struct trace_part *parts; /* one per device */
