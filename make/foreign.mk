@@ -1,13 +1,13 @@
 # The programs of others, so to say, that `pipeline record` is proven on: tests/foreign/README.md.
 # Each source in `twins` is two programs, $(O)/foreign/NAME-wrong, compiled with -DWRONG, and
 # NAME-right. Those in `blind` have a source each; those in `nasty` and `overhead` have no twin and are
-# named for themselves. The sets `loops` and `drawn` are in folders of their own, as their tables are; the first
+# named for themselves. The sets `loops`, `drawn` and `drawn2` are in folders of their own, as their tables are; the first
 # line of a source there may say `// libs:`, and Python is run where it is.
 
 FOREIGN_TWINS := $(sort $(wildcard tests/foreign/twins/*))
 FOREIGN_BLIND := $(sort $(wildcard tests/foreign/blind/*/wrong.* tests/foreign/blind/*/right.*))
 FOREIGN_SINGLE := $(sort $(wildcard $(foreach f,nasty overhead,tests/foreign/$(f)/*.cu tests/foreign/$(f)/*.c)))
-FOREIGN_SETS := $(sort $(foreach f,loops drawn,$(wildcard tests/foreign/$(f)/*.cu tests/foreign/$(f)/*.c)))
+FOREIGN_SETS := $(sort $(foreach f,loops drawn drawn2,$(wildcard tests/foreign/$(f)/*.cu tests/foreign/$(f)/*.c)))
 foreign_set = $(addprefix $(O)/foreign/$(notdir $(patsubst %/,%,$(dir $(1))))/$(basename $(notdir $(1)))-,wrong right)
 foreign_twins = $(foreach t,wrong right,$(O)/foreign/$(basename $(notdir $(1)))-$(t))
 foreign_blind = $(O)/foreign/$(notdir $(patsubst %/,%,$(dir $(1))))-$(basename $(notdir $(1)))
