@@ -163,7 +163,7 @@ def record_all(rows, arguments, folder):
             print(f"  {row['pair']}: could not be run: {error}", flush=True)
             return []
         for path in glob.glob(os.path.join(glob.escape(folder), f"{row['pair']}-*.jsonl")) if row["source"] else []:
-            with open(path, "rb") as plain, lzma.open(path + ".xz", "wb") as packed:
+            with open(path, "rb") as plain, lzma.open(path + ".xz", "wb", preset=1) as packed:
                 shutil.copyfileobj(plain, packed)
             os.remove(path)
         return results
