@@ -22,7 +22,7 @@ enum {
     BUF = 0x700000000, /* of the device */
     MANAGED = 0x710000000,
     EVENT = 0x9000,
-    STALL_NS = 300000,
+    STALL_NS = 60000,
     FUNCTION_NS = 1000000, /* what a host function takes */
     GIVES_UP_NS = 120000,  /* what the host does between making a graph and its launch */
 };

@@ -14,9 +14,6 @@ enum {
     TRACED_LOAD_NS = 50000,   /* a launch's call that loads code takes as long, at least, */
     TRACED_LAUNCH_NS = 8000,  /* a launch's call, where there is no other to tell */
     TRACED_LOAD_LAUNCHES = 8, /* and as many times as long as other launches' calls */
-    /* An idle device that takes longer to begin is elsewhere: of 64 recordings on an H200, two
-     * have such times, 71 and 73 of them, and these are of two processes side by side. */
-    TRACED_STALL_NS = 100000,
 };
 
 struct traced {
