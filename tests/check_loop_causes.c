@@ -303,6 +303,16 @@ static void reads_back(struct recorder *loop)
     wait(loop);
 }
 
+/* The same, but one op's call is lost. */
+static void loses_a_call(struct recorder *loop)
+{
+    reads_back(loop);
+    if (loop->pass == PASSES / 2)
+        fprintf(loop->out,
+                "[\"op\",%d,\"d2h\",1,14,%" PRId64 ",%" PRId64 ",4,\"pinned\",\"pinned\",0]\n",
+                900000, loop->now_ns, loop->now_ns + 1000);
+}
+
 /* The same, but for the number, which it reads back in one pass alone. */
 static void reads_back_once(struct recorder *loop)
 {
@@ -493,6 +503,7 @@ static const struct cause {
     {"!host-work", prefetches, NULL, false, ""},
     {"slow-callback", calls_functions, "12 host functions took", true, ""},
     {"sync-in-loop", reads_back, "a copy back of 4 bytes or less", false, ""},
+    {"sync-in-loop", loses_a_call, "a copy back of 4 bytes or less", false, ""},
     {"!sync-in-loop", reads_back_once, NULL, false, ""},
     {"!unknown", checks_each_step, NULL, false, ""},
     {"!few-tiles", copies_nothing, NULL, false, ""},

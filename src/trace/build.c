@@ -18,11 +18,15 @@ struct trace_part {
     struct trace_stream *streams; /* by number */
     size_t stream_capacity;
     uint32_t stream_count;
-    bool issue_unknown;
+    uint32_t
+        uncalled;   /* rows of which no call is known: they count as issued when they began */
     uint32_t early; /* rows that start before their call */
 };
 
-enum { EARLY_NS = 1000 }; /* a call may lie that much behind its op by the clocks' noise */
+enum {
+    EARLY_NS = 1000,   /* a call may lie that much behind its op by the clocks' noise */
+    CALLED_LEAST = 10, /* where one op in as many has no call, the calls tell nothing */
+};
 
 /* Names beyond those that a span's link can tell apart share the last one. */
 static const char other_names[] = "(other kernels)";
@@ -155,14 +159,15 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
         .stream = stream,
         .tile = -1,
         .bytes = op_is_copy(kind) ? row->bytes : 0,
-        .issue_ns = row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
+        .issue_ns =
+            row->issue_ns >= 0 && row->issue_ns < row->start_ns ? row->issue_ns : row->start_ns,
         .start_ns = row->start_ns,
         .end_ns = row->end_ns,
     };
     if (op_is_copy(kind))
         part->spans[part->count].host_memory = (uint16_t)row->memory;
     part->count++;
-    part->issue_unknown |= row->issue_ns < 0;
+    part->uncalled += row->issue_ns < 0;
     part->early += row->issue_ns > row->start_ns && row->issue_ns - row->start_ns > EARLY_NS;
     return STATUS_OK;
 }
@@ -173,14 +178,14 @@ COMPARE_BY(compare_spans, struct span, start_ns, op);
 
 /* Sorts the spans by their starts; times count from the first that is known, which it returns.
  */
-static int64_t set_order(struct trace_part *part)
+static int64_t set_order(struct trace_part *part, bool issue_unknown)
 {
     int64_t first = INT64_MAX;
     qsort(part->spans, part->count, sizeof *part->spans, compare_spans);
     for (size_t i = 0; i < part->count; i++) {
         struct span *span = &part->spans[i];
         span->op = (uint32_t)i;
-        if (part->issue_unknown)
+        if (issue_unknown)
             span->issue_ns = span->start_ns;
         first = span->issue_ns < first ? span->issue_ns : first;
     }
@@ -268,13 +273,14 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
     /* A call behind its op: the host's clock and the device's do not agree. */
-    part->issue_unknown |= part->early > 0;
-    int64_t first_ns = set_order(part);
+    timeline->issue_unknown =
+        part->early > 0 ||
+        (part->uncalled > 0 && (size_t)part->uncalled * CALLED_LEAST >= part->count);
+    int64_t first_ns = set_order(part, timeline->issue_unknown);
     timeline->timing = facts->timing;
     snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));
     snprintf(timeline->driver, sizeof timeline->driver, "%s", facts->driver);
     timeline->resolution_ns = facts->resolution_ns;
-    timeline->issue_unknown = part->issue_unknown;
     timeline->streams = part->stream_count;
     timeline->spans = part->spans;
     timeline->span_count = (uint32_t)part->count;
