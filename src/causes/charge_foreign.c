@@ -257,7 +257,8 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     if ((double)unknown_ns < VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns)
         unknown_ns = 0;
     causes[foreign->suspect].cost_ns += unknown_ns;
-    causes[VERDICT_REST].cost_ns += left_ns - unknown_ns;
+    left_ns -= unknown_ns;
+    rest_ns[REST_SAME] = account_leave(charges, left_ns, &left_ns);
 }
 
 /* Charges a host that is late, where graphs gain nothing, to its waits, if most are for a few

@@ -358,6 +358,7 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
         [REST_RECORDING] = {"recording took ", ""},
         [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},
         [REST_COPIES] = {"copies took ", " longer than the limit has it"},
+        [REST_SAME] = {"", " remain with every fix that was tried"},
     };
     const bool few = foreign->judge.charges.causes[VERDICT_FEW_TILES].cost_ns > 0;
     char time[UNITS_TEXT];

@@ -337,6 +337,7 @@ static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts
     verdicts->limit_known = judge->tried;
     verdicts->misfit = !judge->tried;
     verdicts->data_ns = foreign->rest_ns[REST_DATA];
+    verdicts->stays_ns = foreign->rest_ns[REST_SAME];
     verdicts->recording_ns = foreign->recording_ns;
     if (judge->tried) {
         verdicts->bound = limit->cause;

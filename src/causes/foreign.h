@@ -33,6 +33,7 @@ enum rest_part {
     REST_RECORDING,
     REST_KERNELS, /* those of the busiest engine took longer than the limit has it */
     REST_COPIES,
+    REST_SAME, /* the simulator has it as well, of what was recorded, and no fix gains it */
     REST_COUNT
 };
 

@@ -112,6 +112,8 @@ static enum verdict_code outside_cause(const struct foreign *foreign, uint32_t b
                           host_call_kind(calls[next].row));
     if (length_ns <= foreign->trace.work_ns)
         return VERDICT_SMALL_TILES;
+    if (before == SPAN_NONE && foreign->timeline->partial) /* calls before it are cut off */
+        return VERDICT_UNKNOWN;
     return made >= CALL_MAKE && traced_again(&foreign->trace, made)
                ? verdict_marked(MARKED_HOST, made)
                : VERDICT_HOST_WORK;

@@ -113,7 +113,8 @@ struct verdicts {
     bool misfit;      /* so does it for a recorded run that its machine does not fit: it was
                          faster than that allows, or its simulation is too far off */
     enum limit_cause bound;
-    int64_t data_ns;      /* of a recorded run's rest: each result is the next input */
+    int64_t data_ns;      /* of a recorded run's rest: each result is the next input; */
+    int64_t stays_ns;     /* and what no fix that was tried gains */
     int64_t modelled_ns;  /* the run as simulated, where fixes were tried; else 0: no machine
                              file stands for the device */
     int64_t recording_ns; /* of time_ns, what recording took: no fix has it; 0: not known */

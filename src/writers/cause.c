@@ -60,7 +60,7 @@ enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 
 const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code)
 {
-    return code == VERDICT_REST && verdicts->data_ns > 0
+    return code == VERDICT_REST && (verdicts->data_ns > 0 || verdicts->stays_ns > 0)
                ? "the rest: no loss that a change of calls would avoid"
                : verdict_rows[code].text;
 }
