@@ -68,7 +68,7 @@ say = $(if $(V),@:,@printf '  %-7s %s\n')
 
 # --- flags ---------------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
-            -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror)
+            -Wmissing-prototypes -Wvla -Wpedantic -Wno-overlength-strings $(if $(WERROR),-Werror)
 COMMA := ,
 SANITIZE := $(if $(ASAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all)
 CFLAGS ?= -O2 -g

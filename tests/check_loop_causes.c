@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Addresses: of page-locked memory of the host, of the device's, and of managed memory. */
+static const uint64_t IN = 0x500000000, OUT = 0x600000000, BUF = 0x700000000;
+static const uint64_t MANAGED = 0x710000000;
+
 enum {
     PASSES = 12,
     MIB = 1 << 20,
-    IN = 0x500000000,  /* page-locked memory of the host */
-    OUT = 0x600000000, /* likewise */
-    BUF = 0x700000000, /* of the device */
-    MANAGED = 0x710000000,
     EVENT = 0x9000,
     STALL_NS = 60000,
     FUNCTION_NS = 1000000, /* what a host function takes */

@@ -88,7 +88,7 @@ END_TEST
 
 /* --- rule 6: syncs --- */
 
-enum { NO_SYNC = UINT32_MAX };
+#define NO_SYNC UINT32_MAX
 
 /* A copy of 100 ns in stream 0 and one of 200 in stream 1, then the sync of `stream`, then a
  * memset of 50 ns in stream 2; with how many ops before that. */

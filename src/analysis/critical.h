@@ -26,7 +26,7 @@ enum held_by {
     HELD_BY_COUNT
 };
 
-enum { SPAN_NONE = UINT32_MAX };
+#define SPAN_NONE UINT32_MAX
 
 /* The thing that one span waited for last. Spans are named by their place in timeline.spans.
  * The holder ended at free_ns (within the clocks' noise, where measured), with three

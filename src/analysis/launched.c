@@ -3,7 +3,7 @@
  * have begun. */
 #include "analysis/launched.h"
 
-#include "core/bisect.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
@@ -21,8 +21,7 @@ uint32_t traced_call_of(const struct traced *traced, uint32_t index)
     int64_t issue_ns = timeline->spans[index].issue_ns;
     if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
         return SPAN_NONE;
-    const size_t at =
-        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
+    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
     bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
     return found ? (uint32_t)at : SPAN_NONE;
 }
@@ -79,8 +78,8 @@ static bool any_within(const struct traced *traced, int64_t after_ns, int64_t be
 {
     enum { LONGEST_NS = 5000000 };
     const struct timeline *timeline = traced->timeline;
-    const size_t at = BISECT(i, 0, timeline->call_count,
-                             timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
+    BISECT(at, i, 0, timeline->call_count,
+           timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
     for (uint32_t i = (uint32_t)at;
          i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
         if (tells(traced, i, after_ns))

@@ -7,7 +7,6 @@
  * give it for any two marks at once. */
 #include "analysis/loop_kinds.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 #include "core/mix.h"
 
@@ -37,8 +36,7 @@ uint64_t loop_name_of(const struct span *span)
 
 uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
 {
-    const size_t at =
-        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
+    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
     const bool found = at < timeline->call_count && !timeline->issue_unknown &&
                        timeline->calls[at].start_ns == span->issue_ns;
     return found ? timeline->calls[at].thread : 0;

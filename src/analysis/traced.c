@@ -5,7 +5,7 @@
 #include "analysis/launched.h"
 #include "analysis/pace.h"
 
-#include "core/bisect.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,7 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
     const struct timeline *timeline = traced->timeline;
     if (traced->rounds[kind] == 0)
         return false;
-    const size_t at =
-        BISECT(i, 0, timeline->call_count, timeline->calls[i].start_ns <= after_ns);
+    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns <= after_ns);
     for (size_t i = at; i < timeline->call_count && timeline->calls[i].start_ns < before_ns;
          i++) {
         if (host_call_kind(timeline->calls[i].row) == kind)
@@ -56,10 +55,9 @@ uint32_t traced_event_target(const struct traced *traced, uint32_t index)
     uint32_t before = traced->stream_before[index], found = SPAN_NONE;
     int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
     const struct stream_wait *waits = timeline->waits;
-    const size_t at =
-        BISECT(i, 0, timeline->wait_count,
-               waits[i].stream < span->stream ||
-                   (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
+    BISECT(at, i, 0, timeline->wait_count,
+           waits[i].stream < span->stream ||
+               (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
     for (size_t i = at;
          i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
         const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);

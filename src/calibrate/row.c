@@ -222,37 +222,33 @@ static void put_op(struct row_builder *builder, enum row_op step, uint32_t numbe
     const struct row *row = builder->row;
     const uint32_t each = builder->plan->streams / row_devices(row);
     const uint32_t stream = builder->device * each + number;
-    switch (step) {
-    case ROW_COPY_IN:
-        return put_copy(builder, OP_H2D, stream);
-    case ROW_COPY_OUT:
-        return put_copy(builder, OP_D2H, stream + (row->apart ? each / 2 : 0));
-    case ROW_KERNEL:
-        return put_kernel(builder, stream, 0, row->elements, row->blocks);
-    case ROW_RECORD:
-    case ROW_WAIT:
-        return put(builder, &(struct op){.kind = step == ROW_RECORD ? OP_RECORD : OP_WAIT,
-                                         .stream = stream,
-                                         .event.event = builder->event});
-    case ROW_CALLBACK:
-        return put(builder, &(struct op){.kind = OP_CALLBACK, .stream = stream});
-    case ROW_CPU:
-        return put_cpu(builder);
-    case ROW_SYNC:
-        return put(builder,
-                   &(struct op){.kind = OP_SYNC, .stream = builder->plan->streams, .tile = -1});
-    case ROW_PACK:
-        return put_pack(builder);
-    case ROW_PEER:
-        return put_peer(builder, stream);
-    case ROW_ALLOC:
-    case ROW_PINNED:
-        return put(builder,
-                   &(struct op){.kind = OP_ALLOC,
-                                .stream = builder->plan->streams,
-                                .tile = -1,
-                                .alloc = {.bytes = row->bytes, .pinned = step == ROW_PINNED}});
-    }
+    if (step == ROW_COPY_IN)
+        put_copy(builder, OP_H2D, stream);
+    else if (step == ROW_COPY_OUT)
+        put_copy(builder, OP_D2H, stream + (row->apart ? each / 2 : 0));
+    else if (step == ROW_KERNEL)
+        put_kernel(builder, stream, 0, row->elements, row->blocks);
+    else if (step == ROW_RECORD || step == ROW_WAIT)
+        put(builder, &(struct op){.kind = step == ROW_RECORD ? OP_RECORD : OP_WAIT,
+                                  .stream = stream,
+                                  .event.event = builder->event});
+    else if (step == ROW_CALLBACK)
+        put(builder, &(struct op){.kind = OP_CALLBACK, .stream = stream});
+    else if (step == ROW_CPU)
+        put_cpu(builder);
+    else if (step == ROW_SYNC)
+        put(builder,
+            &(struct op){.kind = OP_SYNC, .stream = builder->plan->streams, .tile = -1});
+    else if (step == ROW_PACK)
+        put_pack(builder);
+    else if (step == ROW_PEER)
+        put_peer(builder, stream);
+    else /* ROW_ALLOC, ROW_PINNED */
+        put(builder,
+            &(struct op){.kind = OP_ALLOC,
+                         .stream = builder->plan->streams,
+                         .tile = -1,
+                         .alloc = {.bytes = row->bytes, .pinned = step == ROW_PINNED}});
 }
 
 /* Puts a gate before the row: it holds every stream until one long block is done. */

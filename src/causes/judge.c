@@ -15,8 +15,9 @@ const struct verdict_row verdict_rows[VERDICT_COUNT] = {
 #define SEEN(worth, words) .evidence = EVIDENCE_##worth, .seen = (words)
 #define KEPT_BY(call)                                                                          \
     .traits = KEEPS_HOST | KEEPS_ISSUE | IS_SHOWN, .marks[MARKED_HOST] = 1 << (call)
-#define ROW(code, label, run, foreign, says, does, calls, ...)                                 \
-    [VERDICT_##code] = {.name = label, .text = says, .fix = does, .cuda = calls, __VA_ARGS__},
+/* The last one is what to call, and behind it what else is known. */
+#define ROW(code, label, run, foreign, says, does, ...)                                        \
+    [VERDICT_##code] = {.name = label, .text = says, .fix = does, .cuda = __VA_ARGS__},
 #include "causes/verdicts.def"
 #undef ROW
 #undef SEEN

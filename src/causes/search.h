@@ -92,7 +92,7 @@ struct search {
     /* Sets *time_ns to the time of a trial; a status but STATUS_OK where it can't be. */
     enum status (*time)(const void *context, const union choice *choice, int64_t *time_ns,
                         struct error *error);
-    union choice given, best;
+    union choice given, best, tried;
     int64_t given_ns, best_ns;
     int64_t costs_ns[KNOBS_MOST]; /* that turning each back alone would cost */
     struct error why;             /* why the search can't go on: memory ran out */
@@ -115,11 +115,8 @@ bool search_take(struct search *search, const union choice *choice, double part)
 
 /* Does that with the best choice so far and another value of a member. */
 #define SEARCH_TAKE(search, member, value, part)                                               \
-    ({                                                                                         \
-        union choice choice_ = (search)->best;                                                 \
-        choice_.member = (value);                                                              \
-        search_take(search, &choice_, part);                                                   \
-    })
+    ((search)->tried = (search)->best, (search)->tried.member = (value),                       \
+     search_take(search, &(search)->tried, part))
 
 /* Turns back, one after another, what need not have been turned; then turns again what would
  * have gained much alone and costs nothing: where either of two is enough, both are causes. */

@@ -1,7 +1,7 @@
 /* barriers.c - barriers by bisection; they end in the order of issue. */
 #include "plan/barriers.h"
 
-#include "core/bisect.h"
+#include "core/compare.h"
 #include "plan/legacy.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan)
 /* Returns the barrier that was issued last before `op`, if it has not ended; else NULL. */
 static struct barrier *barriers_before(const struct barriers *barriers, uint32_t op)
 {
-    const size_t at = BISECT(i, barriers->ended, barriers->count, barriers->items[i].op < op);
+    BISECT(at, i, barriers->ended, barriers->count, barriers->items[i].op < op);
     return at > barriers->ended ? &barriers->items[at - 1] : NULL;
 }
 

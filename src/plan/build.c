@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_EVENT = 0, MARKED = UINT32_MAX };
+enum { NO_EVENT = 0 };
+#define MARKED UINT32_MAX
 
 /* --- steps --- */
 

@@ -1,7 +1,6 @@
 /* cuts.c - a sorted table of offsets. */
 #include "plan/cuts.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 
 #include <stdlib.h>
@@ -16,7 +15,8 @@ static size_t find(const uint64_t *offsets, size_t count, size_t guess, uint64_t
         return count;
     if (guess < count && offsets[guess] == offset)
         return guess;
-    return BISECT(i, 0, count, offsets[i] < offset);
+    BISECT(at, i, 0, count, offsets[i] < offset);
+    return at;
 }
 
 void cuts_tidy(struct cuts *cuts)

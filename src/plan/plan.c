@@ -128,16 +128,16 @@ struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wa
     return kept;
 }
 
-/* Returns floor(a * b / c) without overflow, for b <= c. */
-static uint64_t scale_u64(uint64_t a, uint64_t b, uint64_t c)
+uint64_t plan_part_of(uint64_t a, uint64_t b, uint64_t c)
 {
-    return (uint64_t)((unsigned __int128)a * b / c);
+    /* No type of C17 is wide enough. */
+    return (uint64_t)(__extension__(unsigned __int128) a * b / c);
 }
 
 void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t *count)
 {
-    *first = scale_u64(plan->elements, tile, plan->tiles);
-    *count = scale_u64(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
+    *first = plan_part_of(plan->elements, tile, plan->tiles);
+    *count = plan_part_of(plan->elements, (uint64_t)tile + 1, plan->tiles) - *first;
 }
 
 void plan_tiles(const struct plan *plan, struct tiles tiles, uint64_t *first, uint64_t *count)
@@ -191,15 +191,16 @@ struct range plan_tile_part(const struct plan *plan, const struct range *range,
     plan_tiles(plan, tiles, &first, &count);
     plan_tile(plan, tile, &own, &own_count);
     return (struct range){range->buffer,
-                          range->offset + scale_u64(range->bytes, own - first, count),
-                          scale_u64(range->bytes, own_count, count)};
+                          range->offset + plan_part_of(range->bytes, own - first, count),
+                          plan_part_of(range->bytes, own_count, count)};
 }
 
 /* A tile t begins at floor(elements * t / tiles), which is at most `element` exactly if
  * t < (element + 1) * tiles / elements. */
 uint32_t plan_tile_of(const struct plan *plan, uint64_t element)
 {
-    const unsigned __int128 beyond = (unsigned __int128)(element + 1) * plan->tiles;
+    __extension__ const unsigned __int128 beyond =
+        (unsigned __int128)(element + 1) * plan->tiles;
     return (uint32_t)((beyond - 1) / plan->elements);
 }
 

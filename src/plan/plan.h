@@ -96,6 +96,9 @@ struct op_ranges *plan_keep_ranges(struct plan *plan, const struct op_ranges *wa
  * one at most. */
 void plan_tile(const struct plan *plan, uint32_t tile, uint64_t *first, uint64_t *count);
 
+/* Returns floor(a * b / c) without overflow, for b <= c. */
+uint64_t plan_part_of(uint64_t a, uint64_t b, uint64_t c);
+
 /* Returns the tile that element `element` of the array is in. */
 uint32_t plan_tile_of(const struct plan *plan, uint64_t element);
 

@@ -199,7 +199,7 @@ void crossings_free(struct crossings *crossings)
 
 /* --- portions --- */
 
-enum { NOBODY = UINT32_MAX }; /* recorded an event: who waits for it waits for nothing */
+#define NOBODY UINT32_MAX /* recorded an event: who waits for it waits for nothing */
 
 /* A portion in the making. */
 struct cut {

@@ -1,7 +1,7 @@
 /* timeline.c - spans: made from a plan, looked up, and named. */
 #include "plan/timeline.h"
 
-#include "core/bisect.h"
+#include "core/compare.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
 
 struct span *timeline_span(struct timeline *timeline, uint32_t op)
 {
-    const size_t at = BISECT(i, 0, timeline->span_count, timeline->spans[i].op < op);
+    BISECT(at, i, 0, timeline->span_count, timeline->spans[i].op < op);
     bool found = at < timeline->span_count && timeline->spans[at].op == op;
     return found ? &timeline->spans[at] : NULL;
 }
@@ -164,7 +164,8 @@ int span_compare_ends(const void *a, const void *b)
 
 size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t time_ns)
 {
-    return BISECT(i, 0, count, by_end[i]->end_ns <= time_ns);
+    BISECT(at, i, 0, count, by_end[i]->end_ns <= time_ns);
+    return at;
 }
 
 int64_t timeline_time_ns(const struct timeline *timeline)

@@ -1,6 +1,6 @@
 /* host.c - the host's memory that copies take from: what is known of it, and a hash of samples
  * of what a copy took. */
-#include "core/bisect.h"
+#include "core/compare.h"
 #include "core/items.h"
 #include "record/record.h"
 
@@ -25,7 +25,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Returns the place of the first range that ends behind the address. The lock is held. */
 static size_t place_of(uint64_t address)
 {
-    return BISECT(i, 0, range_count, ranges[i].end <= address);
+    BISECT(at, i, 0, range_count, ranges[i].end <= address);
+    return at;
 }
 
 /* Takes out those from `place` on that begin below `end`. The lock is held. */

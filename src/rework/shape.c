@@ -35,8 +35,8 @@ static bool table_make(const struct rework_draft *draft, struct table *table)
 
 struct range rework_range_part(struct range range, uint32_t piece, uint32_t pieces)
 {
-    uint64_t begin = (uint64_t)((unsigned __int128)range.bytes * piece / pieces);
-    uint64_t end = (uint64_t)((unsigned __int128)range.bytes * (piece + UINT64_C(1)) / pieces);
+    const uint64_t begin = plan_part_of(range.bytes, piece, pieces);
+    const uint64_t end = plan_part_of(range.bytes, piece + UINT64_C(1), pieces);
     return (struct range){range.buffer, range.offset + begin, end - begin};
 }
 

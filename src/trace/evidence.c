@@ -1,7 +1,6 @@
 /* evidence.c - the host's calls, and the kinds of streams. */
 #include "trace/evidence.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 
 #include <stdlib.h>
@@ -22,8 +21,8 @@ static enum status no_memory(struct error *error)
 static int compare_calls(const void *a, const void *b)
 {
     const struct host_call *x = a, *y = b;
-    return COMPARE_MEMBERS(thread, start_ns)
-               ?: COMPARE(y->end_ns, x->end_ns); /* the outer one first */
+    const int order = COMPARE_MEMBERS(thread, start_ns);
+    return COMPARE_ELSE(order, COMPARE(y->end_ns, x->end_ns)); /* the outer one first */
 }
 
 COMPARE_BY(compare_starts, struct host_call, start_ns, thread);
@@ -197,8 +196,7 @@ struct issued {
 static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
 {
     const struct span key = {.stream = stream, .issue_ns = issue_ns}, *wanted = &key;
-    const size_t at =
-        BISECT(i, 0, issued->span_count, compare_issues(&issued->spans[i], &wanted) < 0);
+    BISECT(at, i, 0, issued->span_count, compare_issues(&issued->spans[i], &wanted) < 0);
     bool found = at > 0 && issued->spans[at - 1]->stream == stream;
     return found ? issued->spans[at - 1]->op : UINT32_MAX;
 }

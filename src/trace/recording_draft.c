@@ -1,7 +1,7 @@
 /* recording_draft.c - what the files of a recording's reader share. */
 #include "trace/recording_draft.h"
 
-#include "core/bisect.h"
+#include "core/compare.h"
 #include "core/items.h"
 #include "options/input_file.h"
 #include "trace/evidence.h"
@@ -116,7 +116,7 @@ uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
             return places[i].index;
         }
     }
-    const size_t at = BISECT(i, 0, count, places[i].id < id);
+    BISECT(at, i, 0, count, places[i].id < id);
     if (at == count || places[at].id != id)
         return RECORDING_NONE;
     *near = at;

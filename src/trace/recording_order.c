@@ -1,7 +1,7 @@
 /* recording_order.c - puts what was read in order, and joins it: calls and what they did, ops
  * and their calls, streams and devices, which event a record is of, and for how long memory was
  * taken. */
-#include "core/bisect.h"
+#include "core/compare.h"
 #include "trace/recording_draft.h"
 
 #include <stdlib.h>
@@ -298,8 +298,7 @@ static void join_events(struct draft *draft)
         if (calls[i].effect != EFFECT_RECORD)
             continue;
         const struct draft_event now = {calls[i].event, calls[i].start_ns, true};
-        const size_t end =
-            BISECT(k, 0, draft->events.count, compare_events(&events[k], &now) <= 0);
+        BISECT(end, k, 0, draft->events.count, compare_events(&events[k], &now) <= 0);
         calls[i].known = end > 0 && events[end - 1].event == now.event && events[end - 1].timed;
     }
 }
@@ -309,7 +308,7 @@ static void join_events(struct draft *draft)
 static int compare_lines(const void *a, const void *b)
 {
     const struct recorded_line *x = a, *y = b;
-    return COMPARE_MEMBERS(call) ?: strcmp(x->text, y->text);
+    return COMPARE_ELSE(COMPARE_MEMBERS(call), strcmp(x->text, y->text));
 }
 
 /* Keeps the lines of calls that are there. */
@@ -339,8 +338,9 @@ COMPARE_BY(compare_edges, struct recorded_edge, exec, from, to);
 static int compare_ranges(const void *a, const void *b)
 {
     const struct host_range *x = a, *y = b;
-    return COMPARE_MEMBERS(start_ns) ?: COMPARE(y->end_ns, x->end_ns) /* the outer one first */
-           ?: COMPARE_MEMBERS(thread) ?: strcmp(x->name, y->name);
+    const int same = COMPARE_ELSE(COMPARE_MEMBERS(thread), strcmp(x->name, y->name));
+    const int ends = COMPARE(y->end_ns, x->end_ns); /* the outer one first */
+    return COMPARE_ELSE(COMPARE_MEMBERS(start_ns), COMPARE_ELSE(ends, same));
 }
 
 /* --- all of it --- */

@@ -12,7 +12,6 @@
 #include "trace/replan.h"
 
 #include "analysis/analysis.h"
-#include "core/bisect.h"
 #include "core/compare.h"
 #include "trace/replan_parts.h"
 
@@ -106,8 +105,7 @@ static enum status sort_ends(struct replan *replan)
 static int64_t own_ns(const struct replan *replan, const struct recorded_call *call, bool waits)
 {
     int64_t begin_ns = call->start_ns;
-    const size_t at =
-        BISECT(i, 0, waits ? replan->end_count : 0, replan->ends_ns[i] <= call->end_ns);
+    BISECT(at, i, 0, waits ? replan->end_count : 0, replan->ends_ns[i] <= call->end_ns);
     if (at > 0)
         begin_ns = later(begin_ns, replan->ends_ns[at - 1]);
     return later(call->end_ns - begin_ns, 0);

@@ -4,7 +4,6 @@
  * equal to tsearch(), and an address finds the range that it lies in. */
 #include "trace/replan_parts.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 
 #include <search.h>
@@ -99,7 +98,8 @@ uint32_t live_find(const struct live *live, uint64_t address)
 /* Returns the first of `count` changes that is not before `from`. */
 static const struct change *first_from(const struct change *changes, size_t count, int64_t from)
 {
-    return &changes[BISECT(i, 0, count, changes[i].time_ns < from)];
+    BISECT(at, i, 0, count, changes[i].time_ns < from);
+    return &changes[at];
 }
 
 /* Returns the time up to which a change of memory may be that of a call: it is noted when the

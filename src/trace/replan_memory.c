@@ -1,7 +1,6 @@
 /* replan_memory.c - what ops touch: addresses turned into buffers and ranges. */
 #include "trace/replan_parts.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 #include "core/items.h"
 
@@ -148,7 +147,8 @@ COMPARE_BY(compare_places, struct place, memory, address, op);
 /* Returns the first place that is not before `key`. */
 static size_t find_place(const struct places *places, const struct place *key)
 {
-    return BISECT(i, 0, places->count, compare_places(&places->items[i], key) < 0);
+    BISECT(at, i, 0, places->count, compare_places(&places->items[i], key) < 0);
+    return at;
 }
 
 static struct places *places_of(struct resolver *resolver, const struct access *access)

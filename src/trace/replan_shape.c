@@ -1,7 +1,6 @@
 /* replan_shape.c - puts the nodes of a graph in order, and deals them to branches. */
 #include "trace/replan_shape.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 #include "core/items.h"
 
@@ -208,7 +207,8 @@ static bool shape_find_parts(struct graph_shape *shape)
  * graph, that is not before `exec`. */
 static size_t first_of(const void *items, size_t count, size_t size, uint64_t exec)
 {
-    return BISECT(i, 0, count, *(const uint64_t *)((const char *)items + size * i) < exec);
+    BISECT(at, i, 0, count, *(const uint64_t *)((const char *)items + size * i) < exec);
+    return at;
 }
 
 static bool shape_make(struct graph_shape *shape, const struct recording *recording,

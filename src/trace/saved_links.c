@@ -1,7 +1,6 @@
 /* saved_links.c - which stream an op in a file of ours was in, and what waits waited for. */
 #include "trace/saved.h"
 
-#include "core/bisect.h"
 #include "core/compare.h"
 #include "plan/settings.h"
 #include "trace/input.h"
@@ -146,7 +145,7 @@ static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved
                           uint32_t before)
 {
     wanted.op = before;
-    const size_t at = BISECT(i, 0, count, compare_ops(&ops[i], &wanted) < 0);
+    BISECT(at, i, 0, count, compare_ops(&ops[i], &wanted) < 0);
     bool found = at > 0 && ops[at - 1].name == wanted.name && ops[at - 1].tile == wanted.tile;
     return found ? ops[at - 1].op : UINT32_MAX;
 }

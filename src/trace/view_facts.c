@@ -141,7 +141,7 @@ static void count_path(const struct timeline *timeline, const struct critical *c
 static int compare_names(const void *a, const void *b)
 {
     const struct view_name *x = a, *y = b;
-    return COMPARE(y->ops > 0, x->ops > 0) ?: COMPARE(y->sum_ns, x->sum_ns);
+    return COMPARE_ELSE(COMPARE(y->ops > 0, x->ops > 0), COMPARE(y->sum_ns, x->sum_ns));
 }
 
 enum status view_facts_find(const struct timeline *timeline, const struct critical *critical,

@@ -643,8 +643,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function,
     (void)version;
     (void)flags;
     ENTER(enter("cudaGetDriverEntryPointByVersion"));
-    *function = strcmp(name, "cuStreamWriteValue32") == 0  ? (void *)write_value
-                : strcmp(name, "cuStreamWaitValue32") == 0 ? (void *)wait_value
+    *function = strcmp(name, "cuStreamWriteValue32") == 0  ? __extension__(void *) write_value
+                : strcmp(name, "cuStreamWaitValue32") == 0 ? __extension__(void *) wait_value
                                                            : NULL;
     *found =
         *function != NULL ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;

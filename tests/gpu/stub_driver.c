@@ -67,10 +67,11 @@ EXPORTED int cuGetProcAddress_v2(const char *name, void **address, int version, 
 static void *find(const char *name, int version)
 {
     if (strcmp(name, "cuMixed") == 0)
-        return (void *)mixed;
+        return __extension__(void *) mixed;
     if (strcmp(name, "cuInit") == 0)
-        return (void *)cuInit;
+        return __extension__(void *) cuInit;
     if (strcmp(name, "cuGetProcAddress") != 0)
         return NULL;
-    return version >= 12000 ? (void *)cuGetProcAddress_v2 : (void *)cuGetProcAddress;
+    return version >= 12000 ? __extension__(void *) cuGetProcAddress_v2
+                            : __extension__(void *) cuGetProcAddress;
 }

@@ -38,7 +38,7 @@ static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
 #define NEXT(name)                                                                             \
     static __typeof__(&name) next;                                                             \
     if (next == NULL)                                                                          \
-    next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+    *(void **)&next = dlsym(RTLD_NEXT, #name)
 
 __attribute__((constructor)) static void enable(void)
 {
