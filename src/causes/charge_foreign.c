@@ -4,6 +4,7 @@
 #include "causes/foreign.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,14 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
 
 /* --- charges --- */
 
+/* Returns what recording took of the run, as the simulator has it. */
+static int64_t recording_ns(const struct foreign *foreign)
+{
+    const struct found *found = &foreign->judge.found;
+    const double part = 1 - (double)found->bare_given_ns / (double)found->given_ns;
+    return (int64_t)(part * (double)timeline_extent_ns(foreign->timeline));
+}
+
 /* Returns true if a cause costs no more than its fix gains alone, or the run shows of it:
  * calls, and a host that is late. */
 static bool is_bounded(enum verdict_code code)
@@ -149,20 +158,27 @@ static double share_gains(const struct found *found, const int64_t shown_ns[VERD
     return others_ns > 0 ? 0 : beyond_ns;
 }
 
-/* Charges what fixes gain. Returns what is left of the loss. */
+/* Charges what recording took, which is no cause's, and what fixes gain beside. Returns what is
+ * left of the loss. */
 static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT])
 {
     struct verdict *causes = foreign->judge.charges.causes;
     const struct found *found = &foreign->judge.found;
-    double loss_ns = (double)(foreign->judge.time_ns - foreign->judge.limit_ns), sum_ns = 0;
-    double scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
+    int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
+    foreign->rest_ns[REST_RECORDING] =
+        account_leave(&foreign->judge.charges, recording_ns(foreign), &left_ns);
+    const double loss_ns = (double)left_ns;
+    double sum_ns = 0,
+           scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
     double costs_ns[KNOBS_MOST];
     const double beyond_ns = share_gains(found, shown_ns, costs_ns);
+    if (found->given_ns > found->better_ns)
+        scale *= fmin(1, (double)(found->bare_given_ns - found->bare_better_ns) /
+                             (double)(found->given_ns - found->better_ns));
     for (int i = 0; i < found->count; i++)
         sum_ns += scale * costs_ns[i];
     if (sum_ns > loss_ns)
         scale *= loss_ns / sum_ns;
-    int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
     for (int i = 0; i < found->count; i++) {
         int64_t cost_ns = earlier((int64_t)(scale * costs_ns[i]), left_ns);
         causes[found->knobs[i].code].cost_ns += cost_ns;
@@ -223,9 +239,8 @@ static void charge_shown(struct foreign *foreign, const int64_t shown_ns[VERDICT
     }
 }
 
-/* Charges what is left to what the trace shows beside, the dearest first; then to recording,
- * and to waits for what the host reads back to issue on by it; then it is unknown, or the rest.
- */
+/* Charges what is left to what the trace shows beside, the dearest first; then to waits for
+ * what the host reads back to issue on by it; then it is unknown, or the rest. */
 static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
 {
     struct account *charges = &foreign->judge.charges;
@@ -244,7 +259,6 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     rest_ns[REST_STEPS] = account_leave(charges, rest_ns[REST_STEPS], &left_ns);
     rest_ns[foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES] =
         account_leave(charges, find_slower(foreign), &left_ns);
-    rest_ns[REST_RECORDING] = account_leave(charges, foreign->recording_ns, &left_ns);
     const int64_t read_ns =
         later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
     causes[VERDICT_SYNC_IN_LOOP].cost_ns += earlier(read_ns, left_ns);
@@ -282,7 +296,7 @@ static void charge_small(struct foreign *foreign)
         const struct knob_gain *gain = knob_of(foreign, code);
         const double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
         const bool gains =
-            gain != NULL && search_gains(gain->fixed_ns, judge->found.given_ns, least);
+            gain != NULL && search_gains(gain->bare_ns, judge->found.bare_given_ns, least);
         if (!judge_is_dear(judge, code, least, gains) || (!gains && evidence_is_gain(code)))
             account_move(&judge->charges, code, VERDICT_REST);
     }
@@ -302,14 +316,6 @@ static uint32_t unseen_knobs(const struct foreign *foreign)
     return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
            (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
            (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
-}
-
-/* Returns what recording took of the run, as the simulator has it. */
-static int64_t recording_ns(const struct foreign *foreign)
-{
-    const struct found *found = &foreign->judge.found;
-    const double part = 1 - (double)found->bare_given_ns / (double)found->given_ns;
-    return (int64_t)(part * (double)timeline_extent_ns(foreign->timeline));
 }
 
 enum status foreign_try(struct foreign *foreign, struct error *error)
