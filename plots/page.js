@@ -1023,10 +1023,10 @@ function drawWhy(why) {
         : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit')]);
     for (const run of judged) {
         const list = html('dl', 'why');
-        for (const { code, cost, share, named, text, seen, fix, command, cuda, predicted } of run.verdicts ?? []) {
+        for (const { code, cost, share, named, text, seen, likely, fix, command, cuda, predicted } of run.verdicts ?? []) {
             const price = isBound({ code }) || cost === '0 ns' ? '' : `${cost}${share ? `, ${share}` : ''}: `;
             list.append(html('div', named ? 'named' : '', html('dt', '', code),
-                html('dd', '', `${price}${text}`, ...(seen ? [html('p', '', `Seen: ${seen}`)] : []),
+                html('dd', '', `${price}${text}`, ...(seen ? [html('p', '', `Seen: ${seen}${likely ? ' (a likely cause)' : ''}`)] : []),
                     ...(fix ? [html('p', '', `Fix: ${[fix, command].filter(Boolean).join(': ')}` +
                         (predicted ? `; with it ${predicted}` : ''))] : []),
                     ...(cuda ? [html('p', '', `In CUDA: ${cuda}`)] : []))));

@@ -393,13 +393,15 @@ START_TEST(page_has_the_marks)
     struct hazard hazard = {.first = 0, .second = 4};
     run->critical.holds = holds;
     run->critical.on_path = NULL;
-    run->verdicts = (struct verdicts){
-        .items = {{.code = VERDICT_SLOW_KERNELS, .cost_ns = 9, .lost = {400000, 450000, 1}},
-                  {.code = VERDICT_REST}},
-        .count = 2,
-        .named = 1,
-        .time_ns = 850000,
-        .limit_known = true};
+    run->verdicts = (struct verdicts){.items = {{.code = VERDICT_SLOW_KERNELS,
+                                                 .evidence = EVIDENCE_LIKELY,
+                                                 .cost_ns = 9,
+                                                 .lost = {400000, 450000, 1}},
+                                                {.code = VERDICT_REST}},
+                                      .count = 2,
+                                      .named = 1,
+                                      .time_ns = 850000,
+                                      .limit_known = true};
     run->hazards = &hazard;
     run->hazard_count = 1;
     run->verified = VERIFIED_NO;
@@ -420,8 +422,9 @@ START_TEST(page_has_the_marks)
     ck_assert_int_eq(whole(json_array_get(json_object_get(object, "urgent"), 0)), 3);
     ck_assert_ptr_null(json_object_get(object, "speedup"));
     ck_assert_str_eq(text_at(object, "verified"), "no");
-    ck_assert_uint_eq(json_array_size(json_object_get(object, "verdicts")),
-                      1); /* no rest of 0 */
+    const json_t *verdicts = json_object_get(object, "verdicts");
+    ck_assert_uint_eq(json_array_size(verdicts), 1); /* no rest of 0 */
+    ck_assert(json_is_true(json_object_get(json_array_get(verdicts, 0), "likely")));
     json_decref(root);
     free(test);
 }

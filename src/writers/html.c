@@ -132,6 +132,7 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_put_bool(json_key(json, "named"), i < verdicts->named);
         json_put_text(json_key(json, "text"), writer_cause_text(verdicts, verdict->code));
         json_put_text(json_key(json, "seen"), verdict->seen);
+        json_put_bool(json_key(json, "likely"), verdict->evidence == EVIDENCE_LIKELY);
         json_put_text(json_key(json, "fix"), row->fix);
         json_put_text(json_key(json, "command"), verdict->command);
         if (run->foreign)
