@@ -4,6 +4,7 @@
 #include "fixtures.h"
 #include "suites.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,43 @@ START_TEST(a_message_now_and_then_stays)
 }
 END_TEST
 
+/* A pass with one kernel of a template, which is one of five by chance; with `once`, one of many,
+ * of which each is launched in one pass alone. */
+static struct loop find_by_template(bool once)
+{
+    enum { PASSES = 40, FIRST = 3, KERNELS = 5 };
+    uint64_t random = 7;
+    static const char *const plain[FIRST] = {"fill", "scale", "sum"};
+    static char names[PASSES][8];
+    struct script script = begin();
+    struct timeline *timeline = &script.timeline;
+    timeline->name_count = FIRST + PASSES;
+    timeline->names = calloc(FIRST + PASSES, sizeof *timeline->names);
+    memcpy(timeline->names, plain, sizeof plain);
+    for (unsigned i = 0; i < PASSES; i++) {
+        snprintf(names[i], sizeof names[i], "fft<%u>", i);
+        timeline->names[FIRST + i] = names[i];
+    }
+    for (unsigned i = 0; i < PASSES; i++) {
+        op(&script, OP_KERNEL, 1, 5000);
+        op(&script, OP_KERNEL, FIRST + (once ? i : test_random_below(&random, KERNELS)), 5000);
+        op(&script, OP_KERNEL, 2, 5000);
+        host(&script, 5000);
+    }
+    const struct loop loop = find(&script);
+    end(&script);
+    return loop;
+}
+
+START_TEST(kernels_of_a_template_do_the_same_work)
+{
+    const struct loop loop = find_by_template(false);
+    ck_assert_uint_ge(loop.passes, 38);
+    ck_assert_uint_eq(loop.ops, 3);
+    ck_assert_uint_eq(find_by_template(true).passes, 0);
+}
+END_TEST
+
 /* Tiles that belong together by what stands once before and behind them are one pass. */
 START_TEST(tiles_are_not_taken_for_passes)
 {
@@ -466,6 +504,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, an_evaluation_is_no_part_of_the_pass);
     tcase_add_test(all, a_launch_of_a_graph_is_one_pass);
     tcase_add_test(all, a_message_now_and_then_stays);
+    tcase_add_test(all, kernels_of_a_template_do_the_same_work);
     tcase_add_test(all, tiles_are_not_taken_for_passes);
     tcase_add_test(all, slow_first_passes_stay_out_whatever_other_threads_did);
     tcase_add_test(all, what_a_cut_left_of_a_pass_makes_none_longer);

@@ -9,9 +9,11 @@
 
 #include "core/compare.h"
 #include "core/mix.h"
+#include "core/names.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The mark of a place, to be sorted by it. */
 struct mark {
@@ -28,10 +30,38 @@ static uint64_t size_class(uint64_t bytes)
     return bytes > 0 ? (uint64_t)(1 + lround(2 * log2((double)bytes))) : 0;
 }
 
-uint64_t loop_name_of(const struct span *span)
+uint64_t loop_name_of(const struct loop_kinds *kinds, const struct span *span)
 {
-    const uint64_t detail = span->kind == OP_KERNEL ? span->link : size_class(span->bytes);
+    const bool named = kinds->templates != NULL && span->link < kinds->timeline->name_count;
+    const uint64_t kernel = named ? kinds->templates[span->link] : span->link;
+    const uint64_t detail = span->kind == OP_KERNEL ? kernel : size_class(span->bytes);
     return mix_bits(detail << 8 | (uint64_t)(span->kind + 1));
+}
+
+/* Numbers the templates that names are of: what stands before the "<". A kernel that hardly ever
+ * runs stays apart: it is no other way to do what is done again and again. */
+static bool find_templates(struct loop_kinds *kinds)
+{
+    const struct timeline *timeline = kinds->timeline;
+    const size_t count = timeline->name_count + (size_t)1;
+    uint32_t *launches = calloc(count, sizeof *launches);
+    struct names names = {0};
+    kinds->templates = calloc(count, sizeof *kinds->templates);
+    bool room = kinds->templates != NULL && launches != NULL;
+    for (uint32_t i = 0; i < timeline->span_count && room; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind == OP_KERNEL && span->link < timeline->name_count)
+            launches[span->link]++;
+    }
+    for (uint32_t i = 0; i < timeline->name_count && room; i++) {
+        const char *name = timeline->names[i] != NULL ? timeline->names[i] : "";
+        const bool again = launches[i] >= LOOP_PASSES_MIN;
+        room = names_number(&names, name, again ? strcspn(name, "<") : strlen(name),
+                            &kinds->templates[i]);
+    }
+    free(launches);
+    names_free(&names);
+    return room;
 }
 
 uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
@@ -93,7 +123,7 @@ static void put_item(struct loop_kinds *kinds, const struct span *span)
                              : kinds->timeline->issue_unknown ? span->start_ns
                                                               : span->issue_ns;
     *item = (struct loop_item){
-        .name = loop_name_of(span),
+        .name = loop_name_of(kinds, span),
         .sum = before != NULL ? before->sum + before->name : 0,
         .border_ns = earlier(span->start_ns, ended_ns),
         .issue_ns = kinds->timeline->issue_unknown ? span->start_ns : span->issue_ns,
@@ -265,11 +295,12 @@ bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, 
     return end <= kinds->count && sum_of(kinds, place, end) == kind->sum;
 }
 
-bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline)
+bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline,
+                     bool by_template)
 {
     static const uint32_t series[] = {1, 2, 4, 16}; /* ops that are a mark together */
     *kinds = (struct loop_kinds){.timeline = timeline};
-    bool done = make_items(kinds);
+    bool done = (!by_template || find_templates(kinds)) && make_items(kinds);
     for (size_t i = 0; done && i < sizeof series / sizeof series[0]; i++)
         done = try_series(kinds, series[i]);
     return done;
@@ -277,7 +308,9 @@ bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline)
 
 void loop_kinds_free(struct loop_kinds *kinds)
 {
+    free(kinds->templates);
     free(kinds->items);
+    kinds->templates = NULL;
     kinds->items = NULL;
 }
 

@@ -28,6 +28,7 @@ struct loop_kind {
 
 struct loop_kinds {
     const struct timeline *timeline;
+    uint32_t *templates;     /* per name: that of its template; NULL: names are as they are */
     uint64_t thread;         /* that issues the ops */
     struct loop_item *items; /* owned */
     uint32_t count;
@@ -35,13 +36,15 @@ struct loop_kinds {
     uint32_t kind_count;
 };
 
-/* Lists a timeline's ops, and the kinds of passes that cover most of them. O(n log n).
- * Returns false when memory runs out; loop_kinds_free() in any case. */
-bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline);
+/* Lists a timeline's ops, and the kinds of passes that cover most of them. With `by_template`
+ * all kernels of one template are the same: a library takes this or that one of them for the
+ * same work. O(n log n). Returns false when memory runs out; loop_kinds_free() in any case. */
+bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline,
+                     bool by_template);
 void loop_kinds_free(struct loop_kinds *kinds);
 
 /* Returns a number that is the same for ops that are the same. */
-uint64_t loop_name_of(const struct span *span);
+uint64_t loop_name_of(const struct loop_kinds *kinds, const struct span *span);
 
 /* Returns the thread that issued an op; 0 where that is not known. */
 uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span);
@@ -61,8 +64,8 @@ void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kin
 
 /* Returns true if an op is none of a pass's, and takes longer than a pass does. `names` are
  * those of a pass's ops, in order. */
-bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
-                    const uint64_t *names);
+bool loop_is_beside(const struct loop_kinds *kinds, const struct span *span,
+                    const struct loop_kind *kind, int64_t usual_ns, const uint64_t *names);
 
 /* Widens the window of a loop to what other threads did that do the same, and to ops beside the
  * passes that take longer than loop->pass_ns and hold them up. */

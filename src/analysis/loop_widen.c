@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-bool loop_is_beside(const struct span *span, const struct loop_kind *kind, int64_t usual_ns,
-                    const uint64_t *names)
+bool loop_is_beside(const struct loop_kinds *kinds, const struct span *span,
+                    const struct loop_kind *kind, int64_t usual_ns, const uint64_t *names)
 {
-    const uint64_t name = loop_name_of(span);
+    const uint64_t name = loop_name_of(kinds, span);
     return op_on_device(span->kind) && span->end_ns - span->start_ns > usual_ns &&
            bsearch(&name, names, kind->ops, sizeof name, loop_compare_names) == NULL;
 }
@@ -57,7 +57,8 @@ static void take_threads(const struct loop_kinds *kinds, const struct loop_kind 
     int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
-        const uint64_t thread = loop_thread_of(timeline, span), name = loop_name_of(span);
+        const uint64_t thread = loop_thread_of(timeline, span),
+                       name = loop_name_of(kinds, span);
         if (!op_on_device(span->kind) || thread == kinds->thread)
             continue;
         struct helper *helper = helper_of(helpers, thread);
@@ -83,14 +84,15 @@ static void take_threads(const struct loop_kinds *kinds, const struct loop_kind 
 
 /* Widens the window to ops beside the passes that run across its edges: they hold the passes
  * up, and so are no start-up. `names` are those of a pass's ops. */
-static void take_beside(const struct timeline *timeline, const struct loop_kind *kind,
+static void take_beside(const struct loop_kinds *kinds, const struct loop_kind *kind,
                         const uint64_t *names, struct loop *loop)
 {
+    const struct timeline *timeline = kinds->timeline;
     const int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->start_ns >= to_ns || span->end_ns <= from_ns ||
-            !loop_is_beside(span, kind, loop->pass_ns, names))
+            !loop_is_beside(kinds, span, kind, loop->pass_ns, names))
             continue;
         loop->from_ns = earlier(loop->from_ns, span->start_ns);
         loop->to_ns = later(loop->to_ns, span->end_ns);
@@ -101,5 +103,5 @@ void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
                 const uint64_t *names, struct loop *loop)
 {
     take_threads(kinds, kind, names, loop);
-    take_beside(kinds->timeline, kind, names, loop);
+    take_beside(kinds, kind, names, loop);
 }
