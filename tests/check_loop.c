@@ -312,8 +312,8 @@ START_TEST(a_message_now_and_then_stays)
 }
 END_TEST
 
-/* A pass with one kernel of a template, which is one of five by chance; with `once`, one of many,
- * of which each is launched in one pass alone. */
+/* A pass with one kernel of a template, which is one of five by chance; with `once`, one of
+ * many, of which each is launched in one pass alone. */
 static struct loop find_by_template(bool once)
 {
     enum { PASSES = 40, FIRST = 3, KERNELS = 5 };

@@ -25,6 +25,8 @@ enum {
     STALL_NS = 60000,
     FUNCTION_NS = 1000000, /* what a host function takes */
     GIVES_UP_NS = 120000,  /* what the host does between making a graph and its launch */
+    GOES_ON_NS = 300000,   /* what it does behind a copy of a few bytes in */
+    CALLED_NS = 60000,     /* what passes before a call, half of which is the recorder's */
 };
 
 /* A recording while it is written: what the host and each of two streams have come to. */
@@ -174,6 +176,37 @@ static void gives_handles_back(struct recorder *loop)
     wait(loop);
     call(loop, "cudaFree", 60000);
     fprintf(loop->out, "[\"free\",%" PRId64 ",%" PRIu64 "]\n", loop->now_ns - 60000, workspace);
+}
+
+/* A plan's code is loaded, and a variable set by a copy to `to`, about which the host works. */
+static void makes_plans_at(struct recorder *loop, uint64_t to)
+{
+    call(loop, "cuModuleLoadData", 200000);
+    from(loop, "libcufft.so.12");
+    copy(loop, 0, true, to, IN, 8, 0);
+    loop->now_ns += GOES_ON_NS;
+    work(loop);
+}
+
+static void makes_plans(struct recorder *loop)
+{
+    makes_plans_at(loop, BUF + 1024 * (uint64_t)MIB); /* where no call took memory */
+}
+
+static void copies_behind_plans(struct recorder *loop)
+{
+    makes_plans_at(loop, BUF + 32 * MIB);
+}
+
+/* The host makes a stream for each short kernel, and recording that takes half of what passes
+ * before. */
+static void makes_streams_recorded(struct recorder *loop)
+{
+    if (loop->pass == 0)
+        fprintf(loop->out, "[\"cost\",\"call\",100,%d,0]\n", 100 * CALLED_NS / 2);
+    loop->now_ns += CALLED_NS;
+    call(loop, "cudaStreamCreateWithFlags", 3000);
+    launch(loop, 0, BUF, 3000);
 }
 
 static void makes_streams(struct recorder *loop)
@@ -611,6 +644,35 @@ START_TEST(a_graph_is_in_the_making_up_to_its_launch)
 }
 END_TEST
 
+/* What a library copies to where no call took memory goes with what it makes; what the program
+ * copies right behind that does not. */
+START_TEST(variables_of_code_are_set_in_the_making)
+{
+    const struct cause plans = {"", makes_plans, "", true, ""};
+    const struct cause copies = {"", copies_behind_plans, "", true, ""};
+    json_t *of_code = viewed(&plans), *of_program = viewed(&copies);
+    const int64_t charged = charged_ns(of_code, "handle-in-loop");
+    ck_assert_int_gt(charged, (PASSES - 1) * (int64_t)GOES_ON_NS);
+    ck_assert_int_lt(charged_ns(of_program, "handle-in-loop"),
+                     charged - (PASSES - 2) * (int64_t)GOES_ON_NS);
+    ck_assert_double_lt(first_predicted_ns(of_code, "handle-in-loop"), PASSES * GOES_ON_NS);
+    json_decref(of_code);
+    json_decref(of_program);
+}
+END_TEST
+
+/* A fix is predicted without what recording took before calls that it makes unnecessary. */
+START_TEST(recording_goes_with_the_calls_that_it_is_of)
+{
+    const struct cause recorded = {"", makes_streams_recorded, "", true, ""};
+    json_t *told = viewed(&recorded);
+    const json_t *run = json_array_get(json_object_get(told, "runs"), 0);
+    const double took_ns = 1e6 * json_number_value(json_object_get(run, "recording_ms"));
+    ck_assert_double_gt(took_ns, (PASSES - 2.0) * CALLED_NS / 2);
+    json_decref(told);
+}
+END_TEST
+
 /* A graph is handed over the more slowly the larger it is: nothing of that is unknown, but for
  * what came before the first one. */
 START_TEST(launches_of_graphs_are_known)
@@ -727,6 +789,8 @@ Suite *loop_causes_suite(void)
     tcase_add_test(all, work_of_functions_stays);
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);
+    tcase_add_test(all, variables_of_code_are_set_in_the_making);
+    tcase_add_test(all, recording_goes_with_the_calls_that_it_is_of);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));
     suite_add_tcase(suite, all);

@@ -38,8 +38,8 @@ uint64_t loop_name_of(const struct loop_kinds *kinds, const struct span *span)
     return mix_bits(detail << 8 | (uint64_t)(span->kind + 1));
 }
 
-/* Numbers the templates that names are of: what stands before the "<". A kernel that hardly ever
- * runs stays apart: it is no other way to do what is done again and again. */
+/* Numbers the templates that names are of: what stands before the "<". A kernel that hardly
+ * ever runs stays apart: it is no other way to do what is done again and again. */
 static bool find_templates(struct loop_kinds *kinds)
 {
     const struct timeline *timeline = kinds->timeline;

@@ -44,9 +44,9 @@ struct op_recorded {
     bool pageable;   /* copies: from or to pageable memory of the host */
     bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
     bool timed;      /* records: the event keeps the time */
-    bool library; /* waits of the host: a library's own, around what it makes or gives back */
-    bool repeats; /* copies in: they bring again what the one before brought there */
-    bool sure;    /* its accesses are certain: copies and memsets; a kernel's are possible */
+    bool library;    /* waits of the host, and copies in: a library's own, for what it makes */
+    bool repeats;    /* copies in: they bring again what the one before brought there */
+    bool sure;       /* its accesses are certain: copies and memsets; a kernel's are possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */

@@ -4,14 +4,15 @@
  * A recording says which file a call was made from where the call makes something. What a
  * library gives back again, the events and the memory of its handle, stands without. It is told
  * by the memory, which a call of the library's took: whoever destroys a handle hands nothing to
- * the device in between. */
+ * the device in between. But code that a library loads has variables of its own, in memory that
+ * no call took, and it may set them by a copy right behind. */
 #include "trace/recording_draft.h"
 #include "trace/replan_parts.h"
 
 #include <stdlib.h>
 
 /* Whose a call is: the row of a library's own calls, or one of these. */
-enum { OWNER_UNKNOWN = 0, OWNER_PROGRAM = UINT16_MAX };
+enum { OWNER_UNKNOWN = 0, OWNER_CODE = UINT16_MAX - 1, OWNER_PROGRAM = UINT16_MAX };
 
 /* A stretch is all calls of a thread since it last handed something over, or made a call of the
  * program's: a library makes or gives back a handle in one. */
@@ -38,7 +39,18 @@ static bool may_be_within(const struct recorded_call *call)
             kind == CALL_STREAM || kind == CALL_LOAD);
 }
 
-/* Passes on whose memory is to the calls that give it back. */
+/* Returns true if a call copies one piece in to where no call took memory: a variable of code.
+ */
+static bool sets_variable(const struct recording *recording, const struct live *live,
+                          const struct recorded_call *call)
+{
+    return call->effect == EFFECT_COPY && call->op_count == 1 &&
+           recording->ops[call->first_op].kind == OP_H2D &&
+           live_find(live, call->copy.to) == RECORDING_NONE;
+}
+
+/* Passes on whose memory is to the calls that give it back, and finds those that set variables.
+ */
 static enum status follow_memory(const struct owners *owners, struct error *error)
 {
     const struct recording *recording = owners->recording;
@@ -48,6 +60,10 @@ static enum status follow_memory(const struct owners *owners, struct error *erro
         const struct recorded_call *call = &recording->calls[i];
         const enum host_call_kind kind = host_call_kind(call->row);
         bool given_back;
+        if (!live_advance(&live, call->start_ns))
+            status = error_set(error, STATUS_NO_MEMORY, "no memory to follow what calls took");
+        else if (sets_variable(recording, &live, call))
+            owners->calls[i] = OWNER_CODE;
         if (kind != CALL_ALLOC && kind != CALL_PIN)
             continue;
         const uint32_t memory = live_change(&live, call, kind == CALL_PIN, &given_back);
@@ -70,7 +86,8 @@ static void take_stretch(const struct owners *owners, const struct stretch *stre
     bool waits = false;
     for (uint32_t i = stretch->last; i != ahead; i = owners->before[i]) {
         waits |= ahead != RECORDING_NONE && calls[i].row == calls[ahead].row;
-        calls[i].row = owners->calls[i] != OWNER_UNKNOWN ? owners->calls[i] : stretch->library;
+        const bool told = owners->calls[i] != OWNER_UNKNOWN && owners->calls[i] != OWNER_CODE;
+        calls[i].row = told ? owners->calls[i] : stretch->library;
     }
     if (waits && host_call_kind(calls[ahead].row) == CALL_SYNC)
         calls[ahead].row = stretch->library;
@@ -83,6 +100,18 @@ static void end_stretch(const struct owners *owners, struct stretch *stretch)
     *stretch = (struct stretch){RECORDING_NONE, RECORDING_NONE, stretch->latest, OWNER_UNKNOWN};
 }
 
+/* Returns true if the next call of a stretch belongs to it. Until the stretch ends, its calls
+ * have the rows that they were recorded with. */
+static bool belongs(const struct owners *owners, const struct stretch *stretch, uint32_t call)
+{
+    const struct recorded_call *calls = owners->recording->calls;
+    const uint16_t owner = owners->calls[call];
+    if (owner == OWNER_CODE)
+        return stretch->library != OWNER_UNKNOWN &&
+               host_call_kind(calls[stretch->latest].row) == CALL_LOAD;
+    return owner == OWNER_UNKNOWN ? may_be_within(&calls[call]) : owner != OWNER_PROGRAM;
+}
+
 static void take_stretches(const struct owners *owners)
 {
     const struct recording *recording = owners->recording;
@@ -93,14 +122,16 @@ static void take_stretches(const struct owners *owners)
         const struct recorded_call *call = &recording->calls[i];
         const uint16_t owner = owners->calls[i];
         struct stretch *stretch = &owners->threads[call->thread];
+        const bool within = belongs(owners, stretch, i);
         owners->before[i] = stretch->latest;
         stretch->latest = i;
-        if (owner == OWNER_PROGRAM || (owner == OWNER_UNKNOWN && !may_be_within(call)))
+        if (!within) {
             end_stretch(owners, stretch);
-        else if (host_call_lasts(call->row)) {
+        } else if (host_call_lasts(call->row) || owner == OWNER_CODE) {
             stretch->first = stretch->first == RECORDING_NONE ? i : stretch->first;
             stretch->last = i;
-            stretch->library = owner != OWNER_UNKNOWN ? owner : stretch->library;
+            if (owner != OWNER_UNKNOWN && owner != OWNER_CODE)
+                stretch->library = owner;
         }
     }
     for (uint32_t i = 0; i < recording->threads; i++)

@@ -148,7 +148,8 @@ void replan_note_made(struct replan *replan, const struct recorded_call *call)
         return;
     if (!waits)
         add_made(thread, (int)kind - CALL_MAKE, call->end_ns - call->start_ns - quick_ns);
-    thread->call_cost_ns = 0; /* made_ns has it */
+    if (between >= CALL_MAKE) /* made_ns has what recording took, most of which stands before */
+        thread->call_cost_ns = 0;
 }
 
 void replan_note_given(struct replan *replan, const struct recorded_call *call,

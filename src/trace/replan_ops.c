@@ -103,7 +103,8 @@ enum status replan_append(struct replan *replan, const struct recorded_call *cal
     replan_take_made(replan, &seen);
     seen.call_ns = replan_call_ns(replan, call, &op, &seen, same);
     replan_take_cost(replan, call, &seen);
-    seen.library = op_is_sync(op.kind) && host_call_kind(call->row) == CALL_HANDLE;
+    seen.library = (op_is_sync(op.kind) || op_is_copy(op.kind)) &&
+                   host_call_kind(call->row) == CALL_HANDLE;
     seen.in_graph = same && host_call_kind(call->row) == CALL_GRAPH;
     replan->last_call = call;
     if (!op_on_device(op.kind))
