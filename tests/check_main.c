@@ -99,6 +99,7 @@ static const struct {
     {"replan", replan_suite},
     {"replan_view", replan_view_suite},
     {"loop_causes", loop_causes_suite},
+    {"proof", proof_suite},
     {"rework_view", rework_view_suite},
     {"mistake", mistake_suite},
     {"reference", reference_suite},

@@ -119,6 +119,7 @@ Suite *halo_suite(void);
 Suite *replan_suite(void);
 Suite *replan_view_suite(void);
 Suite *loop_causes_suite(void);
+Suite *proof_suite(void);
 Suite *rework_view_suite(void);
 Suite *needed_suite(void);
 Suite *rework_suite(void);

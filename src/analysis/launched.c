@@ -110,14 +110,27 @@ int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t fre
     return stalls ? start_ns - free_ns : 0;
 }
 
+struct tally traced_loads(const struct traced *traced)
+{
+    const struct timeline *timeline = traced->timeline;
+    struct tally loads = {.longest = SPAN_NONE};
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (is_load(traced, i))
+            tally_add(&loads, i,
+                      later(call->end_ns, timeline->spans[traced->issued[i]].start_ns) -
+                          call->start_ns);
+    }
+    return loads;
+}
+
 bool traced_keeps_loading(const struct traced *traced)
 {
     enum { LOADS = 8 };
-    uint32_t loads = 0, kernels = 0;
-    for (uint32_t i = 0; i < traced->timeline->call_count; i++) {
+    const uint32_t loads = traced_loads(traced).count;
+    uint32_t kernels = 0;
+    for (uint32_t i = 0; i < traced->timeline->call_count; i++)
         kernels += is_first_launch(traced, traced->issued[i]);
-        loads += is_load(traced, i);
-    }
     return loads >= LOADS && 2 * loads >= kernels;
 }
 

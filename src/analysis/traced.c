@@ -30,7 +30,8 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns)
 
 bool traced_again(const struct traced *traced, enum host_call_kind kind)
 {
-    return (int)kind < CALL_MAKE || traced->again[kind];
+    const bool lasts = kind >= CALL_MAKE || kind == CALL_ALLOC || kind == CALL_PIN;
+    return !lasts || traced->again[kind];
 }
 
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
@@ -201,10 +202,12 @@ static void find_pins(struct traced *traced)
         if (op_on_device(timeline->spans[i].kind))
             first_ns = earlier(first_ns, timeline->spans[i].issue_ns);
     }
-    traced->pins_first = true;
-    for (uint32_t i = 0; i < timeline->call_count; i++)
-        traced->pins_first &= host_call_kind(timeline->calls[i].row) != CALL_PIN ||
-                              timeline->calls[i].start_ns < first_ns;
+    for (uint32_t i = timeline->call_count; i-- > 0;) {
+        if (host_call_kind(timeline->calls[i].row) != CALL_PIN)
+            continue;
+        traced->pins_first = timeline->calls[i].start_ns < first_ns;
+        break; /* the last one tells */
+    }
 }
 
 /* Finds whether no memset ran beside another op, though ops of several streams did. */

@@ -70,8 +70,9 @@ uint32_t traced_copies_by(const struct traced *traced, int64_t time_ns);
 bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns);
 
-/* Returns true if calls of a kind that makes what could be made once came several times, and
- * still in the second half of all, or the kind is another: what is made once is in no loop. */
+/* Returns true if calls of a kind that makes or takes what could be made or taken once came
+ * several times, and still in the second half of all, or the kind is another: what comes once
+ * is in no loop. */
 bool traced_again(const struct traced *traced, enum host_call_kind kind);
 
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events
@@ -88,6 +89,9 @@ bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span
  */
 bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns);
 bool traced_keeps_loading(const struct traced *traced);
+
+/* Counts those launches, each up to the start of its kernel. */
+struct tally traced_loads(const struct traced *traced);
 
 /* Returns how long the device did nothing for the program before it began op `index`, which
  * nothing of the program held from `free_ns` on: it was at work elsewhere. 0: not long, or a

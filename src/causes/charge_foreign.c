@@ -14,6 +14,34 @@
  * speaks for it. */
 static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 
+/* --- what evidence carries --- */
+
+int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code)
+{
+    struct verdict cause = {.code = code};
+    evidence_foreign(foreign, &cause, 1);
+    return cause.times > 0 ? cause.carries_ns : 0;
+}
+
+int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns)
+{
+    int64_t *charged_ns = &foreign->judge.charges.causes[code].cost_ns;
+    const int64_t room_ns = later(0, foreign_carries_ns(foreign, code) - *charged_ns);
+    const int64_t taken_ns = earlier(cost_ns, room_ns);
+    *charged_ns += taken_ns;
+    return taken_ns;
+}
+
+void foreign_bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    const int64_t cost_ns = causes[code].cost_ns;
+    if (cost_ns == 0 || code == to)
+        return;
+    causes[code].cost_ns = 0;
+    causes[to].cost_ns += cost_ns - foreign_charge(foreign, code, cost_ns);
+}
+
 /* --- fixes --- */
 
 /* Returns the knob of a cause that gains most alone; NULL: it has none. */
@@ -56,7 +84,8 @@ static enum verdict_code called(const struct foreign *foreign, enum verdict_code
                                                                           : code;
 }
 
-/* Gives all knobs their causes. Where all have the same, that cause's fix is all of them. */
+/* Gives all knobs their causes, and notes those of which nothing was seen. Where all have the
+ * same, that cause's fix is all of them. */
 static void call_knobs(struct foreign *foreign)
 {
     struct found *found = &foreign->judge.found;
@@ -64,6 +93,8 @@ static void call_knobs(struct foreign *foreign)
     for (int i = 0; i < found->count; i++) {
         found->knobs[i].code = called(foreign, found->knobs[i].code);
         same &= found->knobs[i].code == found->knobs[0].code;
+        if (foreign_carries_ns(foreign, found->knobs[i].code) == 0)
+            found->unseen |= 1U << found->knobs[i].knob;
     }
     for (int i = 0; i < found->count && same; i++) {
         found->knobs[i].fixed_ns = found->better_ns;
@@ -84,6 +115,17 @@ static bool is_within(const struct foreign *foreign, double part)
     return apart_ns <= part * (double)extent_ns && apart_ns >= -part * (double)extent_ns;
 }
 
+/* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator: never less
+ * than its ops take, nor than it took without all that the cause's evidence carries. */
+static int64_t predicted_ns(const struct foreign *foreign, const struct knob_gain *gain,
+                            int64_t fixed_ns)
+{
+    const struct judge *judge = &foreign->judge;
+    const int64_t least_ns =
+        judge->time_ns - foreign->recording_ns - foreign_carries_ns(foreign, gain->code);
+    return later(judge_predicted_ns(judge, fixed_ns), later(gain->least_ns, least_ns));
+}
+
 void foreign_put_fixes(struct foreign *foreign)
 {
     const struct judge *judge = &foreign->judge;
@@ -93,7 +135,7 @@ void foreign_put_fixes(struct foreign *foreign)
         if (gain == NULL || (is_late(cause->code) && !is_within(foreign, LATE_BAND)) ||
             !judge_offer(judge, gain->fixed_ns, cause))
             continue;
-        cause->predicted_ns = later(cause->predicted_ns, gain->least_ns);
+        cause->predicted_ns = predicted_ns(foreign, gain, gain->fixed_ns);
         if (!search_gains(cause->predicted_ns, judge->time_ns, SEARCH_GAIN))
             cause->predicted_ns = 0;
     }
@@ -162,7 +204,6 @@ static double share_gains(const struct found *found, const int64_t shown_ns[VERD
  * left of the loss. */
 static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT])
 {
-    struct verdict *causes = foreign->judge.charges.causes;
     const struct found *found = &foreign->judge.found;
     int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
     foreign->rest_ns[REST_RECORDING] =
@@ -180,9 +221,8 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
     if (sum_ns > loss_ns)
         scale *= loss_ns / sum_ns;
     for (int i = 0; i < found->count; i++) {
-        int64_t cost_ns = earlier((int64_t)(scale * costs_ns[i]), left_ns);
-        causes[found->knobs[i].code].cost_ns += cost_ns;
-        left_ns -= cost_ns;
+        const int64_t cost_ns = earlier((int64_t)(scale * costs_ns[i]), left_ns);
+        left_ns -= foreign_charge(foreign, found->knobs[i].code, cost_ns);
     }
     foreign->rest_ns[REST_SEVERAL] = earlier((int64_t)(scale * beyond_ns), left_ns);
     return left_ns;
@@ -233,8 +273,9 @@ static void charge_shown(struct foreign *foreign, const int64_t shown_ns[VERDICT
         const enum verdict_code dearest = dearest_of(foreign, shown_ns, &dear_ns);
         if (dearest == VERDICT_COPY_BOUND)
             break;
-        dear_ns = earlier(dear_ns, *left_ns);
-        foreign->judge.charges.causes[dearest].cost_ns += dear_ns;
+        dear_ns = foreign_charge(foreign, dearest, earlier(dear_ns, *left_ns));
+        if (dear_ns == 0)
+            break;
         *left_ns -= dear_ns;
     }
 }
@@ -261,8 +302,7 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
         account_leave(charges, find_slower(foreign), &left_ns);
     const int64_t read_ns =
         later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
-    causes[VERDICT_SYNC_IN_LOOP].cost_ns += earlier(read_ns, left_ns);
-    left_ns -= earlier(read_ns, left_ns);
+    left_ns -= foreign_charge(foreign, VERDICT_SYNC_IN_LOOP, earlier(read_ns, left_ns));
     /* The simulator has only what was recorded: a part of the time that it has, too, is known,
      * though no fix gains it. */
     const int64_t beyond_ns =
@@ -270,8 +310,11 @@ static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], 
     int64_t unknown_ns = earlier(left_ns, later(old_ns[foreign->suspect], beyond_ns));
     if ((double)unknown_ns < VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns)
         unknown_ns = 0;
-    causes[foreign->suspect].cost_ns += unknown_ns;
     left_ns -= unknown_ns;
+    causes[VERDICT_UNKNOWN].cost_ns +=
+        unknown_ns - foreign_charge(foreign, foreign->suspect, unknown_ns);
+    rest_ns[REST_PAGES] = foreign->suspect == VERDICT_REST ? unknown_ns : 0;
+    rest_ns[REST_FILLING] = account_leave(charges, rest_ns[REST_FILLING], &left_ns);
     rest_ns[REST_SAME] = account_leave(charges, left_ns, &left_ns);
 }
 
@@ -281,10 +324,11 @@ static void charge_readbacks(struct foreign *foreign)
 {
     const struct found *found = &foreign->judge.found;
     const struct knob_gain *gain = knob_of(foreign, VERDICT_LAUNCH_BOUND);
-    char seen[VERDICT_SEEN];
+    struct verdict seen = {0};
+    struct verdict *launches = &foreign->judge.charges.causes[VERDICT_LAUNCH_BOUND];
     if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
-        facts_put_readback(foreign, seen))
-        account_move(&foreign->judge.charges, VERDICT_LAUNCH_BOUND, VERDICT_SYNC_IN_LOOP);
+        facts_put_readback(foreign, &seen))
+        launches->cost_ns -= foreign_charge(foreign, VERDICT_SYNC_IN_LOOP, launches->cost_ns);
 }
 
 /* Leaves what is too little to be named to the rest. */
@@ -309,9 +353,9 @@ static void charge_small(struct foreign *foreign)
 static uint32_t unseen_knobs(const struct foreign *foreign)
 {
     const struct engine_use *engines = foreign->trace.analysis.engines;
-    char seen[VERDICT_SEEN];
+    struct verdict seen = {0};
     const bool tiles = engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 &&
-                       !facts_put_readback(foreign, seen);
+                       !facts_put_readback(foreign, &seen);
     const bool room = foreign->timeline->streams < 2 || foreign->stream_waits > 0;
     return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
            (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
@@ -325,20 +369,26 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
     struct error why = {0};
     int64_t old_ns[VERDICT_COUNT];
     foreign->judge.found.unseen = unseen_knobs(foreign);
-    enum status status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
-    if (status == STATUS_NO_MEMORY)
-        return error_pass(error, &why);
-    foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
-    foreign->judge.tried = foreign->simulated && is_within(foreign, BAND);
-    if (!foreign->judge.tried)
-        return STATUS_OK;
+    enum status status = STATUS_OK;
+    uint32_t unseen;
     for (int code = 0; code < VERDICT_COUNT; code++) {
         old_ns[code] = causes[code].cost_ns;
         foreign->seen[code] = old_ns[code] > 0;
-        causes[code].cost_ns = 0;
     }
+    do {
+        unseen = foreign->judge.found.unseen;
+        status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
+        if (status == STATUS_NO_MEMORY)
+            return error_pass(error, &why);
+        foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
+        foreign->judge.tried = foreign->simulated && is_within(foreign, BAND);
+        if (!foreign->judge.tried)
+            return STATUS_OK;
+        call_knobs(foreign);
+    } while (foreign->judge.found.unseen != unseen);
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        causes[code].cost_ns = 0;
     foreign->recording_ns = recording_ns(foreign);
-    call_knobs(foreign);
     charge_left(foreign, old_ns, charge_knobs(foreign, old_ns));
     charge_readbacks(foreign);
     charge_small(foreign);
@@ -390,8 +440,7 @@ static void leave_recording(const struct foreign *foreign, struct verdicts *verd
         struct verdict *verdict = &verdicts->items[i];
         const struct knob_gain *gain = knob_of(foreign, verdict->code);
         if (gain != NULL && verdict->predicted_ns > 0)
-            verdict->predicted_ns =
-                later(judge_predicted_ns(&foreign->judge, gain->bare_ns), gain->least_ns);
+            verdict->predicted_ns = predicted_ns(foreign, gain, gain->bare_ns);
     }
 }
 

@@ -66,77 +66,47 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
            call != SPAN_NONE ? host_call_name(timeline->calls[call].row) : "",
            foreign->trace.many_threads ? ", of several threads" : "",
            likely ? ", none beside work of other streams" : "");
+    verdict->times = kernels + copies + others;
     return likely ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
 }
 
 /* --- the host's calls --- */
 
-/* Writes "8 calls such as cudaStreamSynchronize before the last op was issued, 31 ms in all",
- * of a set of kinds, with the name of the longest. */
-static void put_calls(const struct foreign *foreign, uint32_t kinds, char seen[VERDICT_SEEN])
-{
-    const struct tally calls =
-        traced_calls(&foreign->trace, kinds, foreign->trace.last_issue_ns);
-    char text[FOREIGN_COUNT], time[UNITS_TEXT];
-    snprintf(seen, VERDICT_SEEN, "%s such as %s",
-             foreign_counted(calls.count, "call", "calls", text),
-             host_call_name(calls.count > 0 ? foreign->timeline->calls[calls.longest].row : 0));
-    foreign_put_line(foreign, calls.longest, "", seen);
-    append(seen, " before the last op was issued, %s in all", units_time(calls.sum_ns, time));
-}
-
-/* A simulated run has the host's waits among its ops. */
-static void put_waits(const struct foreign *foreign, char seen[VERDICT_SEEN])
-{
-    const struct tally waits =
-        traced_ops(&foreign->trace, 1U << OP_SYNC | 1U << OP_SYNC_EVENT, false);
-    char text[FOREIGN_COUNT], time[UNITS_TEXT];
-    snprintf(seen, VERDICT_SEEN, "%s of the host, %s in all",
-             foreign_counted(waits.count, "wait", "waits", text),
-             units_time(waits.sum_ns, time));
-}
-
-/* Writes "5200 calls of cudaStreamQuery that said not ready"; nothing where none did. */
-static void put_polls(const struct foreign *foreign, char seen[VERDICT_SEEN])
-{
-    const struct timeline *timeline = foreign->timeline;
-    uint32_t count = 0, last = 0;
-    char calls[FOREIGN_COUNT];
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        count += timeline->calls[i].not_ready;
-        last = timeline->calls[i].not_ready ? i : last;
-    }
-    if (count > 0)
-        snprintf(seen, VERDICT_SEEN, "%s of %s that said not ready",
-                 foreign_counted(count, "call", "calls", calls),
-                 host_call_name(timeline->calls[last].row));
-}
-
 static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
 {
-    const bool syncs =
-        traced_calls(&foreign->trace, 1U << CALL_SYNC, foreign->trace.last_issue_ns).count > 0;
-    if (foreign->timeline->call_count == 0)
-        put_waits(foreign, verdict->seen);
-    else if (!syncs)
-        put_polls(foreign, verdict->seen);
-    if (verdict->seen[0] == '\0' && !facts_put_readback(foreign, verdict->seen))
-        put_calls(foreign, 1U << (syncs ? CALL_SYNC : CALL_COPY_WAIT), verdict->seen);
+    const uint32_t kinds = 1U << CALL_SYNC | 1U << CALL_COPY_WAIT;
+    const int64_t until_ns = foreign->trace.last_issue_ns;
+    const struct tally waits = traced_calls(&foreign->trace, kinds, until_ns);
+    if (traced_calls(&foreign->trace, 1U << CALL_SYNC, until_ns).count == 0)
+        host_put_polls(foreign, verdict);
+    if (verdict->seen[0] == '\0' && !facts_put_readback(foreign, verdict))
+        host_put_calls(foreign, &waits, 0, verdict);
     return EVIDENCE_CERTAIN;
 }
 
-/* Says it of the calls by which the cause is known. */
+/* Says it of the calls that are the cause. */
 static enum evidence calls(const struct foreign *foreign, struct verdict *verdict)
 {
-    put_calls(foreign, verdict_rows[verdict->code].marks[MARKED_HOST], verdict->seen);
+    const int64_t between_ns = foreign->between_ns[verdict->code];
+    host_put_calls(foreign, &foreign->kept[verdict->code], between_ns, verdict);
     return EVIDENCE_CERTAIN;
 }
 
 static enum evidence launches(const struct foreign *foreign, struct verdict *verdict)
 {
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " launches returned only when their kernel had ended",
-             foreign->trace.waited, foreign->trace.launches);
+    const struct plan *plan = foreign->judge.facts->plan;
+    const bool told =
+        foreign->timeline->call_count == 0 && plan != NULL && plan->launches_block;
+    verdict->times = told ? foreign->trace.kernels : foreign->trace.waited;
+    if (told)
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "CUDA_LAUNCH_BLOCKING asks for it, and %" PRIu32 " kernels ran",
+                 verdict->times);
+    else
+        snprintf(verdict->seen, VERDICT_SEEN,
+                 "%" PRIu32 " of %" PRIu32
+                 " launches returned only when their kernel had ended",
+                 verdict->times, foreign->trace.launches);
     return EVIDENCE_CERTAIN;
 }
 
@@ -154,6 +124,10 @@ static enum evidence first_launch(const struct foreign *foreign, struct verdict 
     append(verdict->seen, " took %s, half of all at most %s",
            units_time(launches.longest_ns, longest),
            units_time(foreign->trace.launch_ns, median));
+    const struct tally first = traced_loads(&foreign->trace);
+    const struct tally loads =
+        traced_calls(&foreign->trace, 1U << CALL_LOAD, foreign->trace.last_issue_ns);
+    foreign_note_seen(verdict, first.count + loads.count, first.sum_ns + loads.sum_ns);
     return EVIDENCE_LIKELY;
 }
 
@@ -171,6 +145,10 @@ static enum evidence callbacks(const struct foreign *foreign, struct verdict *ve
         snprintf(verdict->seen, VERDICT_SEEN,
                  "%s put a host function into a stream; a trace does not say when they run",
                  foreign_counted(foreign->trace.host_funcs, "call", "calls", text));
+    if (ran.count > 0)
+        foreign_note_seen(verdict, ran.count, ran.sum_ns);
+    else
+        verdict->times = foreign->trace.host_funcs;
     return ran.count > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
@@ -185,6 +163,7 @@ static enum evidence stalls(const struct foreign *foreign, struct verdict *verdi
              "what the host had handed over only up to %s later, %s in all: another process "
              "seems to be at work on it (nvidia-smi lists them)",
              seen->count, units_time(seen->longest_ns, longest), units_time(seen->sum_ns, sum));
+    foreign_note_seen(verdict, seen->count, seen->sum_ns);
     return EVIDENCE_LIKELY;
 }
 
@@ -198,6 +177,7 @@ static enum evidence memsets(const struct foreign *foreign, struct verdict *verd
              foreign_counted(memsets.count, "memset", "memsets", text),
              foreign->trace.memsets_bar ? ", none of which ran beside another op" : "");
     append_longest(foreign, &memsets, verdict->seen);
+    verdict->times = memsets.count;
     return foreign->trace.memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
 }
 
@@ -207,6 +187,7 @@ static enum evidence few_streams(const struct foreign *foreign, struct verdict *
     snprintf(verdict->seen, VERDICT_SEEN,
              "%s waited for room: for the op before in the stream, or for an event",
              foreign_counted(foreign->stream_waits, "copy in", "copies in", text));
+    verdict->times = foreign->stream_waits;
     return EVIDENCE_LIKELY;
 }
 
@@ -218,6 +199,7 @@ static enum evidence pageable(const struct foreign *foreign, struct verdict *ver
              "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
              traced_ops(&foreign->trace, kinds, false).count);
     append_longest(foreign, &pageable, verdict->seen);
+    verdict->times = pageable.count;
     return EVIDENCE_CERTAIN;
 }
 
@@ -229,6 +211,7 @@ static enum evidence small_tiles(const struct foreign *foreign, struct verdict *
              "%" PRIu32 " ops of %s on average, calls of %s to issue them", pace.ops,
              units_time(pace.ops > 0 ? pace.work_ns / pace.ops : 0, op),
              units_time(pace.calls > 0 ? pace.calls_ns / pace.calls : 0, call));
+    verdict->times = pace.ops;
     return EVIDENCE_CERTAIN;
 }
 
@@ -257,6 +240,7 @@ static enum evidence device_copies(const struct foreign *foreign, struct verdict
              foreign_counted(copies.count, "copy", "copies", text),
              units_time(copies.sum_ns, time));
     append_longest(foreign, &copies, verdict->seen);
+    foreign_note_seen(verdict, copies.count, copies.sum_ns);
     return EVIDENCE_CERTAIN;
 }
 
@@ -282,6 +266,7 @@ static enum evidence few_blocks(const struct foreign *foreign, struct verdict *v
              " SMs, each of which takes a block or more",
              foreign_counted(kernels, "kernel", "kernels", text), mean,
              units_time(kernels > 0 ? (int64_t)(sum_ns / kernels) : 0, time), sms);
+    verdict->times = kernels;
     return EVIDENCE_LIKELY;
 }
 
@@ -315,6 +300,7 @@ static enum evidence large_copy(const struct foreign *foreign, struct verdict *v
              units_time(large->end_ns - large->start_ns, time),
              foreign_counted(waited, "smaller one", "smaller ones", text),
              units_time(longest_ns, wait));
+    verdict->times = waited;
     return waited > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
@@ -334,10 +320,12 @@ static enum evidence waits(const struct foreign *foreign, struct verdict *verdic
     else if (!foreign->judge.tried || foreign->seen[VERDICT_NEEDLESS_WAIT])
         snprintf(verdict->seen, VERDICT_SEEN,
                  "far more copies in had ended than kernels had begun when one was let go");
-    else
+    else {
         snprintf(verdict->seen, VERDICT_SEEN,
                  "streams wait %s for events, more than their data asks for",
                  foreign_counted(waits, "time", "times", text));
+        verdict->times = waits;
+    }
     return EVIDENCE_LIKELY;
 }
 
@@ -354,20 +342,23 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
         [REST_SEVERAL] = {"", " go only with several fixes together"},
         [REST_STEPS] = {"the device takes ", " to go on from op to op"},
         [REST_ONCE] = {"what the host did once took ", ""},
-        [REST_PAGES] = {"pages of managed memory move, as they were asked to", ""},
+        [REST_PAGES] = {"pages of managed memory move, as they were asked to, and ",
+                        " are waited for"},
         [REST_RECORDING] = {"recording took ", ""},
         [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},
         [REST_COPIES] = {"copies took ", " longer than the limit has it"},
         [REST_SAME] = {"", " remain with every fix that was tried"},
+        [REST_SMALL] = {"", " are losses too small to name"},
     };
-    const bool few = foreign->judge.charges.causes[VERDICT_FEW_TILES].cost_ns > 0;
+    int64_t small_ns = verdict->cost_ns;
     char time[UNITS_TEXT];
     for (int part = 0; part < REST_COUNT; part++) {
-        const bool pages = part == REST_PAGES && foreign->suspect == VERDICT_REST;
-        const int64_t ns = part == REST_FILLING && few ? 0 : foreign->rest_ns[part];
-        if (pages || ns > foreign->judge.time_ns / TRACES)
+        const int64_t ns = part == REST_SMALL ? small_ns : foreign->rest_ns[part];
+        const bool all = part == REST_SMALL && verdict->seen[0] == '\0';
+        small_ns -= ns;
+        if (!all && ns > foreign->judge.time_ns / TRACES)
             append(verdict->seen, "%s%s%s%s", verdict->seen[0] != '\0' ? "; " : "",
-                   words[part][0], pages ? "" : units_time(ns, time), words[part][1]);
+                   words[part][0], units_time(ns, time), words[part][1]);
     }
     return EVIDENCE_CERTAIN;
 }
@@ -434,6 +425,9 @@ bool evidence_is_gain(enum verdict_code code)
 
 void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        causes[i].times = 1;
+        causes[i].carries_ns = INT64_MAX;
         causes[i].evidence = functions[causes[i].code](foreign, &causes[i]);
+    }
 }

@@ -15,7 +15,7 @@ static bool reads_few(const struct span *span)
     return span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
 }
 
-bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
+bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict)
 {
     enum { BEHIND = 16 }; /* ops that come late after a wait: where more do, the host is slow */
     const struct traced *trace = &foreign->trace;
@@ -35,14 +35,15 @@ bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN])
         waits++;
         reads += read;
         bytes = read && span->bytes > bytes ? span->bytes : bytes;
-        sum_ns += read ? timeline->calls[i].end_ns - timeline->calls[i].start_ns : 0;
+        sum_ns += read ? timeline->calls[i].end_ns - timeline->calls[copy].start_ns : 0;
     }
     if (reads == 0 || 2 * reads < waits || BEHIND * reads < pace_of(trace).late)
         return false;
-    snprintf(seen, VERDICT_SEEN,
+    snprintf(verdict->seen, VERDICT_SEEN,
              "a copy back of %" PRIu64 " bytes or less, then a wait: %" PRIu32 " of %" PRIu32
              " waits, %s in all; the host issues on by what it reads",
              bytes, reads, waits, units_time(sum_ns, text));
+    verdict->times = reads;
     return true;
 }
 
@@ -50,9 +51,9 @@ int64_t facts_readback_ns(const struct foreign *foreign)
 {
     const struct timeline *timeline = foreign->timeline;
     int64_t sum_ns = 0, ended_ns = INT64_MAX;
-    char seen[VERDICT_SEEN];
+    struct verdict seen = {0};
     bool reads = false;
-    if (!facts_put_readback(foreign, seen))
+    if (!facts_put_readback(foreign, &seen))
         return 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
@@ -79,13 +80,14 @@ enum evidence facts_null_free(const struct foreign *foreign, struct verdict *ver
              "ops of blocking streams waited for each other where %s such as cudaFreeAsync had "
              "come in between: without a stream it is one of the default stream's",
              foreign_counted(calls.count, "call", "calls", text));
+    verdict->times = calls.count;
     return EVIDENCE_LIKELY;
 }
 
 enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct plan *plan = foreign->judge.facts->plan;
-    const struct tally calls = traced_calls(&foreign->trace, 1U << CALL_POOL, INT64_MAX);
+    const struct tally calls = foreign->kept[VERDICT_ALLOC_IN_STREAM];
     char text[FOREIGN_COUNT], sum[UNITS_TEXT], longest[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s took %s in all, the longest %s%s",
              foreign_counted(calls.count, "call", "calls", text),
@@ -94,6 +96,7 @@ enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
              plan != NULL && !plan->recorded->facts.keeps_pools
                  ? "; no pool was told to keep its memory"
                  : "");
+    foreign_note_seen(verdict, calls.count, calls.sum_ns);
     return EVIDENCE_CERTAIN;
 }
 
@@ -124,6 +127,7 @@ enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdi
              ", %s each, brought the same bytes as the time before, sampled",
              repeats, copies, plan->recorded->buffers[from->buffer].address + from->offset,
              units_bytes(bytes, text));
+    verdict->times = repeats;
     return EVIDENCE_LIKELY;
 }
 
@@ -171,18 +175,23 @@ enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdic
         snprintf(verdict->seen, VERDICT_SEEN,
                  "pages of managed memory moved %" PRIu32 " times, for %s in all", moves.count,
                  units_time(moves.sum_ns, time));
+        foreign_note_seen(verdict, moves.count, moves.sum_ns);
         return EVIDENCE_LIKELY;
     }
     const struct recorded_facts *facts = &plan->recorded->facts;
+    const uint32_t managed = count_managed(plan);
+    if (facts->faults > 0)
+        foreign_note_seen(verdict, facts->faults, facts->faults_ns);
+    else
+        verdict->times = managed;
     if (facts->faults > 0)
         snprintf(verdict->seen, VERDICT_SEEN,
-                 "pages of managed memory moved %" PRIu32
-                 " times as they were touched, %s in %s",
-                 facts->faults, units_bytes(facts->fault_bytes, bytes),
-                 units_time(facts->faults_ns, time));
+                 "pages of managed memory moved %s as they were touched, %s in %s",
+                 foreign_counted(facts->faults, "time", "times", text),
+                 units_bytes(facts->fault_bytes, bytes), units_time(facts->faults_ns, time));
     else
         snprintf(verdict->seen, VERDICT_SEEN, "%s with managed memory, and %s",
-                 foreign_counted(count_managed(plan), "kernel works", "kernels work", text),
+                 foreign_counted(managed, "kernel works", "kernels work", text),
                  facts->prefetches > 0 ? "little is prefetched" : "nothing is prefetched");
     return facts->faults > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
@@ -198,6 +207,7 @@ enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict
              facts->timed_events, facts->events,
              foreign_counted(foreign->judge.facts->model->queues, "hardware queue",
                              "hardware queues", text));
+    verdict->times = facts->timed_events;
     return EVIDENCE_LIKELY;
 }
 
@@ -220,6 +230,7 @@ enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict
              "given access to another's memory",
              foreign_counted(copies, "copy", "copies", text), ns > 0 ? (double)bytes / ns : 0,
              model->peer_bytes_per_s / 1e9);
+    verdict->times = copies;
     return EVIDENCE_CERTAIN;
 }
 

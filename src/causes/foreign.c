@@ -6,6 +6,44 @@
 /* Small tiles, and few, are no cause where they cost less of the run's time. */
 static const double SMALL_SHARE = 0.08;
 
+/* --- the host's calls --- */
+
+/* Adds a time of the host's that is a cause, which call `index` tells of. */
+static void keep(struct foreign *foreign, enum verdict_code code, uint32_t index, int64_t ns)
+{
+    if (ns > 0)
+        tally_add(&foreign->kept[code], index, ns);
+}
+
+/* Finds the calls that are causes, and adds what the host did between them for the same. */
+static void find_kept(struct foreign *foreign)
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct host_call *calls = timeline->calls;
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        foreign->kept[code].longest = SPAN_NONE;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const uint32_t before = foreign->trace.call_before[i];
+        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
+        if (calls[i].start_ns >= foreign->trace.last_issue_ns)
+            continue;
+        keep(foreign, foreign_call_cause(foreign, i), i,
+             calls[i].end_ns - calls[i].start_ns - given_ns);
+        keep(foreign, VERDICT_ALLOC_IN_STREAM, i, given_ns);
+        if (before == SPAN_NONE || calls[before].end_ns >= calls[i].start_ns)
+            continue;
+        /* However short it is: all of it goes with the calls. */
+        const enum verdict_code code = foreign_outside_cause(foreign, before, i, INT64_MAX);
+        foreign->between_ns[code] += calls[i].start_ns - calls[before].end_ns;
+    }
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        foreign->kept[code].sum_ns += foreign->between_ns[code];
+    for (uint32_t i = 0; i < timeline->span_count && timeline->call_count == 0; i++) {
+        const struct span *span = &timeline->spans[i];
+        keep(foreign, host_op_cause(foreign, span), i, span->end_ns - span->start_ns);
+    }
+}
+
 /* --- one idle time --- */
 
 static bool is_cause(enum verdict_code code)
@@ -190,31 +228,16 @@ static enum verdict_code late_cause(const struct foreign *foreign)
                                       : VERDICT_LAUNCH_BOUND;
 }
 
-/* Adds what the calls took that are causes, by their codes. */
-static void add_calls(const struct foreign *foreign, int64_t calls_ns[VERDICT_COUNT])
+/* Charges causes no more than their evidence carries: what is beyond that of what kept the host
+ * would have been handed over as late without it, and of others nothing tells why. */
+static void bound_all(struct foreign *foreign, enum verdict_code late)
 {
-    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
-        const struct host_call *call = &foreign->timeline->calls[i];
-        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
-        calls_ns[foreign_call_cause(foreign, i)] += call->end_ns - call->start_ns - given_ns;
-        calls_ns[VERDICT_ALLOC_IN_STREAM] += given_ns;
+    for (int code = 0; code < VERDICT_UNKNOWN; code++) {
+        const bool kept =
+            (verdict_rows[code].traits & KEEPS_ISSUE) != 0 || code == VERDICT_HOST_WORK;
+        foreign_bound(foreign, (enum verdict_code)code, kept ? late : VERDICT_UNKNOWN);
     }
-}
-
-/* Charges causes that are calls no more than these took: what is beyond that would have been
- * handed over as late without them. */
-static void bound_calls(struct foreign *foreign, enum verdict_code late)
-{
-    struct verdict *causes = foreign->judge.charges.causes;
-    int64_t calls_ns[VERDICT_COUNT] = {0};
-    add_calls(foreign, calls_ns);
-    for (int code = 0; code < VERDICT_COPY_BOUND && foreign->timeline->call_count > 0; code++) {
-        const int64_t beyond_ns = causes[code].cost_ns - calls_ns[code];
-        if ((verdict_rows[code].traits & KEEPS_ISSUE) == 0 || beyond_ns <= 0)
-            continue;
-        causes[code].cost_ns -= beyond_ns;
-        causes[late].cost_ns += beyond_ns;
-    }
+    foreign_bound(foreign, late, VERDICT_UNKNOWN);
 }
 
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
@@ -235,7 +258,8 @@ static int64_t made_once_ns(const struct foreign *foreign)
     int64_t sum_ns = 0;
     for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
         const struct host_call *call = &foreign->timeline->calls[i];
-        if (!traced_again(&foreign->trace, host_call_kind(call->row)))
+        if (!traced_again(&foreign->trace, host_call_kind(call->row)) &&
+            foreign_call_cause(foreign, i) != VERDICT_PIN_IN_RUN)
             sum_ns += call->end_ns - call->start_ns;
     }
     return sum_ns;
@@ -257,21 +281,24 @@ static void settle(struct foreign *foreign)
     else
         account_move(&foreign->judge.charges, VERDICT_SMALL_TILES,
                      keeps == VERDICT_SMALL_TILES ? late : keeps);
-    bound_calls(foreign, late);
     /* No loop has a time in which the host was elsewhere, once. */
     foreign->rest_ns[REST_ONCE] = account_leave(&foreign->judge.charges, foreign->trace.once_ns,
-                                                &causes[VERDICT_HOST_WORK].cost_ns) +
-                                  account_leave(&foreign->judge.charges, made_once_ns(foreign),
-                                                &causes[VERDICT_UNKNOWN].cost_ns);
+                                                &causes[VERDICT_HOST_WORK].cost_ns);
+    bound_all(foreign, late);
+    foreign->rest_ns[REST_ONCE] += account_leave(&foreign->judge.charges, made_once_ns(foreign),
+                                                 &causes[VERDICT_UNKNOWN].cost_ns);
     foreign->suspect = facts_suspect(foreign);
+    const int64_t rest_ns = causes[VERDICT_REST].cost_ns;
     account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
     if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */
         account_move(&foreign->judge.charges, VERDICT_HOST_WORK, foreign->suspect);
     if (foreign->suspect == VERDICT_PAGE_FAULTS)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
-    foreign->rest_ns[REST_FILLING] = causes[VERDICT_FEW_TILES].cost_ns;
+    foreign->rest_ns[REST_PAGES] = causes[VERDICT_REST].cost_ns - rest_ns;
+    foreign_bound(foreign, foreign->suspect, VERDICT_UNKNOWN);
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
-        account_move(&foreign->judge.charges, VERDICT_FEW_TILES, VERDICT_REST);
+        foreign->rest_ns[REST_FILLING] = account_leave(&foreign->judge.charges, INT64_MAX,
+                                                       &causes[VERDICT_FEW_TILES].cost_ns);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         if (!judge_is_dear(&foreign->judge, (enum verdict_code)code, VERDICT_NAMED_SHARE,
                            false))
@@ -357,6 +384,8 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
     account_begin(&foreign.judge.charges);
     bool done = traced_begin(&foreign.trace, facts->timeline);
     bool any = done && foreign.trace.engine != ENGINE_NONE;
+    if (any)
+        find_kept(&foreign);
     if (any)
         done = charge_all(&foreign);
     enum status status = done

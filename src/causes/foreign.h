@@ -29,11 +29,12 @@ enum rest_part {
     REST_SEVERAL, /* only several fixes together gain it */
     REST_STEPS,   /* the device took it to go on from one op to the next */
     REST_ONCE,    /* the host was elsewhere, once, or made something that stays */
-    REST_PAGES,   /* has no time of its own */
+    REST_PAGES,   /* of managed memory, which move as they were asked to */
     REST_RECORDING,
     REST_KERNELS, /* those of the busiest engine took longer than the limit has it */
     REST_COPIES,
-    REST_SAME, /* the simulator has it as well, of what was recorded, and no fix gains it */
+    REST_SAME,  /* the simulator has it as well, of what was recorded, and no fix gains it */
+    REST_SMALL, /* all that is in none of the others */
     REST_COUNT
 };
 
@@ -42,6 +43,10 @@ struct foreign {
     const struct timeline *timeline;
     struct traced trace;
     int64_t rest_ns[REST_COUNT];
+    /* By cause, the host's calls that are one, up to the last that issued an op, with what the
+     * host did between them for the same; and how much of their time that is. */
+    struct tally kept[VERDICT_COUNT];
+    int64_t between_ns[VERDICT_COUNT];
     uint32_t stream_waits;     /* copies in that waited for room */
     enum verdict_code suspect; /* what time is charged to that nothing else explains */
     bool simulated; /* the judge's `found` is set; `tried` only where that is near the run */
@@ -70,6 +75,15 @@ struct foreign_pieces {
 bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces);
 
+/* Returns the most that a cause can have cost by what was seen of it; 0: nothing was. */
+int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code);
+
+/* Charges a cause no more than its evidence carries. Returns how much that is. */
+int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns);
+
+/* Moves what a cause was charged beyond what its evidence carries to another one. */
+void foreign_bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to);
+
 /* Simulates a recorded program with fixes; its plan and its machine are known. Where the
  * simulation of the run as it is comes near it, `tried` is set, and what was charged is charged
  * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY
@@ -93,12 +107,31 @@ const char *foreign_counted(uint32_t count, const char *one, const char *many,
 /* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
 enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t index);
 
+/* Returns the cause of the time between two calls of the host, in none of them; SPAN_NONE:
+ * there is no call before. */
+enum verdict_code foreign_outside_cause(const struct foreign *foreign, uint32_t before,
+                                        uint32_t next, int64_t length_ns);
+
 /* Returns how long a call that waits took behind the last op that ended within it, to give back
  * memory of pools: 0 where none is taken, or it took no longer than to wake up. */
 int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index);
 
 /* Returns true if the host was ever in no call for longer than it takes to issue. */
 bool host_works(const struct foreign *foreign);
+
+/* Notes how often evidence was seen, and for how long: it carries that time, and for each a
+ * hand-over. What is not noted carries any cost. */
+void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns);
+
+/* Returns the cause that an op of the host's is; VERDICT_REST: none, such as a copy that its
+ * call waited for. */
+enum verdict_code host_op_cause(const struct foreign *foreign, const struct span *span);
+
+/* Say what was seen of calls: of any, with what was between them; and of those that asked
+ * whether work was done, and it was not. */
+void host_put_calls(const struct foreign *foreign, const struct tally *calls,
+                    int64_t between_ns, struct verdict *verdict);
+void host_put_polls(const struct foreign *foreign, struct verdict *verdict);
 
 /* These say what was seen of a host that is late, and return what it is worth
  * (causes/host_foreign.c). */
@@ -120,7 +153,7 @@ enum evidence facts_null_free(const struct foreign *foreign, struct verdict *ver
 
 /* Says that most waits are for a few bytes that were copied back. Returns false, and says
  * nothing, where they are not. */
-bool facts_put_readback(const struct foreign *foreign, char seen[VERDICT_SEEN]);
+bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict);
 
 /* Returns how long nothing but such copies was at work between two ops, which the second waited
  * for: 0 where most waits are for others. */

@@ -1,6 +1,6 @@
-/* host_foreign.c - a host that is late: what it issues comes when the device has done all that
- * there was before. It issues slowly, or works for itself in between. And the words
- * for calls of the host's. */
+/* host_foreign.c - what was seen of the host: its calls, and that it is late: what it issues
+ * comes when the device has done all that there was before. It issues slowly, or works for
+ * itself in between. */
 #include "causes/foreign.h"
 #include "core/escape.h"
 #include "core/units.h"
@@ -56,6 +56,76 @@ int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
     return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
 }
 
+void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns)
+{
+    verdict->times = times;
+    if (__builtin_add_overflow(sum_ns, (int64_t)times * TRACED_LATE_NS, &verdict->carries_ns))
+        verdict->carries_ns = INT64_MAX;
+}
+
+enum verdict_code host_op_cause(const struct foreign *foreign, const struct span *span)
+{
+    const bool pinned = span->kind == OP_ALLOC && span->link == SPAN_PINNED_PAIR;
+    return op_is_sync(span->kind)      ? VERDICT_SYNC_IN_LOOP
+           : span->kind == OP_PACK     ? VERDICT_PACKING
+           : span->kind != OP_ALLOC    ? VERDICT_REST
+           : !pinned                   ? VERDICT_ALLOC_IN_LOOP
+           : foreign->trace.pins_first ? VERDICT_PIN_IN_RUN
+                                       : VERDICT_PINNED_ALLOC_IN_LOOP;
+}
+
+/* Says it of ops of the host's, which a simulated run has in the place of calls. */
+static void put_ops(const struct tally *ops, struct verdict *verdict)
+{
+    char text[FOREIGN_COUNT], time[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN, "%s of the host, %s in all",
+             verdict->code == VERDICT_SYNC_IN_LOOP
+                 ? foreign_counted(ops->count, "wait", "waits", text)
+                 : foreign_counted(ops->count, "call", "calls", text),
+             units_time(ops->sum_ns, time));
+    foreign_note_seen(verdict, ops->count, ops->sum_ns);
+}
+
+void host_put_calls(const struct foreign *foreign, const struct tally *calls,
+                    int64_t between_ns, struct verdict *verdict)
+{
+    char text[FOREIGN_COUNT], time[UNITS_TEXT], between[UNITS_TEXT];
+    if (foreign->timeline->call_count == 0) {
+        put_ops(&foreign->kept[verdict->code], verdict);
+        return;
+    }
+    const uint16_t row = calls->count > 0 ? foreign->timeline->calls[calls->longest].row : 0;
+    snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s",
+             foreign_counted(calls->count, "call", "calls", text), host_call_name(row));
+    foreign_put_line(foreign, calls->longest, "", verdict->seen);
+    size_t used = strlen(verdict->seen);
+    used += (size_t)snprintf(verdict->seen + used, VERDICT_SEEN - used,
+                             " before the last op was issued, %s in all",
+                             units_time(calls->sum_ns - between_ns, time));
+    if (between_ns > calls->sum_ns / 10 && used < VERDICT_SEEN)
+        snprintf(verdict->seen + used, VERDICT_SEEN - used, ", and %s around them",
+                 units_time(between_ns, between));
+    foreign_note_seen(verdict, calls->count, calls->sum_ns);
+}
+
+void host_put_polls(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct tally polls = {0};
+    char calls[FOREIGN_COUNT];
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        if (call->not_ready)
+            tally_add(&polls, i, call->end_ns - call->start_ns);
+    }
+    if (polls.count == 0)
+        return;
+    snprintf(verdict->seen, VERDICT_SEEN, "%s of %s that said not ready",
+             foreign_counted(polls.count, "call", "calls", calls),
+             host_call_name(timeline->calls[polls.longest].row));
+    foreign_note_seen(verdict, polls.count, polls.sum_ns);
+}
+
 enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct pace pace = pace_of(&foreign->trace);
@@ -66,6 +136,8 @@ enum evidence host_put_launches(const struct foreign *foreign, struct verdict *v
              " ops came when the device had done all before them",
              units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
              pace.late, pace.ops);
+    verdict->times = pace.ops > 1 ? pace.late : 0;
+    verdict->carries_ns = pace.span_ns;
     return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
@@ -137,6 +209,7 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
              host_call_name(pauses.longest != SPAN_NONE
                                 ? foreign->timeline->calls[pauses.longest].row
                                 : 0));
+    foreign_note_seen(verdict, pauses.count, pauses.sum_ns);
     foreign_put_line(foreign, pauses.longest, "", verdict->seen);
     put_range(foreign, &pauses, verdict->seen);
     const size_t used = strlen(verdict->seen);

@@ -85,7 +85,9 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
     const enum verdict_code known = verdict_marked(MARKED_HOST, kind);
     switch (kind) {
     case CALL_PIN:
-        return foreign->trace.pins_first ? VERDICT_PIN_IN_RUN : VERDICT_PINNED_ALLOC_IN_LOOP;
+        return foreign->trace.pins_first             ? VERDICT_PIN_IN_RUN
+               : traced_again(&foreign->trace, kind) ? VERDICT_PINNED_ALLOC_IN_LOOP
+                                                     : quick;
     case CALL_COPY_WAIT:
         if (span != SPAN_NONE && holds_streams(foreign, span_at(foreign, span)))
             return VERDICT_BLOCKING_STREAM;
@@ -101,10 +103,8 @@ enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t ind
     }
 }
 
-/* Returns the cause of the time between two calls of the host, in none of them; SPAN_NONE:
- * there is no call before. */
-static enum verdict_code outside_cause(const struct foreign *foreign, uint32_t before,
-                                       uint32_t next, int64_t length_ns)
+enum verdict_code foreign_outside_cause(const struct foreign *foreign, uint32_t before,
+                                        uint32_t next, int64_t length_ns)
 {
     const struct host_call *calls = foreign->timeline->calls;
     const enum host_call_kind made =
@@ -130,8 +130,9 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
          i = foreign->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
         if (until_ns < now_ns &&
-            !add(pieces, until_ns, now_ns, outside_cause(foreign, i, next, now_ns - until_ns),
-                 VERDICT_REST, SPAN_NONE))
+            !add(pieces, until_ns, now_ns,
+                 foreign_outside_cause(foreign, i, next, now_ns - until_ns), VERDICT_REST,
+                 SPAN_NONE))
             return false;
         next = i;
         if (i == SPAN_NONE)
@@ -161,7 +162,7 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
         uint32_t before = foreign->trace.call_before[later_call];
         if (before == SPAN_NONE)
             return VERDICT_REST;
-        const enum verdict_code outside = outside_cause(
+        const enum verdict_code outside = foreign_outside_cause(
             foreign, before, later_call, calls[later_call].start_ns - calls[before].end_ns);
         if (outside != VERDICT_SMALL_TILES)
             return outside;
@@ -268,13 +269,7 @@ static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
                    ? VERDICT_LEGACY_STREAM
                    : VERDICT_REST;
     case HELD_BY_CALL:
-        if (from->kind == OP_PACK || span->kind == OP_PACK)
-            return VERDICT_PACKING;
-        return op_is_sync(from->kind)   ? VERDICT_SYNC_IN_LOOP
-               : from->kind != OP_ALLOC ? VERDICT_REST /* a copy that the call waited for */
-               : from->link != SPAN_PINNED_PAIR ? VERDICT_ALLOC_IN_LOOP
-               : foreign->trace.pins_first      ? VERDICT_PIN_IN_RUN
-                                                : VERDICT_PINNED_ALLOC_IN_LOOP;
+        return host_op_cause(foreign, span->kind == OP_PACK ? span : from);
     default:
         return VERDICT_REST;
     }

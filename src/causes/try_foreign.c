@@ -203,8 +203,9 @@ static void search_sizes(struct finder *finder)
 
 static void search_rest(struct finder *finder)
 {
-    bool matters = finder->looks.chained || finder->machine->copy_engines == 1 ||
-                   rule_checks_dependencies(finder->machine);
+    bool matters = may_turn(finder, CHANGE_ORDER) &&
+                   (finder->looks.chained || finder->machine->copy_engines == 1 ||
+                    rule_checks_dependencies(finder->machine));
     for (enum rework_order order = REWORK_DEPTH; order <= REWORK_BREADTH && matters; order++)
         (void)TAKE(order, order);
     /* Threads of the host's that touch managed memory wait for its pages. */
@@ -235,7 +236,11 @@ static void name_causes(const struct finder *finder, struct found *found)
 static void search(struct finder *finder, struct found *found)
 {
     struct search *search = &finder->search;
-    const union choice right = {.change = put_right(finder)};
+    union choice right = {.change = put_right(finder)};
+    for (int knob = 0; knob < CHANGE_COUNT; knob++) {
+        if (!may_turn(finder, (enum change_knob)knob))
+            knob_turn(&knobs, knob, &found->given, &right);
+    }
     search->given_ns = search->best_ns = found->given_ns;
     int64_t right_ns = search_try(search, &right);
     if (right_ns != SEARCH_NO_TIME) {

@@ -91,6 +91,8 @@ struct loss {
 struct verdict {
     enum verdict_code code;
     enum evidence evidence;
+    uint32_t times;          /* of another program: how often that was seen, */
+    int64_t carries_ns;      /* and the most of a cost that it can be the cause of */
     int64_t cost_ns;         /* never negative */
     struct loss lost;        /* the largest piece of that, which pictures mark */
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
