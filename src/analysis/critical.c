@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LAUNCH_NS = 5000,  /* the least that a measured launch takes once nothing holds it */
@@ -198,17 +197,12 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
         if (timeline->spans[i].stream >= streams)
             streams = timeline->spans[i].stream + (size_t)1;
     }
-    struct stream_work *states = malloc((streams + 1) * sizeof *states);
-    uint32_t *calls = malloc(threads * sizeof *calls);
-    if (states == NULL || calls == NULL) {
-        free(states);
-        free(calls);
+    /* SPAN_NONE is all ones. */
+    struct stream_work *states = arena_ones(&finder->arena, streams, sizeof *states);
+    uint32_t *calls = arena_ones(&finder->arena, threads, sizeof *calls);
+    if (finder->arena.full)
         return error_set(error, STATUS_NO_MEMORY,
                          "no memory for the critical path of %zu streams", streams);
-    }
-    for (size_t i = 0; i < streams; i++)
-        states[i] = (struct stream_work){SPAN_NONE, SPAN_NONE};
-    memset(calls, 0xFF, threads * sizeof *calls); /* SPAN_NONE */
     struct order_state order = {.calls = calls,
                                 .graph = find_hand_over(finder),
                                 .all = SPAN_NONE,
@@ -217,8 +211,6 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
         hold_by_order(finder, i, &states[timeline->spans[i].stream], &order);
     for (uint32_t i = 0; i < timeline->span_count; i++)
         finder->holds[i].ready_ns = finder->holds[i].free_ns;
-    free(states);
-    free(calls);
     return STATUS_OK;
 }
 
@@ -407,7 +399,7 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
     } else {
         critical_free(&result);
     }
-    finder_end(&finder);
+    arena_free(&finder.arena);
     return status;
 }
 

@@ -15,29 +15,16 @@ bool finder_begin(struct finder *finder, const struct timeline *timeline,
     result->holds = calloc(count, sizeof *result->holds);
     result->path = calloc(count, sizeof *result->path);
     result->on_path = calloc(count, sizeof *result->on_path);
-    *finder = (struct finder){
-        .timeline = timeline,
-        .holds = result->holds,
-        .by_start = calloc(count, sizeof *finder->by_start),
-        .by_end = calloc(count, sizeof *finder->by_end),
-        .running = calloc(count, sizeof *finder->running),
-        .sorted = calloc(count, sizeof *finder->sorted),
-        .delays = calloc(count, sizeof *finder->delays),
-    };
+    *finder = (struct finder){.timeline = timeline, .holds = result->holds};
+    finder->by_start = arena_zeros(&finder->arena, count, sizeof *finder->by_start);
+    finder->by_end = arena_zeros(&finder->arena, count, sizeof *finder->by_end);
+    finder->running = arena_zeros(&finder->arena, count, sizeof *finder->running);
+    finder->sorted = arena_zeros(&finder->arena, count, sizeof *finder->sorted);
+    finder->delays = arena_zeros(&finder->arena, count, sizeof *finder->delays);
     if (timeline->timing != TIMING_VIRTUAL)
         finder->jitter_ns = later(timeline->resolution_ns, JITTER_NS);
     return result->holds != NULL && result->path != NULL && result->on_path != NULL &&
-           finder->by_start != NULL && finder->by_end != NULL && finder->running != NULL &&
-           finder->sorted != NULL && finder->delays != NULL;
-}
-
-void finder_end(struct finder *finder)
-{
-    free(finder->by_start);
-    free(finder->by_end);
-    free(finder->running);
-    free(finder->sorted);
-    free(finder->delays);
+           !finder->arena.full;
 }
 
 /* Only what began before a span can have held it, so that the way along holds leads back to the

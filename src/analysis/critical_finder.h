@@ -7,6 +7,7 @@
 #define PIPELINE_ANALYSIS_CRITICAL_FINDER_H
 
 #include "analysis/critical.h"
+#include "core/arena.h"
 
 struct finder {
     const struct timeline *timeline;
@@ -16,15 +17,15 @@ struct finder {
     uint32_t *running;           /* a stack: see finder_reach() */
     const struct span **sorted;  /* room for all spans */
     int64_t *delays;             /* room for one per span */
+    struct arena arena;          /* what has these */
     int64_t jitter_ns;           /* an end that much behind a start may still have let it go */
     int64_t launch_ns; /* what the start of a kernel may take with nothing to wait for */
 };
 
-/* Takes memory for `timeline` and for `result`, which the caller frees in any case. Returns
- * false when memory runs out; finder_end() in any case. */
+/* Takes memory for `timeline` and for `result`, which the caller frees in any case, and the
+ * finder's arena as well. Returns false when memory runs out. */
 bool finder_begin(struct finder *finder, const struct timeline *timeline,
                   struct critical *result);
-void finder_end(struct finder *finder);
 
 /* Takes `holder` for what held span `index` if it let go later than all known so far; with
  * `even`, also if it let go at the same time. */

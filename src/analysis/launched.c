@@ -144,7 +144,7 @@ static bool find_first_launches(struct traced *traced)
         if (span->kind == OP_KERNEL && span->link >= links)
             links = span->link + (size_t)1;
     }
-    traced->first_launches = malloc(links * sizeof *traced->first_launches);
+    traced->first_launches = arena_zeros(&traced->arena, links, sizeof(uint32_t));
     for (uint32_t i = timeline->span_count; i-- > 0 && traced->first_launches != NULL;) {
         if (timeline->spans[i].kind == OP_KERNEL)
             traced->first_launches[timeline->spans[i].link] = i;

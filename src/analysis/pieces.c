@@ -1,6 +1,7 @@
 /* pieces.c - follows the critical path backwards, through the host's calls, too. */
 #include "analysis/pieces.h"
 
+#include "core/arena.h"
 #include "core/items.h"
 #include "plan/rules.h"
 
@@ -21,6 +22,7 @@ struct way_back {
     uint32_t end_count;
     uint32_t *last_ends; /* by op: of all spans up to it, the one that ended last */
     uint32_t *span_of;   /* by op; SPAN_NONE: none */
+    struct arena arena;  /* what has these */
     int64_t near_ns;
     struct path_piece *items; /* last first */
     uint32_t count;
@@ -214,10 +216,10 @@ static bool way_begin(struct way_back *way)
 {
     size_t ops = way->plan->op_count + (size_t)1;
     size_t spans = way->timeline->span_count + (size_t)1;
-    way->by_end = calloc(spans, sizeof *way->by_end);
-    way->last_ends = calloc(ops, sizeof *way->last_ends);
-    way->span_of = calloc(ops, sizeof *way->span_of);
-    if (way->by_end == NULL || way->last_ends == NULL || way->span_of == NULL)
+    way->by_end = arena_zeros(&way->arena, spans, sizeof *way->by_end);
+    way->last_ends = arena_zeros(&way->arena, ops, sizeof *way->last_ends);
+    way->span_of = arena_zeros(&way->arena, ops, sizeof *way->span_of);
+    if (way->arena.full)
         return false;
     index_spans(way);
     const struct critical *critical = way->critical;
@@ -227,13 +229,6 @@ static bool way_begin(struct way_back *way)
     return true;
 }
 
-static void way_end(struct way_back *way)
-{
-    free(way->by_end);
-    free(way->last_ends);
-    free(way->span_of);
-}
-
 enum status pieces_find(const struct timeline *timeline, const struct critical *critical,
                         const struct plan *plan, struct path_pieces *pieces,
                         struct error *error)
@@ -241,7 +236,7 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
     struct way_back way = {.timeline = timeline, .critical = critical, .plan = plan};
     way.near_ns = timeline->timing == TIMING_VIRTUAL ? 0 : NEAR_NS;
     bool done = way_begin(&way) && way_back(&way);
-    way_end(&way);
+    arena_free(&way.arena);
     if (!done) {
         free(way.items);
         return error_set(error, STATUS_NO_MEMORY, "no memory to follow the path of %u spans",

@@ -252,20 +252,16 @@ static void find_busiest(struct traced *traced)
 bool traced_begin(struct traced *traced, const struct timeline *timeline)
 {
     size_t calls = timeline->call_count + (size_t)1, ops = timeline->span_count + (size_t)1;
-    *traced = (struct traced){
-        .timeline = timeline,
-        .engine = ENGINE_NONE,
-        .by_end = calloc(ops, sizeof *traced->by_end),
-        .copies_in = calloc(ops, sizeof *traced->copies_in),
-        .kernels_before = calloc(ops, sizeof *traced->kernels_before),
-        .ops_before = calloc(ops, sizeof *traced->ops_before),
-        .stream_before = calloc(ops, sizeof *traced->stream_before),
-        .issued = calloc(calls, sizeof *traced->issued),
-        .call_before = calloc(calls, sizeof *traced->call_before),
-    };
-    if (traced->by_end == NULL || traced->copies_in == NULL || traced->kernels_before == NULL ||
-        traced->ops_before == NULL || traced->stream_before == NULL || traced->issued == NULL ||
-        traced->call_before == NULL || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
+    *traced = (struct traced){.timeline = timeline, .engine = ENGINE_NONE};
+    struct arena *arena = &traced->arena;
+    traced->by_end = arena_zeros(arena, ops, sizeof *traced->by_end);
+    traced->copies_in = arena_zeros(arena, ops, sizeof *traced->copies_in);
+    traced->kernels_before = arena_zeros(arena, ops, sizeof *traced->kernels_before);
+    traced->ops_before = arena_zeros(arena, ops, sizeof *traced->ops_before);
+    traced->stream_before = arena_zeros(arena, ops, sizeof *traced->stream_before);
+    traced->issued = arena_zeros(arena, calls, sizeof *traced->issued);
+    traced->call_before = arena_zeros(arena, calls, sizeof *traced->call_before);
+    if (arena->full || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
         return false;
     find_busiest(traced);
     find_ends(traced);
@@ -281,12 +277,5 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
 
 void traced_end(struct traced *traced)
 {
-    free(traced->by_end);
-    free(traced->copies_in);
-    free(traced->kernels_before);
-    free(traced->ops_before);
-    free(traced->stream_before);
-    free(traced->issued);
-    free(traced->call_before);
-    free(traced->first_launches);
+    arena_free(&traced->arena);
 }

@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "analysis/tally.h"
+#include "core/arena.h"
 #include "plan/host_call.h"
 #include "plan/plan.h"
 
@@ -18,6 +19,7 @@ enum {
 
 struct traced {
     const struct timeline *timeline;
+    struct arena arena; /* what has the tables below */
     struct analysis analysis;
     enum engine engine;         /* the busiest */
     const struct span **by_end; /* all ops of the device, in order of their ends */

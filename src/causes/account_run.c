@@ -8,8 +8,7 @@
 #include "analysis/bound.h"
 #include "analysis/headway.h"
 #include "causes/judge.h"
-
-#include <stdlib.h>
+#include "core/arena.h"
 
 enum { HAND_OVERS = 8 }; /* a hand-over is long if that many fill the work */
 
@@ -239,13 +238,13 @@ static enum status charge_all(const struct verdict_case *facts,
     const size_t engines = resource_count(timeline_devices(facts->timeline));
     struct charging charging = {
         .facts = facts, .pieces = pieces, .last = SPAN_NONE, .account = account};
-    charging.near = malloc((pieces->count + (size_t)1) * sizeof *charging.near);
-    charging.idle_ns = malloc(spans * sizeof *charging.idle_ns);
-    charging.spans = malloc(spans * sizeof *charging.spans);
-    charging.next = malloc(engines * sizeof *charging.next);
-    charging.ends = malloc(engines * sizeof *charging.ends);
-    const bool room = charging.near != NULL && charging.idle_ns != NULL &&
-                      charging.spans != NULL && charging.next != NULL && charging.ends != NULL;
+    struct arena arena = {0};
+    charging.near = arena_zeros(&arena, pieces->count, sizeof *charging.near);
+    charging.idle_ns = arena_zeros(&arena, spans, sizeof *charging.idle_ns);
+    charging.spans = arena_zeros(&arena, spans, sizeof *charging.spans);
+    charging.next = arena_zeros(&arena, engines, sizeof *charging.next);
+    charging.ends = arena_zeros(&arena, engines, sizeof *charging.ends);
+    const bool room = !arena.full;
     if (room) {
         find_near(&charging);
         find_hand_overs(&charging);
@@ -253,11 +252,7 @@ static enum status charge_all(const struct verdict_case *facts,
         charge_pieces(&charging, headway);
         find_beside_path(&charging);
     }
-    free(charging.near);
-    free(charging.idle_ns);
-    free(charging.spans);
-    free(charging.next);
-    free(charging.ends);
+    arena_free(&arena);
     return room ? STATUS_OK
                 : error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
                             pieces->count);

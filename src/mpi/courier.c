@@ -1,6 +1,7 @@
 /* courier.c - see courier.h. */
 #include "mpi/courier.h"
 
+#include "core/arena.h"
 #include "mpi/common.h"
 #include "mpi/world.h"
 #include "run/arrays.h"
@@ -10,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum {
     LOOKED_AT = 256, /* crossings not sent, of which the first may come last */
@@ -31,6 +31,7 @@ static struct {
     uint32_t *came; /* by crossing: the messages of it that have come */
     bool *sent;     /* by crossing */
     MPI_Request *requests;
+    struct arena arena; /* what has these tables */
     uint32_t under_way, to_send, to_come;
     uint32_t oldest; /* no crossing before it is to be sent */
     pthread_t thread;
@@ -215,14 +216,15 @@ static void write_messages(const struct crossings *crossings, const struct array
 static enum status take_memory(const struct crossings *crossings, struct error *error)
 {
     const size_t count = crossings->count + (size_t)1;
-    courier.first = calloc(count, sizeof *courier.first);
-    courier.came = calloc(count, sizeof *courier.came);
-    courier.sent = calloc(count, sizeof *courier.sent);
-    if (courier.first != NULL && courier.came != NULL && courier.sent != NULL) {
-        const size_t messages = lay_out(crossings) + (size_t)1;
-        courier.messages = calloc(messages, sizeof *courier.messages);
-        courier.requests = calloc(messages, sizeof *courier.requests);
-        if (courier.messages != NULL && courier.requests != NULL)
+    struct arena *arena = &courier.arena;
+    courier.first = arena_zeros(arena, count, sizeof *courier.first);
+    courier.came = arena_zeros(arena, count, sizeof *courier.came);
+    courier.sent = arena_zeros(arena, count, sizeof *courier.sent);
+    if (!arena->full) {
+        const size_t messages = lay_out(crossings);
+        courier.messages = arena_zeros(arena, messages, sizeof *courier.messages);
+        courier.requests = arena_zeros(arena, messages, sizeof *courier.requests);
+        if (!arena->full)
             return flags_take(&courier.flags, crossings->count, error);
     }
     return error_set(error, STATUS_NO_MEMORY, "no memory for messages between ranks");
@@ -261,14 +263,6 @@ enum status courier_prepare(const struct crossings *crossings, struct workload *
 void courier_release(void)
 {
     flags_free(&courier.flags);
-    free(courier.messages);
-    free(courier.first);
-    free(courier.came);
-    free(courier.sent);
-    free(courier.requests);
+    arena_free(&courier.arena);
     courier.crossings = NULL;
-    courier.messages = NULL;
-    courier.first = courier.came = NULL;
-    courier.sent = NULL;
-    courier.requests = NULL;
 }

@@ -163,20 +163,12 @@ static void take_tables(struct builder *builder)
 {
     size_t steps = steps_number(&builder->steps);
     size_t streams = builder->plan->streams;
-    builder->events = calloc(steps, sizeof *builder->events);
-    builder->places = calloc(steps, sizeof *builder->places);
-    builder->known = calloc(streams * streams, sizeof *builder->known);
-    builder->lengths = calloc(streams, sizeof *builder->lengths);
-    if (!builder->events || !builder->places || !builder->known || !builder->lengths)
+    builder->events = arena_zeros(&builder->arena, steps, sizeof *builder->events);
+    builder->places = arena_zeros(&builder->arena, steps, sizeof *builder->places);
+    builder->known = arena_zeros(&builder->arena, streams * streams, sizeof *builder->known);
+    builder->lengths = arena_zeros(&builder->arena, streams, sizeof *builder->lengths);
+    if (builder->arena.full)
         error_set(builder->error, STATUS_NO_MEMORY, "no memory for a plan of %zu steps", steps);
-}
-
-static void free_tables(struct builder *builder)
-{
-    free(builder->events);
-    free(builder->places);
-    free(builder->known);
-    free(builder->lengths);
 }
 
 /* Runs the schedule twice, and what comes before it. */
@@ -200,7 +192,7 @@ static void write_ops(struct builder *builder)
     take_tables(builder);
     if (!build_failed(builder))
         schedule_twice(builder);
-    free_tables(builder);
+    arena_free(&builder->arena);
     mistake_check(&builder->mistake);
 }
 

@@ -6,6 +6,7 @@
 #ifndef PIPELINE_PLAN_BUILD_PARTS_H
 #define PIPELINE_PLAN_BUILD_PARTS_H
 
+#include "core/arena.h"
 #include "plan/loops.h"
 #include "plan/mistake.h"
 
@@ -17,13 +18,14 @@ struct builder {
     struct steps steps;
     struct placement placement;
     struct plan_mistake mistake;
-    bool marking;      /* the schedule's first run, which writes no ops */
-    uint32_t *events;  /* per step: none, to be recorded, or its event's number plus 1 */
-    uint32_t *places;  /* per step: its place in its stream, from 1 */
-    uint32_t *known;   /* streams x streams: place in the other up to which each has waited */
-    uint32_t *lengths; /* per stream: steps so far */
-    uint64_t marked;   /* steps of the schedule's first run */
-    uint32_t others;   /* of a halo's plan: ops that are no tile's, at most */
+    bool marking;       /* the schedule's first run, which writes no ops */
+    uint32_t *events;   /* per step: none, to be recorded, or its event's number plus 1 */
+    uint32_t *places;   /* per step: its place in its stream, from 1 */
+    uint32_t *known;    /* streams x streams: place in the other up to which each has waited */
+    uint32_t *lengths;  /* per stream: steps so far */
+    struct arena arena; /* what has these */
+    uint64_t marked;    /* steps of the schedule's first run */
+    uint32_t others;    /* of a halo's plan: ops that are no tile's, at most */
     /* The first error, which says how the whole ends: whoever appends ops goes on as if nothing
      * were wrong, and nothing more is appended. Whatever may be long looks at it. */
     struct error *error;

@@ -21,7 +21,7 @@ static bool find_last_uses(struct clocks *clocks)
 {
     const struct plan *plan = clocks->plan;
     bool *used = calloc(plan->events + (size_t)1, sizeof *used);
-    clocks->last_uses = calloc(plan->op_count + (size_t)1, sizeof *clocks->last_uses);
+    clocks->last_uses = arena_zeros(&clocks->arena, plan->op_count, sizeof *clocks->last_uses);
     bool room = used != NULL && clocks->last_uses != NULL;
     for (uint32_t i = plan->op_count; room && i-- > 0;) {
         const struct op *op = &plan->ops[i];
@@ -68,13 +68,14 @@ enum status clocks_begin(struct clocks *clocks, const struct plan *plan, enum cl
     clocks->bytes = (uint64_t)lanes * lanes * sizeof *clocks->now;
     if (clocks->bytes > CLOCKS_BYTES_MOST)
         return too_many(clocks, error);
-    clocks->now = calloc(lanes * lanes, sizeof *clocks->now);
-    clocks->host = calloc(lanes, sizeof *clocks->host);
-    clocks->done = shares ? calloc(STREAM_KIND_COUNT * lanes, sizeof *clocks->done) : NULL;
-    clocks->events = calloc(plan->events + (size_t)1, sizeof(uint32_t *));
-    clocks->seen = calloc(lanes, sizeof *clocks->seen);
-    bool room = clocks->now && clocks->host && (!shares || clocks->done) && clocks->events &&
-                clocks->seen && (plan->op_count == 0 || find_last_uses(clocks));
+    struct arena *arena = &clocks->arena;
+    clocks->now = arena_zeros(arena, lanes * lanes, sizeof *clocks->now);
+    clocks->host = arena_zeros(arena, lanes, sizeof *clocks->host);
+    if (shares)
+        clocks->done = arena_zeros(arena, STREAM_KIND_COUNT * lanes, sizeof *clocks->done);
+    clocks->events = arena_zeros(arena, plan->events, sizeof(uint32_t *));
+    clocks->seen = arena_zeros(arena, lanes, sizeof *clocks->seen);
+    const bool room = !arena->full && (plan->op_count == 0 || find_last_uses(clocks));
     return room ? STATUS_OK : no_memory(clocks, error);
 }
 
@@ -82,12 +83,7 @@ void clocks_end(struct clocks *clocks)
 {
     for (uint32_t i = 0; clocks->events != NULL && i < clocks->plan->events; i++)
         free(clocks->events[i]);
-    free(clocks->now);
-    free(clocks->host);
-    free(clocks->done);
-    free(clocks->events);
-    free(clocks->last_uses);
-    free(clocks->seen);
+    arena_free(&clocks->arena);
 }
 
 /* --- events --- */
@@ -297,11 +293,11 @@ enum status clocks_table_make(struct clocks_table *table, const struct plan *pla
         return error_set(error, STATUS_FAILED,
                          "the plan has too many ops and streams (%" PRIu32 " and %" PRIu32 ")",
                          plan->op_count, plan->streams);
-    table->starts = calloc(ops * lanes, sizeof *table->starts);
-    table->places = calloc(ops, sizeof *table->places);
-    table->lane = calloc(ops, sizeof *table->lane);
+    table->starts = arena_zeros(&table->arena, ops * lanes, sizeof *table->starts);
+    table->places = arena_zeros(&table->arena, ops, sizeof *table->places);
+    table->lane = arena_zeros(&table->arena, ops, sizeof *table->lane);
     enum status status = clocks_begin(&clocks, plan, by, error);
-    if (status == STATUS_OK && !(table->starts && table->places && table->lane))
+    if (status == STATUS_OK && table->arena.full)
         status = no_memory(&clocks, error);
     if (status == STATUS_OK)
         status = fill_table(table, &clocks, error);
@@ -311,8 +307,6 @@ enum status clocks_table_make(struct clocks_table *table, const struct plan *pla
 
 void clocks_table_free(struct clocks_table *table)
 {
-    free(table->starts);
-    free(table->places);
-    free(table->lane);
+    arena_free(&table->arena);
     *table = (struct clocks_table){0};
 }

@@ -17,6 +17,7 @@
 #ifndef PIPELINE_PLAN_CLOCKS_H
 #define PIPELINE_PLAN_CLOCKS_H
 
+#include "core/arena.h"
 #include "plan/plan.h"
 
 /* What puts ops in order; each value has those before it, too. */
@@ -46,7 +47,8 @@ struct clocks {
     struct taken_up *seen; /* per stream: which changes of `host` and `done` it has taken up */
     uint32_t host_changes; /* whoever changes `host` adds 1 */
     uint32_t done_changes[STREAM_KIND_COUNT];
-    uint64_t bytes; /* of all clocks */
+    struct arena arena; /* what has these, but each event's clock */
+    uint64_t bytes;     /* of all clocks */
 };
 
 /* Begins a walk over `plan`, whose streams, events and kinds of streams it reads. Its ops say
@@ -91,6 +93,7 @@ struct clocks_table {
     uint32_t *starts; /* per op: the clock of its lane as it starts */
     uint32_t *places; /* per op: which of its lane's it is, from 1; 0: no work */
     uint32_t *lane;   /* per op */
+    struct arena arena;
 };
 
 /* Makes it for the orders that `by` says. STATUS_FAILED where ops and streams are too many,

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NOBODY UINT32_MAX
 
@@ -48,6 +47,7 @@ struct blind_walk {
     uint32_t *ops, *blinds;
     struct blind_stream *streams;
     struct clocks clocks;
+    struct arena arena; /* what has these tables */
     uint32_t *covered; /* streams x streams: per stream the ops of each that its latest blind op
                           comes after */
 };
@@ -182,11 +182,11 @@ static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
     enum status status = clocks_begin(&walk->clocks, plan, CLOCKS_EVENTS, error);
     if (status != STATUS_OK)
         return status;
-    walk->ops = malloc((plan->op_count + (size_t)1) * sizeof *walk->ops);
-    walk->blinds = malloc((plan->op_count + (size_t)1) * sizeof *walk->blinds);
-    walk->streams = calloc(streams + 1, sizeof *walk->streams);
-    walk->covered = calloc(streams * streams + 1, sizeof *walk->covered);
-    if (!walk->ops || !walk->blinds || !walk->streams || !walk->covered)
+    walk->ops = arena_zeros(&walk->arena, plan->op_count, sizeof *walk->ops);
+    walk->blinds = arena_zeros(&walk->arena, plan->op_count, sizeof *walk->blinds);
+    walk->streams = arena_zeros(&walk->arena, streams, sizeof *walk->streams);
+    walk->covered = arena_zeros(&walk->arena, streams * streams, sizeof *walk->covered);
+    if (walk->arena.full)
         return error_set(error, STATUS_NO_MEMORY, "no memory to follow %" PRIu32 " ops",
                          plan->op_count);
     list_ops(walk);
@@ -197,10 +197,7 @@ static void blind_free(struct blind_walk *walk)
 {
     if (walk->any)
         clocks_end(&walk->clocks);
-    free(walk->ops);
-    free(walk->blinds);
-    free(walk->streams);
-    free(walk->covered);
+    arena_free(&walk->arena);
 }
 
 /* Takes up the next op of the plan, and finds each earlier op that it comes after because one

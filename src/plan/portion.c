@@ -1,6 +1,7 @@
 /* portion.c - see portion.h. */
 #include "plan/portion.h"
 
+#include "core/arena.h"
 #include "core/items.h"
 
 #include <inttypes.h>
@@ -170,20 +171,18 @@ enum status crossings_find(const struct plan *plan, struct crossings *crossings,
     const size_t events = plan->events + (size_t)1, streams = plan->streams;
     *crossings = (struct crossings){0};
     struct search search = {.plan = plan, .found = crossings, .error = error};
+    struct arena arena = {0};
     crossings->flags = calloc(plan->op_count + (size_t)1, sizeof *crossings->flags);
-    search.records = calloc(events, sizeof *search.records);
-    search.of_event = calloc(events * plan_devices(plan), sizeof *search.of_event);
-    search.heard = calloc(streams * streams + 1, sizeof *search.heard);
+    search.records = arena_zeros(&arena, events, sizeof *search.records);
+    search.of_event = arena_zeros(&arena, events * plan_devices(plan), sizeof(uint32_t));
+    search.heard = arena_zeros(&arena, streams * streams, sizeof *search.heard);
     enum status status = STATUS_OK;
-    if (crossings->flags == NULL || search.records == NULL || search.of_event == NULL ||
-        search.heard == NULL)
+    if (crossings->flags == NULL || arena.full)
         status =
             error_set(error, STATUS_NO_MEMORY, "no memory for what devices hand one another");
     else
         status = look(&search);
-    free(search.records);
-    free(search.of_event);
-    free(search.heard);
+    arena_free(&arena);
     if (status != STATUS_OK)
         crossings_free(crossings);
     return status;

@@ -1,5 +1,6 @@
 /* timeline_finish.c - completes spans: their starts where only ends are known, what waits and
  * syncs waited for, and the lanes that they lie in. */
+#include "core/arena.h"
 #include "plan/timeline.h"
 
 #include "core/event_queue.h"
@@ -73,23 +74,19 @@ struct order_pass {
     struct last device, minding; /* of all, and of those that mind the legacy default stream */
     struct legacy_walk legacy;
     int64_t *event_end; /* per event: end of what it stands for */
+    struct arena arena; /* what has these tables */
 };
 
 static bool pass_begin(struct order_pass *pass, const struct plan *plan)
 {
     *pass = (struct order_pass){
         .plan = plan, .device = {UINT32_MAX, 0}, .minding = {UINT32_MAX, 0}};
-    pass->streams = calloc(plan->streams + (size_t)1, sizeof *pass->streams);
-    pass->event_end = calloc(plan->events + (size_t)1, sizeof *pass->event_end);
+    const size_t streams = plan->streams + (size_t)1;
+    pass->streams = arena_zeros(&pass->arena, streams, sizeof *pass->streams);
+    pass->event_end = arena_zeros(&pass->arena, plan->events, sizeof *pass->event_end);
     for (uint32_t i = 0; pass->streams != NULL && i <= plan->streams; i++)
         pass->streams[i].op = UINT32_MAX;
-    return pass->streams != NULL && pass->event_end != NULL;
-}
-
-static void pass_end(struct order_pass *pass)
-{
-    free(pass->streams);
-    free(pass->event_end);
+    return !pass->arena.full;
 }
 
 /* Returns when a stream reaches its next op, as far as streams have a say in it. */
@@ -169,7 +166,7 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
         else if (op->kind == OP_RECORD)
             pass.event_end[op->event.event] = pass_reached(&pass, op->stream);
     }
-    pass_end(&pass);
+    arena_free(&pass.arena);
     return status;
 }
 

@@ -1,4 +1,5 @@
 /* events.c - events, where data asks for an order that nothing else keeps. */
+#include "core/arena.h"
 #include "core/items.h"
 #include "rework/parts.h"
 
@@ -11,11 +12,12 @@ struct keeper {
     bool keeps_blind;
     struct plan facts; /* the changed plan's streams and events, for the walk */
     struct clocks walk;
-    uint32_t *now;    /* per place: the item's place now */
-    uint32_t *copies; /* per recorded op: an item of it; REWORK_NONE: none */
-    uint32_t *more;   /* per item: another of the same op */
-    uint32_t *clocks; /* per item: of its stream as it has ended */
-    uint32_t *events; /* per item: recorded behind it; REWORK_NONE: none */
+    struct arena arena; /* what has these: */
+    uint32_t *now;      /* per place: the item's place now */
+    uint32_t *copies;   /* per recorded op: an item of it; REWORK_NONE: none */
+    uint32_t *more;     /* per item: another of the same op */
+    uint32_t *clocks;   /* per item: of its stream as it has ended */
+    uint32_t *events;   /* per item: recorded behind it; REWORK_NONE: none */
     struct wait {
         uint32_t item, before;
     } * waits; /* by item */
@@ -25,11 +27,7 @@ struct keeper {
 static void keeper_free(struct keeper *keeper)
 {
     clocks_end(&keeper->walk);
-    free(keeper->now);
-    free(keeper->copies);
-    free(keeper->more);
-    free(keeper->clocks);
-    free(keeper->events);
+    arena_free(&keeper->arena);
     free(keeper->waits);
 }
 
@@ -43,15 +41,13 @@ static enum status keeper_begin(struct keeper *keeper, struct error *error)
         .streams = draft->streams, .events = draft->events, .stream_kinds = draft->kinds};
     if (items * lanes > ROOM)
         return error_set(error, STATUS_FAILED, "too many ops and streams to try fixes");
-    keeper->now = malloc(items * sizeof *keeper->now);
-    keeper->copies = malloc(ops * sizeof *keeper->copies);
-    keeper->more = malloc(items * sizeof *keeper->more);
-    keeper->clocks = calloc(items * lanes, sizeof *keeper->clocks);
-    keeper->events = malloc(items * sizeof *keeper->events);
-    if (!keeper->now || !keeper->copies || !keeper->more || !keeper->clocks || !keeper->events)
+    keeper->now = arena_zeros(&keeper->arena, items, sizeof *keeper->now);
+    keeper->copies = arena_ones(&keeper->arena, ops, sizeof *keeper->copies);
+    keeper->more = arena_zeros(&keeper->arena, items, sizeof *keeper->more);
+    keeper->clocks = arena_zeros(&keeper->arena, items * lanes, sizeof *keeper->clocks);
+    keeper->events = arena_ones(&keeper->arena, items, sizeof *keeper->events);
+    if (keeper->arena.full)
         return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
-    memset(keeper->copies, 0xff, ops * sizeof *keeper->copies);
-    memset(keeper->events, 0xff, items * sizeof *keeper->events);
     for (uint32_t i = 0; i < draft->count; i++) {
         uint32_t origin = draft->stands[draft->items[i].origin];
         keeper->now[draft->items[i].place] = i;

@@ -1,4 +1,5 @@
 /* host.c - changes of the host's part: what it waits for, and what its calls take. */
+#include "core/arena.h"
 #include "core/compare.h"
 #include "plan/rules.h"
 #include "plan/timeline.h"
@@ -23,6 +24,7 @@ struct use {
 /* The copies, and the host's time between calls. */
 struct host {
     struct rework_draft *draft;
+    struct arena arena; /* what has these: */
     struct use *uses;
     uint32_t *next;   /* per item: the next copy from or to the same bytes; REWORK_NONE: none */
     uint32_t *places; /* per item: its place among all, by thread and then in order */
@@ -60,12 +62,7 @@ static bool waits(const struct rework_item *item)
 
 static void host_free(struct host *host)
 {
-    free(host->uses);
-    free(host->next);
-    free(host->places);
-    free(host->longest_ns);
-    free(host->open);
-    free(host->last);
+    arena_free(&host->arena);
 }
 
 /* Puts the times between calls in a tree, each thread's together: in the upper half of
@@ -107,22 +104,19 @@ static bool host_begin(struct host *host, struct rework_draft *draft)
 {
     size_t count = 0, items = draft->count + 1;
     size_t threads = draft->base->plan->recorded->threads + (size_t)1;
-    *host = (struct host){.draft = draft,
-                          .uses = malloc(items * sizeof *host->uses),
-                          .next = malloc(items * sizeof *host->next),
-                          .places = calloc(items, sizeof *host->places),
-                          .longest_ns = calloc(2 * items, sizeof *host->longest_ns),
-                          .open = malloc(items * sizeof *host->open),
-                          .last = calloc(threads, sizeof *host->last),
-                          .out = REWORK_NONE,
-                          .out_alone = true};
-    bool room = host->uses && host->next && host->places && host->longest_ns && host->open &&
-                host->last;
+    *host = (struct host){.draft = draft, .out = REWORK_NONE, .out_alone = true};
+    struct arena *arena = &host->arena;
+    host->uses = arena_zeros(arena, items, sizeof *host->uses);
+    host->next = arena_ones(arena, items, sizeof *host->next);
+    host->places = arena_zeros(arena, items, sizeof *host->places);
+    host->longest_ns = arena_zeros(arena, 2 * items, sizeof *host->longest_ns);
+    host->open = arena_zeros(arena, items, sizeof *host->open);
+    host->last = arena_zeros(arena, threads, sizeof *host->last);
+    const bool room = !arena->full;
     for (uint32_t i = 0; i < draft->count && room; i++) {
         const struct rework_item *item = &draft->items[i];
         const struct access *access =
             op_is_copy(item->op.kind) ? host_access(draft, item) : NULL;
-        host->next[i] = REWORK_NONE;
         if (access != NULL)
             host->uses[count++] = (struct use){access->range, i};
     }
@@ -267,13 +261,10 @@ static enum status drop_syncs(struct rework_draft *draft, struct error *error)
 static enum status find_targets(struct rework_draft *draft, struct error *error)
 {
     size_t streams = draft->streams + (size_t)1, events = draft->events + (size_t)1;
-    uint32_t *latest = malloc(streams * sizeof *latest);
-    uint32_t *records = malloc(events * sizeof *records);
-    bool room = latest != NULL && records != NULL;
-    if (room) {
-        memset(latest, 0xff, streams * sizeof *latest);
-        memset(records, 0xff, events * sizeof *records);
-    }
+    struct arena arena = {0};
+    uint32_t *latest = arena_ones(&arena, streams, sizeof *latest);
+    uint32_t *records = arena_ones(&arena, events, sizeof *records);
+    const bool room = !arena.full;
     for (size_t i = 0; i < draft->count && room; i++) {
         struct rework_item *item = &draft->items[i];
         if (item->op.kind == OP_RECORD)
@@ -286,8 +277,7 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
         if (item->target == REWORK_NONE)
             rework_draft_drop(draft, i);
     }
-    free(latest);
-    free(records);
+    arena_free(&arena);
     rework_draft_tidy(draft);
     return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
 }

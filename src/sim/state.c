@@ -1,9 +1,10 @@
 /* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
 #include "sim/parts.h"
 
+#include "core/arena.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- events, lines, waiters --- */
 
@@ -108,14 +109,6 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
     }
 }
 
-static uint32_t *none_filled(size_t count)
-{
-    uint32_t *values = malloc((count + 1) * sizeof *values);
-    if (values != NULL)
-        memset(values, 0xFF, (count + 1) * sizeof *values);
-    return values;
-}
-
 static enum status no_memory(struct simulation *sim)
 {
     return error_set(sim->error, STATUS_NO_MEMORY, "no memory to simulate %" PRIu32 " ops",
@@ -124,17 +117,17 @@ static enum status no_memory(struct simulation *sim)
 
 static enum status link_all(struct simulation *sim)
 {
-    uint32_t *last_in_stream = none_filled(sim->plan->streams + (size_t)1);
-    uint32_t *last_in_queue = none_filled(sim->queue_count);
-    uint32_t *event_record = none_filled(sim->plan->events);
+    const size_t streams = sim->plan->streams + (size_t)1;
+    struct arena arena = {0};
+    uint32_t *last_in_stream = arena_ones(&arena, streams, sizeof *last_in_stream);
+    uint32_t *last_in_queue = arena_ones(&arena, sim->queue_count, sizeof *last_in_queue);
+    uint32_t *event_record = arena_ones(&arena, sim->plan->events, sizeof *event_record);
     enum status status = STATUS_OK;
-    if (last_in_stream && last_in_queue && event_record)
+    if (!arena.full)
         link_ops(sim, last_in_stream, last_in_queue, event_record);
     else
         status = no_memory(sim);
-    free(last_in_stream);
-    free(last_in_queue);
-    free(event_record);
+    arena_free(&arena);
     return status;
 }
 

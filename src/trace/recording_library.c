@@ -6,10 +6,9 @@
  * by the memory, which a call of the library's took: whoever destroys a handle hands nothing to
  * the device in between. But code that a library loads has variables of its own, in memory that
  * no call took, and it may set them by a copy right behind. */
+#include "core/arena.h"
 #include "trace/recording_draft.h"
 #include "trace/replan_parts.h"
-
-#include <stdlib.h>
 
 /* Whose a call is: the row of a library's own calls, or one of these. */
 enum { OWNER_UNKNOWN = 0, OWNER_CODE = UINT16_MAX - 1, OWNER_PROGRAM = UINT16_MAX };
@@ -144,14 +143,13 @@ static enum status find_libraries(struct draft *draft)
     struct recording *recording = draft->recording;
     const struct draft_maker *makers = draft->makers.items;
     const size_t calls = recording->call_count + 1;
+    struct arena arena = {0};
     const struct owners owners = {
-        recording, calloc(calls, sizeof *owners.calls),
-        calloc(recording->memory_count + 1, sizeof *owners.memory),
-        malloc(calls * sizeof *owners.before),
-        malloc((recording->threads + (size_t)1) * sizeof *owners.threads)};
-    enum status status = owners.calls && owners.memory && owners.before && owners.threads
-                             ? STATUS_OK
-                             : draft_no_memory(draft);
+        recording, arena_zeros(&arena, calls, sizeof *owners.calls),
+        arena_zeros(&arena, recording->memory_count, sizeof *owners.memory),
+        arena_zeros(&arena, calls, sizeof *owners.before),
+        arena_zeros(&arena, recording->threads, sizeof *owners.threads)};
+    enum status status = arena.full ? draft_no_memory(draft) : STATUS_OK;
     for (size_t i = 0, near = 0; i < draft->makers.count && status == STATUS_OK; i++) {
         const uint32_t call = place_find(&draft->call_places, makers[i].call, &near);
         if (call != RECORDING_NONE && host_call_lasts(recording->calls[call].row))
@@ -161,10 +159,7 @@ static enum status find_libraries(struct draft *draft)
         status = follow_memory(&owners, draft->text.error);
     if (status == STATUS_OK)
         take_stretches(&owners);
-    free(owners.calls);
-    free(owners.memory);
-    free(owners.before);
-    free(owners.threads);
+    arena_free(&arena);
     return status;
 }
 

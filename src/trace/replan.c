@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- events --- */
 
@@ -86,18 +85,14 @@ static enum status take_wait(struct replan *replan, const struct recorded_call *
     return STATUS_OK;
 }
 
-static enum status sort_ends(struct replan *replan)
+static void sort_ends(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    replan->ends_ns = malloc((recording->op_count + 1) * sizeof *replan->ends_ns);
-    if (replan->ends_ns == NULL)
-        return replan_no_memory(replan);
     for (size_t i = 0; i < recording->op_count; i++) {
         if (replan_is_ours(replan, recording->ops[i].stream))
             replan->ends_ns[replan->end_count++] = recording->ops[i].end_ns;
     }
     qsort(replan->ends_ns, replan->end_count, sizeof *replan->ends_ns, compare_i64);
-    return STATUS_OK;
 }
 
 /* Returns what a call took itself: one that takes or gives back memory of the device may wait
@@ -223,13 +218,13 @@ static enum status take_tables(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
     replan->recorded = replan->plan->recorded = calloc(1, sizeof *replan->recorded);
-    replan->threads = calloc(recording->threads + (size_t)1, sizeof *replan->threads);
-    replan->streams = malloc((recording->stream_count + 1) * sizeof *replan->streams);
-    replan->names = malloc((recording->name_count + 2) * sizeof *replan->names);
-    if (!replan->recorded || !replan->threads || !replan->streams || !replan->names)
+    struct arena *arena = &replan->arena;
+    replan->threads = arena_zeros(arena, recording->threads, sizeof *replan->threads);
+    replan->streams = arena_ones(arena, recording->stream_count, sizeof *replan->streams);
+    replan->names = arena_ones(arena, recording->name_count + 2, sizeof *replan->names);
+    replan->ends_ns = arena_zeros(arena, recording->op_count, sizeof *replan->ends_ns);
+    if (replan->recorded == NULL || arena->full)
         return replan_no_memory(replan);
-    memset(replan->streams, 0xff, recording->stream_count * sizeof *replan->streams);
-    memset(replan->names, 0xff, (recording->name_count + 2) * sizeof *replan->names);
     for (uint32_t i = 0; i < recording->threads; i++)
         replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE};
     replan->recorded->names =
@@ -241,8 +236,7 @@ static enum status take_tables(struct replan *replan)
         recording->threads > 0 && !replan->turns ? recording->threads : 1;
     if (status == STATUS_OK)
         status = live_init(&replan->live, recording, replan->error);
-    if (status == STATUS_OK)
-        status = sort_ends(replan);
+    sort_ends(replan);
     return status == STATUS_OK ? number_handles(replan) : status;
 }
 
@@ -251,10 +245,7 @@ static void free_tables(struct replan *replan)
     replan_graphs_free(replan);
     live_free(&replan->live);
     free(replan->calls_ns);
-    free(replan->threads);
-    free(replan->streams);
-    free(replan->names);
-    free(replan->ends_ns);
+    arena_free(&replan->arena);
     names_free(&replan->handles);
     free(replan->records);
 }

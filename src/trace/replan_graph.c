@@ -10,6 +10,7 @@
  * of its nodes belonged to which. No edge leads from one graph to another, so a part of the
  * nodes that no op of a launch names, while they name another part, was not launched. Of a part
  * that has nothing but functions of the host this is not known: it is launched each time. */
+#include "core/arena.h"
 #include "trace/replan_shape.h"
 
 #include "core/items.h"
@@ -24,7 +25,7 @@ struct graph_lane {
 void replan_graphs_free(struct replan *replan)
 {
     for (size_t i = 0; i < replan->shape_count; i++)
-        graph_shape_free(&replan->shapes[i]);
+        arena_free(&replan->shapes[i].arena);
     free(replan->shapes);
     free(replan->lanes);
 }
@@ -193,12 +194,13 @@ enum status replan_graph(struct replan *replan, const struct recorded_call *call
     if (shape == NULL)
         return replan_no_memory(replan);
     struct launch launch = {.replan = replan, .call = call, .shape = shape, .stream = stream};
-    launch.named = calloc(shape->branches + (size_t)1, sizeof *launch.named);
-    launch.ran = calloc(shape->node_count + (size_t)1, sizeof *launch.ran);
-    launch.streams = calloc(shape->branches + (size_t)1, sizeof *launch.streams);
-    launch.records = calloc(shape->node_count + (size_t)1, sizeof *launch.records);
+    struct arena arena = {0};
+    launch.named = arena_zeros(&arena, shape->branches, sizeof *launch.named);
+    launch.ran = arena_zeros(&arena, shape->node_count, sizeof *launch.ran);
+    launch.streams = arena_zeros(&arena, shape->branches, sizeof *launch.streams);
+    launch.records = arena_zeros(&arena, shape->node_count, sizeof *launch.records);
     enum status status = STATUS_OK;
-    if (!launch.ran || !launch.named || !launch.streams || !launch.records)
+    if (arena.full)
         status = replan_no_memory(replan);
     if (status == STATUS_OK)
         status = launch_find_ops(&launch);
@@ -206,9 +208,6 @@ enum status replan_graph(struct replan *replan, const struct recorded_call *call
         status = replan_no_memory(replan);
     if (status == STATUS_OK)
         status = launch_nodes(&launch);
-    free(launch.ran);
-    free(launch.named);
-    free(launch.streams);
-    free(launch.records);
+    arena_free(&arena);
     return status;
 }

@@ -1,11 +1,11 @@
 /* replan_memory.c - what ops touch: addresses turned into buffers and ranges. */
 #include "trace/replan_parts.h"
 
+#include "core/arena.h"
 #include "core/compare.h"
 #include "core/items.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* All rows of all copies that are ranges of their own: beyond it they are taken together. */
 enum { ROWS_IN_ALL = 1 << 22 };
@@ -333,11 +333,10 @@ enum status replan_resolve(struct replan *replan)
 {
     const size_t count = replan->recording->memory_count;
     struct resolver resolver = {.replan = replan};
-    resolver.buffers = malloc((count + 1) * sizeof *resolver.buffers);
-    if (resolver.buffers != NULL)
-        memset(resolver.buffers, 0xff, (count + 1) * sizeof *resolver.buffers);
-    const bool room = resolver.buffers != NULL && resolve_all(&resolver);
-    free(resolver.buffers);
+    struct arena arena = {0};
+    resolver.buffers = arena_ones(&arena, count, sizeof *resolver.buffers);
+    const bool room = !arena.full && resolve_all(&resolver);
+    arena_free(&arena);
     free(resolver.of_unknown);
     free(resolver.copies.items);
     free(resolver.arguments.items);

@@ -6,7 +6,6 @@
 #include "trace/build.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- streams and names --- */
@@ -207,10 +206,9 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
 enum status replan_number_events(struct replan *replan)
 {
     struct plan *plan = replan->plan;
-    uint32_t *numbers = malloc((plan->op_count + (size_t)1) * sizeof *numbers);
+    uint32_t *numbers = arena_ones(&replan->arena, plan->op_count, sizeof *numbers);
     if (numbers == NULL)
         return replan_no_memory(replan);
-    memset(numbers, 0xff, plan->op_count * sizeof *numbers);
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         if ((op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT) &&
@@ -227,7 +225,6 @@ enum status replan_number_events(struct replan *replan)
         if (!wanted)
             plan->events = unwanted + 1;
     }
-    free(numbers);
     return STATUS_OK;
 }
 

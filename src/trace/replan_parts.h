@@ -2,6 +2,7 @@
 #ifndef PIPELINE_TRACE_REPLAN_PARTS_H
 #define PIPELINE_TRACE_REPLAN_PARTS_H
 
+#include "core/arena.h"
 #include "core/names.h"
 #include "trace/replan.h"
 
@@ -58,7 +59,8 @@ struct replan {
     struct replan_thread *threads;
     int64_t begin_ns;
     bool begun;
-    uint32_t *streams; /* per stream of the recording: the plan's; RECORDING_NONE */
+    struct arena arena; /* what has these tables */
+    uint32_t *streams;  /* per stream of the recording: the plan's; RECORDING_NONE */
     size_t kind_room, priority_room; /* of the plan's streams */
     bool legacy;                     /* the plan has its legacy default stream */
     uint32_t *names;                 /* per name of the recording, and two more: the plan's */

@@ -5,16 +5,6 @@
 #include "core/items.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-void graph_shape_free(struct graph_shape *shape)
-{
-    free(shape->nodes);
-    free(shape->places);
-    free(shape->before);
-    free(shape->parts);
-    free(shape->works);
-}
 
 /* Nodes of one graph, by id, and the edges between them while they are put in order. */
 struct sorter {
@@ -26,7 +16,9 @@ struct sorter {
     uint32_t *after;       /* nodes that follow it */
     uint32_t *missing;     /* per node: how many that it follows have no place yet */
     uint32_t *order;       /* nodes, in their order */
+    uint32_t *filled;      /* by place: how many nodes that it follows are written down */
     uint32_t *branches;    /* per node */
+    struct arena arena;    /* what has these */
 };
 
 COMPARE_BY(compare_nodes, struct recorded_node, node);
@@ -43,15 +35,15 @@ static uint32_t number_of(const struct sorter *sorter, uint64_t node)
 static bool sorter_init(struct sorter *sorter)
 {
     const size_t count = sorter->count + (size_t)1;
-    sorter->first_after = calloc(count + 1, sizeof *sorter->first_after);
-    sorter->after = calloc(sorter->edge_count + 1, sizeof *sorter->after);
-    sorter->missing = calloc(count, sizeof *sorter->missing);
-    sorter->order = calloc(count, sizeof *sorter->order);
-    sorter->branches = malloc(count * sizeof *sorter->branches);
-    if (!sorter->first_after || !sorter->after || !sorter->missing || !sorter->order ||
-        !sorter->branches)
+    struct arena *arena = &sorter->arena;
+    sorter->first_after = arena_zeros(arena, count + 1, sizeof *sorter->first_after);
+    sorter->after = arena_zeros(arena, sorter->edge_count, sizeof *sorter->after);
+    sorter->missing = arena_zeros(arena, count, sizeof *sorter->missing);
+    sorter->order = arena_zeros(arena, count, sizeof *sorter->order);
+    sorter->filled = arena_zeros(arena, count, sizeof *sorter->filled);
+    sorter->branches = arena_ones(arena, count, sizeof *sorter->branches);
+    if (arena->full)
         return false;
-    memset(sorter->branches, 0xff, count * sizeof *sorter->branches);
     /* Edges are counted two places ahead, so that filling the table leaves each node's first.
      */
     for (size_t i = 0; i < sorter->edge_count; i++) {
@@ -72,15 +64,6 @@ static bool sorter_init(struct sorter *sorter)
         sorter->missing[to]++;
     }
     return true;
-}
-
-static void sorter_free(struct sorter *sorter)
-{
-    free(sorter->first_after);
-    free(sorter->after);
-    free(sorter->missing);
-    free(sorter->order);
-    free(sorter->branches);
 }
 
 /* Puts the nodes in order. Those of a circle, which no graph of CUDA's has, get no place.
@@ -123,15 +106,12 @@ static uint32_t sorter_deal(struct sorter *sorter, uint32_t count)
 /* Fills the shape from nodes that are in order and dealt. */
 static bool shape_fill(struct graph_shape *shape, const struct sorter *sorter)
 {
-    uint32_t *places = shape->places = malloc((sorter->count + (size_t)1) * sizeof *places);
-    uint32_t *fill = calloc(sorter->count + (size_t)1, sizeof *fill);
-    shape->nodes = calloc(sorter->count + (size_t)1, sizeof *shape->nodes);
-    shape->before = malloc((sorter->edge_count + 1) * sizeof *shape->before);
-    if (!places || !fill || !shape->nodes || !shape->before) {
-        free(fill);
+    struct arena *arena = &shape->arena;
+    uint32_t *places = shape->places = arena_ones(arena, sorter->count, sizeof *places);
+    shape->nodes = arena_zeros(arena, sorter->count, sizeof *shape->nodes);
+    shape->before = arena_zeros(arena, sorter->edge_count, sizeof *shape->before);
+    if (arena->full)
         return false;
-    }
-    memset(places, 0xff, sorter->count * sizeof *places);
     for (uint32_t at = 0; at < shape->node_count; at++) {
         const uint32_t node = sorter->order[at];
         places[node] = at;
@@ -157,14 +137,13 @@ static bool shape_fill(struct graph_shape *shape, const struct sorter *sorter)
                 if (pass == 0)
                     later_node->before_count++;
                 else
-                    shape->before[later_node->first_before + fill[to]++] = at;
+                    shape->before[later_node->first_before + sorter->filled[to]++] = at;
             }
         }
         for (uint32_t at = 1; at < shape->node_count; at++)
             shape->nodes[at].first_before =
                 shape->nodes[at - 1].first_before + shape->nodes[at - 1].before_count;
     }
-    free(fill);
     return true;
 }
 
@@ -178,9 +157,9 @@ static uint32_t part_of(const struct graph_shape *shape, uint32_t branch)
 /* Finds the parts of the graph: branches that edges join. */
 static bool shape_find_parts(struct graph_shape *shape)
 {
-    shape->parts = malloc((shape->branches + (size_t)1) * sizeof *shape->parts);
-    shape->works = calloc(shape->branches + (size_t)1, sizeof *shape->works);
-    if (shape->parts == NULL || shape->works == NULL)
+    shape->parts = arena_zeros(&shape->arena, shape->branches, sizeof *shape->parts);
+    shape->works = arena_zeros(&shape->arena, shape->branches, sizeof *shape->works);
+    if (shape->arena.full)
         return false;
     for (uint32_t branch = 0; branch < shape->branches; branch++)
         shape->parts[branch] = branch;
@@ -233,9 +212,9 @@ static bool shape_make(struct graph_shape *shape, const struct recording *record
         shape->branches = sorter_deal(&sorter, shape->node_count);
         room = shape_fill(shape, &sorter) && shape_find_parts(shape);
     }
-    sorter_free(&sorter);
+    arena_free(&sorter.arena);
     if (!room)
-        graph_shape_free(shape);
+        arena_free(&shape->arena);
     return room;
 }
 

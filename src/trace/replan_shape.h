@@ -2,6 +2,7 @@
 #ifndef PIPELINE_TRACE_REPLAN_SHAPE_H
 #define PIPELINE_TRACE_REPLAN_SHAPE_H
 
+#include "core/arena.h"
 #include "trace/replan_parts.h"
 
 /* A node, in an order in which it comes behind those that it follows. */
@@ -26,11 +27,11 @@ struct graph_shape {
     bool *works;     /* per branch that is the first of a part: ops run at nodes of that */
     const struct recorded_node *seen; /* by their ids: not owned */
     uint32_t seen_count;
+    struct arena arena; /* what has all that is not */
 };
 
 /* Returns the shape of a graph, which is found out at its first launch; NULL: no memory. */
 const struct graph_shape *graph_shape_of(struct replan *replan, uint64_t exec);
-void graph_shape_free(struct graph_shape *shape);
 
 /* Returns the place of the node of that id; RECORDING_NONE: it has none. */
 uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node);

@@ -1,13 +1,13 @@
 /* view_plan.c - races of a recording, without false alarms. */
 #include "trace/view_plan.h"
 
+#include "core/arena.h"
 #include "core/items.h"
 #include "trace/view_touch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RACES_MOST = 256, /* of each kind; more are not looked for */
@@ -42,6 +42,7 @@ struct judge {
     struct plan copy; /* of the plan, with accesses of its own */
     struct plan_recorded recorded;
     struct touch *touches;   /* per access of the plan */
+    struct arena arena;      /* what has these accesses and touches */
     enum kernels_as kernels; /* what is looked for now */
     struct hazard found[RACES_MOST];
     struct run_report *run;
@@ -63,18 +64,12 @@ static enum status judge_init(struct judge *judge)
     judge->copy = *judge->plan;
     judge->recorded = *recorded;
     judge->copy.recorded = &judge->recorded;
-    judge->recorded.ops = malloc((ops + 1) * sizeof *recorded->ops);
-    judge->recorded.accesses = malloc((accesses + 1) * sizeof *recorded->accesses);
-    if (!judge->recorded.ops || !judge->recorded.accesses)
+    judge->recorded.ops = arena_zeros(&judge->arena, ops, sizeof *recorded->ops);
+    judge->recorded.accesses = arena_zeros(&judge->arena, accesses, sizeof *recorded->accesses);
+    judge->touches = arena_zeros(&judge->arena, accesses, sizeof *judge->touches);
+    if (judge->arena.full)
         return no_memory(judge);
-    return view_find_touches(judge->plan, &judge->touches, judge->error);
-}
-
-static void judge_free(struct judge *judge)
-{
-    free(judge->recorded.ops);
-    free(judge->recorded.accesses);
-    free(judge->touches);
+    return view_find_touches(judge->plan, judge->touches, judge->error);
 }
 
 /* Returns true if an access of an op counts. One of a kernel does where a copy names the same
@@ -254,7 +249,7 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     for (int kernels = KERNELS_NONE; kernels <= KERNELS_TOUCHING && status == STATUS_OK;
          kernels++)
         status = judge_races(judge, (enum kernels_as)kernels);
-    judge_free(judge);
+    arena_free(&judge->arena);
     free(judge);
     return status;
 }

@@ -1,6 +1,8 @@
 /* view_touch.c - what launches touch: steps of pointers, and which of them are results. */
 #include "trace/view_touch.h"
 
+#include "core/arena.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,25 +177,23 @@ static void collect(struct finder *finder, const struct plan *plan)
     }
 }
 
-enum status view_find_touches(const struct plan *plan, struct touch **touches,
+enum status view_find_touches(const struct plan *plan, struct touch *touches,
                               struct error *error)
 {
     const size_t room = plan->recorded->access_count + 1;
-    struct finder finder = {.uses = malloc(room * sizeof *finder.uses),
-                            .roles = calloc(room, sizeof *finder.roles),
-                            .wrote = calloc(room, sizeof *finder.wrote),
-                            .touches = calloc(room, sizeof *finder.touches)};
-    const bool enough = finder.uses && finder.roles && finder.wrote && finder.touches;
+    struct arena arena = {0};
+    struct finder finder = {.uses = arena_zeros(&arena, room, sizeof *finder.uses),
+                            .roles = arena_zeros(&arena, room, sizeof *finder.roles),
+                            .wrote = arena_zeros(&arena, room, sizeof *finder.wrote),
+                            .touches = touches};
+    const bool enough = !arena.full;
     if (enough) {
         collect(&finder, plan);
         find_steps(&finder);
         find_writers(&finder);
         find_named(&finder);
     }
-    free(finder.uses);
-    free(finder.roles);
-    free(finder.wrote);
-    *touches = finder.touches;
+    arena_free(&arena);
     return enough ? STATUS_OK
                   : error_set(error, STATUS_NO_MEMORY,
                               "no memory for what %" PRIu32 " ops touch", plan->op_count);

@@ -13,9 +13,9 @@ struct touch {
     bool written;          /* what the kernel leaves there is what copies out fetch */
 };
 
-/* Makes *touches, with one item for each access of a recorded plan; free() it. O(n log n).
+/* Fills `touches`, which are zeroed, one for each access of a recorded plan. O(n log n).
  * STATUS_NO_MEMORY. */
-enum status view_find_touches(const struct plan *plan, struct touch **touches,
+enum status view_find_touches(const struct plan *plan, struct touch *touches,
                               struct error *error);
 
 #endif

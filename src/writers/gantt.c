@@ -4,6 +4,7 @@
  * room, then '=' to its end; so a letter always begins a span. Shorter spans share columns: a
  * capital where they keep the column busy for half its time or more, else a small letter. */
 #include "writers/gantt.h"
+#include "core/arena.h"
 #include "writers/cause.h"
 
 #include <inttypes.h>
@@ -36,6 +37,7 @@ struct grid {
     struct cell *cells; /* row by row */
     char *marks; /* lines under each row, as wide, one for each gap: '^' for a cause's gap, '!'
                     for what raced */
+    struct arena arena; /* what has these rows */
 };
 
 static struct place place_of(const struct picture *picture, const struct grid *grid,
@@ -81,10 +83,10 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
         grid->rows += grid->lanes[group];
     }
     size_t columns = (size_t)picture->columns + 1;
-    grid->used = calloc((size_t)grid->rows + 1, sizeof *grid->used);
-    grid->cells = calloc(grid->rows * columns + 1, sizeof *grid->cells);
-    grid->marks = calloc(grid->rows * columns * GAPS_MAX + 1, sizeof *grid->marks);
-    return grid->used != NULL && grid->cells != NULL && grid->marks != NULL;
+    grid->used = arena_zeros(&grid->arena, grid->rows, sizeof *grid->used);
+    grid->cells = arena_zeros(&grid->arena, grid->rows * columns, sizeof *grid->cells);
+    grid->marks = arena_zeros(&grid->arena, grid->rows * columns * GAPS_MAX, 1);
+    return !grid->arena.full;
 }
 
 static struct cell *row_cells(const struct picture *picture, const struct grid *grid,
@@ -325,9 +327,7 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         if (status == STATUS_OK)
             print_grid(picture, timeline, &grid, limit);
     }
-    free(grid.used);
-    free(grid.cells);
-    free(grid.marks);
+    arena_free(&grid.arena);
     return status;
 }
 

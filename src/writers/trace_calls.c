@@ -4,12 +4,11 @@
  * Slices of one track may lie within one another but not overlap in part (trace_tracks.c).
  * Calls of a thread follow one another; its ranges lie within one another, but for those that
  * the program begins and ends by hand: these end with the one around them. */
+#include "core/arena.h"
 #include "trace/recording.h"
 #include "trace/trace.h"
 #include "writers/trace_tracks.h"
 #include "writers/writer.h"
-
-#include <stdlib.h>
 
 /* --- the host's calls --- */
 
@@ -197,19 +196,16 @@ void threads_put(struct put *put, const struct tracks *tracks)
     size_t threads = tracks->threads + (size_t)1;
     if (tracks->threads_tid == 0)
         return;
-    int64_t *reached = calloc(threads, sizeof *reached);
-    struct drawn *drawn = malloc((trace->recording->range_count + 1) * sizeof *drawn);
-    size_t *innermost = malloc(threads * sizeof *innermost);
-    if (reached == NULL || drawn == NULL || innermost == NULL) {
+    struct arena arena = {0};
+    int64_t *reached = arena_zeros(&arena, threads, sizeof *reached);
+    struct drawn *drawn = arena_zeros(&arena, trace->recording->range_count, sizeof *drawn);
+    size_t *innermost = arena_ones(&arena, threads, sizeof *innermost); /* SIZE_MAX */
+    if (arena.full) {
         put->status = STATUS_NO_MEMORY;
     } else {
-        for (size_t i = 0; i < threads; i++)
-            innermost[i] = SIZE_MAX;
         put_calls(put, tracks, reached);
         if (tracks->ranges_tid != 0)
             put_ranges(put, tracks, drawn, innermost);
     }
-    free(reached);
-    free(drawn);
-    free(innermost);
+    arena_free(&arena);
 }
