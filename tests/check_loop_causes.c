@@ -504,6 +504,14 @@ static void is_held_up(struct recorder *loop)
     wait(loop);
 }
 
+/* The same, but managed pages that move may have kept the device from it. */
+static void waits_for_pages(struct recorder *loop)
+{
+    call(loop, "cudaMemPrefetchAsync", 3000);
+    launch(loop, 0, MANAGED, 1000);
+    is_stalled(loop);
+}
+
 static const struct cause {
     const char *code; /* the first verdict's; or, behind a '!', what is none of them */
     void (*pass)(struct recorder *loop);
@@ -544,6 +552,7 @@ static const struct cause {
     {"!unknown", launches_graphs_recorded, NULL, false, ""},
     {"time-slices", is_stalled, "12 times the device had nothing else to do", false, ""},
     {"!time-slices", is_held_up, NULL, false, ""},
+    {"!time-slices", waits_for_pages, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };
 
