@@ -26,6 +26,8 @@ enum {
     FUNCTION_NS = 1000000, /* what a host function takes */
     GIVES_UP_NS = 120000,  /* what the host does between making a graph and its launch */
     GOES_ON_NS = 300000,   /* what it does behind a copy of a few bytes in */
+    MAKES_NS = 30000000,   /* a slow call that makes a stream */
+    FILLS_NS = 3000000,    /* what a thread takes to copy 16 MiB */
     CALLED_NS = 60000,     /* what passes before a call, half of which is the recorder's */
 };
 
@@ -198,6 +200,22 @@ static void copies_behind_plans(struct recorder *loop)
     makes_plans_at(loop, BUF + 32 * MIB);
 }
 
+/* Many short kernels follow each stream that is made: of two in a pass, a part stands for all.
+ */
+static void makes_few_streams(struct recorder *loop)
+{
+    call(loop, "cudaStreamCreateWithFlags", MAKES_NS);
+    for (int i = 0; i < 1500; i++)
+        launch(loop, 0, BUF, 4000);
+    wait(loop);
+}
+
+static void makes_more_streams(struct recorder *loop)
+{
+    makes_few_streams(loop);
+    makes_few_streams(loop);
+}
+
 /* The host makes a stream for each short kernel, and recording that takes half of what passes
  * before. */
 static void makes_streams_recorded(struct recorder *loop)
@@ -301,6 +319,25 @@ static void is_urgent_by_event(struct recorder *loop)
     fprintf(loop->out, "[\"record\",%d,1,14,%d]\n", loop->id, EVENT);
     call(loop, "cudaEventSynchronize", loop->free_ns[1] + 5000 - loop->now_ns);
     fprintf(loop->out, "[\"sync\",%d,\"event\",1,%d]\n", loop->id, EVENT);
+}
+
+/* The host fills what is then copied in: as fast as it copies, or far more slowly. */
+static void fills_for(struct recorder *loop, int64_t host_ns)
+{
+    loop->now_ns += host_ns;
+    copy(loop, 0, true, BUF, IN, 16 * MIB, 1000 + loop->pass);
+    launch(loop, 0, BUF, 20000);
+    wait(loop);
+}
+
+static void fills(struct recorder *loop)
+{
+    fills_for(loop, FILLS_NS);
+}
+
+static void computes(struct recorder *loop)
+{
+    fills_for(loop, 10 * (int64_t)FILLS_NS);
 }
 
 /* The same bytes, to where other ones were copied in between; and other bytes. */
@@ -670,6 +707,44 @@ START_TEST(variables_of_code_are_set_in_the_making)
 }
 END_TEST
 
+/* Returns which part of the run's time the fix of streams that are made leaves. */
+static double streams_leave(void (*pass)(struct recorder *loop))
+{
+    const struct cause makes = {"", pass, "", true, ""};
+    json_t *root = viewed(&makes);
+    const json_t *run = json_array_get(json_object_get(root, "runs"), 0);
+    const double time_ns = 1e6 * json_number_value(json_object_get(run, "time_ms"));
+    const double left = first_predicted_ns(root, "stream-in-loop") / time_ns;
+    json_decref(root);
+    return left;
+}
+
+/* A part of many ops stands for all as well as they do: it has whole passes. Of few ones that
+ * are all tried the first stream is made before the first op, with which their time begins. */
+START_TEST(parts_have_whole_passes)
+{
+    const double few = streams_leave(makes_few_streams),
+                 more = streams_leave(makes_more_streams);
+    const double pass = few / (1 - few) * (PASSES - 1) / PASSES;
+    ck_assert_double_eq_tol(more, pass / (1 + pass), 0.005 * more);
+}
+END_TEST
+
+/* A host that only copies to page-locked memory need not; other work takes as long as the
+ * threads take that share it. */
+START_TEST(memory_that_is_only_filled_need_not_be)
+{
+    const struct cause copied = {"", fills, "", true, ""},
+                       computed = {"", computes, "", true, ""};
+    json_t *fast = viewed(&copied), *slow = viewed(&computed);
+    ck_assert_double_lt(first_predicted_ns(fast, "host-work"), PASSES * FILLS_NS / 6.0);
+    ck_assert_double_gt(first_predicted_ns(slow, "host-work"),
+                        (PASSES - 2) * 10.0 * FILLS_NS / 4);
+    json_decref(fast);
+    json_decref(slow);
+}
+END_TEST
+
 /* A fix is predicted without what recording took before calls that it makes unnecessary. */
 START_TEST(recording_goes_with_the_calls_that_it_is_of)
 {
@@ -799,6 +874,8 @@ Suite *loop_causes_suite(void)
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);
     tcase_add_test(all, variables_of_code_are_set_in_the_making);
+    tcase_add_test(all, parts_have_whole_passes);
+    tcase_add_test(all, memory_that_is_only_filled_need_not_be);
     tcase_add_test(all, recording_goes_with_the_calls_that_it_is_of);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));

@@ -154,6 +154,13 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
                  foreign_counted(foreign->judge.found.blind, "op", "ops", text));
     if (gain == NULL)
         return;
+    if (gain->knob == CHANGE_WORK && foreign->judge.found.fills) {
+        snprintf(
+            verdict->seen + used, sizeof verdict->seen - used,
+            ", and takes no longer than to copy there; tried without: what it copies from, "
+            "page-locked where it lies (cudaHostRegister), needs no copy");
+        return;
+    }
     change_detail(&foreign->judge.found.better.change, (enum change_knob)gain->knob, detail,
                   sizeof detail);
     if (detail[0] != '\0')

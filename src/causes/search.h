@@ -82,6 +82,7 @@ struct found {
     int64_t bare_given_ns, bare_better_ns; /* both times without what recording took */
     int64_t whole_ns, least_ns;            /* and what its ops take at least with `whole` */
     uint32_t blind;
+    bool fills;      /* most of the host's own work only copies to page-locked memory */
     uint32_t unseen; /* before the search: bits of knobs that stay, as their causes were not
                         seen in the run */
 };

@@ -12,7 +12,9 @@
 #include <string.h>
 
 enum {
-    PART_OPS = 16000, /* of more, that many in the middle stand for all */
+    PART_OPS = 16000, /* of more, about that many in the middle stand for all */
+    PART_NEAR =
+        PART_OPS / 8, /* so many ops are looked at for a wait that it begins or ends with */
     SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,
     MERGED_MOST = 64,
@@ -133,7 +135,8 @@ static int64_t with_host_ns(const struct finder *finder, const struct rework *wh
     if (whole->merged > 1)
         time_ns += later(0, first_host_ns(fixed) - first_host_ns(finder->base.plan));
     if (whole->work_threads > 0)
-        time_ns = later(time_ns, finder->base.work_ns / whole->work_threads);
+        time_ns = later(time_ns,
+                        (finder->base.work_ns - finder->base.filling_ns) / whole->work_threads);
     if (whole->function_threads > 0)
         time_ns = later(time_ns, functions_ns(finder->base.plan) / whole->function_threads);
     return time_ns;
@@ -300,6 +303,30 @@ static void find_bare(struct finder *finder, struct found *found)
     found->whole.unrecorded = finder->bare;
 }
 
+/* Returns the first wait of the host's from `op` on, if one is near, or `op`. */
+static uint32_t wait_from(const struct plan *plan, uint32_t op)
+{
+    for (uint32_t i = op; i < op + PART_NEAR && i < plan->op_count; i++) {
+        if (plan->ops[i].kind == OP_SYNC)
+            return i;
+    }
+    return op;
+}
+
+/* Makes the part of a plan of very many ops that stands for all. It goes from wait to wait: a
+ * part that is cut anywhere has more of one half of a pass than of the other. Times are from
+ * the first op on, so the one before the wait comes with it, for what the host then does to
+ * count. */
+static enum status take_part(const struct plan *plan, struct plan *part, struct error *error)
+{
+    const uint32_t middle = (plan->op_count - PART_OPS) / 2;
+    const uint32_t last = wait_from(plan, middle + PART_OPS);
+    uint32_t first = wait_from(plan, middle);
+    while (first > 0 && !op_on_device(plan->ops[first].kind))
+        first--;
+    return rework_part(plan, first, last + 1 - first, part, error);
+}
+
 enum status rework_find(const struct plan *plan, const struct machine *machine,
                         struct found *found, struct error *error)
 {
@@ -314,7 +341,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     enum status status = STATUS_OK;
     plan_init(&part);
     if (plan->op_count > 2 * PART_OPS)
-        status = rework_part(plan, (plan->op_count - PART_OPS) / 2, PART_OPS, &part, error);
+        status = take_part(plan, &part, error);
     const struct plan *tried = part.op_count > 0 ? &part : plan;
     if (status == STATUS_OK)
         status = rework_begin(&finder.base, tried, machine, error);
@@ -333,6 +360,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
             status = error_pass(error, &finder.search.why);
     }
     result.blind = finder.base.blind;
+    result.fills = 2 * finder.base.filling_ns > finder.base.work_ns;
     if (status == STATUS_OK)
         *found = result;
     rework_end(&finder.base);

@@ -138,6 +138,11 @@ enum status rework_events_add(struct rework_draft *draft, const struct needed *n
  * work, and sets *sum_ns to all of it; INT64_MAX and 0: no memory to tell. */
 int64_t rework_work_least_ns(const struct plan *plan, int64_t *sum_ns);
 
+/* Returns what of that work fills page-locked memory, which is then copied in, in no more time
+ * than to copy it there takes: with the memory that it comes from page-locked there is none. */
+int64_t rework_filling_ns(const struct plan *plan, const struct machine *machine,
+                          int64_t least_ns);
+
 /* Has another thread do that work. */
 void rework_work_move(int64_t least_ns, struct plan *plan);
 

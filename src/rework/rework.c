@@ -1,6 +1,7 @@
 /* rework.c - makes one change of a recorded plan after another. */
 #include "rework/rework.h"
 
+#include "plan/timeline.h"
 #include "rework/parts.h"
 
 enum status rework_begin(struct rework_base *base, const struct plan *plan,
@@ -14,6 +15,8 @@ enum status rework_begin(struct rework_base *base, const struct plan *plan,
     for (uint32_t i = 0; i < plan->recorded->buffer_count; i++)
         base->managed |= plan->recorded->buffers[i].managed;
     base->work_least_ns = rework_work_least_ns(plan, &base->work_ns);
+    base->filling_ns =
+        earlier(rework_filling_ns(plan, machine, base->work_least_ns), base->work_ns);
     enum status status = clocks_table_make(&base->clocks, plan, CLOCKS_RUN, error);
     if (status == STATUS_OK)
         status = plan_needed(plan, &base->needed, error);

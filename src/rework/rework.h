@@ -97,7 +97,9 @@ struct rework_base {
     bool managed;               /* it has managed memory, which the host reaches as well */
     uint32_t blind;             /* copies, memsets and kernels whose bytes are not known */
     int64_t work_least_ns;      /* what passes between calls and takes as long is work, */
-    int64_t work_ns;            /* of which there is so much in all */
+    int64_t work_ns;            /* of which there is so much in all, */
+    int64_t
+        filling_ns; /* and so much that only copies to page-locked memory, which need not be */
 };
 
 /* Takes up `plan`, which must have its `recorded` part, and which `base` refers to from then
