@@ -2,11 +2,11 @@
 #include "app/record_words.h"
 
 #include "core/escape.h"
+#include "core/status.h"
 #include "core/units.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { LINE_ROOM = 2 * PATH_MAX + 1024, COUNTS_ROOM = 256 };
@@ -14,12 +14,9 @@ enum { LINE_ROOM = 2 * PATH_MAX + 1024, COUNTS_ROOM = 256 };
 void record_say(bool quiet, const char *format, ...)
 {
     char raw[LINE_ROOM], text[LINE_ROOM];
-    va_list arguments;
     if (quiet)
         return;
-    va_start(arguments, format);
-    vsnprintf(raw, sizeof raw, format, arguments);
-    va_end(arguments);
+    PRINT_REST(raw, sizeof raw, format);
     fprintf(stderr, "pipeline: %s\n", escape_text(text, sizeof text, raw));
 }
 

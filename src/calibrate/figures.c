@@ -4,7 +4,6 @@
 #include "report/reference.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,12 +26,9 @@ void rig_refuse(struct rig *rig, const char *figure, const char *format, ...)
     struct refusal *refusal = &rig->refusal;
     char why[REFUSAL_TEXT];
     size_t used = strlen(refusal->text);
-    va_list arguments;
     if (is_refused(refusal, figure))
         return;
-    va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
-    va_end(arguments);
+    PRINT_REST(why, sizeof why, format);
     int length = snprintf(refusal->text + used, sizeof refusal->text - used, "%s%s %s",
                           used > 0 ? "; " : "", figure, why);
     if ((size_t)length >= sizeof refusal->text - used) {

@@ -4,7 +4,6 @@
 #include "core/units.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +11,7 @@ __attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN]
                                                          const char *format, ...)
 {
     size_t used = strlen(seen);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(seen + used, VERDICT_SEEN - used, format, list);
-    va_end(list);
+    PRINT_REST(seen + used, VERDICT_SEEN - used, format);
 }
 
 /* Adds "8 kernels" to a list that may have begun; nothing where there are none. */

@@ -5,18 +5,14 @@
 #include "core/escape.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 enum status error_set(struct error *error, enum status status, const char *format, ...)
 {
     if (error == NULL || error->status != STATUS_OK)
         return status;
-    va_list arguments;
     char text[sizeof error->text];
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    PRINT_REST(text, sizeof text, format);
     escape_text(error->text, sizeof error->text, text);
     error->status = status;
     return status;

@@ -6,6 +6,9 @@
 #ifndef PIPELINE_CORE_STATUS_H
 #define PIPELINE_CORE_STATUS_H
 
+#include <stdarg.h>
+#include <stdio.h>
+
 enum status {
     STATUS_OK = 0,
     STATUS_FAILED,    /* the run failed, or its result is wrong: exit 1 */
@@ -26,6 +29,16 @@ struct error {
  * NULL. Returns `status`, so that a failing function can `return error_set(...)`. */
 enum status error_set(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Writes what came with `format`, the last argument of the function that has a name, into
+ * `text` of `room` bytes. */
+#define PRINT_REST(text, room, format)                                                         \
+    do {                                                                                       \
+        va_list rest_;                                                                         \
+        va_start(rest_, format);                                                               \
+        vsnprintf(text, room, format, rest_);                                                  \
+        va_end(rest_);                                                                         \
+    } while (0)
 
 /* Hands on the error `why` that another call set: to `error`, which may be NULL. Returns its
  * status. */

@@ -4,7 +4,6 @@
 #include "emit/parts.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { LINE = TEMPLATE_LINE, DEPTH = 32, INDENT = 4 };
@@ -56,10 +55,7 @@ static void put_code(FILE *out, int indent, const char *text, int further)
 void emit_put(FILE *out, int indent, const char *comment, const char *format, ...)
 {
     char text[LINE];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
+    PRINT_REST(text, sizeof text, format);
     if (comment == NULL || comment[0] == '\0') {
         put_code(out, indent, text, INDENT);
     } else if (indent + strlen(text) + strlen(comment) + 4 <= EMIT_COLUMNS) {

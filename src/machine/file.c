@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,7 @@ __attribute__((format(printf, 3, 4))) static enum status
 complain(const struct machine_reader *reader, int line, const char *format, ...)
 {
     char complaint[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(complaint, sizeof complaint, format, arguments);
-    va_end(arguments);
+    PRINT_REST(complaint, sizeof complaint, format);
     return error_set(reader->error, STATUS_USAGE, "%s:%d: %s", reader->where, line, complaint);
 }
 

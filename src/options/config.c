@@ -4,7 +4,6 @@
 #include "options/input_file.h"
 #include "options/table.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +26,7 @@ __attribute__((format(printf, 2, 3))) static enum status config_refuse(struct co
 {
     char place[OPTION_PLACE_MAX], complaint[LABEL_MAX];
     struct origin here = {SOURCE_SECTION, config->path, config->ini.line};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(complaint, sizeof complaint, format, arguments);
-    va_end(arguments);
+    PRINT_REST(complaint, sizeof complaint, format);
     return error_set(config->error, STATUS_USAGE, "%s: %s", origin_place(&here, place),
                      complaint);
 }

@@ -4,7 +4,6 @@
 #include "plan/together.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 27, TOPIC_COLUMN = 14, HELP_WIDTH = 79, HELP_TEXT = 512 };
@@ -123,10 +122,7 @@ __attribute__((format(printf, 2, 3))) static void add(char text[OPTION_WITH],
                                                       const char *format, ...)
 {
     const size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, OPTION_WITH - used, format, arguments);
-    va_end(arguments);
+    PRINT_REST(text + used, OPTION_WITH - used, format);
 }
 
 /* Adds "--pack can't be combined with --ways=1, 2 or 4, --issue=auto or ...", of all the rows

@@ -2,7 +2,6 @@
 #include "options/table.h"
 #include "plan/device.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +24,7 @@ __attribute__((format(printf, 2, 3))) static enum status
 range_refuse(const struct value_range *range, const char *format, ...)
 {
     char label[LABEL_MAX], complaint[COMPLAINT_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(complaint, sizeof complaint, format, arguments);
-    va_end(arguments);
+    PRINT_REST(complaint, sizeof complaint, format);
     return error_set(range->error, STATUS_USAGE, "%s: %s",
                      assignment_label(range->given, label), complaint);
 }

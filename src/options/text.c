@@ -150,10 +150,7 @@ enum status refuse_unknown(struct error *error, const char *nearest, const char 
                            const char *allowed, const char *format, ...)
 {
     char text[LABEL_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    PRINT_REST(text, sizeof text, format);
     if (nearest != NULL)
         return error_set(error, STATUS_USAGE, "%s: did you mean %s?%s", text, nearest, see);
     return error_set(error, STATUS_USAGE, "%s: %s", text, allowed);

@@ -4,13 +4,13 @@
 
 #include "core/c_locale.h"
 #include "core/escape.h"
+#include "core/status.h"
 #include "term/progress_line.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,12 +259,9 @@ void progress_tile(uint32_t done, uint32_t tiles)
 void note_print(bool quiet, const char *format, ...)
 {
     char raw[sizeof line.said], text[sizeof line.said];
-    va_list arguments;
     if (quiet)
         return;
-    va_start(arguments, format);
-    vsnprintf(raw, sizeof raw, format, arguments);
-    va_end(arguments);
+    PRINT_REST(raw, sizeof raw, format);
     escape_text(text, sizeof text, raw);
     pthread_mutex_lock(&line.lock);
     if (strcmp(text, line.said) != 0) {

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,10 +78,7 @@ void trace_input_free(struct trace_input *input)
 enum status trace_refuse(const struct trace_text *text, const char *why, ...)
 {
     char said[320], path[TRACE_SHOWN];
-    va_list list;
-    va_start(list, why);
-    vsnprintf(said, sizeof said, why, list);
-    va_end(list);
+    PRINT_REST(said, sizeof said, why);
     return error_set(text->error, STATUS_USAGE, "%s:%" PRIu64 ": %s",
                      trace_shown(text->path, path), text->line_number, said);
 }

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 const char *writer_clean(char *clean, size_t room, const char *text, bool line)
@@ -193,9 +192,6 @@ void writer_put_words(FILE *out, int width, int indent, const char *text)
 void writer_print_words(FILE *out, int width, int indent, const char *format, ...)
 {
     char text[WORDS_TEXT];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    PRINT_REST(text, sizeof text, format);
     writer_put_words(out, width, indent, text);
 }
