@@ -1,6 +1,8 @@
 /* bench_result.c - repeats and results. */
 #include "bench/bench.h"
 
+#include "core/compare.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,7 @@ void series_add(struct series *series, double value)
         series->values[series->count++] = value;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+COMPARE_NUMBERS(compare, double);
 
 /* Returns the value at `share` of the way from the least to the most. */
 static double series_at(const struct series *series, double share)

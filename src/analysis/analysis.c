@@ -2,6 +2,8 @@
  * start; concurrency by adding them up. */
 #include "analysis/analysis.h"
 
+#include "core/compare.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -122,11 +124,7 @@ static void use_add(struct engine_use *all, const struct engine_use *use, uint32
     all->spans += use->spans;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+COMPARE_POINTERS_BY(compare_starts, struct span, start_ns);
 
 /* Sets the use of an engine of the one device that processes share: what any of them does. */
 static void share_use(const struct timeline *timeline, enum engine kind, uint32_t processes,
@@ -194,8 +192,8 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
 
 int compare_i64(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    const int64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
 }
 
 int64_t median_ns(int64_t *values, size_t count)

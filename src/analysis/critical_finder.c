@@ -2,6 +2,7 @@
  * peculiar to some machines: queues and late signals. */
 #include "analysis/critical_finder.h"
 
+#include "core/compare.h"
 #include "plan/rules.h"
 
 #include <stdlib.h>
@@ -54,9 +55,7 @@ static int compare_starts(const void *a, const void *b)
 static int compare_ends(const void *a, const void *b)
 {
     const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return compare_starts(a, b);
+    return COMPARE_ELSE(COMPARE_MEMBERS(end_ns), compare_starts(a, b));
 }
 
 /* Writes the places of the sorted spans into `places`. */

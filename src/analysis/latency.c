@@ -2,6 +2,7 @@
 #include "analysis/latency.h"
 
 #include "analysis/analysis.h"
+#include "core/compare.h"
 
 #include <stdlib.h>
 
@@ -71,10 +72,8 @@ static void pass_span(struct latency_pass *pass, const struct span *span)
 static int compare_ways(const void *a, const void *b)
 {
     const struct way *x = a, *y = b;
-    if (x->priority != y->priority)
-        return x->priority < y->priority ? -1 : 1;
     const int64_t own = x->end_ns - x->ready_ns, other = y->end_ns - y->ready_ns;
-    return (own > other) - (own < other);
+    return COMPARE_ELSE(COMPARE_MEMBERS(priority), COMPARE(own, other));
 }
 
 /* Moves the tiles that have begun to the front, sorts them and returns how many they are. */

@@ -74,8 +74,8 @@ uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span
 
 int loop_compare_names(const void *a, const void *b)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    const uint64_t *x = a, *y = b;
+    return COMPARE(*x, *y);
 }
 
 /* Returns the commonest of some numbers, which it sorts. */

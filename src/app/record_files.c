@@ -6,6 +6,7 @@
 #include "app/record_scan.h"
 #include "app/record_words.h"
 #include "core/anonymous.h"
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <dirent.h>
@@ -133,11 +134,9 @@ static pid_t process_of(const char *name)
 static int compare_files(const void *one, const void *other)
 {
     const struct record_file *a = one, *b = other;
-    if (a->written.tv_sec != b->written.tv_sec)
-        return a->written.tv_sec < b->written.tv_sec ? 1 : -1;
-    if (a->written.tv_nsec != b->written.tv_nsec)
-        return a->written.tv_nsec < b->written.tv_nsec ? 1 : -1;
-    return strcmp(a->name, b->name);
+    const int seconds = COMPARE(b->written.tv_sec, a->written.tv_sec); /* the latest first */
+    const int rest = COMPARE(b->written.tv_nsec, a->written.tv_nsec);
+    return COMPARE_ELSE(COMPARE_ELSE(seconds, rest), strcmp(a->name, b->name));
 }
 
 static bool list_add(struct record_list *list, int folder, const char *name)

@@ -4,6 +4,7 @@
 
 #include "app/record_scan.h"
 #include "app/source_line.h"
+#include "core/compare.h"
 #include "core/items.h"
 #include "core/names.h"
 #include "trace/recording_line.h"
@@ -87,7 +88,7 @@ static int compare_places(const void *one, const void *other)
 {
     const struct source_place *a = one, *b = other;
     const int order = strcmp(a->file, b->file);
-    return order != 0 ? order : (a->offset > b->offset) - (a->offset < b->offset);
+    return COMPARE_ELSE(order, COMPARE(a->offset, b->offset));
 }
 
 /* Reads the frames of a chain, ["file",place,"file",place,...]; none where they are malformed.

@@ -25,6 +25,16 @@
     }                                                                                          \
     _Static_assert(sizeof(type) > 0, "") /* which the semicolon behind it ends */
 
+/* Defines such a function for an array of pointers to `type`, by members of what they point to.
+ */
+#define COMPARE_POINTERS_BY(name, type, ...)                                                   \
+    static int name(const void *a, const void *b)                                              \
+    {                                                                                          \
+        const type *x = *(const type *const *)a, *y = *(const type *const *)b;                 \
+        return COMPARE_MEMBERS(__VA_ARGS__);                                                   \
+    }                                                                                          \
+    _Static_assert(sizeof(type) > 0, "")
+
 /* Defines such a function for an array of numbers of `type`. */
 #define COMPARE_NUMBERS(name, type)                                                            \
     static int name(const void *a, const void *b)                                              \

@@ -1,6 +1,7 @@
 /* names.c - names that were met before, and the known one with the least edit distance. */
 #include "core/names.h"
 
+#include "core/compare.h"
 #include "core/items.h"
 
 #include <search.h>
@@ -10,9 +11,8 @@
 static int compare(const void *a, const void *b)
 {
     const struct names_item *x = a, *y = b;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return memcmp(x->text, y->text, x->length);
+    return x->length == y->length ? memcmp(x->text, y->text, x->length)
+                                  : COMPARE(x->length, y->length);
 }
 
 /* Keeps a copy of a key that is new. NULL: no memory. */

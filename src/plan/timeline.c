@@ -1,6 +1,7 @@
 /* timeline.c - spans: made from a plan, looked up, and named. */
 #include "plan/timeline.h"
 
+#include "core/arena.h"
 #include "core/compare.h"
 
 #include <inttypes.h>
@@ -108,8 +109,9 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     timeline_free(timeline);
     size_t ops = plan->op_count;
     uint32_t names = kernel_names(plan);
-    uint32_t *event_op = malloc((plan->events + (size_t)1) * sizeof *event_op);
-    uint32_t *last_op = calloc(plan->streams + (size_t)1, sizeof *last_op);
+    struct arena arena = {0};
+    uint32_t *event_op = arena_ones(&arena, plan->events, sizeof *event_op);
+    uint32_t *last_op = arena_ones(&arena, plan->streams + (size_t)1, sizeof *last_op);
     timeline->spans = malloc((ops + 1) * sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
     timeline->names = calloc(names + (size_t)1, sizeof *timeline->names);
@@ -120,8 +122,8 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
         timeline->stream_kinds = malloc(plan->streams + (size_t)1);
     bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
     enum status status = STATUS_OK;
-    if (!event_op || !last_op || !timeline->spans || !timeline->issue_ns || !timeline->names ||
-        !kinds || !calls) {
+    if (arena.full || !timeline->spans || !timeline->issue_ns || !timeline->names || !kinds ||
+        !calls) {
         timeline_free(timeline);
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
     } else {
@@ -137,13 +139,10 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
                 plan->recorded != NULL ? plan->recorded->names[i] : plan->chain[i]->name;
         for (size_t i = 0; i < ops && plan->recorded != NULL; i++)
             timeline->op_calls[i].thread = plan->recorded->ops[i].thread;
-        memset(event_op, 0xFF, (plan->events + (size_t)1) * sizeof *event_op);
-        memset(last_op, 0xFF, (plan->streams + (size_t)1) * sizeof *last_op); /* no op yet */
         fill_spans(timeline, plan, event_op, last_op);
         timeline->copies_take_turns = plan->prefetches;
     }
-    free(event_op);
-    free(last_op);
+    arena_free(&arena);
     return status;
 }
 
@@ -157,9 +156,7 @@ struct span *timeline_span(struct timeline *timeline, uint32_t op)
 int span_compare_ends(const void *a, const void *b)
 {
     const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return (x->op > y->op) - (x->op < y->op);
+    return COMPARE_MEMBERS(end_ns, op);
 }
 
 size_t spans_ended_by(const struct span *const *by_end, size_t count, int64_t time_ns)

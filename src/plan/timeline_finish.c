@@ -1,6 +1,7 @@
 /* timeline_finish.c - completes spans: their starts where only ends are known, what waits and
  * syncs waited for, and the lanes that they lie in. */
 #include "core/arena.h"
+#include "core/compare.h"
 #include "plan/timeline.h"
 
 #include "core/event_queue.h"
@@ -15,13 +16,7 @@ static bool is_on(const struct span *span, struct resource engine)
     return span->engine == engine.kind && span->device == engine.device;
 }
 
-static int compare_by_start(const void *a, const void *b)
-{
-    const struct span *x = *(struct span *const *)a, *y = *(struct span *const *)b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return x->op < y->op ? -1 : 1;
-}
+COMPARE_POINTERS_BY(compare_by_start, struct span, start_ns, op);
 
 size_t timeline_engine_spans(const struct timeline *timeline, struct resource engine,
                              struct span **spans)

@@ -3,6 +3,8 @@
 #include "report/compare.h"
 
 #include "analysis/analysis.h"
+#include "core/arena.h"
+#include "core/compare.h"
 #include "report/report.h"
 #include "sim/simulator.h"
 
@@ -117,10 +119,11 @@ enum status compare_timelines(const struct timeline *measured, const struct time
     if (status != STATUS_OK)
         return status;
     size_t room = measured->span_count + (size_t)1;
-    int64_t *starts = malloc(room * sizeof *starts);
-    int64_t *ends = malloc(room * sizeof *ends);
-    struct span **order = malloc(room * sizeof *order);
-    if (starts == NULL || ends == NULL || order == NULL) {
+    struct arena arena = {0};
+    int64_t *starts = arena_zeros(&arena, room, sizeof *starts);
+    int64_t *ends = arena_zeros(&arena, room, sizeof *ends);
+    struct span **order = arena_zeros(&arena, room, sizeof *order);
+    if (arena.full) {
         status = fail_memory(error);
     } else {
         compare_times(measured, simulated, starts, ends, comparison);
@@ -128,19 +131,13 @@ enum status compare_timelines(const struct timeline *measured, const struct time
         comparison->traced_error =
             compare_error(timeline_time_ns(simulated), timeline_time_ns(measured));
     }
-    free(order);
-    free(ends);
-    free(starts);
+    arena_free(&arena);
     return status;
 }
 
 /* --- many settings: how large errors are --- */
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+COMPARE_NUMBERS(compare_double, double);
 
 /* Sorts the `count` values. */
 static struct compare_quantiles quantiles_of(double *values, size_t count)
@@ -207,19 +204,15 @@ static void key_add(void *context, const char *name, const char *value, enum val
 static int compare_texts(const struct key *a, const struct key *b)
 {
     size_t shorter = a->length < b->length ? a->length : b->length;
-    int first = memcmp(a->text, b->text, shorter);
-    return first != 0 ? first : (a->length > b->length) - (a->length < b->length);
+    const int first = memcmp(a->text, b->text, shorter);
+    return COMPARE_ELSE(first, COMPARE(a->length, b->length));
 }
 
 static int compare_keys(const void *one, const void *other)
 {
-    const struct key *a = one, *b = other;
-    int texts = compare_texts(a, b);
-    if (texts != 0)
-        return texts;
-    if (a->order != b->order)
-        return a->order < b->order ? -1 : 1;
-    return a->index < b->index ? -1 : 1;
+    const struct key *x = one, *y = other;
+    const int texts = compare_texts(x, y);
+    return COMPARE_ELSE(texts, COMPARE_MEMBERS(order, index));
 }
 
 static void judge_pair(const struct comparison *depth, const struct comparison *breadth,

@@ -6,12 +6,12 @@
  * begins. Ops that share a version make a tile, as far as a tile goes: a kernel that is the
  * first user of a copy in begins one, and is in no other, even where it uses more that others
  * use, too. */
+#include "core/arena.h"
 #include "core/items.h"
 #include "plan/cuts.h"
 #include "rework/parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct version {
     uint32_t begin, last; /* items: the first and the latest that touched it */
@@ -33,8 +33,9 @@ struct grouper {
     uint32_t buffer_count;
     struct version *versions; /* entry 0 is not used */
     size_t version_count, version_capacity;
-    uint32_t *parents; /* per item: of the same tile */
-    uint32_t *latest;  /* per stream: the latest item with bytes */
+    uint32_t *parents;  /* per item: of the same tile */
+    uint32_t *latest;   /* per stream: the latest item with bytes */
+    struct arena arena; /* what has these */
     uint32_t item;
     uint32_t begun; /* the version that the present access begins; 0: none yet */
     bool no_memory;
@@ -208,7 +209,7 @@ static bool item_touches(struct grouper *grouper, struct rework_item *item)
 static bool number_tiles(struct grouper *grouper)
 {
     struct rework_draft *draft = grouper->draft;
-    uint32_t *stages = calloc(draft->count + 1, sizeof *stages);
+    uint32_t *stages = arena_zeros(&grouper->arena, draft->count, sizeof *stages);
     if (stages == NULL)
         return false;
     draft->tiles = 0;
@@ -225,7 +226,6 @@ static bool number_tiles(struct grouper *grouper)
         draft->sets[i] =
             version != 0 ? draft->items[grouper->versions[version].begin].tile : REWORK_NONE;
     }
-    free(stages);
     return true;
 }
 
@@ -236,11 +236,10 @@ static bool grouper_init(struct grouper *grouper)
     grouper->buffers = calloc(grouper->buffer_count + (size_t)1, sizeof *grouper->buffers);
     grouper->versions = calloc(1, sizeof *grouper->versions);
     grouper->version_count = grouper->version_capacity = 1;
-    grouper->parents = malloc((draft->count + 1) * sizeof *grouper->parents);
-    grouper->latest = malloc((draft->streams + (size_t)1) * sizeof *grouper->latest);
-    if (!grouper->buffers || !grouper->versions || !grouper->parents || !grouper->latest)
+    grouper->parents = arena_zeros(&grouper->arena, draft->count, sizeof *grouper->parents);
+    grouper->latest = arena_ones(&grouper->arena, draft->streams, sizeof *grouper->latest);
+    if (!grouper->buffers || !grouper->versions || grouper->arena.full)
         return false;
-    memset(grouper->latest, 0xff, (draft->streams + (size_t)1) * sizeof *grouper->latest);
     for (uint32_t i = 0; i < draft->count; i++)
         grouper->parents[i] = i;
     for (size_t i = 0; i < draft->access_count; i++) {
@@ -270,8 +269,7 @@ static void grouper_free(struct grouper *grouper)
     free(grouper->buffers);
     free(grouper->versions);
     free(grouper->accesses);
-    free(grouper->parents);
-    free(grouper->latest);
+    arena_free(&grouper->arena);
 }
 
 enum status rework_tiles_find(struct rework_draft *draft, struct error *error)

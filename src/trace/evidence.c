@@ -172,11 +172,7 @@ enum status trace_kinds_take(struct timeline *timeline, const struct names *numb
 
 COMPARE_BY(compare_events, struct trace_event, process, event, issue_ns);
 
-static int compare_issues(const void *a, const void *b)
-{
-    const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
-    return COMPARE_MEMBERS(stream, issue_ns);
-}
+COMPARE_POINTERS_BY(compare_issues, struct span, stream, issue_ns);
 
 COMPARE_BY(compare_waits, struct stream_wait, stream, issue_ns);
 

@@ -1,6 +1,7 @@
 /* html_threads.c - what a page has of a recorded program beside its ops: the calls and the NVTX
  * ranges of its threads, the lines of its source, and what issued each op; and how the page has
  * numbers, and what is too much to be drawn one by one. */
+#include "core/compare.h"
 #include "trace/recording.h"
 #include "trace/trace.h"
 #include "writers/html.h"
@@ -187,11 +188,7 @@ static void put_columns(const struct threads *threads)
 
 /* --- what issued each op --- */
 
-static int compare_lines(const void *a, const void *b)
-{
-    const struct recorded_line *x = a, *y = b;
-    return (x->call > y->call) - (x->call < y->call);
-}
+COMPARE_BY(compare_lines, struct recorded_line, call);
 
 static int compare_texts(const void *a, const void *b)
 {
