@@ -458,11 +458,11 @@ static void makes_a_graph_each(struct recorder *loop)
 
 /* Kernels of two streams that have nothing to do with each other, with an event behind each: in
  * the one queue a timed one holds up the other stream's kernel, though nobody waits for it. */
-static void works_beside(struct recorder *loop, int flags)
+static void works_beside(struct recorder *loop, int flags, int blocks)
 {
     if (loop->pass == 0)
         fprintf(loop->out, "[\"event\",900,%d,%d]\n", EVENT, flags);
-    loop->blocks = 33;
+    loop->blocks = blocks;
     for (int stream = 0; stream < 2; stream++) {
         launch(loop, stream, BUF + (uint64_t)stream * 4 * MIB, 60000);
         call(loop, "cudaEventRecord", 800);
@@ -474,12 +474,18 @@ static void works_beside(struct recorder *loop, int flags)
 
 static void keeps_time(struct recorder *loop)
 {
-    works_beside(loop, 0);
+    works_beside(loop, 0, 33);
+}
+
+/* Of the kernels side by side some blocks would share multiprocessors. */
+static void keeps_time_of_many(struct recorder *loop)
+{
+    works_beside(loop, 0, 100);
 }
 
 static void keeps_no_time(struct recorder *loop)
 {
-    works_beside(loop, 2);
+    works_beside(loop, 2, 33);
 }
 
 /* A host function sums up what each pass brings home. */
@@ -575,6 +581,8 @@ static const struct cause {
     {"timed-events", keeps_time,
      "1 of 1 events keep the time, and streams share 1 hardware queue", true,
      ",\"connections\":1"},
+    {"timed-events", keeps_time_of_many, "how much they slow each other there is not known",
+     false, ",\"connections\":1"},
     {"!timed-events", keeps_time, NULL, false, ""},
     {"!timed-events", keeps_no_time, NULL, false, ",\"connections\":1"},
     {"!one-queue", is_slow, NULL, false, ",\"connections\":1"},

@@ -82,3 +82,16 @@ int64_t chain_least_ns(const struct plan *plan, const struct machine *machine)
     free(streams_ns);
     return most_ns;
 }
+
+int64_t chain_shared_ns(const struct plan *plan, const struct machine *machine)
+{
+    double sum_ns = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        if (plan->ops[i].kind != OP_KERNEL || seen->peer_bytes > 0)
+            continue;
+        const double part = (double)plan->ops[i].kernel.blocks / machine->sms;
+        sum_ns += (part < 1 ? part : 1) * (double)seen->work_ns;
+    }
+    return (int64_t)sum_ns;
+}

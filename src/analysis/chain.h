@@ -15,4 +15,9 @@ int64_t chain_ns(const struct plan *plan, const struct timeline *timeline);
  * are staged count as if they were not. O(n log n). */
 int64_t chain_least_ns(const struct plan *plan, const struct machine *machine);
 
+/* Returns what the kernels of a recorded plan take at least if no multiprocessor does the work
+ * of several blocks in less time than one after the other. Those of a launch are taken to have
+ * one each, as far as there are so many. */
+int64_t chain_shared_ns(const struct plan *plan, const struct machine *machine);
+
 #endif

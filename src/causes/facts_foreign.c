@@ -1,10 +1,12 @@
 /* facts_foreign.c - causes that a recording's facts show: what copies brought, who touched
  * managed memory, how events and pools were made. */
+#include "analysis/chain.h"
 #include "causes/foreign.h"
 #include "core/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- waits --- */
 
@@ -253,4 +255,44 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
                    ? VERDICT_PAGE_FAULTS
                    : VERDICT_REST; /* they move as they were asked to */
     return VERDICT_UNKNOWN;
+}
+
+/* --- what is not known --- */
+
+/* Returns true if kernels that take `shared_ns` where blocks slow each other would have to
+ * share multiprocessors more, to take `fixed_ns`, than those of the run did: how much that
+ * slows them is not known, as a kernel that waits for memory leaves room that one that computes
+ * does not. */
+static bool shares_more(const struct foreign *foreign, int64_t shared_ns, int64_t fixed_ns)
+{
+    static const double MORE = 1.1; /* what kernels' ends and beginnings leave is not it */
+    const struct verdict_case *facts = foreign->judge.facts;
+    const double busy_ns = (double)foreign->trace.analysis.engines[ENGINE_COMPUTE].busy_ns;
+    const double run_ns = (double)chain_shared_ns(facts->plan, facts->model);
+    const double shared = run_ns > busy_ns && busy_ns > 0 ? run_ns / busy_ns : 1;
+    return (double)shared_ns > MORE * shared * (double)fixed_ns;
+}
+
+void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
+{
+    const struct found *found = &foreign->judge.found;
+    for (int i = 0; i < verdicts->count; i++) {
+        struct verdict *verdict = &verdicts->items[i];
+        const size_t used = strlen(verdict->seen);
+        bool shares = false;
+        for (int k = 0; k < found->count; k++)
+            shares |= found->knobs[k].code == verdict->code &&
+                      shares_more(foreign, found->knobs[k].shared_ns, found->knobs[k].fixed_ns);
+        if (!shares || verdict->predicted_ns == 0)
+            continue;
+        verdict->predicted_ns = 0;
+        snprintf(verdict->seen + used, sizeof verdict->seen - used,
+                 "; with the fix kernels share multiprocessors, and how much they slow each "
+                 "other there is not known: no time is predicted");
+    }
+    if (!shares_more(foreign, found->shared_ns, found->better_ns))
+        return;
+    verdicts->best_ns = 0;
+    verdicts->best[0] = '\0';
+    verdicts->has_change = false;
 }

@@ -166,6 +166,9 @@ bool facts_moves_pages(const struct foreign *foreign);
  * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */
 enum verdict_code facts_suspect(const struct foreign *foreign);
 
+/* Takes times with a fix back that nothing supports, and says why. */
+void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts);
+
 /* Returns true if all that speaks for a cause is what its fix gains in the simulator. */
 bool evidence_is_gain(enum verdict_code code);
 

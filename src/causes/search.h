@@ -64,7 +64,8 @@ struct knob_gain {
     int64_t cost_ns;        /* its part of what all knobs together gain; never negative */
     int64_t fixed_ns;       /* the run's time with this one turned alone */
     int64_t bare_ns;        /* of a recorded program: that, without what recording took */
-    int64_t least_ns;       /* and what its ops take then at least */
+    int64_t least_ns;       /* and what its ops take then at least, */
+    int64_t shared_ns;      /* also if blocks that share multiprocessors slow each other */
 };
 
 /* A search finds the knobs that are better turned, and what each of them gains. */
@@ -82,9 +83,10 @@ struct found {
     int64_t bare_given_ns, bare_better_ns; /* both times without what recording took */
     int64_t whole_ns, least_ns;            /* and what its ops take at least with `whole` */
     uint32_t blind;
-    bool fills;      /* most of the host's own work only copies to page-locked memory */
-    uint32_t unseen; /* before the search: bits of knobs that stay, as their causes were not
-                        seen in the run */
+    int64_t shared_ns; /* likewise, of what was tried, if blocks slow each other */
+    bool fills;        /* most of the host's own work only copies to page-locked memory */
+    uint32_t unseen;   /* before the search: bits of knobs that stay, as their causes were not
+                          seen in the run */
 };
 
 struct search {

@@ -261,15 +261,19 @@ static void search(struct finder *finder, struct found *found)
     found->whole = effective(finder, &found->better.change);
 }
 
-/* Returns what the ops take at least with a change. Of a part of a plan that says nothing. */
-static int64_t least_of(const struct finder *finder, const struct rework *change)
+/* Returns what the ops take at least with a change; of a part of a plan that says nothing. Sets
+ * *shared_ns to what they take if blocks that share multiprocessors slow each other. */
+static int64_t least_of(const struct finder *finder, const struct rework *change,
+                        int64_t *shared_ns)
 {
     const struct rework whole = effective(finder, change);
     struct plan fixed;
     struct error refused = {0};
-    if (finder->part || rework_apply(&finder->base, &whole, &fixed, &refused) != STATUS_OK)
+    *shared_ns = 0;
+    if (rework_apply(&finder->base, &whole, &fixed, &refused) != STATUS_OK)
         return 0;
-    const int64_t least_ns = chain_least_ns(&fixed, finder->machine);
+    *shared_ns = chain_shared_ns(&fixed, finder->machine);
+    const int64_t least_ns = finder->part ? 0 : chain_least_ns(&fixed, finder->machine);
     plan_free(&fixed);
     return least_ns;
 }
@@ -294,10 +298,10 @@ static void find_bare(struct finder *finder, struct found *found)
     for (int i = 0; i < found->count; i++) {
         union choice alone = found->given;
         knob_turn(&knobs, found->knobs[i].knob, &found->better, &alone);
-        found->knobs[i].least_ns = least_of(finder, &alone.change);
+        found->knobs[i].least_ns = least_of(finder, &alone.change, &found->knobs[i].shared_ns);
         found->knobs[i].bare_ns = bare_of(finder, &alone.change, found->knobs[i].fixed_ns);
     }
-    found->least_ns = least_of(finder, &found->better.change);
+    found->least_ns = least_of(finder, &found->better.change, &found->shared_ns);
     found->bare_given_ns = bare_of(finder, &found->given.change, found->given_ns);
     found->bare_better_ns = bare_of(finder, &found->better.change, found->better_ns);
     found->whole.unrecorded = finder->bare;
