@@ -32,16 +32,6 @@ int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t 
     return taken_ns;
 }
 
-void foreign_bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to)
-{
-    struct verdict *causes = foreign->judge.charges.causes;
-    const int64_t cost_ns = causes[code].cost_ns;
-    if (cost_ns == 0 || code == to)
-        return;
-    causes[code].cost_ns = 0;
-    causes[to].cost_ns += cost_ns - foreign_charge(foreign, code, cost_ns);
-}
-
 /* --- fixes --- */
 
 /* Returns the knob of a cause that gains most alone; NULL: it has none. */
@@ -116,13 +106,17 @@ static bool is_within(const struct foreign *foreign, double part)
 }
 
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator: never less
- * than its ops take, nor than it took without all that the cause's evidence carries. */
+ * than its ops take, nor than it took without all that the cause's evidence carries, and for
+ * each the way on to the next op. */
 static int64_t predicted_ns(const struct foreign *foreign, const struct knob_gain *gain,
                             int64_t fixed_ns)
 {
     const struct judge *judge = &foreign->judge;
-    const int64_t least_ns =
-        judge->time_ns - foreign->recording_ns - foreign_carries_ns(foreign, gain->code);
+    struct verdict cause = {.code = gain->code};
+    evidence_foreign(foreign, &cause, 1);
+    const int64_t carried_ns = earlier(cause.carries_ns, judge->time_ns);
+    const int64_t least_ns = judge->time_ns - foreign->recording_ns - carried_ns -
+                             (int64_t)cause.times * TRACED_LATE_NS;
     return later(judge_predicted_ns(judge, fixed_ns), later(gain->least_ns, least_ns));
 }
 

@@ -348,6 +348,10 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     };
     int64_t small_ns = verdict->cost_ns;
     char time[UNITS_TEXT];
+    if (foreign->trace.engine == ENGINE_NONE)
+        append(verdict->seen, "nothing ran on the device");
+    if (verdict->seen[0] != '\0')
+        return EVIDENCE_CERTAIN;
     for (int part = 0; part < REST_COUNT; part++) {
         const int64_t ns = part == REST_SMALL ? small_ns : foreign->rest_ns[part];
         const bool all = part == REST_SMALL && verdict->seen[0] == '\0';

@@ -228,6 +228,17 @@ static enum verdict_code late_cause(const struct foreign *foreign)
                                       : VERDICT_LAUNCH_BOUND;
 }
 
+/* Moves what a cause was charged beyond what its evidence carries to another one. */
+static void bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to)
+{
+    struct verdict *causes = foreign->judge.charges.causes;
+    const int64_t cost_ns = causes[code].cost_ns;
+    if (cost_ns == 0 || code == to)
+        return;
+    causes[code].cost_ns = 0;
+    causes[to].cost_ns += cost_ns - foreign_charge(foreign, code, cost_ns);
+}
+
 /* Charges causes no more than their evidence carries: what is beyond that of what kept the host
  * would have been handed over as late without it, and of others nothing tells why. */
 static void bound_all(struct foreign *foreign, enum verdict_code late)
@@ -235,9 +246,9 @@ static void bound_all(struct foreign *foreign, enum verdict_code late)
     for (int code = 0; code < VERDICT_UNKNOWN; code++) {
         const bool kept =
             (verdict_rows[code].traits & KEEPS_ISSUE) != 0 || code == VERDICT_HOST_WORK;
-        foreign_bound(foreign, (enum verdict_code)code, kept ? late : VERDICT_UNKNOWN);
+        bound(foreign, (enum verdict_code)code, kept ? late : VERDICT_UNKNOWN);
     }
-    foreign_bound(foreign, late, VERDICT_UNKNOWN);
+    bound(foreign, late, VERDICT_UNKNOWN);
 }
 
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
@@ -295,7 +306,7 @@ static void settle(struct foreign *foreign)
     if (foreign->suspect == VERDICT_PAGE_FAULTS)
         account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
     foreign->rest_ns[REST_PAGES] = causes[VERDICT_REST].cost_ns - rest_ns;
-    foreign_bound(foreign, foreign->suspect, VERDICT_UNKNOWN);
+    bound(foreign, foreign->suspect, VERDICT_UNKNOWN);
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
         foreign->rest_ns[REST_FILLING] = account_leave(&foreign->judge.charges, INT64_MAX,
                                                        &causes[VERDICT_FEW_TILES].cost_ns);

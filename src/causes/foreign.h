@@ -81,9 +81,6 @@ int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code
 /* Charges a cause no more than its evidence carries. Returns how much that is. */
 int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns);
 
-/* Moves what a cause was charged beyond what its evidence carries to another one. */
-void foreign_bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to);
-
 /* Simulates a recorded program with fixes; its plan and its machine are known. Where the
  * simulation of the run as it is comes near it, `tried` is set, and what was charged is charged
  * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY
@@ -119,8 +116,9 @@ int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index);
 /* Returns true if the host was ever in no call for longer than it takes to issue. */
 bool host_works(const struct foreign *foreign);
 
-/* Notes how often evidence was seen, and for how long: it carries that time, and for each a
- * hand-over. What is not noted carries any cost. */
+/* Notes how often evidence was seen, and for how long. It carries that time: all that comes
+ * later is that much earlier without it; and of the device's, for each a way on to the next op.
+ * What is not noted carries any cost. */
 void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns);
 
 /* Returns the cause that an op of the host's is; VERDICT_REST: none, such as a copy that its

@@ -58,8 +58,11 @@ int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
 
 void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns)
 {
+    const bool host = (verdict_rows[verdict->code].traits & KEEPS_ISSUE) ||
+                      verdict->code == VERDICT_HOST_WORK;
+    const int64_t ways_ns = host ? 0 : (int64_t)times * TRACED_LATE_NS;
     verdict->times = times;
-    if (__builtin_add_overflow(sum_ns, (int64_t)times * TRACED_LATE_NS, &verdict->carries_ns))
+    if (__builtin_add_overflow(sum_ns, ways_ns, &verdict->carries_ns))
         verdict->carries_ns = INT64_MAX;
 }
 
