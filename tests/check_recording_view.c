@@ -229,7 +229,8 @@ START_TEST(threads_have_tracks)
 }
 END_TEST
 
-/* Work of which the recording has calls alone, or which CUDA refused, is told. */
+/* Work of which the recording has calls alone, or has no call, or which CUDA refused, is told.
+ */
 START_TEST(calls_and_ops_that_do_not_match)
 {
     static const char head[] = "{\"pipeline_recording\":1}\n"
@@ -240,16 +241,17 @@ START_TEST(calls_and_ops_that_do_not_match)
                                "[\"set\",%d,1,13,4096,8192]\n";
     static const char op[] = "[\"op\",%d,\"memset\",1,13,%d,%d,8192,null,null,0]\n";
     static const char *const says[] = {"4 calls issued", "lacks what 2 of",
-                                       "CUDA refused 4 calls"};
-    static const int ops[] = {0, 2, 4}, results[] = {0, 0, 1};
-    for (int i = 0; i < 3; i++) {
+                                       "CUDA refused 4 calls",
+                                       "lacks the calls that issued 1 of its ops"};
+    static const int ops[] = {0, 2, 4, 4}, results[] = {0, 0, 1, 0}, first[] = {1, 1, 1, 2};
+    for (int i = 0; i < 4; i++) {
         FILE *out = fopen("odd.jsonl", "w");
         ck_assert_ptr_nonnull(out);
         fputs(head, out);
         for (int k = 0; k < 4; k++) {
             fprintf(out, call, k + 1, 1000 * k, 1000 * k + 100, results[i], k + 1);
             if (k < ops[i])
-                fprintf(out, op, k + 1, 1000 * k + 200, 1000 * k + 700);
+                fprintf(out, op, k + first[i], 1000 * k + 200, 1000 * k + 700);
         }
         fputs("[\"end\",9000,\"exit\"]\n", out);
         ck_assert_int_eq(fclose(out), 0);
@@ -261,6 +263,15 @@ START_TEST(calls_and_ops_that_do_not_match)
                      0);
     assert_says(program_out, "Mind: before is 4 ops");
     test_file_put("none.jsonl", head);
+    static const char *const sides[] = {"--before=none.jsonl --after=odd.jsonl",
+                                        "--before=odd.jsonl --after=none.jsonl"};
+    for (int i = 0; i < 2; i++) {
+        char command[96];
+        snprintf(command, sizeof command, "view -q %s", sides[i]);
+        ck_assert_int_eq(program_run(command), 2);
+        assert_says(program_err, "none.jsonl: nothing ran there that could be compared");
+        ck_assert_str_eq(program_out, "");
+    }
     ck_assert_int_eq(program_run("view -q --fail-above=any:0% none.jsonl"), 1);
     assert_says(program_err, "no copy and no kernel");
 }

@@ -286,6 +286,7 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     timeline->span_count = (uint32_t)part->count;
     part->spans = NULL;
     trace->early = part->early;
+    trace->uncalled = part->uncalled;
     trace->origin_ns = first_ns;
     trace->bytes_unit = facts->bytes_unit;
     trace_count_copies(trace);

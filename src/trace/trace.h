@@ -51,10 +51,11 @@ struct trace {
     struct trace_copies in, out;       /* from the host, to the host */
     const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
                                           Owned by `struct traces`, then by the view */
-    uint64_t unseen;  /* calls of the recording that issued an op of which it has nothing */
-    uint64_t refused; /* and those that CUDA refused, but of which it has ops */
-    uint32_t early;   /* ops that start before the call that issued them: then no call is taken
-                         for true */
+    uint64_t unseen;   /* calls of the recording that issued an op of which it has nothing */
+    uint64_t refused;  /* and those that CUDA refused, but of which it has ops */
+    uint32_t uncalled; /* ops of which no call is known */
+    uint32_t early;    /* ops that start before the call that issued them: then no call is taken
+                          for true */
 };
 
 /* Returns how long the thread of a loop was in no call to CUDA before that, where the calls are

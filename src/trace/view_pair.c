@@ -89,5 +89,12 @@ enum status view_compare_files(struct view *view, const struct options *options,
             error_set(error, STATUS_USAGE,
                       "--before=%.96s and --after=%.96s have no run of one name to compare",
                       options->before, options->after);
+    for (int i = 0; i < view->report.run_count && status == STATUS_OK; i++) {
+        const bool before = i % 2 == 0;
+        if (view->report.runs[i].median_ns == 0)
+            status = error_set(
+                error, STATUS_USAGE, "--%s=%.96s: nothing ran there that could be compared",
+                before ? "before" : "after", before ? options->before : options->after);
+    }
     return status;
 }

@@ -214,6 +214,20 @@ static bool unseen(const struct run_report *run, const struct view_facts *facts,
     return true;
 }
 
+static bool uncalled(const struct run_report *run, const struct view_facts *facts,
+                     char text[FINDING_TEXT])
+{
+    (void)facts;
+    if (run->trace == NULL || run->trace->recording == NULL || run->trace->uncalled == 0 ||
+        run->trace->part[0] != '\0')
+        return false;
+    snprintf(text, FINDING_TEXT,
+             "The recording lacks the calls that issued %" PRIu32
+             " of its ops: these count in no limit and in no fix.",
+             run->trace->uncalled);
+    return true;
+}
+
 static bool refused(const struct run_report *run, const struct view_facts *facts,
                     char text[FINDING_TEXT])
 {
@@ -254,7 +268,8 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
 
 static finding *const findings[] = {
     one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
-    late_issue, coarse_bytes,          clocks,           unseen,   refused,   lacks};
+    late_issue, coarse_bytes,          clocks,           unseen,   uncalled,  refused,
+    lacks};
 
 static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_t most,
                       const struct writer_style *style)
