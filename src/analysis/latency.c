@@ -2,6 +2,7 @@
 #include "analysis/latency.h"
 
 #include "analysis/analysis.h"
+#include "core/arena.h"
 #include "core/compare.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct latency_pass {
     uint32_t batch;
     struct way *ways; /* per batch */
     uint32_t count;
+    struct arena arena; /* what has these tables */
 };
 
 /* Returns one more than the highest batch there is. */
@@ -37,15 +39,10 @@ static bool pass_begin(struct latency_pass *pass, const struct timeline *timelin
     pass->priorities = priorities;
     pass->batch = batch;
     pass->count = count_batches(timeline, batch);
-    pass->ways = calloc(pass->count + (size_t)1, sizeof *pass->ways);
-    pass->stream_ends = calloc(timeline->streams + (size_t)1, sizeof *pass->stream_ends);
-    return pass->ways != NULL && pass->stream_ends != NULL;
-}
-
-static void pass_end(struct latency_pass *pass)
-{
-    free(pass->ways);
-    free(pass->stream_ends);
+    const size_t streams = timeline->streams + (size_t)1;
+    pass->ways = arena_zeros(&pass->arena, pass->count, sizeof *pass->ways);
+    pass->stream_ends = arena_zeros(&pass->arena, streams, sizeof *pass->stream_ends);
+    return !pass->arena.full;
 }
 
 /* Takes up one span. Measured times may be a little out of step, so a tile is made ready no
@@ -133,7 +130,7 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
 enum status latency_find(const struct timeline *timeline, const int *priorities, uint32_t batch,
                          struct latency *latency, struct error *error)
 {
-    struct latency_pass pass;
+    struct latency_pass pass = {0};
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, timeline, priorities, batch))
         status = error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
@@ -142,7 +139,7 @@ enum status latency_find(const struct timeline *timeline, const int *priorities,
         pass_span(&pass, &timeline->spans[i]);
     if (status == STATUS_OK)
         status = group_ways(pass.ways, sort_ways(&pass), latency, error);
-    pass_end(&pass);
+    arena_free(&pass.arena);
     return status;
 }
 

@@ -5,8 +5,6 @@
 
 #include "core/compare.h"
 
-#include <stdlib.h>
-
 enum {
     TELLING_NS =
         4000,         /* a kernel as long ends well behind a launch that does not wait for it */
@@ -157,7 +155,7 @@ static bool find_first_launches(struct traced *traced)
 static bool find_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
+    int64_t *lengths = arena_zeros(&traced->arena, timeline->call_count, sizeof *lengths);
     size_t count = 0, again = 0;
     uint32_t telling = 0, blocking = 0, behind = 0;
     if (lengths == NULL)
@@ -193,7 +191,6 @@ static bool find_launches(struct traced *traced)
     traced->launches_block = telling >= BLOCKING_MIN && 10 * blocking >= 9 * telling;
     traced->launches_may_block =
         !traced->launches_block && count >= BLOCKING_MIN && 10 * (size_t)behind >= 9 * count;
-    free(lengths);
     return true;
 }
 

@@ -31,7 +31,7 @@ COMPARE_BY(compare_made, struct made, thread, call);
 bool pace_find_threads(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
+    struct made *made = arena_zeros(&traced->arena, timeline->call_count, sizeof *made);
     if (made == NULL)
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++)
@@ -42,7 +42,6 @@ bool pace_find_threads(struct traced *traced)
         bool first = i == 0 || made[i - 1].thread != made[i].thread;
         traced->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
     }
-    free(made);
     return true;
 }
 
@@ -50,8 +49,7 @@ bool pace_find_threads(struct traced *traced)
  * damaged trace may be too long to be added. */
 static int64_t plus(int64_t a, int64_t b)
 {
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 /* Returns how long the host was in no call before call `index`, since the one before it that
@@ -90,7 +88,7 @@ static void find_once(struct traced *traced)
 bool pace_find_work(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *gaps = malloc((timeline->call_count + (size_t)1) * sizeof *gaps);
+    int64_t *gaps = arena_zeros(&traced->arena, timeline->call_count, sizeof *gaps);
     size_t count = 0;
     if (gaps == NULL)
         return false;
@@ -102,7 +100,6 @@ bool pace_find_work(struct traced *traced)
     }
     traced->work_ns = host_work_least_ns(half_ns(gaps, count));
     find_once(traced);
-    free(gaps);
     return true;
 }
 

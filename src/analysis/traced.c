@@ -126,11 +126,10 @@ static void find_ends(struct traced *traced)
 static bool find_streams(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    uint32_t *last = malloc((timeline->streams + (size_t)1) * sizeof *last);
+    uint32_t *last =
+        arena_ones(&traced->arena, timeline->streams + (size_t)1, sizeof *last); /* SPAN_NONE */
     if (last == NULL)
         return false;
-    for (uint32_t i = 0; i <= timeline->streams; i++)
-        last[i] = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         uint32_t stream = span->stream < timeline->streams ? span->stream : timeline->streams;
@@ -138,7 +137,6 @@ static bool find_streams(struct traced *traced)
         if (op_in_stream(span->kind) && span->kind != OP_WAIT)
             last[stream] = i;
     }
-    free(last);
     return true;
 }
 
