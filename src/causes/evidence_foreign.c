@@ -363,31 +363,11 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     return EVIDENCE_CERTAIN;
 }
 
-/* Says that the busiest engine was at work for most of a recorded run. Returns false, and says
- * nothing, where it was not. */
-static bool put_work(const struct foreign *foreign, char seen[VERDICT_SEEN])
-{
-    static const double MOST = 0.8;
-    const int64_t busy_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns;
-    char busy[UNITS_TEXT], limit[UNITS_TEXT];
-    if (foreign->timeline->timing != TIMING_RECORDED || foreign->judge.limit_ns == 0 ||
-        (double)busy_ns < MOST * (double)foreign->judge.time_ns)
-        return false;
-    snprintf(seen, VERDICT_SEEN,
-             "%s were at work for %s, longer than the limit of %s: they slow each other, or "
-             "leave room that is not used",
-             foreign->trace.engine == ENGINE_COMPUTE ? "kernels" : "copies",
-             units_time(busy_ns, busy), units_time(foreign->judge.limit_ns, limit));
-    return true;
-}
-
 /* Says what recording would tell more. */
 static enum evidence unknown(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct timeline *timeline = foreign->timeline;
     const bool recorded = timeline->timing == TIMING_RECORDED;
-    if ((!recorded || !timeline->issue_unknown) && put_work(foreign, verdict->seen))
-        return EVIDENCE_UNKNOWN;
     append(verdict->seen, "%s",
            recorded && timeline->issue_unknown
                ? "the recording does not say of all ops when they were issued"
