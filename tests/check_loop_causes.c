@@ -216,6 +216,14 @@ static void makes_more_streams(struct recorder *loop)
     makes_few_streams(loop);
 }
 
+/* A pass of so many short kernels that a part of few of them has less than three. */
+static void launches_thousands(struct recorder *loop)
+{
+    for (int i = 0; i < 6500; i++)
+        launch(loop, 0, BUF, 1000);
+    wait(loop);
+}
+
 /* The host makes a stream for each short kernel, and recording that takes half of what passes
  * before. */
 static void makes_streams_recorded(struct recorder *loop)
@@ -593,6 +601,7 @@ static const struct cause {
     {"!sync-in-loop", reads_back_once, NULL, false, ""},
     {"!unknown", checks_each_step, NULL, false, ""},
     {"!few-tiles", copies_nothing, NULL, false, ""},
+    {"launch-bound", launches_thousands, "came when the device had done all", true, ""},
     {"!launch-bound", launches_graphs, NULL, false, ""},
     {"!unknown", launches_graphs_recorded, NULL, false, ""},
     {"time-slices", is_stalled, "12 times the device had nothing else to do", false, ""},
@@ -726,6 +735,18 @@ static double streams_leave(void (*pass)(struct recorder *loop))
     json_decref(root);
     return left;
 }
+
+/* A fix whose time is withheld is not said to gain nothing. */
+START_TEST(a_time_withheld_is_no_loss)
+{
+    const struct cause kept = {"", keeps_time_of_many, "", false, ",\"connections\":1"};
+    struct recorder loop = {.id = 0};
+    record(&kept, &loop);
+    ck_assert_int_eq(program_run("view -q rec.jsonl"), 0);
+    ck_assert_ptr_nonnull(strstr(program_out, "timed-events"));
+    ck_assert_ptr_null(strstr(program_out, "alone"));
+}
+END_TEST
 
 /* A part of many ops stands for all as well as they do: it has whole passes. Of few ones that
  * are all tried the first stream is made before the first op, with which their time begins. */
@@ -882,6 +903,7 @@ Suite *loop_causes_suite(void)
     tcase_add_test(all, waits_are_charged_what_they_cost);
     tcase_add_test(all, a_graph_is_in_the_making_up_to_its_launch);
     tcase_add_test(all, variables_of_code_are_set_in_the_making);
+    tcase_add_test(all, a_time_withheld_is_no_loss);
     tcase_add_test(all, parts_have_whole_passes);
     tcase_add_test(all, memory_that_is_only_filled_need_not_be);
     tcase_add_test(all, recording_goes_with_the_calls_that_it_is_of);

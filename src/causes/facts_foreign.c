@@ -286,6 +286,7 @@ void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
         if (!shares || verdict->predicted_ns == 0)
             continue;
         verdict->predicted_ns = 0;
+        verdict->tried = false;
         snprintf(verdict->seen + used, sizeof verdict->seen - used,
                  "; with the fix kernels share multiprocessors, and how much they slow each "
                  "other there is not known: no time is predicted");

@@ -12,10 +12,9 @@
 #include <string.h>
 
 enum {
-    PART_OPS = 16000, /* of more, about that many in the middle stand for all */
-    PART_NEAR =
-        PART_OPS / 8, /* so many ops are looked at for a wait that it begins or ends with */
-    SINGLE_TILES = 4, /* of fewer it is taken that more streams come with more of them */
+    PART_OPS = 16000,        /* of more, about that many in the middle stand for all */
+    PART_FAR = 2 * PART_OPS, /* so many ops more are looked at for a wait that it ends with */
+    SINGLE_TILES = 4,        /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,
     MERGED_MOST = 64,
     WORK_THREADS = 4, /* so many the fix names */
@@ -307,25 +306,28 @@ static void find_bare(struct finder *finder, struct found *found)
     found->whole.unrecorded = finder->bare;
 }
 
-/* Returns the first wait of the host's from `op` on, if one is near, or `op`. */
-static uint32_t wait_from(const struct plan *plan, uint32_t op)
+/* Returns the first wait of the host's from `end` on, and behind `waits` others from `op` on,
+ * if one is before `far`, or `end`. */
+static uint32_t wait_from(const struct plan *plan, uint32_t op, uint32_t end, uint32_t far,
+                          int waits)
 {
-    for (uint32_t i = op; i < op + PART_NEAR && i < plan->op_count; i++) {
-        if (plan->ops[i].kind == OP_SYNC)
+    for (uint32_t i = op; i < far && i < plan->op_count; i++) {
+        if (plan->ops[i].kind == OP_SYNC && waits-- <= 0 && i >= end)
             return i;
     }
-    return op;
+    return end;
 }
 
-/* Makes the part of a plan of very many ops that stands for all. It goes from wait to wait: a
- * part that is cut anywhere has more of one half of a pass than of the other. Times are from
- * the first op on, so the one before the wait comes with it, for what the host then does to
- * count. */
+/* Makes the part of a plan of very many ops that stands for all. It goes from wait to wait,
+ * over three more: a part that is cut anywhere has more of one half of a pass than of the
+ * other, and what does not come three times is no graph. Times are from the first op on, so the
+ * one before the wait comes with it, for what the host then does to count. */
 static enum status take_part(const struct plan *plan, struct plan *part, struct error *error)
 {
-    const uint32_t middle = (plan->op_count - PART_OPS) / 2;
-    const uint32_t last = wait_from(plan, middle + PART_OPS);
-    uint32_t first = wait_from(plan, middle);
+    const uint32_t more = plan->op_count - PART_OPS, middle = more / 2;
+    uint32_t first = wait_from(plan, middle, middle, middle + more / 4, 0);
+    const uint32_t end = first + PART_OPS;
+    const uint32_t last = wait_from(plan, first, end, end + PART_FAR, 4);
     while (first > 0 && !op_on_device(plan->ops[first].kind))
         first--;
     return rework_part(plan, first, last + 1 - first, part, error);
