@@ -7,7 +7,7 @@ demo:
 
 # Pictures are drawn where there is gnuplot.
 run-demo: DRAW = $(if $(shell command -v gnuplot 2>/dev/null),out/ways.svg)
-run-demo: $(O)/pipeline
+run-demo: $(O)/pipeline $(RECORD)
 	$(Q)mkdir -p out
 	$(Q)$(O)/pipeline --timeline=out/ways.csv --timeline=out/ways.html $(DRAW:%=--timeline=%) \
 		configs/ways.ini

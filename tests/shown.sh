@@ -4,7 +4,7 @@
 #     tests/shown.sh PROGRAM [--write] PAGE.md ...
 #
 # A line "<!-- shown by: COMMAND -->" says that the fenced block behind it is what COMMAND prints. It is run in a
-# folder of its own that has the recordings of the page, unpacked: docs/recordings/PAGE/*.xz. With --write the
+# folder of its own that has docs/ and the recordings of the page, unpacked: docs/recordings/PAGE/*.xz. With --write the
 # blocks are put right; without it each that differs is printed, and the exit code is 1.
 set -eu
 
@@ -46,6 +46,7 @@ count=0
 for page; do
     rm -rf "$work/place"
     mkdir "$work/place"
+    ln -s "$source/docs" "$work/place/docs"
     for packed in "$source/docs/recordings/$(basename "$page" .md)"/*.xz; do
         [ -f "$packed" ] && xz -dc "$packed" >"$work/place/$(basename "$packed" .xz)"
     done

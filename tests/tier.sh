@@ -80,7 +80,7 @@ quick_checks() {
 quick_runs() {
     step foreign run_make check-foreign
     step record tests/record/run.sh "$build"
-    step shown tests/shown.sh "$build/pipeline" docs/slow-*.md
+    step shown tests/shown.sh "$build/pipeline" docs/record.md docs/slow-*.md
     step demo run_make run-demo
 }
 
