@@ -23,7 +23,8 @@ static struct script begin(void)
     struct script script = {.thread = HOST_THREAD};
     timeline_init(&script.timeline);
     script.timeline.spans = calloc(OPS_MOST, sizeof *script.timeline.spans);
-    script.timeline.calls = calloc(OPS_MOST, sizeof *script.timeline.calls);
+    script.timeline.calls =
+        arena_zeros(&script.timeline.arena, OPS_MOST, sizeof *script.timeline.calls);
     script.timeline.streams = 4;
     return script;
 }
@@ -323,7 +324,7 @@ static struct loop find_by_template(bool once)
     struct script script = begin();
     struct timeline *timeline = &script.timeline;
     timeline->name_count = FIRST + PASSES;
-    timeline->names = calloc(FIRST + PASSES, sizeof *timeline->names);
+    timeline->names = arena_zeros(&timeline->arena, FIRST + PASSES, sizeof *timeline->names);
     memcpy(timeline->names, plain, sizeof plain);
     for (unsigned i = 0; i < PASSES; i++) {
         snprintf(names[i], sizeof names[i], "fft<%u>", i);

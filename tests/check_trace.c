@@ -273,7 +273,7 @@ START_TEST(test_calls_within_calls)
     ck_assert_int_eq(timeline.calls[0].end_ns, 50);
     ck_assert_uint_eq(timeline.calls[1].thread, 2);
     ck_assert_int_eq(timeline.calls[2].start_ns, 50);
-    free(timeline.calls);
+    arena_free(&timeline.arena);
 }
 END_TEST
 

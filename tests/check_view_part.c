@@ -187,8 +187,8 @@ static struct trace small_trace(void)
     timeline_init(timeline);
     timeline->streams = 1;
     timeline->spans = malloc(sizeof spans);
-    timeline->calls = malloc(sizeof calls);
-    timeline->waits = malloc(sizeof waits);
+    timeline->calls = arena_zeros(&timeline->arena, 1, sizeof calls);
+    timeline->waits = arena_zeros(&timeline->arena, 1, sizeof waits);
     timeline->span_count = 3;
     timeline->call_count = 4;
     timeline->wait_count = 3;

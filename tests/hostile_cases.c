@@ -28,7 +28,8 @@ static struct run_report *add_run(struct hostile *hostile, const char *name)
     };
     strcpy(run->device, "NVIDIA H200");
     strcpy(run->timeline.device, "h200");
-    run->timeline.names = calloc(1, sizeof run->timeline.names[0]);
+    run->timeline.names =
+        arena_zeros(&run->timeline.arena, 1, sizeof run->timeline.names[0]);
     ck_assert_ptr_nonnull(run->timeline.names);
     run->timeline.names[0] = "scale";
     run->timeline.name_count = 1;
@@ -182,7 +183,8 @@ static void build_lanes_foreign(struct hostile *hostile)
     uint32_t lanes = (uint32_t)test_cases(100000);
     struct run_report *run = add_foreign(hostile, "lanes");
     run->streams = run->timeline.streams = lanes;
-    run->timeline.stream_ids = calloc(lanes, sizeof run->timeline.stream_ids[0]);
+    run->timeline.stream_ids =
+        arena_zeros(&run->timeline.arena, lanes, sizeof run->timeline.stream_ids[0]);
     ck_assert_ptr_nonnull(run->timeline.stream_ids);
     for (uint32_t i = 0; i < lanes; i++)
         run->timeline.stream_ids[i] = UINT32_MAX - i;
@@ -302,7 +304,7 @@ static void add_long_names(struct run_report *run)
         texts++;
     run->timeline.name_count = (uint32_t)texts + 3;
     run->timeline.names =
-        reallocarray(run->timeline.names, (size_t)texts + 3, sizeof run->timeline.names[0]);
+        arena_zeros(&run->timeline.arena, (size_t)texts + 3, sizeof run->timeline.names[0]);
     ck_assert_ptr_nonnull(run->timeline.names);
     memcpy(run->timeline.names, hostile_texts, (size_t)texts * sizeof hostile_texts[0]);
     for (int i = 0; i < 3; i++) {

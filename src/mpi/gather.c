@@ -147,7 +147,8 @@ static enum status begin_timeline(const struct plan *plan, struct timeline *time
 {
     enum status status = timeline_begin(timeline, plan, error);
     if (status == STATUS_OK)
-        timeline->op_calls = calloc(plan->op_count + (size_t)1, sizeof *timeline->op_calls);
+        timeline->op_calls =
+            arena_zeros(&timeline->arena, plan->op_count, sizeof *timeline->op_calls);
     if (status == STATUS_OK && timeline->op_calls == NULL)
         status = error_set(error, STATUS_NO_MEMORY, "no memory for the timeline of all ranks");
     return status;

@@ -1,7 +1,6 @@
 /* timeline.c - spans: made from a plan, looked up, and named. */
 #include "plan/timeline.h"
 
-#include "core/arena.h"
 #include "core/compare.h"
 
 #include <inttypes.h>
@@ -18,14 +17,7 @@ void timeline_free(struct timeline *timeline)
 {
     free(timeline->spans);
     free(timeline->issue_ns);
-    free(timeline->op_calls);
-    free(timeline->names);
-    free(timeline->stream_ids);
-    free(timeline->stream_kinds);
-    free(timeline->texts);
-    free(timeline->calls);
-    free(timeline->lines);
-    free(timeline->waits);
+    arena_free(&timeline->arena);
     timeline_init(timeline);
 }
 
@@ -109,21 +101,18 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     timeline_free(timeline);
     size_t ops = plan->op_count;
     uint32_t names = kernel_names(plan);
-    struct arena arena = {0};
+    struct arena arena = {0}, *own = &timeline->arena;
     uint32_t *event_op = arena_ones(&arena, plan->events, sizeof *event_op);
     uint32_t *last_op = arena_ones(&arena, plan->streams + (size_t)1, sizeof *last_op);
     timeline->spans = malloc((ops + 1) * sizeof *timeline->spans);
     timeline->issue_ns = calloc(ops + 1, sizeof *timeline->issue_ns);
-    timeline->names = calloc(names + (size_t)1, sizeof *timeline->names);
+    timeline->names = arena_zeros(own, names, sizeof *timeline->names);
     if (plan->recorded != NULL)
-        timeline->op_calls = calloc(ops + 1, sizeof *timeline->op_calls);
-    bool calls = plan->recorded == NULL || timeline->op_calls != NULL;
+        timeline->op_calls = arena_zeros(own, ops, sizeof *timeline->op_calls);
     if (plan->stream_kinds != NULL)
-        timeline->stream_kinds = malloc(plan->streams + (size_t)1);
-    bool kinds = plan->stream_kinds == NULL || timeline->stream_kinds != NULL;
+        timeline->stream_kinds = arena_zeros(own, plan->streams, 1);
     enum status status = STATUS_OK;
-    if (arena.full || !timeline->spans || !timeline->issue_ns || !timeline->names || !kinds ||
-        !calls) {
+    if (arena.full || own->full || !timeline->spans || !timeline->issue_ns) {
         timeline_free(timeline);
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
     } else {

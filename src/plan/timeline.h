@@ -2,6 +2,7 @@
 #ifndef PIPELINE_PLAN_TIMELINE_H
 #define PIPELINE_PLAN_TIMELINE_H
 
+#include "core/arena.h"
 #include "core/status.h"
 #include "plan/host_call.h"
 #include "plan/numa.h"
@@ -101,7 +102,9 @@ struct timeline {
     char device[TIMELINE_TEXT]; /* "NVIDIA H200", or the machine's name when simulated */
     char driver[TIMELINE_TEXT]; /* "driver 13.0, runtime 13.0"; empty when simulated */
     int64_t resolution_ns;
-    const char **names; /* of kernels, by link: owned, what they point to is not */
+    struct arena arena; /* has what is owned here, but `spans` and `issue_ns` */
+    const char **names; /* of kernels, by link: owned; what they point to is a plan's, or lies
+                           in the arena, too */
     uint32_t name_count;
     uint32_t devices;        /* as in the plan: 0 stands for 1 */
     enum sharing sharing;    /* likewise: these are processes on one device */
@@ -110,7 +113,6 @@ struct timeline {
     uint32_t streams;        /* as in the plan */
     uint8_t *stream_kinds; /* as in the plan: enum stream_kind; NULL: all non-blocking. Owned */
     uint32_t *stream_ids;  /* what to call each stream; NULL: by its number. Owned */
-    void *texts;           /* what names and the like of a trace point to; NULL: none. Owned */
     int64_t
         launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
     bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */

@@ -203,10 +203,9 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
     size_t bytes = 1;
     for (size_t i = 0; i < names->count; i++)
         bytes += names->items[i]->length + 1;
-    char *text = malloc(bytes);
-    timeline->texts = text;
-    timeline->names = calloc(names->count + 1, sizeof *timeline->names);
-    if (text == NULL || timeline->names == NULL)
+    char *text = arena_zeros(&timeline->arena, bytes, 1);
+    timeline->names = arena_zeros(&timeline->arena, names->count, sizeof *timeline->names);
+    if (timeline->arena.full)
         return no_memory(error);
     for (size_t i = 0; i < names->count; i++) {
         timeline->names[i] = text;
@@ -237,7 +236,7 @@ static enum status set_evidence(const struct trace_part *part, const struct trac
                                 struct error *error)
 {
     timeline->stream_ids =
-        malloc((part->stream_count + (size_t)1) * sizeof *timeline->stream_ids);
+        arena_zeros(&timeline->arena, part->stream_count, sizeof *timeline->stream_ids);
     if (timeline->stream_ids == NULL)
         return no_memory(error);
     for (uint32_t i = 0; i < part->stream_count; i++)
@@ -251,7 +250,8 @@ static enum status set_evidence(const struct trace_part *part, const struct trac
     if (status != STATUS_OK)
         return status;
     if (facts->line_count > 0) {
-        timeline->lines = malloc(facts->line_count * sizeof *timeline->lines);
+        timeline->lines =
+            arena_zeros(&timeline->arena, facts->line_count, sizeof *timeline->lines);
         if (timeline->lines == NULL)
             return no_memory(error);
         memcpy(timeline->lines, facts->lines, facts->line_count * sizeof *timeline->lines);

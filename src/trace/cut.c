@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- which devices and streams --- */
@@ -142,13 +141,10 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     uint32_t count = timeline->streams, kept = 0;
     if (timeline->devices > 1)
         return STATUS_OK;
-    uint32_t *ids = calloc(count + (size_t)1, sizeof *ids);
-    uint32_t *places = calloc(count + (size_t)1, sizeof *places);
-    if (ids == NULL || places == NULL) {
-        free(ids);
-        free(places);
+    uint32_t *ids = arena_zeros(&timeline->arena, count, sizeof *ids);
+    uint32_t *places = arena_zeros(&timeline->arena, count + (size_t)1, sizeof *places);
+    if (timeline->arena.full)
         return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
-    }
     for (uint32_t i = 0; i < timeline->span_count; i++)
         places[stream_of(&timeline->spans[i], count)] = 1;
     for (uint32_t i = 0; i < count; i++) {
@@ -172,8 +168,6 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     timeline->wait_count = waits;
     for (uint32_t i = 0; i < timeline->span_count; i++)
         timeline->spans[i].stream = places[stream_of(&timeline->spans[i], count)];
-    free(places);
-    free(timeline->stream_ids);
     timeline->stream_ids = ids;
     timeline->streams = kept;
     return STATUS_OK;

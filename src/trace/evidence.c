@@ -34,11 +34,9 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
     uint32_t kept = 0;
     if (count == 0)
         return STATUS_OK;
-    struct host_call *inside = malloc(count * sizeof *inside);
-    if (inside == NULL || count > UINT32_MAX) {
-        free(inside);
+    struct host_call *inside = arena_zeros(&timeline->arena, count, sizeof *inside);
+    if (inside == NULL || count > UINT32_MAX)
         return no_memory(error);
-    }
     for (size_t i = 0; i < count; i++) {
         struct host_call call = calls[i];
         call.start_ns -= first_ns;
@@ -152,7 +150,8 @@ enum status trace_kinds_take(struct timeline *timeline, const struct names *numb
                              const struct trace_stream *known, size_t known_count,
                              struct error *error)
 {
-    uint8_t *kinds = timeline->stream_kinds = malloc(timeline->streams + (size_t)1);
+    uint8_t *kinds = timeline->stream_kinds =
+        arena_zeros(&timeline->arena, timeline->streams, 1);
     if (kinds == NULL)
         return no_memory(error);
     const bool all = find_kinds(numbers, known, known_count, kinds, timeline->streams);
@@ -230,12 +229,13 @@ enum status trace_waits_take(struct timeline *timeline, const struct names *numb
 {
     if (count == 0)
         return STATUS_OK;
+    struct arena arena = {0};
     struct issued issued = {
         .numbers = numbers,
-        .spans = malloc((timeline->span_count + (size_t)1) * sizeof(struct span *)),
+        .spans = arena_zeros(&arena, timeline->span_count, sizeof(struct span *)),
         .span_count = timeline->span_count};
-    timeline->waits = count < UINT32_MAX ? malloc(count * sizeof *timeline->waits) : NULL;
-    bool there = issued.spans != NULL && timeline->waits != NULL;
+    timeline->waits = arena_zeros(&timeline->arena, count, sizeof *timeline->waits);
+    bool there = issued.spans != NULL && timeline->waits != NULL && count < UINT32_MAX;
     if (there) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
@@ -244,6 +244,6 @@ enum status trace_waits_take(struct timeline *timeline, const struct names *numb
         find_waits(timeline, &issued, events, count, first_ns);
         trace_waits_sort(timeline);
     }
-    free(issued.spans);
+    arena_free(&arena);
     return there ? STATUS_OK : no_memory(error);
 }

@@ -130,9 +130,9 @@ static enum status set_calls(struct timeline *timeline, struct error *error)
     size_t room = timeline->span_count + (size_t)1;
     if (timeline->issue_unknown || timeline->span_count == 0)
         return STATUS_OK;
-    timeline->calls = calloc(room, sizeof *timeline->calls);
-    timeline->waits = calloc(room, sizeof *timeline->waits);
-    if (timeline->calls == NULL || timeline->waits == NULL)
+    timeline->calls = arena_zeros(&timeline->arena, room, sizeof *timeline->calls);
+    timeline->waits = arena_zeros(&timeline->arena, room, sizeof *timeline->waits);
+    if (timeline->arena.full)
         return saved_no_memory(error);
     if (timeline->launched_ns > 0)
         timeline->calls[timeline->call_count++] = (struct host_call){

@@ -62,7 +62,8 @@ static enum status set_kinds(struct saved_run *run, const uint32_t *ids, struct 
     struct timeline *timeline = &run->trace.timeline;
     if (run->kind_count == 0)
         return STATUS_OK;
-    timeline->stream_kinds = calloc(timeline->streams + (size_t)1, 1);
+    timeline->stream_kinds = 
+        arena_zeros(&timeline->arena, timeline->streams + (size_t)1, 1);
     if (timeline->stream_kinds == NULL)
         return saved_no_memory(error);
     for (size_t i = 0; i < run->kind_count; i++) {
@@ -77,7 +78,7 @@ enum status saved_set_streams(struct saved_run *run, struct error *error)
     struct timeline *timeline = &run->trace.timeline;
     const uint32_t devices = timeline->devices;
     size_t room = (size_t)timeline->span_count + STREAMS_MAX + 16;
-    uint32_t *ids = calloc(room, sizeof *ids);
+    uint32_t *ids = arena_zeros(&timeline->arena, room, sizeof *ids);
     if (ids == NULL)
         return saved_no_memory(error);
     size_t count = find_streams(timeline, ids);
@@ -92,13 +93,10 @@ enum status saved_set_streams(struct saved_run *run, struct error *error)
     for (uint32_t i = 0; i < timeline->span_count; i++)
         timeline->spans[i].stream = stream_place(ids, count, timeline->spans[i].stream);
     timeline->streams = (uint32_t)count;
-    enum status status = set_kinds(run, ids, error);
     bool plain = count == 0 || ids[count - 1] == count - 1;
     if (!plain)
         timeline->stream_ids = ids;
-    else
-        free(ids);
-    return status;
+    return set_kinds(run, ids, error);
 }
 
 /* --- what waits waited for --- */
@@ -153,29 +151,31 @@ static uint32_t latest_op(const struct saved_op *ops, size_t count, struct saved
 enum status saved_set_targets(struct saved_run *run, struct error *error)
 {
     struct timeline *timeline = &run->trace.timeline;
-    struct saved_op *labels = calloc(run->labels.count + 1, sizeof *labels);
-    struct saved_op *ops = calloc(timeline->span_count + (size_t)1, sizeof *ops);
+    struct arena arena = {0};
+    struct saved_op *labels = arena_zeros(&arena, run->labels.count, sizeof *labels);
+    struct saved_op *ops = arena_zeros(&arena, timeline->span_count, sizeof *ops);
     size_t count = 0;
-    enum status status = labels != NULL && ops != NULL ? STATUS_OK : saved_no_memory(error);
-    for (size_t i = 0; i < run->labels.count && status == STATUS_OK; i++)
+    if (arena.full) {
+        arena_free(&arena);
+        return saved_no_memory(error);
+    }
+    for (size_t i = 0; i < run->labels.count; i++)
         labels[i] = label_read(run, run->labels.items[i]);
-    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         uint32_t name =
             span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
         if (!op_rows[span->kind].waits)
             ops[count++] = (struct saved_op){name, span->tile, span->op};
     }
-    if (status == STATUS_OK)
-        qsort(ops, count, sizeof *ops, compare_ops);
-    for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++) {
+    qsort(ops, count, sizeof *ops, compare_ops);
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
         struct span *span = &timeline->spans[i];
         if (op_rows[span->kind].waits && span->target != SAVED_NONE)
             span->target = latest_op(ops, count, labels[span->target], span->op);
         else
             span->target = op_rows[span->kind].waits || op_is_call(span->kind) ? UINT32_MAX : 0;
     }
-    free(labels);
-    free(ops);
-    return status;
+    arena_free(&arena);
+    return STATUS_OK;
 }

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Refuses a machine that is not of the device that was recorded. */
@@ -107,14 +106,11 @@ static enum status number_names(const struct timeline *recorded, struct timeline
                                 struct error *error)
 {
     const uint32_t own = timeline->name_count, room = recorded->name_count + own;
-    const char **names = malloc((room + 1) * sizeof *names);
-    uint16_t *links = malloc((own + 1) * sizeof *links);
+    const char **names = arena_zeros(&timeline->arena, room, sizeof *names);
+    uint16_t *links = arena_zeros(&timeline->arena, own, sizeof *links);
     uint32_t count = 0;
-    if (names == NULL || links == NULL) {
-        free(names);
-        free(links);
+    if (timeline->arena.full)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the names of kernels");
-    }
     for (; count < recorded->name_count; count++)
         names[count] = recorded->names[count];
     for (uint32_t i = 0; i < own; i++) {
@@ -130,8 +126,6 @@ static enum status number_names(const struct timeline *recorded, struct timeline
         if (span->kind == OP_KERNEL && span->link < own)
             span->link = links[span->link];
     }
-    free(links);
-    free(timeline->names);
     timeline->names = names;
     timeline->name_count = count;
     return STATUS_OK;
