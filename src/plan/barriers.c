@@ -4,32 +4,19 @@
 #include "core/compare.h"
 #include "plan/legacy.h"
 
-#include <stdlib.h>
-
-bool waiters_init(struct waiters *waiters, uint32_t streams)
+void waiters_init(struct waiters *waiters, uint32_t streams, struct arena *arena)
 {
-    waiters->next = malloc((streams + (size_t)1) * sizeof *waiters->next);
-    waiters->woken = malloc(2 * (streams + (size_t)1) * sizeof *waiters->woken);
+    const size_t lanes = streams + (size_t)1;
+    waiters->next = arena_zeros(arena, lanes, sizeof *waiters->next);
+    waiters->woken = arena_zeros(arena, 2 * lanes, sizeof *waiters->woken);
     waiters->woken_count = 0;
-    return waiters->next != NULL && waiters->woken != NULL;
 }
 
-void waiters_free(struct waiters *waiters)
-{
-    free(waiters->next);
-    free(waiters->woken);
-}
-
-bool barriers_init(struct barriers *barriers, uint32_t room)
+bool barriers_init(struct barriers *barriers, uint32_t room, struct arena *arena)
 {
     *barriers = (struct barriers){.first_waiter = WAITERS_NONE};
-    barriers->items = malloc((room + (size_t)1) * sizeof *barriers->items);
+    barriers->items = arena_zeros(arena, room + (size_t)1, sizeof *barriers->items);
     return barriers->items != NULL;
-}
-
-void barriers_free(struct barriers *barriers)
-{
-    free(barriers->items);
 }
 
 void barriers_add(struct barriers *barriers, uint32_t op, uint32_t before)
@@ -47,11 +34,12 @@ static uint32_t count_legacy(const struct plan *plan)
     return count;
 }
 
-bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan)
+bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan,
+                        struct arena *arena)
 {
     struct legacy_walk walk = {0};
     uint32_t legacy = count_legacy(plan);
-    if (!barriers_init(barriers, legacy))
+    if (!barriers_init(barriers, legacy, arena))
         return false;
     for (uint32_t i = 0; legacy > 0 && i < plan->op_count; i++) {
         if (!op_in_stream(plan->ops[i].kind))

@@ -7,6 +7,7 @@
 #ifndef PIPELINE_PLAN_BARRIERS_H
 #define PIPELINE_PLAN_BARRIERS_H
 
+#include "core/arena.h"
 #include "plan/plan.h"
 
 #define WAITERS_NONE UINT32_MAX
@@ -19,10 +20,8 @@ struct waiters {
     uint32_t woken_count;
 };
 
-/* Takes memory for `streams` streams and the CPU's lane. Returns false when memory runs out;
- * waiters_free() in any case. */
-bool waiters_init(struct waiters *waiters, uint32_t streams);
-void waiters_free(struct waiters *waiters);
+/* Takes memory of `arena` for `streams` streams and the CPU's lane. */
+void waiters_init(struct waiters *waiters, uint32_t streams, struct arena *arena);
 
 /* Puts `stream` on the list from *first. */
 static inline void waiters_add(struct waiters *waiters, uint32_t *first, uint32_t stream)
@@ -59,17 +58,16 @@ struct barriers {
     uint32_t first_waiter; /* the stream of the next barrier, waiting for ops; WAITERS_NONE */
 };
 
-/* Takes memory for `room` barriers. Returns false when memory runs out; barriers_free() in any
- * case. */
-bool barriers_init(struct barriers *barriers, uint32_t room);
-void barriers_free(struct barriers *barriers);
+/* Takes memory of `arena` for `room` barriers. Returns false when memory runs out. */
+bool barriers_init(struct barriers *barriers, uint32_t room, struct arena *arena);
 
 /* Appends op `op`, which `before` ops of the domain come before. */
 void barriers_add(struct barriers *barriers, uint32_t op, uint32_t before);
 
 /* Finds the barriers of the legacy default stream: its ops; their domain are the streams that
  * mind it. Takes their memory as barriers_init() does. */
-bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan);
+bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan,
+                        struct arena *arena);
 
 /* Returns the list in which the stream of `op`, an op of the domain that is its stream's head,
  * has to wait; NULL if the op may go. */

@@ -11,8 +11,6 @@
  */
 #include "sim/parts.h"
 
-#include <stdlib.h>
-
 /* --- threads --- */
 
 /* Returns the thread that makes the call for `op`. */
@@ -47,12 +45,11 @@ enum status host_set_up(struct simulation *sim)
     sim->first_caller = sim->first_woken = NONE;
     sim->thread_count = recorded != NULL ? recorded->threads : sim->processes;
     sim->calls_wait = rule_calls_may_wait(sim->plan);
-    size_t threads = sim->thread_count + (size_t)1;
-    sim->threads = malloc(threads * sizeof *sim->threads);
+    sim->threads = arena_zeros(&sim->arena, sim->thread_count, sizeof *sim->threads);
     if (sim->thread_count > 1)
         sim->next_in_thread =
-            malloc((sim->plan->op_count + (size_t)1) * sizeof *sim->next_in_thread);
-    if (sim->threads == NULL || (sim->thread_count > 1 && sim->next_in_thread == NULL))
+            arena_zeros(&sim->arena, sim->plan->op_count, sizeof *sim->next_in_thread);
+    if (sim->arena.full)
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     for (uint32_t i = 0; i < sim->thread_count; i++)
         sim->threads[i] = (struct host_thread){.next = NONE, .called = NONE};
@@ -61,12 +58,6 @@ enum status host_set_up(struct simulation *sim)
     else if (sim->plan->op_count > 0)
         sim->threads[0].next = 0;
     return STATUS_OK;
-}
-
-void host_free(struct simulation *sim)
-{
-    free(sim->threads);
-    free(sim->next_in_thread);
 }
 
 /* --- calls --- */

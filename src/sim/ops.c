@@ -4,8 +4,6 @@
  * the method by which streams wait for others. */
 #include "sim/parts.h"
 
-#include <stdlib.h>
-
 /* --- ops that others wait for in all streams --- */
 
 /* Returns true if the ops of `stream` belong to domain `index`. */
@@ -22,7 +20,7 @@ static bool find_synchronising(struct simulation *sim, struct barriers *barriers
     uint32_t ops = 0, count = 0;
     for (uint32_t i = 0; i < sim->plan->op_count; i++)
         count += rule_op_synchronises(sim->machine, kind_of(sim, i));
-    if (!barriers_init(barriers, count))
+    if (!barriers_init(barriers, count, &sim->arena))
         return false;
     for (uint32_t i = 0; i < sim->plan->op_count; i++) {
         enum op_kind kind = kind_of(sim, i);
@@ -35,9 +33,9 @@ static bool find_synchronising(struct simulation *sim, struct barriers *barriers
 
 enum status sync_link(struct simulation *sim)
 {
-    sim->domains = calloc(DOMAIN_COUNT, sizeof *sim->domains);
+    sim->domains = arena_zeros(&sim->arena, DOMAIN_COUNT, sizeof *sim->domains);
     if (sim->domains == NULL || !find_synchronising(sim, &sim->domains[DOMAIN_ALL]) ||
-        !barriers_of_legacy(&sim->domains[DOMAIN_LEGACY], sim->plan))
+        !barriers_of_legacy(&sim->domains[DOMAIN_LEGACY], sim->plan, &sim->arena))
         return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
     return STATUS_OK;
 }

@@ -156,9 +156,8 @@ void simulation_pass_op(struct simulation *sim, uint32_t op);
 
 /* --- sim/host.c --- */
 
-/* Takes memory for the threads and links their calls; host_free() in any case. */
+/* Takes memory for the threads and links their calls; simulation_free() gives it back. */
 enum status host_set_up(struct simulation *sim);
-void host_free(struct simulation *sim);
 
 /* Lets all threads begin; and a thread make its next call, to which it has come. */
 enum status host_begin(struct simulation *sim);

@@ -411,7 +411,6 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
         status = timeline_finish(timeline, plan, error);
     if (status == STATUS_OK)
         *issued_ns = sim.call_ended_ns;
-    host_free(&sim);
     simulation_free(&sim);
     return status;
 }

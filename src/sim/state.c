@@ -1,8 +1,6 @@
 /* state.c - a simulation's memory, and what all its parts use: events, lines, waiters. */
 #include "sim/parts.h"
 
-#include "core/arena.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -146,51 +144,32 @@ static void find_levels(struct simulation *sim)
 static enum status take_memory(struct simulation *sim)
 {
     size_t ops = sim->plan->op_count + (size_t)1, streams = sim->plan->streams + (size_t)1;
+    struct arena *arena = &sim->arena;
     find_levels(sim);
-    sim->ops = malloc(ops * sizeof *sim->ops);
-    sim->records = malloc((ops - sim->timeline->span_count) * sizeof *sim->records);
-    sim->lanes = malloc(streams * sizeof *sim->lanes);
-    bool waiters = waiters_init(&sim->waiters, sim->plan->streams);
-    sim->hardware_queues = calloc(sim->queue_count, sizeof *sim->hardware_queues);
-    bool levels = true;
-    for (uint32_t i = 0; i < sim->gpu_count && levels; i++) {
-        sim->gpus[i].levels = calloc((size_t)sim->level_count, sizeof *sim->gpus[i].levels);
-        levels = sim->gpus[i].levels != NULL;
-    }
-    if (!sim->ops || !sim->records || !sim->lanes || !waiters || !sim->hardware_queues ||
-        !levels)
-        return no_memory(sim);
+    sim->ops = arena_zeros(arena, ops, sizeof *sim->ops);
+    sim->records = arena_zeros(arena, ops - sim->timeline->span_count, sizeof *sim->records);
+    sim->lanes = arena_zeros(arena, streams, sizeof *sim->lanes);
+    waiters_init(&sim->waiters, sim->plan->streams, arena);
+    sim->hardware_queues = arena_zeros(arena, sim->queue_count, sizeof *sim->hardware_queues);
+    for (uint32_t i = 0; i < sim->gpu_count; i++)
+        sim->gpus[i].levels =
+            arena_zeros(arena, (size_t)sim->level_count, sizeof *sim->gpus[i].levels);
     const struct plan_recorded *recorded = sim->plan->recorded;
-    if (recorded != NULL) {
-        sim->names_loaded = calloc(recorded->name_count + (size_t)1, sizeof *sim->names_loaded);
-        if (sim->names_loaded == NULL)
-            return no_memory(sim);
-    }
-    if (!rule_checks_dependencies(sim->machine))
-        return STATUS_OK;
-    sim->checks = calloc(ops, sizeof *sim->checks);
-    return sim->checks != NULL ? STATUS_OK : no_memory(sim);
+    if (recorded != NULL)
+        sim->names_loaded = arena_zeros(arena, recorded->name_count, sizeof *sim->names_loaded);
+    if (rule_checks_dependencies(sim->machine))
+        sim->checks = arena_zeros(arena, ops, sizeof *sim->checks);
+    return arena->full ? no_memory(sim) : STATUS_OK;
 }
 
 void simulation_free(struct simulation *sim)
 {
-    free(sim->ops);
-    free(sim->records);
-    free(sim->lanes);
-    free(sim->checks);
-    free(sim->names_loaded);
-    for (int d = 0; sim->domains != NULL && d < DOMAIN_COUNT; d++)
-        barriers_free(&sim->domains[d]);
-    free(sim->domains);
-    waiters_free(&sim->waiters);
     for (uint32_t i = 0; sim->hardware_queues != NULL && i < sim->queue_count; i++)
         event_queue_free(&sim->hardware_queues[i].blocked);
-    free(sim->hardware_queues);
-    for (uint32_t i = 0; i < sim->gpu_count; i++) {
-        free(sim->gpus[i].levels);
+    for (uint32_t i = 0; i < sim->gpu_count; i++)
         free(sim->gpus[i].groups);
-    }
     event_queue_free(&sim->events);
+    arena_free(&sim->arena);
 }
 
 static uint8_t stream_device(const struct simulation *sim, uint32_t stream)

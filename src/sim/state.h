@@ -232,6 +232,7 @@ struct simulation {
     struct timeline *timeline;
     struct simulator_hooks hooks;
     struct error *error;
+    struct arena arena; /* has all tables but those that grow */
     struct event_queue events;
     struct event timers[TIMERS_MOST]; /* of each copy engine, and of the first thread; see
                                          simulation_set_timer() */
