@@ -178,8 +178,8 @@ uint32_t recording_device_of(const struct recording *recording, const char *name
 
 /* Lists what the spans of a whole timeline of `device` are, by span.op: an index of
  * recording->ops or, less op_count, of its calls, for functions of the host. Sets *count.
- * Returns a list to be freed; NULL: no memory. O(n log n). */
+ * Returns a list of `arena`; NULL: no memory. O(n log n). */
 uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
-                               size_t *count);
+                               size_t *count, struct arena *arena);
 
 #endif

@@ -50,11 +50,12 @@ static bool sets_variable(const struct recording *recording, const struct live *
 
 /* Passes on whose memory is to the calls that give it back, and finds those that set variables.
  */
-static enum status follow_memory(const struct owners *owners, struct error *error)
+static enum status follow_memory(const struct owners *owners, struct arena *arena,
+                                 struct error *error)
 {
     const struct recording *recording = owners->recording;
     struct live live;
-    enum status status = live_init(&live, recording, error);
+    enum status status = live_init(&live, recording, arena, error);
     for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
         const struct recorded_call *call = &recording->calls[i];
         const enum host_call_kind kind = host_call_kind(call->row);
@@ -156,7 +157,7 @@ static enum status find_libraries(struct draft *draft)
             owners.calls[call] = makers[i].row != 0 ? makers[i].row : (uint16_t)OWNER_PROGRAM;
     }
     if (status == STATUS_OK)
-        status = follow_memory(&owners, draft->text.error);
+        status = follow_memory(&owners, &arena, draft->text.error);
     if (status == STATUS_OK)
         take_stretches(&owners);
     arena_free(&arena);

@@ -211,17 +211,14 @@ static bool is_of(const struct recording *recording, uint32_t stream, uint32_t d
 }
 
 uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
-                               size_t *count)
+                               size_t *count, struct arena *arena)
 {
     const size_t all = recording->op_count + recording->call_count;
-    struct origin *origins = malloc((all + 1) * sizeof *origins);
-    uint32_t *numbers = malloc((all + 1) * sizeof *numbers);
+    struct origin *origins = arena_zeros(arena, all, sizeof *origins);
+    uint32_t *numbers = arena_zeros(arena, all, sizeof *numbers);
     *count = 0;
-    if (origins == NULL || numbers == NULL) {
-        free(origins);
-        free(numbers);
+    if (origins == NULL || numbers == NULL)
         return NULL;
-    }
     for (size_t i = 0; i < recording->op_count; i++) {
         if (is_of(recording, recording->ops[i].stream, device))
             origins[(*count)++] = (struct origin){recording->ops[i].start_ns, (uint32_t)i};
@@ -236,7 +233,6 @@ uint32_t *recording_list_spans(const struct recording *recording, uint32_t devic
     qsort(origins, *count, sizeof *origins, compare_origins);
     for (size_t i = 0; i < *count; i++)
         numbers[i] = origins[i].number;
-    free(origins);
     return numbers;
 }
 

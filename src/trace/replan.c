@@ -23,7 +23,8 @@
 static enum status number_handles(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    replan->records = malloc((recording->call_count + 1) * sizeof *replan->records);
+    replan->records =
+        arena_zeros(&replan->arena, recording->call_count, sizeof *replan->records);
     bool room = replan->records != NULL;
     for (size_t i = 0; i < recording->call_count && room; i++) {
         const struct recorded_call *call = &recording->calls[i];
@@ -235,7 +236,7 @@ static enum status take_tables(struct replan *replan)
     replan->recorded->threads =
         recording->threads > 0 && !replan->turns ? recording->threads : 1;
     if (status == STATUS_OK)
-        status = live_init(&replan->live, recording, replan->error);
+        status = live_init(&replan->live, recording, arena, replan->error);
     sort_ends(replan);
     return status == STATUS_OK ? number_handles(replan) : status;
 }
@@ -244,10 +245,8 @@ static void free_tables(struct replan *replan)
 {
     replan_graphs_free(replan);
     live_free(&replan->live);
-    free(replan->calls_ns);
     arena_free(&replan->arena);
     names_free(&replan->handles);
-    free(replan->records);
 }
 
 /* Returns true if most launches returned only when their kernels had ended. The environment
@@ -307,21 +306,19 @@ enum status recording_join_spans(const struct recording *recording, uint32_t dev
 {
     const size_t all = recording->op_count + recording->call_count;
     size_t count;
-    uint32_t *numbers = recording_list_spans(recording, device, &count);
-    uint32_t *spans = malloc((all + 1) * sizeof *spans);
-    if (numbers == NULL || spans == NULL) {
-        free(numbers);
-        free(spans);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
-                         plan->op_count);
-    }
-    for (size_t i = 0; i < count; i++)
+    struct arena arena = {0};
+    uint32_t *numbers = recording_list_spans(recording, device, &count, &arena);
+    uint32_t *spans = arena_zeros(&arena, all, sizeof *spans);
+    enum status status = STATUS_OK;
+    if (arena.full)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
+                           plan->op_count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
         spans[numbers[i]] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         uint32_t *span = &plan->recorded->ops[i].span;
         *span = *span < all ? spans[*span] : UINT32_MAX;
     }
-    free(numbers);
-    free(spans);
-    return STATUS_OK;
+    arena_free(&arena);
+    return status;
 }

@@ -18,10 +18,10 @@ struct write {
 COMPARE_BY(compare_writes, struct write, range.buffer, range.offset, range.bytes, op);
 
 /* Lists all that ops are certain to write, in order. Returns NULL where memory runs out. */
-static struct write *list_writes(const struct plan *plan, size_t *count)
+static struct write *list_writes(const struct plan *plan, struct arena *arena, size_t *count)
 {
     const struct plan_recorded *recorded = plan->recorded;
-    struct write *writes = malloc((recorded->access_count + 1) * sizeof *writes);
+    struct write *writes = arena_zeros(arena, recorded->access_count, sizeof *writes);
     *count = 0;
     for (uint32_t i = 0; i < plan->op_count && writes != NULL; i++) {
         const struct op_recorded *seen = &recorded->ops[i];
@@ -52,7 +52,7 @@ enum status replan_mark_repeats(struct replan *replan)
 {
     struct plan *plan = replan->plan;
     size_t count, next;
-    struct write *writes = list_writes(plan, &count);
+    struct write *writes = list_writes(plan, &replan->arena, &count);
     uint64_t end = 0; /* of what was written in this buffer so far */
     if (writes == NULL)
         return replan_no_memory(replan);
@@ -70,7 +70,6 @@ enum status replan_mark_repeats(struct replan *replan)
                 brings_same(plan, &writes[k - 1], &writes[k]);
         end = first || range->offset + range->bytes > end ? range->offset + range->bytes : end;
     }
-    free(writes);
     return STATUS_OK;
 }
 

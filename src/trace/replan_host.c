@@ -42,13 +42,11 @@ static int64_t median_of(const struct took *took, size_t count)
 static enum status find_medians(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    struct took *took = malloc((recording->call_count + 1) * sizeof *took);
+    struct took *took = arena_zeros(&replan->arena, recording->call_count, sizeof *took);
     size_t count = 0;
-    replan->calls_ns = calloc(host_call_rows(), sizeof *replan->calls_ns);
-    if (took == NULL || replan->calls_ns == NULL) {
-        free(took);
+    replan->calls_ns = arena_zeros(&replan->arena, host_call_rows(), sizeof *replan->calls_ns);
+    if (replan->arena.full)
         return replan_no_memory(replan);
-    }
     for (size_t i = 0; i < recording->call_count; i++) {
         const struct recorded_call *call = &recording->calls[i];
         if (call->result == 0)
@@ -61,7 +59,6 @@ static enum status find_medians(struct replan *replan)
             next++;
         replan->calls_ns[took[first].row] = median_of(took + first, next - first);
     }
-    free(took);
     return STATUS_OK;
 }
 

@@ -19,12 +19,13 @@ static int compare_ranges(const void *a, const void *b)
 
 COMPARE_BY(compare_changes, struct change, time_ns, memory);
 
-enum status live_init(struct live *live, const struct recording *recording, struct error *error)
+enum status live_init(struct live *live, const struct recording *recording,
+                      struct arena *arena, struct error *error)
 {
     const size_t count = recording->memory_count;
     *live = (struct live){.recording = recording};
-    live->taken = malloc((count + 1) * sizeof *live->taken);
-    live->freed = malloc((count + 1) * sizeof *live->freed);
+    live->taken = arena_zeros(arena, count + 1, sizeof *live->taken);
+    live->freed = arena_zeros(arena, count + 1, sizeof *live->freed);
     if (live->taken == NULL || live->freed == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for %zu allocations", count);
     for (uint32_t i = 0; i < count; i++) {
@@ -45,8 +46,6 @@ static void leave_as_is(void *memory)
 void live_free(struct live *live)
 {
     tdestroy(live->tree, leave_as_is);
-    free(live->taken);
-    free(live->freed);
 }
 
 /* Memory that overlaps what is there shows that it was given back unseen. */

@@ -245,10 +245,13 @@ static void put_issue(const struct threads *threads, uint32_t number)
 static void put_issues(const struct threads *threads)
 {
     const struct timeline *timeline = &threads->run->timeline;
+    struct arena arena = {0};
     size_t count;
     uint32_t *numbers = recording_list_spans(
-        threads->recording, recording_device_of(threads->recording, timeline->device), &count);
+        threads->recording, recording_device_of(threads->recording, timeline->device), &count,
+        &arena);
     if (numbers == NULL) {
+        arena_free(&arena);
         threads->json->put->status = STATUS_NO_MEMORY;
         return;
     }
@@ -260,7 +263,7 @@ static void put_issues(const struct threads *threads)
             json_put_null(threads->json);
     }
     json_close(threads->json, ']');
-    free(numbers);
+    arena_free(&arena);
 }
 
 /* --- all of it --- */
