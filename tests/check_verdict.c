@@ -191,7 +191,7 @@ START_TEST(test_headway)
     ck_assert_int_eq(headway_find(&timeline, 200, even, NULL, &headway, NULL), STATUS_OK);
     for (int i = 0; i < 7; i++)
         ck_assert_int_eq(headway_lost_ns(&headway, times[i], &at), lost[i]);
-    headway_free(&headway);
+    arena_free(&headway.arena);
 }
 END_TEST
 

@@ -2,9 +2,8 @@
  * need each other's data. */
 #include "analysis/chain.h"
 
+#include "core/arena.h"
 #include "plan/needed.h"
-
-#include <stdlib.h>
 
 /* Returns true if op `i` reads bytes that op `before` writes. A kernel may read all that it may
  * write. */
@@ -28,15 +27,14 @@ static bool flows(const struct plan_recorded *recorded, uint32_t before, uint32_
 }
 
 /* Returns how long the longest chain takes of ops that take `works_ns`. */
-static int64_t longest_ns(const struct plan *plan, const int64_t works_ns[])
+static int64_t longest_ns(const struct plan *plan, const int64_t works_ns[],
+                          struct arena *arena)
 {
     struct needed needed = {0};
     int64_t most_ns = 0;
-    int64_t *chains_ns = calloc(plan->op_count + (size_t)1, sizeof *chains_ns);
-    if (chains_ns == NULL || plan_needed(plan, &needed, NULL) != STATUS_OK) {
-        free(chains_ns);
+    int64_t *chains_ns = arena_zeros(arena, plan->op_count, sizeof *chains_ns);
+    if (chains_ns == NULL || plan_needed(plan, &needed, NULL) != STATUS_OK)
         return 0;
-    }
     for (uint32_t i = 0; i < plan->op_count; i++) {
         for (size_t k = needed.first[i]; k < needed.first[i + 1] && works_ns[i] > 0; k++) {
             if (flows(plan->recorded, needed.before[k], i))
@@ -46,28 +44,29 @@ static int64_t longest_ns(const struct plan *plan, const int64_t works_ns[])
         most_ns = later(most_ns, chains_ns[i]);
     }
     needed_free(&needed);
-    free(chains_ns);
     return most_ns;
 }
 
 int64_t chain_ns(const struct plan *plan, const struct timeline *timeline)
 {
-    int64_t *works_ns = calloc(plan->op_count + (size_t)1, sizeof *works_ns);
+    struct arena arena = {0};
+    int64_t *works_ns = arena_zeros(&arena, plan->op_count, sizeof *works_ns);
     for (uint32_t i = 0; i < plan->op_count && works_ns != NULL; i++) {
         const uint32_t index = plan->recorded->ops[i].span;
         if (op_on_device(plan->ops[i].kind) && index < timeline->span_count)
             works_ns[i] = timeline->spans[index].end_ns - timeline->spans[index].start_ns;
     }
-    const int64_t most_ns = works_ns != NULL ? longest_ns(plan, works_ns) : 0;
-    free(works_ns);
+    const int64_t most_ns = works_ns != NULL ? longest_ns(plan, works_ns, &arena) : 0;
+    arena_free(&arena);
     return most_ns;
 }
 
 int64_t chain_least_ns(const struct plan *plan, const struct machine *machine)
 {
-    int64_t *works_ns = calloc(plan->op_count + (size_t)1, sizeof *works_ns);
-    int64_t *streams_ns = calloc(plan->streams + (size_t)1, sizeof *streams_ns), most_ns = 0;
-    for (uint32_t i = 0; i < plan->op_count && works_ns && streams_ns; i++) {
+    struct arena arena = {0};
+    int64_t *works_ns = arena_zeros(&arena, plan->op_count, sizeof *works_ns);
+    int64_t *streams_ns = arena_zeros(&arena, plan->streams, sizeof *streams_ns), most_ns = 0;
+    for (uint32_t i = 0; i < plan->op_count && !arena.full; i++) {
         const struct op *op = &plan->ops[i];
         if (op_is_launch(op->kind))
             works_ns[i] = plan->recorded->ops[i].work_ns;
@@ -76,10 +75,9 @@ int64_t chain_least_ns(const struct plan *plan, const struct machine *machine)
         if (op->stream < plan->streams)
             most_ns = later(most_ns, streams_ns[op->stream] += works_ns[i]);
     }
-    if (works_ns && streams_ns)
-        most_ns = later(most_ns, longest_ns(plan, works_ns));
-    free(works_ns);
-    free(streams_ns);
+    if (!arena.full)
+        most_ns = later(most_ns, longest_ns(plan, works_ns, &arena));
+    arena_free(&arena);
     return most_ns;
 }
 

@@ -133,7 +133,7 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
     const struct timeline *timeline = finder->timeline;
     const uint32_t each = rule_queue_count(finder->machine->queues);
     const uint32_t count = each * timeline_devices(timeline);
-    struct queue_state *queues = malloc((count + (size_t)1) * sizeof *queues);
+    struct queue_state *queues = arena_zeros(&finder->arena, count, sizeof *queues);
     if (queues == NULL)
         return error_set(error, STATUS_NO_MEMORY,
                          "no memory for the critical path of %u queues", count);
@@ -148,7 +148,6 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
         if (queue >= 0)
             hold_by_queue(finder, i, &queues[span->device * each + (uint32_t)queue]);
     }
-    free(queues);
     return STATUS_OK;
 }
 

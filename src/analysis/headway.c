@@ -59,28 +59,19 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
                          struct error *error)
 {
     size_t room = 2 * (size_t)timeline->span_count + 2;
-    struct change *changes = malloc(room * sizeof *changes);
-    struct headway result = {.points = malloc(room * sizeof *result.points),
-                             .time_ns = timeline_time_ns(timeline),
-                             .limit_ns = limit_ns};
-    if (changes == NULL || result.points == NULL) {
-        free(changes);
-        free(result.points);
+    struct headway result = {.time_ns = timeline_time_ns(timeline), .limit_ns = limit_ns};
+    struct change *changes = arena_zeros(&result.arena, room, sizeof *changes);
+    result.points = arena_zeros(&result.arena, room, sizeof *result.points);
+    if (result.arena.full) {
+        arena_free(&result.arena);
         return error_set(error, STATUS_NO_MEMORY, "no memory for the headway of %u spans",
                          timeline->span_count);
     }
     double work;
     uint32_t count = find_changes(timeline, weight, context, changes, &work);
     draw_line(changes, count, work > 0 ? (double)limit_ns / work : 0, &result);
-    free(changes);
     *headway = result;
     return STATUS_OK;
-}
-
-void headway_free(struct headway *headway)
-{
-    free(headway->points);
-    *headway = (struct headway){0};
 }
 
 int64_t headway_lost_ns(const struct headway *headway, int64_t until_ns, uint32_t *at)

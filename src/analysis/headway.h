@@ -7,7 +7,6 @@
 #ifndef PIPELINE_ANALYSIS_HEADWAY_H
 #define PIPELINE_ANALYSIS_HEADWAY_H
 
-#include "analysis/limit.h"
 #include "plan/timeline.h"
 
 /* Returns how much of the work a span of the timeline does, in any unit. */
@@ -20,15 +19,15 @@ struct headway {
     } * points; /* in order of time; straight lines between them */
     uint32_t count;
     int64_t time_ns, limit_ns;
+    struct arena arena; /* what has the points */
 };
 
 /* Finds the headway of `timeline` for a limit of `limit_ns`. Where no span does any of the
  * work, its headway is taken to be even. O(n log n). STATUS_NO_MEMORY or STATUS_OK;
- * free with headway_free(), which is safe on a zeroed one. */
+ * the arena is to be freed. */
 enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
                          headway_weight *weight, const void *context, struct headway *headway,
                          struct error *error);
-void headway_free(struct headway *headway);
 
 /* Returns what was lost before `until_ns`, in whole ns: 0 at 0, the run's time less the limit
  * at its end. Differences of it add up, however a time is cut. `*at` is where the search goes

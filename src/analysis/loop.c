@@ -2,7 +2,6 @@
 #include "analysis/analysis.h"
 #include "analysis/loop_kinds.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { LOAD_NS = 200000 }; /* a launch's call before the loop that takes longer loads code */
@@ -410,19 +409,16 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
 }
 
 /* Finds the loop among all kinds of passes. Returns false when memory runs out. */
-static bool find(const struct loop_kinds *kinds, struct loop *loop)
+static bool find(struct loop_kinds *kinds, struct loop *loop)
 {
     const struct loop_kind *whole = find_whole(kinds, true);
-    uint64_t *room = malloc((kinds->count + (size_t)1) * sizeof *room);
-    if (whole == NULL || room == NULL) {
-        free(room);
+    uint64_t *room = arena_zeros(&kinds->arena, kinds->count, sizeof *room);
+    if (whole == NULL || room == NULL)
         return whole == NULL;
-    }
     const struct loop_kind *common = find_common(kinds, whole, room);
     if ((common == NULL || !settle(kinds, common, room, loop)) &&
         !settle(kinds, whole, room, loop))
         *loop = (struct loop){.passes = 0};
-    free(room);
     return true;
 }
 
@@ -437,7 +433,7 @@ enum status loop_find(const struct timeline *timeline, struct loop *loop, struct
         done = loop_kinds_find(&kinds, timeline, by_template);
         if (done && kinds.count > 0)
             done = find(&kinds, &result);
-        loop_kinds_free(&kinds);
+        arena_free(&kinds.arena);
     }
     if (!done)
         return error_set(error, STATUS_NO_MEMORY, "no memory to look for a loop in %u ops",

@@ -44,10 +44,10 @@ static bool find_templates(struct loop_kinds *kinds)
 {
     const struct timeline *timeline = kinds->timeline;
     const size_t count = timeline->name_count + (size_t)1;
-    uint32_t *launches = calloc(count, sizeof *launches);
+    uint32_t *launches = arena_zeros(&kinds->arena, count, sizeof *launches);
     struct names names = {0};
-    kinds->templates = calloc(count, sizeof *kinds->templates);
-    bool room = kinds->templates != NULL && launches != NULL;
+    kinds->templates = arena_zeros(&kinds->arena, count, sizeof *kinds->templates);
+    bool room = !kinds->arena.full;
     for (uint32_t i = 0; i < timeline->span_count && room; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->kind == OP_KERNEL && span->link < timeline->name_count)
@@ -59,7 +59,6 @@ static bool find_templates(struct loop_kinds *kinds)
         room = names_number(&names, name, again ? strcspn(name, "<") : strlen(name),
                             &kinds->templates[i]);
     }
-    free(launches);
     names_free(&names);
     return room;
 }
@@ -175,15 +174,12 @@ static bool make_items(struct loop_kinds *kinds)
 {
     const struct timeline *timeline = kinds->timeline;
     const size_t all = timeline->span_count + (size_t)timeline->call_count + 1;
-    uint64_t *threads = malloc(all * sizeof *threads);
-    struct issued *order = malloc(all * sizeof *order);
-    kinds->items = malloc(all * sizeof *kinds->items);
-    const bool room = threads && order && kinds->items;
-    if (room)
+    uint64_t *threads = arena_zeros(&kinds->arena, all, sizeof *threads);
+    struct issued *order = arena_zeros(&kinds->arena, all, sizeof *order);
+    kinds->items = arena_zeros(&kinds->arena, all, sizeof *kinds->items);
+    if (!kinds->arena.full)
         list_items(kinds, threads, order);
-    free(threads);
-    free(order);
-    return room;
+    return !kinds->arena.full;
 }
 
 /* --- passes --- */
@@ -271,9 +267,10 @@ static bool try_series(struct loop_kinds *kinds, uint32_t series)
     if (kinds->count < series + LOOP_PASSES_MIN)
         return true;
     const uint32_t count = kinds->count - series + 1;
-    struct mark *marks = malloc(count * sizeof *marks);
-    struct pass *passes = malloc(count * sizeof *passes);
-    const bool room = marks != NULL && passes != NULL;
+    struct arena arena = {0};
+    struct mark *marks = arena_zeros(&arena, count, sizeof *marks);
+    struct pass *passes = arena_zeros(&arena, count, sizeof *passes);
+    const bool room = !arena.full;
     for (uint32_t i = 0; room && i < count; i++)
         marks[i] = (struct mark){series_name(kinds, i, series), i};
     if (room)
@@ -284,8 +281,7 @@ static bool try_series(struct loop_kinds *kinds, uint32_t series)
         if (end - first >= LOOP_PASSES_MIN)
             try_mark(kinds, &marks[first], end - first, passes);
     }
-    free(marks);
-    free(passes);
+    arena_free(&arena);
     return room;
 }
 
@@ -304,14 +300,6 @@ bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline,
     for (size_t i = 0; done && i < sizeof series / sizeof series[0]; i++)
         done = try_series(kinds, series[i]);
     return done;
-}
-
-void loop_kinds_free(struct loop_kinds *kinds)
-{
-    free(kinds->templates);
-    free(kinds->items);
-    kinds->templates = NULL;
-    kinds->items = NULL;
 }
 
 void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kind,

@@ -30,18 +30,19 @@ struct loop_kinds {
     const struct timeline *timeline;
     uint32_t *templates;     /* per name: that of its template; NULL: names are as they are */
     uint64_t thread;         /* that issues the ops */
-    struct loop_item *items; /* owned */
+    struct loop_item *items;
     uint32_t count;
     struct loop_kind kinds[LOOP_KINDS_MOST];
     uint32_t kind_count;
+    struct arena arena; /* what has these tables */
 };
 
 /* Lists a timeline's ops, and the kinds of passes that cover most of them. With `by_template`
  * all kernels of one template are the same: a library takes this or that one of them for the
- * same work. O(n log n). Returns false when memory runs out; loop_kinds_free() in any case. */
+ * same work. O(n log n). Returns false when memory runs out; the arena is to be freed in
+ * any case. */
 bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline,
                      bool by_template);
-void loop_kinds_free(struct loop_kinds *kinds);
 
 /* Returns a number that is the same for ops that are the same. */
 uint64_t loop_name_of(const struct loop_kinds *kinds, const struct span *span);

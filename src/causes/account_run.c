@@ -274,6 +274,6 @@ enum status verdict_account_find(const struct verdict_case *facts, struct accoun
     if (status == STATUS_OK)
         status = charge_all(facts, &pieces, &headway, account, error);
     pieces_free(&pieces);
-    headway_free(&headway);
+    arena_free(&headway.arena);
     return status;
 }

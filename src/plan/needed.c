@@ -47,7 +47,6 @@ struct blind_walk {
     uint32_t *ops, *blinds;
     struct blind_stream *streams;
     struct clocks clocks;
-    struct arena arena; /* what has these tables */
     uint32_t *covered; /* streams x streams: per stream the ops of each that its latest blind op
                           comes after */
 };
@@ -67,6 +66,7 @@ struct finder {
     bool no_memory;
     struct needed needed;
     size_t capacity;
+    struct arena arena; /* what has the tables that do not grow, and those of the walk */
 };
 
 /* --- edges --- */
@@ -171,7 +171,7 @@ static void list_ops(struct blind_walk *walk)
 /* Prepares a walk over all ops of `plan`. STATUS_NO_MEMORY, or STATUS_FAILED where streams are
  * too many; blind_free() in any case. */
 static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
-                              struct error *error)
+                              struct arena *arena, struct error *error)
 {
     const size_t streams = plan->streams;
     *walk = (struct blind_walk){.plan = plan};
@@ -182,11 +182,11 @@ static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
     enum status status = clocks_begin(&walk->clocks, plan, CLOCKS_EVENTS, error);
     if (status != STATUS_OK)
         return status;
-    walk->ops = arena_zeros(&walk->arena, plan->op_count, sizeof *walk->ops);
-    walk->blinds = arena_zeros(&walk->arena, plan->op_count, sizeof *walk->blinds);
-    walk->streams = arena_zeros(&walk->arena, streams, sizeof *walk->streams);
-    walk->covered = arena_zeros(&walk->arena, streams * streams, sizeof *walk->covered);
-    if (walk->arena.full)
+    walk->ops = arena_zeros(arena, plan->op_count, sizeof *walk->ops);
+    walk->blinds = arena_zeros(arena, plan->op_count, sizeof *walk->blinds);
+    walk->streams = arena_zeros(arena, streams, sizeof *walk->streams);
+    walk->covered = arena_zeros(arena, streams * streams, sizeof *walk->covered);
+    if (arena->full)
         return error_set(error, STATUS_NO_MEMORY, "no memory to follow %" PRIu32 " ops",
                          plan->op_count);
     list_ops(walk);
@@ -197,7 +197,6 @@ static void blind_free(struct blind_walk *walk)
 {
     if (walk->any)
         clocks_end(&walk->clocks);
-    arena_free(&walk->arena);
 }
 
 /* Takes up the next op of the plan, and finds each earlier op that it comes after because one
@@ -352,14 +351,12 @@ static bool cut_buffers(struct finder *finder)
         tree->cells = 1;
         while (tree->cells + 1 < tree->cuts.count)
             tree->cells *= 2;
-        tree->nodes =
-            tree->cuts.count > 0 ? calloc(2 * tree->cells, sizeof *tree->nodes) : NULL;
+        if (tree->cuts.count > 0)
+            tree->nodes = arena_zeros(&finder->arena, 2 * tree->cells, sizeof *tree->nodes);
         if (tree->nodes != NULL)
             tree->nodes[1].writer = NOBODY;
-        else if (tree->cuts.count > 0)
-            return false;
     }
-    return true;
+    return !finder->arena.full;
 }
 
 static enum status no_memory(const struct finder *finder, struct error *error)
@@ -373,27 +370,25 @@ static enum status finder_init(struct finder *finder, struct error *error)
 {
     size_t ops = finder->plan->op_count + (size_t)1;
     finder->tree_count = plan_buffer_count(finder->plan);
-    finder->trees = calloc(finder->tree_count + (size_t)1, sizeof *finder->trees);
-    finder->stamps = calloc(ops, sizeof *finder->stamps);
+    struct arena *arena = &finder->arena;
+    enum status status = blind_init(&finder->blind, finder->plan, arena, error);
+    finder->trees = arena_zeros(arena, finder->tree_count, sizeof *finder->trees);
+    finder->stamps = arena_zeros(arena, ops, sizeof *finder->stamps);
     finder->needed.first = calloc(ops, sizeof *finder->needed.first);
-    enum status status = blind_init(&finder->blind, finder->plan, error);
     if (status == STATUS_OK &&
-        (!finder->trees || !finder->stamps || !finder->needed.first || !cut_buffers(finder)))
+        (arena->full || !finder->needed.first || !cut_buffers(finder)))
         status = no_memory(finder, error);
     return status;
 }
 
 static void finder_free(struct finder *finder)
 {
-    for (uint32_t i = 0; finder->trees != NULL && i < finder->tree_count; i++) {
+    for (uint32_t i = 0; finder->trees != NULL && i < finder->tree_count; i++)
         cuts_free(&finder->trees[i].cuts);
-        free(finder->trees[i].nodes);
-    }
-    free(finder->trees);
     blind_free(&finder->blind);
     free(finder->pool);
-    free(finder->stamps);
     free(finder->found);
+    arena_free(&finder->arena);
 }
 
 static enum status finder_step(struct finder *finder, const struct op *op, struct error *error)
