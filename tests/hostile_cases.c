@@ -28,8 +28,7 @@ static struct run_report *add_run(struct hostile *hostile, const char *name)
     };
     strcpy(run->device, "NVIDIA H200");
     strcpy(run->timeline.device, "h200");
-    run->timeline.names =
-        arena_zeros(&run->timeline.arena, 1, sizeof run->timeline.names[0]);
+    run->timeline.names = arena_zeros(&run->timeline.arena, 1, sizeof run->timeline.names[0]);
     ck_assert_ptr_nonnull(run->timeline.names);
     run->timeline.names[0] = "scale";
     run->timeline.name_count = 1;

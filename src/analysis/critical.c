@@ -9,7 +9,6 @@
 #include "analysis/analysis.h"
 #include "plan/legacy.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 

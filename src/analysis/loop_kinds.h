@@ -28,8 +28,8 @@ struct loop_kind {
 
 struct loop_kinds {
     const struct timeline *timeline;
-    uint32_t *templates;     /* per name: that of its template; NULL: names are as they are */
-    uint64_t thread;         /* that issues the ops */
+    uint32_t *templates; /* per name: that of its template; NULL: names are as they are */
+    uint64_t thread;     /* that issues the ops */
     struct loop_item *items;
     uint32_t count;
     struct loop_kind kinds[LOOP_KINDS_MOST];

@@ -1,7 +1,6 @@
 /* peers.c - copies from device to device. Each device and the one that follows it are measured,
  * and the machine gets what the slowest of these pairs has. */
 #include "calibrate/rig.h"
-#include "machine/fields.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #ifndef PIPELINE_CORE_UNITS_H
 #define PIPELINE_CORE_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The reason why a number could not be read. */

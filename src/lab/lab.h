@@ -8,8 +8,6 @@
 #ifndef PIPELINE_LAB_H
 #define PIPELINE_LAB_H
 
-#include <stddef.h>
-
 /* Simulates all runs of `config`, the text of a config file: what `pipeline --no-data FILE`
  * does. The answer is the data of a timeline's page (writers/html.c). Notes of the command go
  * to standard error here, too. */

@@ -7,7 +7,6 @@
 #include "mpi/settings.h"
 #include "mpi/watch.h"
 #include "mpi/world.h"
-#include "plan/portion.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -34,8 +34,7 @@ static uint32_t count_legacy(const struct plan *plan)
     return count;
 }
 
-bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan,
-                        struct arena *arena)
+bool barriers_of_legacy(struct barriers *barriers, const struct plan *plan, struct arena *arena)
 {
     struct legacy_walk walk = {0};
     uint32_t legacy = count_legacy(plan);

@@ -375,8 +375,7 @@ static enum status finder_init(struct finder *finder, struct error *error)
     finder->trees = arena_zeros(arena, finder->tree_count, sizeof *finder->trees);
     finder->stamps = arena_zeros(arena, ops, sizeof *finder->stamps);
     finder->needed.first = calloc(ops, sizeof *finder->needed.first);
-    if (status == STATUS_OK &&
-        (arena->full || !finder->needed.first || !cut_buffers(finder)))
+    if (status == STATUS_OK && (arena->full || !finder->needed.first || !cut_buffers(finder)))
         status = no_memory(finder, error);
     return status;
 }

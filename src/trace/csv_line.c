@@ -4,7 +4,6 @@
 
 #include "core/escape.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

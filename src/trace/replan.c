@@ -311,8 +311,8 @@ enum status recording_join_spans(const struct recording *recording, uint32_t dev
     uint32_t *spans = arena_zeros(&arena, all, sizeof *spans);
     enum status status = STATUS_OK;
     if (arena.full)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
-                           plan->op_count);
+        status = error_set(error, STATUS_NO_MEMORY,
+                           "no memory for the spans of %" PRIu32 " ops", plan->op_count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         spans[numbers[i]] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {

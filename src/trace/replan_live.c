@@ -19,8 +19,8 @@ static int compare_ranges(const void *a, const void *b)
 
 COMPARE_BY(compare_changes, struct change, time_ns, memory);
 
-enum status live_init(struct live *live, const struct recording *recording,
-                      struct arena *arena, struct error *error)
+enum status live_init(struct live *live, const struct recording *recording, struct arena *arena,
+                      struct error *error)
 {
     const size_t count = recording->memory_count;
     *live = (struct live){.recording = recording};

@@ -5,7 +5,6 @@
 #include "core/items.h"
 #include "trace/build.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* --- streams and names --- */

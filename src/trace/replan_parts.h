@@ -18,8 +18,8 @@ struct live {
 };
 
 /* Its tables are of `arena`; live_free() frees the rest in any case. */
-enum status live_init(struct live *live, const struct recording *recording,
-                      struct arena *arena, struct error *error);
+enum status live_init(struct live *live, const struct recording *recording, struct arena *arena,
+                      struct error *error);
 void live_free(struct live *live);
 
 /* Goes on to `time`. Returns false when memory runs out. */

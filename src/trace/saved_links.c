@@ -62,8 +62,7 @@ static enum status set_kinds(struct saved_run *run, const uint32_t *ids, struct 
     struct timeline *timeline = &run->trace.timeline;
     if (run->kind_count == 0)
         return STATUS_OK;
-    timeline->stream_kinds = 
-        arena_zeros(&timeline->arena, timeline->streams + (size_t)1, 1);
+    timeline->stream_kinds = arena_zeros(&timeline->arena, timeline->streams + (size_t)1, 1);
     if (timeline->stream_kinds == NULL)
         return saved_no_memory(error);
     for (size_t i = 0; i < run->kind_count; i++) {

@@ -2,7 +2,6 @@
 #include "trace/view_plan.h"
 
 #include "core/arena.h"
-#include "core/items.h"
 #include "trace/view_touch.h"
 
 #include <inttypes.h>

@@ -4,8 +4,6 @@
 
 #include "options/input_file.h"
 
-#include <string.h>
-
 static struct {
     const void *bytes;
     size_t length;
