@@ -28,6 +28,12 @@ void *arena_ones(struct arena *arena, size_t count, size_t bytes)
     return array != NULL ? memset(array, 0xff, count * bytes) : NULL;
 }
 
+char *arena_text(struct arena *arena, const char *text)
+{
+    char *copy = arena_zeros(arena, strlen(text) + 1, 1);
+    return copy != NULL ? strcpy(copy, text) : NULL;
+}
+
 void arena_free(struct arena *arena)
 {
     while (arena->latest != NULL) {

@@ -16,6 +16,9 @@ struct arena {
 void *arena_zeros(struct arena *arena, size_t count, size_t bytes);
 void *arena_ones(struct arena *arena, size_t count, size_t bytes);
 
+/* Returns a copy of `text`; NULL: the arena is full. */
+char *arena_text(struct arena *arena, const char *text);
+
 void arena_free(struct arena *arena);
 
 #endif

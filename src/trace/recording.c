@@ -86,7 +86,7 @@ static enum status read_members(struct draft *draft, const struct line *header)
     recording->begin_ns = values[BEGIN];
     recording->launch_blocking = values[LAUNCH_BLOCKING] != 0;
     recording->lazy = values[LAZY] != 0;
-    recording->program = strdup(program != NULL ? program : "");
+    recording->program = arena_text(&recording->arena, program != NULL ? program : "");
     return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
 }
 
@@ -168,33 +168,16 @@ enum status recording_read(struct trace_input *input, const char *path,
     return error_pass(error, &why);
 }
 
-static void free_texts(char **texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
-}
-
 void recording_free(struct recording *recording)
 {
-    for (size_t i = 0; i < recording->device_count; i++)
-        free(recording->devices[i].name);
-    for (size_t i = 0; i < recording->range_count; i++)
-        free(recording->ranges[i].name);
-    free_texts(recording->names, recording->name_count);
-    free_texts(recording->notes, recording->note_count);
-    free(recording->program);
     free(recording->devices);
-    free(recording->streams);
     free(recording->memory);
     free(recording->calls);
-    free(recording->ops);
     free(recording->nodes);
     free(recording->edges);
     free(recording->ranges);
-    for (size_t i = 0; i < recording->line_count; i++)
-        free(recording->lines[i].text);
-    free(recording->lines);
     free(recording->words);
+    free(recording->notes);
+    arena_free(&recording->arena);
     *recording = (struct recording){0};
 }

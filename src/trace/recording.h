@@ -130,6 +130,7 @@ enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_S
 
 /* All of it. Everything in it is owned by it. */
 struct recording {
+    struct arena arena; /* has the texts, and what was read in another order than it has here */
     char *program;
     uint32_t driver;      /* 13000 */
     uint32_t connections; /* 0: not set */

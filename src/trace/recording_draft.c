@@ -130,15 +130,7 @@ void draft_free(struct draft *draft)
     struct pile *piles[] = {&draft->contexts,      &draft->streams,     &draft->frees,
                             &draft->names,         &draft->effects,     &draft->ops,
                             &draft->device_places, &draft->call_places, &draft->name_places,
-                            &draft->makers,        &draft->events};
-    char **names = draft->names.items;
-    for (size_t i = 0; i < draft->names.count; i++)
-        free(names[i]);
-    struct draft_line *lines = draft->lines.items;
-    for (size_t i = 0; i < draft->lines.count; i++)
-        free(lines[i].text);
-    free(lines);
-    free(draft->moved);
+                            &draft->makers,        &draft->events,      &draft->lines};
     for (size_t i = 0; i < sizeof piles / sizeof piles[0]; i++)
         free(piles[i]->items);
     names_free(&draft->stream_numbers);

@@ -36,9 +36,9 @@ static const struct field {
     ['L'] = {LINE_LIST, 0, true, false, 0, "a list of numbers"},
 };
 
-static bool text_copy(const char *text, char **copy)
+static bool text_copy(const struct draft *draft, const char *text, char **copy)
 {
-    *copy = strdup(text);
+    *copy = arena_text(&draft->recording->arena, text);
     return *copy != NULL;
 }
 
@@ -56,7 +56,7 @@ static enum status take_device(struct draft *draft, const struct line_value *v)
     device->blocks_per_sm = (uint32_t)v[7].number;
     device->registers_per_sm = (uint32_t)v[8].number;
     device->shared_per_sm = (uint32_t)v[9].number;
-    return text_copy(v[2].text, &device->name)
+    return text_copy(draft, v[2].text, &device->name)
                ? place_add(draft, &draft->device_places, device->id, 0)
                : draft_no_memory(draft);
 }
@@ -222,7 +222,7 @@ static enum status take_name(struct draft *draft, const struct line_value *v)
     char **name;
     const uint32_t index = (uint32_t)draft->names.count;
     ADD(name, draft->names);
-    return text_copy(v[2].text, name)
+    return text_copy(draft, v[2].text, name)
                ? place_add(draft, &draft->name_places, v[1].number, index)
                : draft_no_memory(draft);
 }
@@ -232,7 +232,7 @@ static enum status take_line(struct draft *draft, const struct line_value *v)
     struct draft_line *line;
     ADD(line, draft->lines);
     line->call = v[1].number;
-    return text_copy(v[2].text, &line->text) ? STATUS_OK : draft_no_memory(draft);
+    return text_copy(draft, v[2].text, &line->text) ? STATUS_OK : draft_no_memory(draft);
 }
 
 static enum status take_range(struct draft *draft, const struct line_value *v)
@@ -243,7 +243,7 @@ static enum status take_range(struct draft *draft, const struct line_value *v)
     ADD(range, draft->ranges);
     range->start_ns = (int64_t)v[2].number;
     range->end_ns = (int64_t)v[3].number;
-    return text_copy(v[4].text, &range->name) &&
+    return text_copy(draft, v[4].text, &range->name) &&
                    names_number(&draft->threads, &v[1].number, sizeof v[1].number,
                                 &range->thread)
                ? STATUS_OK
@@ -254,7 +254,7 @@ static enum status add_note(struct draft *draft, const char *text)
 {
     char **note;
     ADD(note, draft->notes);
-    return text_copy(text, note) ? STATUS_OK : draft_no_memory(draft);
+    return text_copy(draft, text, note) ? STATUS_OK : draft_no_memory(draft);
 }
 
 static enum status take_note(struct draft *draft, const struct line_value *v)

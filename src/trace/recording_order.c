@@ -52,7 +52,7 @@ static enum status add_device(struct draft *draft, uint32_t *index)
     if (device == NULL)
         return draft_no_memory(draft);
     device->id = RECORDING_NONE;
-    device->name = strdup("a GPU");
+    device->name = arena_text(&draft->recording->arena, "a GPU");
     *index = (uint32_t)draft->devices.count - 1;
     return device->name != NULL ? STATUS_OK : draft_no_memory(draft);
 }
@@ -80,9 +80,10 @@ static enum status order_streams(struct draft *draft)
     struct recording *recording = draft->recording;
     struct draft_stream *streams = draft->streams.items;
     size_t count = draft->streams.count;
-    uint32_t *moved = draft->moved = malloc((count + 1) * sizeof *moved);
-    recording->streams = malloc((count + 1) * sizeof *recording->streams);
-    if (moved == NULL || recording->streams == NULL)
+    struct arena *arena = &recording->arena;
+    uint32_t *moved = draft->moved = arena_zeros(arena, count, sizeof *moved);
+    recording->streams = arena_zeros(arena, count, sizeof *recording->streams);
+    if (arena->full)
         return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++)
         streams[i].line = i; /* its number: no line is wrong any more */
@@ -151,12 +152,11 @@ static enum status order_threads(struct draft *draft)
 {
     struct recorded_call *calls = draft->calls.items;
     struct host_range *ranges = draft->ranges.items;
-    uint32_t *numbers = malloc((draft->threads.count + 1) * sizeof *numbers);
+    uint32_t *numbers =
+        arena_ones(&draft->recording->arena, draft->threads.count, sizeof *numbers);
     uint32_t count = 0;
     if (numbers == NULL)
         return draft_no_memory(draft);
-    for (size_t i = 0; i < draft->threads.count; i++)
-        numbers[i] = RECORDING_NONE;
     for (size_t i = 0; i < draft->calls.count; i++) {
         uint32_t *number = &numbers[calls[i].thread];
         if (*number == RECORDING_NONE)
@@ -166,7 +166,6 @@ static enum status order_threads(struct draft *draft)
     for (size_t i = 0; i < draft->ranges.count; i++)
         ranges[i].thread = numbers[ranges[i].thread];
     draft->recording->threads = count;
-    free(numbers);
     return STATUS_OK;
 }
 
@@ -179,7 +178,7 @@ static enum status order_names(struct draft *draft)
     struct place *places = draft->name_places.items;
     char **names = draft->names.items;
     size_t count = draft->names.count;
-    recording->names = malloc((count + 1) * sizeof *recording->names);
+    recording->names = arena_zeros(&recording->arena, count, sizeof *recording->names);
     if (recording->names == NULL)
         return draft_no_memory(draft);
     enum status status = places_order(draft, &draft->name_places, "name");
@@ -187,7 +186,6 @@ static enum status order_names(struct draft *draft)
         return status;
     for (size_t i = 0; i < count; i++) {
         recording->names[i] = names[places[i].index];
-        names[places[i].index] = NULL;
         places[i].index = (uint32_t)i;
     }
     recording->name_count = count;
@@ -204,7 +202,7 @@ static enum status place_ops(struct draft *draft)
     struct recorded_call *calls = draft->calls.items;
     size_t count = draft->ops.count;
     uint32_t next = 0;
-    recording->ops = malloc((count + 1) * sizeof *recording->ops);
+    recording->ops = arena_zeros(&recording->arena, count, sizeof *recording->ops);
     if (recording->ops == NULL)
         return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++) {
@@ -316,7 +314,8 @@ static enum status join_lines(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     struct draft_line *lines = draft->lines.items;
-    recording->lines = malloc((draft->lines.count + 1) * sizeof *recording->lines);
+    recording->lines =
+        arena_zeros(&recording->arena, draft->lines.count, sizeof *recording->lines);
     if (recording->lines == NULL)
         return draft_no_memory(draft);
     for (size_t i = 0, near = 0; i < draft->lines.count; i++) {
@@ -325,7 +324,6 @@ static enum status join_lines(struct draft *draft)
             continue;
         recording->lines[recording->line_count++] =
             (struct recorded_line){.call = call, .text = lines[i].text};
-        lines[i].text = NULL;
     }
     qsort(recording->lines, recording->line_count, sizeof *recording->lines, compare_lines);
     return STATUS_OK;
