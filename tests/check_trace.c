@@ -3,7 +3,7 @@
 #include "fixtures.h"
 #include "suites.h"
 #include "test_folder.h"
-#include "trace/evidence.h"
+#include "trace/build.h"
 #include "trace/trace.h"
 #include "trace_cases.h"
 

@@ -1,7 +1,7 @@
 /* launched.c - what a traced program's launches tell: what they issued, which of them load code
  * or return only when their kernels have ended, and when the device began late what it could
  * have begun. */
-#include "analysis/launched.h"
+#include "analysis/traced.h"
 
 #include "core/compare.h"
 

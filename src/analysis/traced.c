@@ -2,7 +2,6 @@
  * ops by their ends, and what all memsets have in common. What launches do is in launched.c. */
 #include "analysis/traced.h"
 
-#include "analysis/launched.h"
 #include "analysis/pace.h"
 
 #include "core/compare.h"

@@ -4,7 +4,6 @@
 
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
-#include "analysis/tally.h"
 #include "core/arena.h"
 #include "plan/host_call.h"
 #include "plan/plan.h"
@@ -58,6 +57,11 @@ struct traced {
 /* Looks all that up. Returns false when memory runs out; traced_end() in any case. */
 bool traced_begin(struct traced *traced, const struct timeline *timeline);
 void traced_end(struct traced *traced);
+
+/* For traced_begin(), when it knows which call issued which op: finds the first launches of
+ * kernels, what launches have in common, and when the device was elsewhere. Returns false when
+ * memory runs out. */
+bool launched_find(struct traced *traced);
 
 /* Returns the call that issued span `index`; SPAN_NONE where it is not known. */
 uint32_t traced_call_of(const struct traced *traced, uint32_t index);

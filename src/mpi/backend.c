@@ -5,9 +5,7 @@
  * everywhere, and beside that does the rank's portion for its bytes. */
 #include "core/mix.h"
 #include "kernels/kernel_code.h"
-#include "mpi/common.h"
-#include "mpi/courier.h"
-#include "mpi/gather.h"
+#include "mpi/parts.h"
 #include "mpi/ranks.h"
 #include "mpi/world.h"
 #include "plan/device.h"

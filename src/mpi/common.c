@@ -1,10 +1,10 @@
-/* common.c - see common.h.
+/* common.c - see parts.h.
  *
  * The first rank of a host makes a file without a name (memfd_create()), and the others open
  * it among that process's open files. MPI's own shared memory, MPI_Win_allocate_shared(), can
  * only be given back by all ranks together, which one that failed could not do; and Open MPI
  * takes it from a file system that may be smaller than the memory. */
-#include "mpi/common.h"
+#include "mpi/parts.h"
 
 #include "mpi/world.h"
 

@@ -1,8 +1,7 @@
-/* courier.c - see courier.h. */
-#include "mpi/courier.h"
+/* courier.c - see parts.h. */
+#include "mpi/parts.h"
 
 #include "core/arena.h"
-#include "mpi/common.h"
 #include "mpi/world.h"
 #include "run/arrays.h"
 #include "run/flags.h"

@@ -1,5 +1,5 @@
-/* gather.c - see gather.h. */
-#include "mpi/gather.h"
+/* gather.c - see parts.h. */
+#include "mpi/parts.h"
 
 #include "mpi/world.h"
 #include "plan/portion.h"

@@ -3,9 +3,7 @@
 
 #include "core/mix.h"
 #include "core/version.h"
-#include "mpi/gather.h"
-#include "mpi/settings.h"
-#include "mpi/watch.h"
+#include "mpi/parts.h"
 #include "mpi/world.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* settings.c - see settings.h. */
-#include "mpi/settings.h"
+/* settings.c - see parts.h. */
+#include "mpi/parts.h"
 
 #include "mpi/world.h"
 #include "options/options.h"

@@ -1,9 +1,9 @@
-/* watch.c - see watch.h.
+/* watch.c - see parts.h.
  *
  * A rank that was killed is noticed by mpirun, which ends the others. One that was stopped, or
  * whose host is gone, is missed here. A rank that waits for its GPU gives its signs all the
  * same: how long that may take, nobody knows. */
-#include "mpi/watch.h"
+#include "mpi/parts.h"
 
 #include "mpi/world.h"
 #include "run/cpu_worker.h"

@@ -6,7 +6,6 @@
 #define PIPELINE_TRACE_BUILD_H
 
 #include "core/names.h"
-#include "trace/evidence.h"
 #include "trace/trace.h"
 
 enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
@@ -21,6 +20,22 @@ struct trace_row {
     enum host_memory memory;  /* of the host's side of a copy */
     int64_t issue_ns;         /* negative where it is not known */
     int64_t start_ns, end_ns; /* neither is negative, and the end is no earlier */
+};
+
+/* The number that CUPTI gives the default stream of a context. */
+enum { TRACE_DEFAULT_STREAM = 7 };
+
+/* A stream whose kind a trace says. */
+struct trace_stream {
+    uint32_t context, stream;
+    uint8_t kind; /* enum stream_kind */
+};
+
+/* An event of a process that was recorded in a stream, or that a stream waits for. */
+struct trace_event {
+    int64_t process, event, issue_ns;
+    uint32_t context, stream;
+    bool waits;
 };
 
 /* Facts that hold for all rows of a trace. */
@@ -64,6 +79,32 @@ void trace_build_free(struct trace_builder *builder);
 /* Gives a timeline the names of its kernels, copied into one piece of memory. */
 enum status trace_names_take(const struct names *names, struct timeline *timeline,
                              struct error *error);
+
+/* --- evidence.c: what a trace says beside when its ops ran --- */
+
+/* Copies those of `calls`, in order of start and counted from `first_ns`, that lie within the
+ * time of `timeline`. A call that another one of its thread made is left out. */
+enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
+                             size_t count, int64_t first_ns, struct error *error);
+
+/* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
+ * `numbers`: by `known` where that has them all; else, where that is likely, by how the ops of
+ * the default stream lie. */
+enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
+                             const struct trace_stream *streams,
+                             const struct trace_stream *known, size_t known_count,
+                             struct error *error);
+
+/* Finds what the streams' waits for events stand for: the op before the event's last record, in
+ * that one's stream. `events` are put in order; times count from `first_ns`. */
+enum status trace_waits_take(struct timeline *timeline, const struct names *numbers,
+                             struct trace_event *events, size_t count, int64_t first_ns,
+                             struct error *error);
+
+/* Puts the timeline's waits in their order. */
+void trace_waits_sort(struct timeline *timeline);
+
+/* --- of names and kinds --- */
 
 /* Sets trace->in and trace->out to what the spans of its timeline are. */
 void trace_count_copies(struct trace *trace);

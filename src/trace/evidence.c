@@ -1,5 +1,5 @@
 /* evidence.c - the host's calls, and the kinds of streams. */
-#include "trace/evidence.h"
+#include "trace/build.h"
 
 #include "core/compare.h"
 

@@ -4,7 +4,7 @@
 #include "core/compare.h"
 #include "core/items.h"
 #include "options/input_file.h"
-#include "trace/evidence.h"
+#include "trace/build.h"
 #include "trace/input.h"
 
 #include <inttypes.h>

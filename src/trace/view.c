@@ -6,11 +6,7 @@
 #include "term/progress.h"
 #include "trace/cut.h"
 #include "trace/recording.h"
-#include "trace/view_anonymous.h"
-#include "trace/view_fix.h"
-#include "trace/view_loop.h"
-#include "trace/view_pair.h"
-#include "trace/view_plan.h"
+#include "trace/view_parts.h"
 
 #include <inttypes.h>
 #include <math.h>

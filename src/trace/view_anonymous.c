@@ -1,6 +1,6 @@
-/* view_anonymous.c - see view_anonymous.h. It stands apart from view.c, which reads files and
- * asks nothing about what is in their names. */
-#include "trace/view_anonymous.h"
+/* view_anonymous.c - `pipeline view --anonymous`. It stands apart from view.c, which reads
+ * files and asks nothing about what is in their names. */
+#include "trace/view_parts.h"
 
 #include "core/anonymous.h"
 #include "trace/recording.h"

@@ -1,5 +1,5 @@
 /* view_fix.c - a recorded program with its fixes. */
-#include "trace/view_fix.h"
+#include "trace/view_parts.h"
 
 #include "causes/knobs.h"
 #include "report/reference.h"

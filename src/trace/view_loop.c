@@ -1,5 +1,5 @@
 /* view_loop.c - leaves of a run the loop that its timeline shows. */
-#include "trace/view_loop.h"
+#include "trace/view_parts.h"
 
 #include "rework/rework.h"
 #include "trace/cut.h"

@@ -1,5 +1,5 @@
 /* view_pair.c - two files side by side: each run of the one with its partner of the other. */
-#include "trace/view_pair.h"
+#include "trace/view_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* view_plan.c - races of a recording, without false alarms. */
-#include "trace/view_plan.h"
+#include "trace/view_parts.h"
 
 #include "core/arena.h"
-#include "trace/view_touch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

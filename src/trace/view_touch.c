@@ -1,5 +1,5 @@
 /* view_touch.c - what launches touch: steps of pointers, and which of them are results. */
-#include "trace/view_touch.h"
+#include "trace/view_parts.h"
 
 #include "core/arena.h"
 
