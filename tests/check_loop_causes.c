@@ -534,6 +534,23 @@ static void is_slow(struct recorder *loop)
     }
 }
 
+/* Copies of pageable memory, in which the host is until they are done; then it waits. */
+static void copies_pageable(struct recorder *loop)
+{
+    for (uint64_t i = 0; i < 2; i++) {
+        call(loop, "cudaMemcpy", 600000);
+        loop->free_ns[0] = loop->now_ns - 1000;
+        fprintf(loop->out,
+                "[\"copy\",%d,1,13,%" PRIu64 ",%" PRIu64 ",4194304]\n"
+                "[\"op\",%d,\"h2d\",1,13,%" PRId64 ",%" PRId64
+                ",4194304,\"pageable\",\"device\",0]\n",
+                loop->id, BUF + 16 * i * MIB, OUT + 16 * i * MIB, loop->id,
+                loop->now_ns - 400000, loop->free_ns[0]);
+    }
+    launch(loop, 0, BUF, 300000);
+    wait(loop);
+}
+
 /* The device begins a kernel long after it could: it is at work for another process. */
 static void is_stalled(struct recorder *loop)
 {
@@ -681,20 +698,39 @@ static double first_predicted_ns(const json_t *root, const char *code)
     return 1e6 * json_number_value(json_object_get(fix, "predicted_ms"));
 }
 
-/* Returns what is charged to a verdict of the first run; 0: it is none. */
-static int64_t charged_ns(const json_t *root, const char *code)
+/* Returns a verdict of the first run; NULL: it is none. */
+static const json_t *verdict_of(const json_t *root, const char *code)
 {
     const json_t *run = json_array_get(json_object_get(root, "runs"), 0), *verdict;
-    int64_t sum_ns = 0;
     size_t i;
     json_array_foreach(json_object_get(run, "verdicts"), i, verdict)
     {
-        const bool same =
-            strcmp(json_string_value(json_object_get(verdict, "code")), code) == 0;
-        sum_ns += same ? json_integer_value(json_object_get(verdict, "ns")) : 0;
+        if (strcmp(json_string_value(json_object_get(verdict, "code")), code) == 0)
+            return verdict;
     }
-    return sum_ns;
+    return NULL;
 }
+
+static int64_t charged_ns(const json_t *root, const char *code)
+{
+    return json_integer_value(json_object_get(verdict_of(root, code), "ns"));
+}
+
+/* These are not the first verdict. */
+static const struct cause others[] = {
+    {"sync-in-loop", copies_pageable, "11 calls such as cudaDeviceSynchronize", false, ""},
+};
+
+START_TEST(other_causes_say_what_was_seen)
+{
+    const struct cause *cause = &others[_i];
+    json_t *root = viewed(cause);
+    const char *seen =
+        json_string_value(json_object_get(verdict_of(root, cause->code), "seen"));
+    ck_assert_msg(seen != NULL && strstr(seen, cause->seen) != NULL, "%s", seen);
+    json_decref(root);
+}
+END_TEST
 
 /* What the host does up to a graph's launch goes with what makes the graph. */
 START_TEST(a_graph_is_in_the_making_up_to_its_launch)
@@ -909,6 +945,8 @@ Suite *loop_causes_suite(void)
     tcase_add_test(all, recording_goes_with_the_calls_that_it_is_of);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));
+    tcase_add_loop_test(all, other_causes_say_what_was_seen, 0,
+                        (int)(sizeof others / sizeof others[0]));
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -68,24 +68,22 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
 
 /* --- the host's calls --- */
 
-static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
-{
-    const uint32_t kinds = 1U << CALL_SYNC | 1U << CALL_COPY_WAIT;
-    const int64_t until_ns = foreign->trace.last_issue_ns;
-    const struct tally waits = traced_calls(&foreign->trace, kinds, until_ns);
-    if (traced_calls(&foreign->trace, 1U << CALL_SYNC, until_ns).count == 0)
-        host_put_polls(foreign, verdict);
-    if (verdict->seen[0] == '\0' && !facts_put_readback(foreign, verdict))
-        host_put_calls(foreign, &waits, 0, verdict);
-    return EVIDENCE_CERTAIN;
-}
-
 /* Says it of the calls that are the cause. */
 static enum evidence calls(const struct foreign *foreign, struct verdict *verdict)
 {
     const int64_t between_ns = foreign->between_ns[verdict->code];
     host_put_calls(foreign, &foreign->kept[verdict->code], between_ns, verdict);
     return EVIDENCE_CERTAIN;
+}
+
+static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
+{
+    const int64_t until_ns = foreign->trace.last_issue_ns;
+    if (traced_calls(&foreign->trace, 1U << CALL_SYNC, until_ns).count == 0)
+        host_put_polls(foreign, verdict);
+    return verdict->seen[0] != '\0' || facts_put_readback(foreign, verdict)
+               ? EVIDENCE_CERTAIN
+               : calls(foreign, verdict);
 }
 
 static enum evidence launches(const struct foreign *foreign, struct verdict *verdict)
