@@ -404,8 +404,6 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
 
 void critical_free(struct critical *critical)
 {
-    free(critical->holds);
-    free(critical->path);
-    free(critical->on_path);
+    arena_free(&critical->arena);
     *critical = (struct critical){0};
 }

@@ -43,6 +43,7 @@ struct hold {
 };
 
 struct critical {
+    struct arena arena; /* has these tables */
     struct hold *holds; /* one per span, also of waits */
     uint32_t *path;     /* the critical path, first span first; no waits */
     uint32_t path_count;

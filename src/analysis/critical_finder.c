@@ -13,9 +13,9 @@ bool finder_begin(struct finder *finder, const struct timeline *timeline,
                   struct critical *result)
 {
     size_t count = timeline->span_count + (size_t)1;
-    result->holds = calloc(count, sizeof *result->holds);
-    result->path = calloc(count, sizeof *result->path);
-    result->on_path = calloc(count, sizeof *result->on_path);
+    result->holds = arena_zeros(&result->arena, count, sizeof *result->holds);
+    result->path = arena_zeros(&result->arena, count, sizeof *result->path);
+    result->on_path = arena_zeros(&result->arena, count, sizeof *result->on_path);
     *finder = (struct finder){.timeline = timeline, .holds = result->holds};
     finder->by_start = arena_zeros(&finder->arena, count, sizeof *finder->by_start);
     finder->by_end = arena_zeros(&finder->arena, count, sizeof *finder->by_end);
@@ -24,8 +24,7 @@ bool finder_begin(struct finder *finder, const struct timeline *timeline,
     finder->delays = arena_zeros(&finder->arena, count, sizeof *finder->delays);
     if (timeline->timing != TIMING_VIRTUAL)
         finder->jitter_ns = later(timeline->resolution_ns, JITTER_NS);
-    return result->holds != NULL && result->path != NULL && result->on_path != NULL &&
-           !finder->arena.full;
+    return !result->arena.full && !finder->arena.full;
 }
 
 /* Only what began before a span can have held it, so that the way along holds leads back to the

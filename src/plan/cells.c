@@ -4,7 +4,6 @@
 #include "core/items.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A cell. What it remembers holds, where it is the head of a run, for all of that run. */
 struct memory_cell {
@@ -30,7 +29,7 @@ struct heads {
 };
 
 /* Makes every cell a head. Bits behind the last cell's are set, too, and never looked at. */
-static bool heads_init(struct cell_side *side, size_t cells)
+static bool heads_init(struct cell_side *side, size_t cells, struct arena *arena)
 {
     size_t begins[HEAD_LEVELS], all = 0, words = cells;
     for (int level = 0; level < HEAD_LEVELS; level++) {
@@ -38,10 +37,9 @@ static bool heads_init(struct cell_side *side, size_t cells)
         begins[level] = all;
         all += words;
     }
-    struct heads *heads = malloc(sizeof *heads + all * sizeof heads->words[0]);
+    struct heads *heads = arena_ones(arena, 1, sizeof *heads + all * sizeof heads->words[0]);
     if (heads == NULL)
         return false;
-    memset(heads->words, 0xFF, all * sizeof heads->words[0]);
     for (int level = 0; level < HEAD_LEVELS; level++)
         heads->levels[level] = heads->words + begins[level];
     side->heads = heads;
@@ -84,12 +82,12 @@ static uint32_t head_of(const struct cell_side *side, uint32_t cell)
 
 /* --- the latest op of each run --- */
 
-static bool latest_init(struct cell_side *side, size_t cells)
+static bool latest_init(struct cell_side *side, size_t cells, struct arena *arena)
 {
     side->leaves = 1;
     while (side->leaves < cells)
         side->leaves *= 2;
-    side->latest = calloc(3 * (size_t)side->leaves, sizeof *side->latest);
+    side->latest = arena_zeros(arena, 3 * (size_t)side->leaves, sizeof *side->latest);
     if (side->latest == NULL)
         return false;
     side->since = side->latest + 2 * (size_t)side->leaves;
@@ -150,11 +148,12 @@ static bool cut_at_accesses(struct cells *cells, const struct plan *plan)
 }
 
 /* Makes each cell a run of its own, which nothing has touched. */
-static bool side_init(struct cell_side *side, size_t cells, bool alone)
+static bool side_init(struct cell_side *side, size_t cells, bool alone, struct arena *arena)
 {
-    side->cells = calloc(cells + 1, sizeof *side->cells);
-    if (side->cells == NULL || cells > INT32_MAX || (cells > 1 && !heads_init(side, cells)) ||
-        (!alone && !latest_init(side, cells)))
+    side->cells = arena_zeros(arena, cells + 1, sizeof *side->cells);
+    if (side->cells == NULL || cells > INT32_MAX ||
+        (cells > 1 && !heads_init(side, cells, arena)) ||
+        (!alone && !latest_init(side, cells, arena)))
         return false;
     for (size_t i = 0; i < cells; i++)
         side->cells[i].end = (uint32_t)i + 1;
@@ -167,7 +166,8 @@ bool cells_init(struct cells *cells, const struct plan *plan)
         .buffer_count = plan_buffer_count(plan),
         .pool_count = 1,
     };
-    cells->buffers = calloc(cells->buffer_count + (size_t)1, sizeof *cells->buffers);
+    struct arena *arena = &cells->arena;
+    cells->buffers = arena_zeros(arena, cells->buffer_count, sizeof *cells->buffers);
     if (cells->buffers == NULL || !cut_at_accesses(cells, plan))
         return false;
     for (uint32_t b = 0; b < cells->buffer_count; b++) {
@@ -175,7 +175,7 @@ bool cells_init(struct cells *cells, const struct plan *plan)
         cuts_tidy(&buffer->cuts);
         for (int s = buffer->both ? SIDE_POSSIBLE : SIDE_SURE;
              s < SIDE_COUNT && buffer->cuts.count > 0; s++) {
-            if (!side_init(&buffer->sides[s], buffer->cuts.count - 1, !buffer->both))
+            if (!side_init(&buffer->sides[s], buffer->cuts.count - 1, !buffer->both, arena))
                 return false;
         }
     }
@@ -184,15 +184,9 @@ bool cells_init(struct cells *cells, const struct plan *plan)
 
 void cells_free(struct cells *cells)
 {
-    for (uint32_t b = 0; cells->buffers != NULL && b < cells->buffer_count; b++) {
+    for (uint32_t b = 0; cells->buffers != NULL && b < cells->buffer_count; b++)
         cuts_free(&cells->buffers[b].cuts);
-        for (int s = 0; s < SIDE_COUNT; s++) {
-            free(cells->buffers[b].sides[s].cells);
-            free(cells->buffers[b].sides[s].heads);
-            free(cells->buffers[b].sides[s].latest);
-        }
-    }
-    free(cells->buffers);
+    arena_free(&cells->arena);
     free(cells->pool);
 }
 

@@ -12,6 +12,7 @@
 #ifndef PIPELINE_PLAN_CELLS_H
 #define PIPELINE_PLAN_CELLS_H
 
+#include "core/arena.h"
 #include "plan/cuts.h"
 #include "plan/plan.h"
 
@@ -50,6 +51,7 @@ struct cells {
     struct reader *pool; /* entry 0 is not used */
     size_t pool_count, pool_capacity;
     uint32_t free_reader;
+    struct arena arena; /* what has the buffers and their sides */
 };
 
 /* Takes note of an earlier access that an access is not ordered behind. `where` is what both

@@ -20,7 +20,7 @@ struct taken_up {
 static bool find_last_uses(struct clocks *clocks)
 {
     const struct plan *plan = clocks->plan;
-    bool *used = calloc(plan->events + (size_t)1, sizeof *used);
+    bool *used = arena_zeros(&clocks->arena, plan->events, sizeof *used);
     clocks->last_uses = arena_zeros(&clocks->arena, plan->op_count, sizeof *clocks->last_uses);
     bool room = used != NULL && clocks->last_uses != NULL;
     for (uint32_t i = plan->op_count; room && i-- > 0;) {
@@ -32,7 +32,6 @@ static bool find_last_uses(struct clocks *clocks)
         clocks->last_uses[i] = !used[op->event.event];
         used[op->event.event] = op->kind != OP_RECORD;
     }
-    free(used);
     return room;
 }
 

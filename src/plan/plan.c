@@ -1,6 +1,7 @@
 /* plan.c - the container of ops, and what follows from a plan's facts. */
 #include "plan/plan.h"
 
+#include "core/arena.h"
 #include "core/items.h"
 
 #include <inttypes.h>
@@ -9,14 +10,11 @@
 
 /* Ranges don't move, since ops point to them: so they are taken in blocks. */
 enum { BLOCK_RANGES = 256, KEPT_BITS = 12 };
-struct ranges_block {
-    struct ranges_block *older;
-    size_t used;
-    struct op_ranges ranges[BLOCK_RANGES];
-};
 
 struct plan_ranges {
-    struct ranges_block *newest;
+    struct arena arena;     /* has the blocks */
+    struct op_ranges *next; /* of the newest block, which has `left` more */
+    size_t left;
     struct op_ranges
         *kept[1 << KEPT_BITS]; /* by kept_place(): the latest there, to be shared */
 };
@@ -42,11 +40,8 @@ static void recorded_free(struct plan_recorded *recorded)
 
 void plan_free(struct plan *plan)
 {
-    while (plan->ranges != NULL && plan->ranges->newest != NULL) {
-        struct ranges_block *block = plan->ranges->newest;
-        plan->ranges->newest = block->older;
-        free(block);
-    }
+    if (plan->ranges != NULL)
+        arena_free(&plan->ranges->arena);
     free(plan->ranges);
     free(plan->ops);
     free(plan->priorities);
@@ -72,33 +67,22 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
     return STATUS_OK;
 }
 
-/* Adds an empty block of ranges. Returns NULL where there is no memory. */
-static struct ranges_block *add_block(struct plan *plan)
+struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error)
 {
     if (plan->ranges == NULL)
         plan->ranges = calloc(1, sizeof *plan->ranges);
-    struct ranges_block *block = plan->ranges != NULL ? malloc(sizeof *block) : NULL;
-    if (block == NULL)
-        return NULL;
-    block->older = plan->ranges->newest;
-    block->used = 0;
-    plan->ranges->newest = block;
-    return block;
-}
-
-struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error)
-{
-    struct ranges_block *block = plan->ranges != NULL ? plan->ranges->newest : NULL;
-    if (block == NULL || block->used == BLOCK_RANGES)
-        block = add_block(plan);
-    if (block == NULL) {
+    struct plan_ranges *all = plan->ranges;
+    if (all != NULL && all->left == 0) {
+        all->next = arena_zeros(&all->arena, BLOCK_RANGES, sizeof *all->next);
+        all->left = all->next != NULL ? BLOCK_RANGES : 0;
+    }
+    if (all == NULL || all->left == 0) {
         error_set(error, STATUS_NO_MEMORY, "no memory for a plan of over %" PRIu32 " ops",
                   plan->op_count);
         return NULL;
     }
-    struct op_ranges *ranges = &block->ranges[block->used++];
-    *ranges = (struct op_ranges){0};
-    return ranges;
+    all->left--;
+    return all->next++;
 }
 
 /* Returns a place in the table of those kept. The multiplier spreads offsets, which are

@@ -336,17 +336,15 @@ enum status plan_portion(const struct plan *plan, uint32_t device,
     portion->places = copied(plan->places, 0, plan->tiles * sizeof plan->places[0], &missing);
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT; b++)
         portion->buffer_bytes[b] = plan->buffer_bytes[b] / devices;
+    struct arena arena = {0};
     struct cut cut = {plan, portion, device, crossings, NULL};
-    cut.recorder = malloc((plan->events + (size_t)1) * sizeof *cut.recorder);
+    cut.recorder = arena_ones(&arena, plan->events, sizeof *cut.recorder);
     enum status status = STATUS_OK;
-    if (missing || cut.recorder == NULL) {
+    if (missing || arena.full)
         status = error_set(error, STATUS_NO_MEMORY, "no memory for a device's part of a plan");
-    } else {
-        for (uint32_t i = 0; i < plan->events; i++)
-            cut.recorder[i] = NOBODY;
+    else
         status = take_ops(&cut, error);
-    }
-    free(cut.recorder);
+    arena_free(&arena);
     if (status != STATUS_OK)
         plan_free(portion);
     return status;

@@ -2,6 +2,7 @@
  * that a plan can be captured as a graph, or run on managed memory. */
 #include "plan/validate.h"
 
+#include "core/arena.h"
 #include "core/units.h"
 #include "plan/rules.h"
 
@@ -210,22 +211,22 @@ static enum status validate_streams(const struct plan *plan, struct error *error
 struct taken {
     bool *slots[BUFFER_COUNT];
     uint64_t bytes[BUFFER_COUNT], count[BUFFER_COUNT];
+    struct arena arena; /* what has the slots */
 };
 
 /* Returns what is wrong with memory that is taken or given back; NULL where nothing is. */
 static const char *take_memory(const struct plan *plan, const struct op *op,
-                               struct taken *taken, bool *room)
+                               struct taken *taken)
 {
     const struct range *range = &op->alloc.range;
     const enum buffer buffer = range->buffer;
     if (taken->slots[buffer] == NULL) {
         taken->bytes[buffer] = range->bytes;
         taken->count[buffer] = plan->buffer_bytes[buffer] / range->bytes;
-        taken->slots[buffer] = calloc(taken->count[buffer] + 1, sizeof(bool));
-        *room = taken->slots[buffer] != NULL;
+        taken->slots[buffer] = arena_zeros(&taken->arena, taken->count[buffer], sizeof(bool));
     }
     const uint64_t slot = range->offset / taken->bytes[buffer];
-    if (!*room)
+    if (taken->arena.full)
         return NULL;
     if (range->bytes != taken->bytes[buffer] || range->offset % range->bytes != 0 ||
         slot >= taken->count[buffer])
@@ -259,21 +260,20 @@ static enum status validate_taken(const struct plan *plan, struct error *error)
 {
     struct taken taken = {0};
     enum status status = STATUS_OK;
-    bool room = true;
-    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK && room; i++) {
+    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK && !taken.arena.full; i++) {
         const struct op *op = &plan->ops[i];
         const char *fault = NULL;
         if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
-            fault = take_memory(plan, op, &taken, &room);
+            fault = take_memory(plan, op, &taken);
         else if (uses_untaken(plan, op, &taken))
             fault = "works on memory that is not taken";
         if (fault != NULL)
             status = op_fault(plan, op, fault, error);
     }
-    for (int i = 0; i < BUFFER_COUNT; i++)
-        free(taken.slots[i]);
-    return room ? status
-                : error_set(error, STATUS_NO_MEMORY, "no memory to check the tiles' memory");
+    if (taken.arena.full)
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to check the tiles' memory");
+    arena_free(&taken.arena);
+    return status;
 }
 
 static enum status validate_facts(const struct plan *plan, struct error *error)

@@ -11,7 +11,7 @@
 
 /* Everything that one device did. */
 struct trace_part {
-    char *device;
+    const char *device;
     struct span *spans;
     size_t count, capacity;
     struct names names, stream_numbers;
@@ -73,13 +73,11 @@ static enum status part_of(struct trace_builder *builder, const char *device,
     if (i == TRACE_DEVICES_MAX)
         return error_set(error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
     if (i == builder->count) {
-        char *name = strdup(device);
+        const char *name = arena_text(&builder->arena, device);
         struct trace_part *added =
             name != NULL ? ITEMS_ADD(builder->parts, builder->count, builder->capacity) : NULL;
-        if (added == NULL) {
-            free(name);
+        if (added == NULL)
             return no_memory(error);
-        }
         *added = (struct trace_part){.device = name};
     }
     builder->last = i;
@@ -351,11 +349,11 @@ void trace_build_free(struct trace_builder *builder)
         struct trace_part *part = &builder->parts[i];
         names_free(&part->names);
         names_free(&part->stream_numbers);
-        free(part->device);
         free(part->spans);
         free(part->streams);
     }
     free(builder->parts);
+    arena_free(&builder->arena);
     free(builder->facts.calls);
     free(builder->facts.lines);
     free(builder->facts.events);

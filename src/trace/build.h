@@ -57,6 +57,7 @@ struct trace_facts {
 struct trace_builder {
     struct trace_facts facts;
     struct trace_part *parts; /* one per device */
+    struct arena arena;       /* has the devices' names */
     size_t count, capacity;
     size_t last; /* the part that the last row went to */
 };

@@ -118,7 +118,7 @@ static int64_t alone_ns(const struct running *running, const struct launch *laun
 enum status replan_share_time(struct replan *replan)
 {
     const struct plan *plan = replan->plan;
-    struct launch *launches = malloc((plan->op_count + (size_t)1) * sizeof *launches);
+    struct launch *launches = arena_zeros(&replan->arena, plan->op_count, sizeof *launches);
     struct running running = {.count = 0};
     size_t count = 0;
     if (launches == NULL)
@@ -135,6 +135,5 @@ enum status replan_share_time(struct replan *replan)
         replan->recorded->ops[launches[i].op].work_ns = alone_ns(&running, &launches[i]);
         running_add(&running, &launches[i]);
     }
-    free(launches);
     return STATUS_OK;
 }
