@@ -178,36 +178,26 @@ static void synchronise(struct plan_mistake *mistake, uint32_t stream, uint32_t 
     append(mistake, &op);
 }
 
-/* Appends that memory is taken and given back: for the inputs of `tile`, or where that is none
- * for all host arrays. */
-static void allocate(struct plan_mistake *mistake, bool pinned, int32_t tile)
+/* Appends that memory is taken and given back. */
+static void allocate(struct plan_mistake *mistake, uint64_t bytes, int32_t tile)
 {
-    const uint64_t bytes =
-        tile == NO_TILE
-            ? plan_host_bytes(mistake->plan)
-            : placement_input_bytes(mistake->placement, (struct tiles){(uint32_t)tile, 1});
     const struct op op = {.kind = OP_ALLOC,
                           .stream = mistake->plan->streams,
                           .tile = tile,
-                          .alloc = {.bytes = bytes, .pinned = pinned}};
+                          .alloc = {.bytes = bytes, .pinned = mistake->row->pins}};
     append(mistake, &op);
 }
 
-static void allocate_device(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
+static void allocate_inputs(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
 {
     (void)stream;
-    allocate(mistake, false, (int32_t)tile);
-}
-
-static void allocate_pinned(struct plan_mistake *mistake, uint32_t stream, uint32_t tile)
-{
-    (void)stream;
-    allocate(mistake, true, (int32_t)tile);
+    allocate(mistake, placement_input_bytes(mistake->placement, (struct tiles){tile, 1}),
+             (int32_t)tile);
 }
 
 static void allocate_host_arrays(struct plan_mistake *mistake)
 {
-    allocate(mistake, true, NO_TILE);
+    allocate(mistake, plan_host_bytes(mistake->plan), NO_TILE);
 }
 
 static void shape_memsets(struct plan_mistake *mistake)
@@ -287,14 +277,15 @@ const struct mistake_row mistake_rows[] = {
         .summary = "device memory is taken and given back for each tile",
         .effect = "every time the host waits until the whole GPU is idle",
         .shows = "every GPU",
-        .before_tile = allocate_device,
+        .before_tile = allocate_inputs,
     },
     {
         .name = "pinned-alloc-in-loop",
         .summary = "page-locked memory is taken and given back for each tile",
         .effect = "the host is slow to issue; on old GPUs it also waits until the GPU is idle",
         .shows = "every GPU; that wait below compute capability 5.0",
-        .before_tile = allocate_pinned,
+        .pins = true,
+        .before_tile = allocate_inputs,
     },
     {
         .name = "memset-in-loop",
@@ -332,6 +323,7 @@ const struct mistake_row mistake_rows[] = {
         .summary = "memory for all host arrays is page-locked within the time that counts",
         .effect = "pinning costs more than faster copies save",
         .shows = "every GPU, unless the same memory is used for many runs",
+        .pins = true,
         .at_start = allocate_host_arrays,
     },
     {.name = NULL},

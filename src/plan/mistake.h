@@ -26,6 +26,7 @@ struct mistake_row {
     bool races;          /* its plans have hazards, and run all the same */
     bool launches_block; /* sets plan.launches_block, and CUDA_LAUNCH_BLOCKING */
     bool loads_lazily;   /* its plans' loads_lazily; a process shows it once */
+    bool pins;           /* the memory that it takes is page-locked */
     bool drops_waits;    /* kernels' waits for copies in are left out */
     bool needs_streams;  /* with one stream there is nothing that it could spoil */
     /* Changes the plan where no op does it. Each hook may be NULL; what goes
