@@ -7,6 +7,7 @@
 #ifndef PIPELINE_ANALYSIS_HEADWAY_H
 #define PIPELINE_ANALYSIS_HEADWAY_H
 
+#include "analysis/limit.h"
 #include "plan/timeline.h"
 
 /* Returns how much of the work a span of the timeline does, in any unit. */
@@ -33,5 +34,22 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
  * at its end. Differences of it add up, however a time is cut. `*at` is where the search goes
  * on, 0 at first; times must not fall from call to call. */
 int64_t headway_lost_ns(const struct headway *headway, int64_t until_ns, uint32_t *at);
+
+/* --- bound.c: the work that bounds a run, what its limit is the sum of, span by span --- */
+
+struct bound {
+    const struct plan *plan;
+    const struct machine *machine;
+    const struct limit *limit;
+    double in_ns, out_ns, peer_ns; /* per byte, where copies bind */
+};
+
+/* Finds what of a plan's copies binds where `limit` is its limit. */
+void bound_find(const struct plan *plan, const struct machine *machine,
+                const struct limit *limit, struct bound *bound);
+
+/* Returns how much of the limit is a span's work, in ns at the machine's rate: a headway_weight
+ * with a struct bound. */
+double bound_work(const void *bound, const struct span *span);
 
 #endif

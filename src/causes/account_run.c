@@ -5,7 +5,6 @@
  * to the piece's cause; where the piece is work that had to be done, to the nearest thing on
  * the path that kept the bounding engine from working meanwhile: the next that something waited
  * for, else the one before. */
-#include "analysis/bound.h"
 #include "analysis/headway.h"
 #include "causes/judge.h"
 #include "core/arena.h"

@@ -10,8 +10,7 @@
  * of its nodes belonged to which. No edge leads from one graph to another, so a part of the
  * nodes that no op of a launch names, while they name another part, was not launched. Of a part
  * that has nothing but functions of the host this is not known: it is launched each time. */
-#include "core/arena.h"
-#include "trace/replan_shape.h"
+#include "trace/replan_parts.h"
 
 #include "core/items.h"
 

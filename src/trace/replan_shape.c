@@ -1,5 +1,5 @@
 /* replan_shape.c - puts the nodes of a graph in order, and deals them to branches. */
-#include "trace/replan_shape.h"
+#include "trace/replan_parts.h"
 
 #include "core/compare.h"
 #include "core/items.h"
