@@ -109,7 +109,7 @@ static void add_sweep(struct page_words *words, const struct option_row *row)
     char values[LABEL_MAX] = "", range[PAGE_TEXT];
     const char *const *list = row->type == TYPE_FLAG ? flags : row->choices;
     for (; list != NULL && *list != NULL; list++)
-        list_add(values, ",", "%s", *list);
+        text_add(values, sizeof values, ",", "%s", *list);
     snprintf(range, sizeof range, "%s=%s", row->name, values);
     add(words, range, row->help);
 }

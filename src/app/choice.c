@@ -19,16 +19,12 @@ enum { CHOICE_TEXT = 256 };
 /* Appends `name`=`value` to the text of what was chosen. */
 static void add_chosen(char text[CHOICE_TEXT], const char *name, const char *value)
 {
-    const size_t length = strlen(text);
-    snprintf(text + length, CHOICE_TEXT - length, "%s%s=%s", length > 0 ? " " : "", name,
-             value);
+    text_add(text, CHOICE_TEXT, " ", "%s=%s", name, value);
 }
 
 static void add_chosen_number(char text[CHOICE_TEXT], const char *name, uint32_t value)
 {
-    char digits[16];
-    snprintf(digits, sizeof digits, "%" PRIu32, value);
-    add_chosen(text, name, digits);
+    text_add(text, CHOICE_TEXT, " ", "%s=%" PRIu32, name, value);
 }
 
 /* Notes "the ways to issue: streams 128 ms or more, batch 34.2 ms, pack 79 ms or more". */
@@ -37,11 +33,9 @@ static void note_ways(const struct job *job, const struct tuned *tuned)
     char text[CHOICE_TEXT] = "", time[UNITS_TEXT];
     for (int i = 0; i < WAY_COUNT; i++) {
         const struct tuned_trial *way = &tuned->ways[i];
-        const size_t length = strlen(text);
         if (way->time_ns > 0)
-            snprintf(text + length, sizeof text - length, "%s%s %s%s", length > 0 ? ", " : "",
-                     issue_ways[i].name, units_time(way->time_ns, time),
-                     way->simulated ? "" : " or more");
+            text_add(text, sizeof text, ", ", "%s %s%s", issue_ways[i].name,
+                     units_time(way->time_ns, time), way->simulated ? "" : " or more");
     }
     note_print(job->options->quiet, "the ways to issue: %s", text);
 }

@@ -20,27 +20,24 @@ void record_say(bool quiet, const char *format, ...)
     fprintf(stderr, "pipeline: %s\n", escape_text(text, sizeof text, raw));
 }
 
-/* Appends "97 kernels" to the list in `text`. Returns its length. */
-static size_t add_count(char text[COUNTS_ROOM], size_t length, uint64_t count, const char *one)
+/* Appends "97 kernels" to the list in `text`. */
+static void add_count(char text[COUNTS_ROOM], uint64_t count, const char *one)
 {
-    if (count == 0)
-        return length;
     const char *plural = count == 1 ? "" : one[strlen(one) - 1] == 'y' ? "ies" : "s";
     const int stem = (int)strlen(one) - (plural[0] == 'i');
-    return length + (size_t)snprintf(text + length, COUNTS_ROOM - length,
-                                     "%s%" PRIu64 " %.*s%s", length > 0 ? ", " : "", count,
-                                     stem, one, plural);
+    if (count > 0)
+        text_add(text, COUNTS_ROOM, ", ", "%" PRIu64 " %.*s%s", count, stem, one, plural);
 }
 
 /* Writes "97 kernels, 192 copies and 301 calls in 5.7 ms". */
 static void counts_text(const struct record_tally *tally, char text[COUNTS_ROOM])
 {
     char time[UNITS_TEXT];
-    size_t length = add_count(text, 0, tally->kernels, "kernel");
-    length = add_count(text, length, tally->copies, "copy");
-    length = add_count(text, length, tally->memsets, "memset");
-    if (length > 0)
-        snprintf(text + length, COUNTS_ROOM - length, " in %s",
+    add_count(text, tally->kernels, "kernel");
+    add_count(text, tally->copies, "copy");
+    add_count(text, tally->memsets, "memset");
+    if (text[0] != '\0')
+        text_add(text, COUNTS_ROOM, " in ", "%s",
                  units_time(tally->last_ns - tally->first_ns, time));
     else
         snprintf(text, COUNTS_ROOM, "nothing that ran on a GPU; %" PRIu64 " calls to CUDA",

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum status error_set(struct error *error, enum status status, const char *format, ...)
 {
@@ -16,6 +17,15 @@ enum status error_set(struct error *error, enum status status, const char *forma
     escape_text(error->text, sizeof error->text, text);
     error->status = status;
     return status;
+}
+
+void text_add(char *text, size_t room, const char *separator, const char *format, ...)
+{
+    size_t used = strlen(text);
+    if (used > 0)
+        snprintf(text + used, room - used, "%s", separator);
+    used += strlen(text + used);
+    PRINT_REST(text + used, room - used, format);
 }
 
 enum status error_pass(struct error *error, const struct error *why)

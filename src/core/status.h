@@ -40,6 +40,11 @@ enum status error_set(struct error *error, enum status status, const char *forma
         va_end(rest_);                                                                         \
     } while (0)
 
+/* Adds what comes with `format` behind `text`, which has `room` bytes: behind `separator` where
+ * it has begun. What there is no room for is cut. */
+void text_add(char *text, size_t room, const char *separator, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Hands on the error `why` that another call set: to `error`, which may be NULL. Returns its
  * status. */
 enum status error_pass(struct error *error, const struct error *why);

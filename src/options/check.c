@@ -167,7 +167,8 @@ static void add_option(const struct judged *judged, const struct option_row *opt
     const bool swept = judged->draft.origins[option - option_rows].source == SOURCE_SWEEP;
     const char *dashes = !judged->named ? "" : swept ? "--sweep=" : "--";
     const bool open = option->type == TYPE_CHAIN || option->type == TYPE_DEVICE;
-    list_add(text, ", or ", open ? "a %s%s such as " : "%s%s=", dashes, option->name);
+    text_add(text, LABEL_MAX, ", or ", open ? "a %s%s such as " : "%s%s=", dashes,
+             option->name);
 }
 
 /* Appends those values of "memory=pinned|pageable" that would do. */
@@ -185,11 +186,11 @@ static void add_values(const struct judged *judged, const struct together_row *b
         if (count++ == 0)
             add_option(judged, option, text);
         else
-            list_add(text, count > 2 ? ", " : "", "%s", last);
+            text_add(text, LABEL_MAX, count > 2 ? ", " : "", "%s", last);
         last = value;
     }
     if (last != NULL)
-        list_add(text, count > 1 ? " or " : "", "%s", last);
+        text_add(text, LABEL_MAX, count > 1 ? " or " : "", "%s", last);
 }
 
 /* Appends what would do of a list such as "memory=pinned|pageable issue=streams". */

@@ -52,10 +52,9 @@ static void row_text(const struct option_row *row, char text[HELP_TEXT])
             snprintf(most, sizeof most, "%llu", (unsigned long long)row->most);
         snprintf(limits, sizeof limits, "%s to %s; ", units_count(row->least, least), most);
     }
-    int length = snprintf(text, HELP_TEXT, "%s", row->help);
+    snprintf(text, HELP_TEXT, "%s", row->help);
     if (fallback != NULL)
-        snprintf(text + length, (size_t)(HELP_TEXT - length), " (%sdefault %s)", limits,
-                 fallback);
+        text_add(text, HELP_TEXT, " ", "(%sdefault %s)", limits, fallback);
 }
 
 /* Prints "  -t, --tiles=N|auto" and returns how many columns that takes. */
@@ -118,13 +117,6 @@ static struct side side_of(const struct together_row *row, const char *name)
     return (struct side){NULL, NULL};
 }
 
-__attribute__((format(printf, 2, 3))) static void add(char text[OPTION_WITH],
-                                                      const char *format, ...)
-{
-    const size_t used = strlen(text);
-    PRINT_REST(text + used, OPTION_WITH - used, format);
-}
-
 /* Adds "--pack can't be combined with --ways=1, 2 or 4, --issue=auto or ...", of all the rows
  * from the first one on that says anything of that. */
 static void add_partners(const struct together_row *first, const char *name,
@@ -133,7 +125,7 @@ static void add_partners(const struct together_row *first, const char *name,
     const struct side side = side_of(first, name);
     const char *last = NULL;
     const size_t begun = strlen(text) + (text[0] != '\0');
-    add(text, "%s%s can't be combined with", text[0] != '\0' ? " " : "", side.words);
+    text_add(text, OPTION_WITH, " ", "%s can't be combined with", side.words);
     text[begun] = (char)toupper((unsigned char)text[begun]);
     const size_t listed = strlen(text);
     for (const struct together_row *row = first; row->option != NULL; row++) {
@@ -143,10 +135,10 @@ static void add_partners(const struct together_row *first, const char *name,
             (last != NULL && strcmp(last, other.partner) == 0))
             continue;
         if (last != NULL)
-            add(text, "%s %s", text[listed] != '\0' ? "," : "", last);
+            text_add(text, OPTION_WITH, text[listed] != '\0' ? "," : "", " %s", last);
         last = other.partner;
     }
-    add(text, "%s %s.", text[listed] != '\0' ? " or" : "", last);
+    text_add(text, OPTION_WITH, text[listed] != '\0' ? " or" : "", " %s.", last);
 }
 
 /* Returns true where a row before `row` has the same words of the option. */
@@ -172,7 +164,7 @@ const char *option_with(const struct option_row *option, char text[OPTION_WITH])
         if (row->rule == NULL && !is_said(row, option->name))
             add_partners(row, option->name, text);
         else if (row->rule != NULL && strstr(text, row->rule) == NULL)
-            add(text, "%s%s", text[0] != '\0' ? " " : "", row->rule);
+            text_add(text, OPTION_WITH, " ", "%s", row->rule);
     }
     return text[0] != '\0' ? text : NULL;
 }
@@ -198,7 +190,7 @@ static void print_option(FILE *out, const struct option_row *row)
     text[0] = '\0';
     for (const struct command_row *command = command_rows; command->name != NULL; command++) {
         if (option_is_taken(row, command->command))
-            list_add(text, ", ", "%s", command->name);
+            text_add(text, LABEL_MAX, ", ", "%s", command->name);
     }
     print_fact(out, "commands", text);
     print_fact(out, "stands in",

@@ -200,11 +200,11 @@ static void question_make(struct lesson_guess *guess)
         [GUESS_CAUSE] = "What costs %s the most time?",
     };
     const char *format = formats[guess->kind], *place;
-    size_t length = 0;
+    guess->question[0] = '\0';
     for (int i = 0; (place = strstr(format, "%s")) != NULL; i++, format = place + 2)
-        length += (size_t)snprintf(guess->question + length, LESSON_TEXT - length, "%.*s%s",
-                                   (int)(place - format), format, guess->runs[i]);
-    snprintf(guess->question + length, LESSON_TEXT - length, "%s", format);
+        text_add(guess->question, LESSON_TEXT, "", "%.*s%s", (int)(place - format), format,
+                 guess->runs[i]);
+    text_add(guess->question, LESSON_TEXT, "", "%s", format);
 }
 
 /* Reads the guess whose words, one line, are at `line->words`. */
@@ -328,17 +328,15 @@ static const char *explanation_find(const char *text)
 void lesson_explain(const char *text, void (*take)(void *context, const char *paragraph),
                     void *context)
 {
-    char paragraph[LESSON_PARAGRAPH];
-    size_t length = 0;
+    char paragraph[LESSON_PARAGRAPH] = "";
     for (const char *line = explanation_find(text), *next; line != NULL; line = next) {
         size_t rest = strcspn(line, "\n");
         next = line_next(line);
-        if (rest > 2 && length + rest < sizeof paragraph)
-            length += (size_t)snprintf(paragraph + length, sizeof paragraph - length, "%s%.*s",
-                                       length > 0 ? " " : "", (int)(rest - 2), line + 2);
-        if ((rest <= 2 || next == NULL) && length > 0) {
+        if (rest > 2 && strlen(paragraph) + rest < sizeof paragraph)
+            text_add(paragraph, sizeof paragraph, " ", "%.*s", (int)(rest - 2), line + 2);
+        if ((rest <= 2 || next == NULL) && paragraph[0] != '\0') {
             take(context, paragraph);
-            length = 0;
+            paragraph[0] = '\0';
         }
     }
 }

@@ -8,11 +8,6 @@
 /* getopt's codes: LONG_CODE + i is the long option of row i; letters are below. */
 enum { LONG_CODE = 256, WORD_CODE = 1 };
 
-static enum status fail_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "out of memory");
-}
-
 /* Writes the table as getopt wants it. A leading '-' keeps words and options in order, ':'
  * tells a missing value from an unknown option. */
 static void getopt_tables(struct option longs[OPTION_COUNT + 1], char shorts[])
@@ -61,7 +56,7 @@ static enum status refuse_long_option(const char *word, struct error *error)
     for (int i = 0; i < OPTION_COUNT && name[0] != '\0'; i++) {
         if (strncmp(option_rows[i].name, name, strlen(name)) != 0)
             continue;
-        list_add(candidates, " or ", "--%s", option_rows[i].name);
+        text_add(candidates, LABEL_MAX, " or ", "--%s", option_rows[i].name);
         count++;
     }
     if (count > 1)
@@ -109,7 +104,7 @@ static enum status take_option(struct command_line *line, const struct option_ro
 {
     const char *kept = kept_texts_add(line->storage, value != NULL ? value : "yes");
     if (kept == NULL)
-        return fail_memory(error);
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     struct assignment given = {row, kept, {.source = SOURCE_COMMAND_LINE}};
     line->given[line->given_count++] = given;
     if (row->type == TYPE_SWEEP)
@@ -199,7 +194,7 @@ static enum status refuse_for(const struct command_row *command, const char *lab
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
         if (option_is_taken(row, command->command) && row->type != TYPE_COMMAND)
-            list_add(taken, ", ", "--%s", row->name);
+            text_add(taken, LABEL_MAX, ", ", "--%s", row->name);
     }
     return error_set(error, STATUS_USAGE,
                      "%s is not for `pipeline %s`, which %s: allowed with it are %s", label,
@@ -223,7 +218,7 @@ static enum status check_command(const struct command_line *line, const struct o
             return refuse_for(command, label, error);
         for (const struct command_row *taker = command_rows; taker->name != NULL; taker++) {
             if (option_is_taken(given->row, taker->command))
-                list_add(takers, ", ", "`pipeline %s`", taker->name);
+                text_add(takers, LABEL_MAX, ", ", "`pipeline %s`", taker->name);
         }
         return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s",
                          label, command->name, takers);
@@ -305,7 +300,7 @@ enum status options_parse(int argc, char *const argv[], struct options *options,
     const char **words = calloc(most, sizeof words[0]);
     enum status status = STATUS_FAILED;
     if (given == NULL || words == NULL) {
-        fail_memory(error);
+        error_set(error, STATUS_NO_MEMORY, "out of memory");
         goto free_lists;
     }
     struct command_line line = {.given = given, .words = words, .storage = &parsed.storage};

@@ -30,7 +30,7 @@ static void sweepable_names(char text[LABEL_MAX])
     text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (option_is_sweepable(&option_rows[i]))
-            list_add(text, ", ", "%s%s", text[0] == '\0' ? "allowed are " : "",
+            text_add(text, LABEL_MAX, ", ", "%s%s", text[0] == '\0' ? "allowed are " : "",
                      option_rows[i].name);
     }
 }
@@ -158,7 +158,7 @@ static enum status check_size(const struct sweep *sweep, int sections, struct er
     int64_t runs = sections;
     for (int i = 0; i < sweep->axis_count; i++) {
         runs *= sweep->axes[i].count;
-        list_add(values, " and ", "%d values of %s", sweep->axes[i].count,
+        text_add(values, LABEL_MAX, " and ", "%d values of %s", sweep->axes[i].count,
                  sweep->axes[i].option);
     }
     if (runs <= SWEEP_RUNS_MAX)

@@ -143,10 +143,6 @@ __attribute__((format(printf, 5, 6))) enum status
 refuse_unknown(struct error *error, const char *nearest, const char *see, const char *allowed,
                const char *format, ...);
 
-/* Appends an item to the list in `text`, behind `separator` unless the list is empty. */
-__attribute__((format(printf, 3, 4))) void list_add(char text[LABEL_MAX], const char *separator,
-                                                    const char *format, ...);
-
 /* Returns a word without the blanks around it; those behind it are cut off in place. */
 char *word_trim(char *word);
 

@@ -6,7 +6,6 @@
 #include "plan/device.h"
 #include "plan/mistake.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,79 +68,58 @@ const char *assignment_label(const struct assignment *given, char text[LABEL_MAX
     return text;
 }
 
-void list_add(char text[LABEL_MAX], const char *separator, const char *format, ...)
-{
-    size_t length = strlen(text);
-    va_list arguments;
-    if (length > 0)
-        length += (size_t)snprintf(text + length, LABEL_MAX - length, "%s", separator);
-    va_start(arguments, format);
-    if (length < LABEL_MAX)
-        vsnprintf(text + length, LABEL_MAX - length, format, arguments);
-    va_end(arguments);
-}
+/* What options of a type allow, where that is the same for all of them: 1 to `most` of
+ * `values`, or what `values` says, one thing or several. */
+static const struct {
+    const char *values;
+    int most;
+    bool one;
+} allowed_of[] = {
+    [TYPE_SHARE] = {.values = "0 to 1, or auto"},
+    [TYPE_CHAIN] = {"kernels of `pipeline list kernels`", .most = CHAIN_MAX},
+    [TYPE_PRIORITIES] = {"whole numbers from -100 to 100, or none", .most = PRIORITIES_MAX},
+    [TYPE_FILE] = {"the name of a file", .one = true},
+    [TYPE_FILES] = {"the name of a file", .one = true},
+    [TYPE_NAME] = {"NAME, NAME:N or N, with N from 1 on", .one = true},
+    [TYPE_FLAG] = {.values = "yes, no, true, false, 1, 0, on, off"},
+    [TYPE_SWEEP] = {"OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
+                    "order=depth,breadth",
+                    .one = true},
+    [TYPE_WINDOW] = {"A..B, times with their units, like 2ms..5ms, or shares of the whole, "
+                     "like 25%..50%; either may be left out",
+                     .one = true},
+    [TYPE_STREAMS] = {"numbers of streams", .most = PART_STREAMS_MAX},
+    [TYPE_FAIL_ABOVE] = {"CODE:N%, with a cause of `pipeline list verdicts`, or any, and 0 to "
+                         "100",
+                         .one = true},
+    [TYPE_TALLY] = {"nothing else", .one = true},
+    [TYPE_COMMAND] = {"nothing else", .one = true},
+};
 
 const char *option_values(const struct option_row *row, char text[LABEL_MAX])
 {
     text[0] = '\0';
-    switch (row->type) {
-    case TYPE_NUMBER:
+    if (row->type == TYPE_NUMBER)
         snprintf(text, LABEL_MAX, "%llu to %llu%s", (unsigned long long)row->least,
                  (unsigned long long)row->most, row->automatic ? ", or auto" : "");
-        return text;
-    case TYPE_CHOICE:
-        for (int i = 0; row->choices[i] != NULL; i++)
-            list_add(text, ", ", "%s", row->choices[i]);
-        return text;
-    case TYPE_MISTAKE:
-        for (int i = 0; mistake_rows[i].name != NULL; i++)
-            list_add(text, ", ", "%s", mistake_rows[i].name);
-        return text;
-    case TYPE_SHARE:
-        return strcpy(text, "0 to 1, or auto");
-    case TYPE_CHAIN:
-        snprintf(text, LABEL_MAX, "1 to %d kernels of `pipeline list kernels`", CHAIN_MAX);
-        return text;
-    case TYPE_PRIORITIES:
-        snprintf(text, LABEL_MAX, "1 to %d whole numbers from -100 to 100, or none",
-                 PRIORITIES_MAX);
-        return text;
-    case TYPE_DEVICE:
+    else if (row->type == TYPE_DEVICE)
         return device_allowed(text, LABEL_MAX);
-    case TYPE_FILE:
-    case TYPE_FILES:
-        return strcpy(text, "the name of a file");
-    case TYPE_NAME:
-        return strcpy(text, "NAME, NAME:N or N, with N from 1 on");
-    case TYPE_FLAG:
-        return strcpy(text, "yes, no, true, false, 1, 0, on, off");
-    case TYPE_SWEEP:
-        return strcpy(text, "OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
-                            "order=depth,breadth");
-    case TYPE_WINDOW:
-        return strcpy(text, "A..B, times with their units, like 2ms..5ms, or shares of the "
-                            "whole, like 25%..50%; either may be left out");
-    case TYPE_STREAMS:
-        snprintf(text, LABEL_MAX, "1 to %d numbers of streams", PART_STREAMS_MAX);
-        return text;
-    case TYPE_FAIL_ABOVE:
-        return strcpy(text, "CODE:N%, with a cause of `pipeline list verdicts`, or any, and 0 "
-                            "to 100");
-    case TYPE_TALLY:
-    case TYPE_COMMAND:
-        break;
-    }
-    return strcpy(text, "nothing else");
+    else if (allowed_of[row->type].most > 0)
+        snprintf(text, LABEL_MAX, "1 to %d %s", allowed_of[row->type].most,
+                 allowed_of[row->type].values);
+    else if (allowed_of[row->type].values != NULL)
+        snprintf(text, LABEL_MAX, "%s", allowed_of[row->type].values);
+    for (int i = 0; row->type == TYPE_CHOICE && row->choices[i] != NULL; i++)
+        text_add(text, LABEL_MAX, ", ", "%s", row->choices[i]);
+    for (int i = 0; row->type == TYPE_MISTAKE && mistake_rows[i].name != NULL; i++)
+        text_add(text, LABEL_MAX, ", ", "%s", mistake_rows[i].name);
+    return text;
 }
 
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
 {
     char values[LABEL_MAX];
-    const bool one = row->type == TYPE_FILE || row->type == TYPE_FILES ||
-                     row->type == TYPE_NAME || row->type == TYPE_SWEEP ||
-                     row->type == TYPE_TALLY || row->type == TYPE_WINDOW ||
-                     row->type == TYPE_FAIL_ABOVE || row->type == TYPE_COMMAND;
-    snprintf(text, LABEL_MAX, "allowed %s %.490s", one ? "is" : "are",
+    snprintf(text, LABEL_MAX, "allowed %s %.490s", allowed_of[row->type].one ? "is" : "are",
              option_values(row, values));
     return text;
 }

@@ -226,7 +226,7 @@ static const char *show_chain(const struct settings *settings, char text[OPTION_
 {
     text[0] = '\0';
     for (int i = 0; i < settings->chain_length; i++)
-        list_add(text, ",", "%s",
+        text_add(text, LABEL_MAX, ",", "%s",
                  settings->chain[i]->file != NULL ? settings->chain[i]->file
                                                   : settings->chain[i]->name);
     return text;
@@ -236,7 +236,7 @@ static const char *show_priorities(const struct settings *settings, char text[OP
 {
     text[0] = '\0';
     for (int i = 0; i < settings->priority_count; i++)
-        list_add(text, ",", "%d", settings->priorities[i]);
+        text_add(text, LABEL_MAX, ",", "%d", settings->priorities[i]);
     return settings->priority_count > 0 ? text : NULL;
 }
 

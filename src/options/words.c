@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status fail_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "out of memory");
-}
-
 /* Refuses a second word behind a command that takes one. */
 static enum status check_one_word(const struct command_line *line, const char *command,
                                   struct error *error)
@@ -32,7 +27,7 @@ static enum status take_list_word(const struct command_line *line, struct option
         return check_one_word(line, "list", error);
     struct nearest nearest = nearest_begin(line->words[0]);
     for (int i = 0; list_words[i] != NULL; i++) {
-        list_add(allowed, ", ", "%s", list_words[i]);
+        text_add(allowed, LABEL_MAX, ", ", "%s", list_words[i]);
         nearest_offer(&nearest, list_words[i]);
         if (strcmp(list_words[i], line->words[0]) == 0)
             options->list_what = list_words[i];
@@ -104,11 +99,11 @@ static enum status take_words(const struct command_line *line, struct options *o
 {
     options->words = calloc((size_t)line->word_count + 1, sizeof options->words[0]);
     if (options->words == NULL)
-        return fail_memory(error);
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     for (int i = 0; i < line->word_count; i++) {
         options->words[i] = kept_texts_add(line->storage, line->words[i]);
         if (options->words[i] == NULL)
-            return fail_memory(error);
+            return error_set(error, STATUS_NO_MEMORY, "out of memory");
     }
     options->word_count = line->word_count;
     return STATUS_OK;

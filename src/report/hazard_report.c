@@ -71,20 +71,19 @@ static bool add_outcome(const struct plan *plan, const struct hazard *hazard,
     char first[OP_LABEL], second[OP_LABEL], time[UNITS_TEXT];
     const struct span *one = timeline_span(timeline, hazard->first);
     const struct span *other = timeline_span(timeline, hazard->second);
-    size_t used = strlen(text);
     if (one == NULL || other == NULL)
         return false;
     plan_op_label(plan, &plan->ops[hazard->first], first);
     plan_op_label(plan, &plan->ops[hazard->second], second);
     if (one->end_ns <= other->start_ns)
-        snprintf(text + used, HAZARD_TEXT - used, "; in this run %s ended %s before %s began",
-                 first, units_time(other->start_ns - one->end_ns, time), second);
+        text_add(text, HAZARD_TEXT, "; ", "in this run %s ended %s before %s began", first,
+                 units_time(other->start_ns - one->end_ns, time), second);
     else if (other->end_ns <= one->start_ns)
-        snprintf(text + used, HAZARD_TEXT - used, "; in this run %s ended %s before %s began",
-                 second, units_time(one->start_ns - other->end_ns, time), first);
+        text_add(text, HAZARD_TEXT, "; ", "in this run %s ended %s before %s began", second,
+                 units_time(one->start_ns - other->end_ns, time), first);
     else
-        snprintf(text + used, HAZARD_TEXT - used, "; in this run %s began %s before %s ended",
-                 second, units_time(one->end_ns - other->start_ns, time), first);
+        text_add(text, HAZARD_TEXT, "; ", "in this run %s began %s before %s ended", second,
+                 units_time(one->end_ns - other->start_ns, time), first);
     return one->end_ns > other->start_ns;
 }
 

@@ -79,13 +79,11 @@ struct listed {
 static void list_device(void *context, const char *device, const char *summary)
 {
     struct listed *listed = context;
-    const size_t length = strlen(listed->numbers);
     (void)summary;
     listed->all &= device_complaint(device) == NULL && device_argument(device)[0] != '\0';
     listed->count++;
     if (listed->count <= MACHINE_DEVICES_MAX)
-        snprintf(listed->numbers + length, sizeof listed->numbers - length, "%s%s",
-                 length > 0 ? "," : "", device_argument(device));
+        text_add(listed->numbers, sizeof listed->numbers, ",", "%s", device_argument(device));
 }
 
 void backend_name_devices(const struct backend_ops *ops, const char *argument, char *text,
