@@ -32,21 +32,6 @@ int emit_item_fact(const struct emit_program *program, const char *name)
     return emit_find_fact(facts, sizeof facts / sizeof *facts, name);
 }
 
-const char *emit_item_event(const struct emit_program *program, char text[EMIT_LINE])
-{
-    return emit_event_name(program, program->item->event_stage, program->item->relation, text);
-}
-
-const char *emit_item_stream(const struct emit_program *program, char text[EMIT_LINE])
-{
-    return emit_stream_name(program, program->stage, text);
-}
-
-const char *emit_back_event(const struct emit_program *program, char text[EMIT_LINE])
-{
-    return emit_event_name(program, program->stage_count - 1, RELATION_OWN, text);
-}
-
 /* Returns what a reduction or a scan works on beside its elements, as arguments of a launch. */
 static const char *more_arguments(const struct emit_program *program,
                                   const struct kernel *kernel, char text[EMIT_TEXT])
@@ -131,23 +116,23 @@ static const char *stage_words(const struct emit_program *program, uint32_t stag
 static void add_waiter(const struct emit_program *program, uint32_t stage,
                        enum relation relation, char text[EMIT_LINE])
 {
-    const size_t length = strlen(text), room = EMIT_LINE - length;
     const bool comes_in = program->stages[stage].what.kind == STAGE_IN;
-    const char *before = length > 0 ? ", and for the" : "for the";
+    const bool is_first = text[0] == '\0';
     char words[EMIT_NAME];
+    text_add(text, EMIT_LINE, ", and ", "for the ");
     if (relation == RELATION_LAST)
-        snprintf(text + length, room, "%s kernels: 2-way", before);
+        text_add(text, EMIT_LINE, "", "kernels: 2-way");
     else if (relation == RELATION_ONCE)
-        snprintf(text + length, room, "%s kernels in the other streams", before);
+        text_add(text, EMIT_LINE, "", "kernels in the other streams");
     else if (relation == RELATION_AHEAD)
-        snprintf(text + length, room, "%s next %s%s", before, emit_index_name(program),
-                 program->settings->carry == CARRY_DEVICE || length > 0
+        text_add(text, EMIT_LINE, "", "next %s%s", emit_index_name(program),
+                 program->settings->carry == CARRY_DEVICE || !is_first
                      ? "'s kernel"
                      : ": the host has then added what it needs");
     else if (relation == RELATION_OWN)
-        snprintf(text + length, room, "%s %s", before, stage_words(program, stage, words));
+        text_add(text, EMIT_LINE, "", "%s", stage_words(program, stage, words));
     else
-        snprintf(text + length, room, "%s next %s %s this slot", before,
+        text_add(text, EMIT_LINE, "", "next %s %s this slot",
                  stage_words(program, stage, words), comes_in ? "to" : "in");
 }
 
@@ -167,10 +152,8 @@ static const char *why_record(const struct emit_program *program, char text[EMIT
                     add_waiter(program, stage, order[k], text);
         }
     }
-    const size_t length = strlen(text);
     if (program->plan->packs && recorded == program->stage_count - 1)
-        snprintf(text + length, EMIT_LINE - length, "%s the host, which %s",
-                 length > 0 ? ", and for" : "for",
+        text_add(text, EMIT_LINE, ", and ", "for the host, which %s",
                  emit_unpacks(program) ? "unpacks it" : "packs into its slot again");
     if (text[0] == '\0' && mistake_rows[program->settings->mistake].races)
         return "the mistake: nothing waits for it";

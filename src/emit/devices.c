@@ -122,18 +122,16 @@ static const char *part_words(const struct emit_program *program, uint32_t devic
                               char text[EMIT_LINE])
 {
     const struct plan *plan = program->plan;
-    int length = snprintf(text, EMIT_LINE, "device %" PRIu32 " has", device);
     const char *before = " ";
+    snprintf(text, EMIT_LINE, "device %" PRIu32 " has", device);
     for (uint32_t link = 0; link < (uint32_t)plan->chain_length; link++) {
         if (plan_link_device(plan, link) != device)
             continue;
-        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s", before,
-                           plan->chain[link]->name);
+        text_add(text, EMIT_LINE, before, "%s", plan->chain[link]->name);
         before = ", ";
     }
     if (device == 0)
-        snprintf(text + length, (size_t)(EMIT_LINE - length),
-                 ": kernels go to the current device");
+        text_add(text, EMIT_LINE, ": ", "kernels go to the current device");
     return text;
 }
 

@@ -75,8 +75,8 @@ static int of_chain(const struct emit_program *program, const char *name)
         {"sure_of_upload", emit_is_sure_of_upload(program)},
         {"legacy_kernels", emit_is_product(program) && emit_kernels_are_legacy(program)},
         {"small_tiles", plan->elements / plan->tiles < UINT64_C(1) << 31},
-        {"own", emit_has_own(program)},
-        {"ours", emit_has_ours(program)},
+        {"own", emit_count_own(program) > 0},
+        {"ours", emit_count_own(program) < plan->chain_length},
         {"last_is_own", last->file != NULL},
     };
     return emit_find_fact(rows, sizeof rows / sizeof *rows, name);
@@ -304,9 +304,23 @@ static const char *word_of(const struct emit_program *program, const char *name)
     return row != NULL ? row->value : NULL;
 }
 
-static const char *kernel_stream(const struct emit_program *program, char text[EMIT_LINE])
+/* Returns the name of an event, a stream or a library's variable that a name asks for: that of
+ * the item which is written, the one by which a batch is back, or the first or last link's; or
+ * NULL. */
+static const char *name_of(const struct emit_program *program, const char *name,
+                           char text[EMIT_LINE])
 {
-    return emit_stream_name(program, 1, text);
+    const struct loop_item *item = program->item;
+    if (strcmp(name, "event") == 0)
+        return emit_event_name(program, item->event_stage, item->relation, text);
+    if (strcmp(name, "back_event") == 0)
+        return emit_event_name(program, program->stage_count - 1, RELATION_OWN, text);
+    if (strcmp(name, "stream") == 0 || strcmp(name, "kernel_stream") == 0)
+        return emit_stream_name(program, name[0] == 's' ? program->stage : 1, text);
+    if (strcmp(name, "first_own") == 0 || strcmp(name, "last_own") == 0)
+        return emit_own_name(program, name[0] == 'f' ? 0 : program->plan->chain_length - 1,
+                             text);
+    return NULL;
 }
 
 /* Returns the value of a buffer that a name asks for: "bytes d_in", for example; or NULL. */
@@ -344,12 +358,8 @@ static const char *value_of(const struct emit_program *program, const char *name
         const char *(*write)(const struct emit_program *program, char text[EMIT_LINE]);
     } rows[] = {{"first_stream", emit_first_stream},
                 {"other_stream", emit_other_stream},
-                {"kernel_stream", kernel_stream},
-                {"stream", emit_item_stream},
-                {"event", emit_item_event},
                 {"when", emit_when},
                 {"why", emit_why},
-                {"back_event", emit_back_event},
                 {"all_slots", emit_all_slots_name},
                 {"handle", emit_handle},
                 {"arrays_bytes", emit_arrays_bytes},
@@ -362,9 +372,7 @@ static const char *value_of(const struct emit_program *program, const char *name
                 {"priorities", emit_priorities},
                 {"right", emit_right},
                 {"off", emit_off},
-                {"fold_off", emit_fold_off},
-                {"first_own", emit_first_own},
-                {"last_own", emit_last_own}};
+                {"fold_off", emit_fold_off}};
     if (behind(name, "number") != NULL)
         return emit_device_number(program, behind(name, "number"), text);
     const char *value = of_buffer(program, name, text);
@@ -372,6 +380,8 @@ static const char *value_of(const struct emit_program *program, const char *name
         value = word_of(program, name);
     if (value == NULL)
         value = number_of(program, name, text);
+    if (value == NULL)
+        value = name_of(program, name, text);
     if (value == NULL)
         value = emit_bare_value(program, name, text);
     const struct writer *row = value == NULL ? EMIT_ROW(rows, name) : NULL;

@@ -163,9 +163,9 @@ static bool put_commands(FILE *out, const struct emit_program *program)
         return false;
     snprintf(run, sizeof run, "nvcc -O3%s THIS.cu%s && ./a.out",
              program->plan->packs ? " -Xcompiler -fopenmp" : "",
-             emit_has_own(program)      ? " -ldl"
-             : emit_is_product(program) ? " -lcublas"
-                                        : "");
+             emit_count_own(program) > 0 ? " -ldl"
+             : emit_is_product(program)  ? " -lcublas"
+                                         : "");
     fprintf(memory, " By pipeline " PIPELINE_VERSION ": pipeline");
     bool whole = put_options(memory, program->settings);
     fprintf(memory, " --emit=THIS.cu");

@@ -309,7 +309,6 @@ static void find_right(const struct emit_program *program, struct right *right)
     const char *place = values && program->even ? "i" : "i % TILE";
     const size_t around = values ? BESIDE_VALUES : BESIDE;
     char *text = right->text, *steps = right->steps;
-    size_t length = 0;
     *right = (struct right){.error = 0};
     snprintf(text, RIGHT, "in%s", element);
     for (int i = 0; i < plan->chain_length; i++) {
@@ -325,8 +324,8 @@ static void find_right(const struct emit_program *program, struct right *right)
         emit_function_name(plan->chain[i], name);
         snprintf(inner, sizeof inner, "%.*s", (int)sizeof inner - 1, text);
         snprintf(text, RIGHT, "%s_cpu(%s%s)", name, inner, more);
-        length += (size_t)snprintf(steps + length, RIGHT - length, "%sx = %s_cpu(%s%s);\n",
-                                   i == 0 ? "double " : "", name, i == 0 ? inner : "x", more);
+        text_add(steps, RIGHT, "", "%sx = %s_cpu(%s%s);\n", i == 0 ? "double " : "", name,
+                 i == 0 ? inner : "x", more);
         right->error = kernel->error(&plan->params, right->error);
     }
     if (around + strlen(text) <= EMIT_COLUMNS)

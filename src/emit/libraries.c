@@ -53,22 +53,12 @@ static bool is_own(const struct kernel *kernel)
     return kernel->file != NULL;
 }
 
-bool emit_has_own(const struct emit_program *program)
+int emit_count_own(const struct emit_program *program)
 {
-    for (int i = 0; i < program->plan->chain_length; i++) {
-        if (is_own(program->plan->chain[i]))
-            return true;
-    }
-    return false;
-}
-
-bool emit_has_ours(const struct emit_program *program)
-{
-    for (int i = 0; i < program->plan->chain_length; i++) {
-        if (!is_own(program->plan->chain[i]))
-            return true;
-    }
-    return false;
+    int count = 0;
+    for (int i = 0; i < program->plan->chain_length; i++)
+        count += is_own(program->plan->chain[i]);
+    return count;
 }
 
 enum status emit_own_check_types(const struct emit_program *program, struct error *error)
@@ -121,9 +111,8 @@ const char *emit_own_name(const struct emit_program *program, int link, char tex
 {
     const int first = first_link(program->plan, link);
     emit_function_name(program->plan->chain[link], text);
-    const size_t length = strlen(text);
     if (names_clash(program->plan))
-        snprintf(text + length, EMIT_NAME - length, "_%d", first + 1);
+        text_add(text, EMIT_NAME, "_", "%d", first + 1);
     return text;
 }
 
@@ -138,16 +127,14 @@ static const char *header_type(enum dtype dtype)
 
 void emit_own_variables(FILE *out, const struct emit_program *program)
 {
-    if (!emit_has_own(program))
+    if (emit_count_own(program) == 0)
         return;
     char text[EMIT_LINE] = "static const struct pipeline_kernel", name[EMIT_NAME];
     const char *before = " ";
     for (int i = 0; i < program->plan->chain_length; i++) {
-        const size_t length = strlen(text);
         if (!is_own(program->plan->chain[i]) || first_link(program->plan, i) < i)
             continue;
-        snprintf(text + length, sizeof text - length, "%s*%s", before,
-                 emit_own_name(program, i, name));
+        text_add(text, sizeof text, before, "*%s", emit_own_name(program, i, name));
         before = ", ";
     }
     emit_put(out, 0, NULL, "%s;", text);
@@ -206,11 +193,10 @@ static bool is_one_map(const struct emit_program *program)
 
 static bool has_own_map(const struct emit_program *program)
 {
-    for (int i = 0; i < program->plan->chain_length; i++) {
-        if (is_own(program->plan->chain[i]) && program->plan->chain[i]->shape == KERNEL_MAP)
-            return true;
-    }
-    return false;
+    bool has = false;
+    for (int i = 0; i < program->plan->chain_length; i++)
+        has |= is_own(program->plan->chain[i]) && program->plan->chain[i]->shape == KERNEL_MAP;
+    return has;
 }
 
 /* Returns true if a twin gets a second input that has to be gathered. */
@@ -251,16 +237,6 @@ void emit_own_links(FILE *out, int indent, const struct emit_program *program)
     const int maps = program->plan->chain_length - (emit_reduction(program) != NULL ? 1 : 0);
     for (int i = 0; i < maps; i++)
         put_link(out, indent, program, i);
-}
-
-const char *emit_first_own(const struct emit_program *program, char text[EMIT_LINE])
-{
-    return emit_own_name(program, 0, text);
-}
-
-const char *emit_last_own(const struct emit_program *program, char text[EMIT_LINE])
-{
-    return emit_own_name(program, program->plan->chain_length - 1, text);
 }
 
 int emit_own_fact(const struct emit_program *program, const char *name)

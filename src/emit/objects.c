@@ -181,12 +181,11 @@ bool emit_has_short_sizes(const struct emit_program *program)
 const char *emit_device_arrays(const struct emit_program *program, char text[EMIT_LINE])
 {
     char bytes[EMIT_LINE];
-    int length = 0;
+    text[0] = '\0';
     for (size_t i = 0; i < DEVICE_ARRAYS; i++) {
         if (emit_device_bytes(program, device_arrays[i], bytes) != NULL)
-            length += snprintf(
-                text + length, (size_t)(EMIT_LINE - length), "%s%s%s", length > 0 ? ", " : "",
-                emit_buffer_name(program, device_arrays[i]), emit_of_device(program));
+            text_add(text, EMIT_LINE, ", ", "%s%s", emit_buffer_name(program, device_arrays[i]),
+                     emit_of_device(program));
     }
     return text;
 }
@@ -229,11 +228,9 @@ const char *emit_arrays_bytes(const struct emit_program *program, char text[EMIT
     }
     if (arrays > 1)
         snprintf(times, sizeof times, "%" PRIu64 " * ", arrays);
-    const int length =
-        snprintf(text, EMIT_LINE, "%sN * sizeof(%s)", times, emit_input_type(program));
+    snprintf(text, EMIT_LINE, "%sN * sizeof(%s)", times, emit_input_type(program));
     if (reduction != NULL)
-        snprintf(text + length, (size_t)(EMIT_LINE - length), " + TILES * sizeof(%s)",
-                 emit_output_type(program));
+        text_add(text, EMIT_LINE, " + ", "TILES * sizeof(%s)", emit_output_type(program));
     return text;
 }
 
@@ -255,10 +252,9 @@ uint32_t emit_priority_period(const struct emit_program *program)
 
 const char *emit_priorities(const struct emit_program *program, char text[EMIT_LINE])
 {
-    int length = 0;
+    text[0] = '\0';
     for (uint32_t i = 0; i < emit_priority_period(program); i++)
-        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%d",
-                           i > 0 ? ", " : "", program->plan->priorities[i]);
+        text_add(text, EMIT_LINE, ", ", "%d", program->plan->priorities[i]);
     return text;
 }
 

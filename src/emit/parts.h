@@ -265,19 +265,14 @@ bool emit_kernels_are_legacy(const struct emit_program *program);
 /* Elements that a CPU twin gets at once in the check. Hardly a tile has so many. */
 enum { EMIT_PART = 509 };
 
-/* Return true if a kernel of the chain is the user's own, and if one is pipeline's. */
-bool emit_has_own(const struct emit_program *program);
-bool emit_has_ours(const struct emit_program *program);
+/* Returns how many kernels of the chain are the user's own; the others are pipeline's. */
+int emit_count_own(const struct emit_program *program);
 
 /* Refuses maps of the user's that leave another type than they take: STATUS_USAGE. */
 enum status emit_own_check_types(const struct emit_program *program, struct error *error);
 
 /* Returns the program's variable for a link's library. */
 const char *emit_own_name(const struct emit_program *program, int link, char text[EMIT_NAME]);
-
-/* Return that of the first link, and of the last one. */
-const char *emit_first_own(const struct emit_program *program, char text[EMIT_LINE]);
-const char *emit_last_own(const struct emit_program *program, char text[EMIT_LINE]);
 
 /* Write the variables for the libraries, their opening in main(), and what the chain's maps
  * make of the values of a part, and of their bounds. */
@@ -313,12 +308,8 @@ const char *emit_when(const struct emit_program *program, char text[EMIT_LINE]);
 /* Returns whether a condition about the item holds; -1: it is none. */
 int emit_item_fact(const struct emit_program *program, const char *name);
 
-/* Return the stream of the stage; the event that it records or waits for, and why; and the
- * event by which a batch is back. */
-const char *emit_item_stream(const struct emit_program *program, char text[EMIT_LINE]);
-const char *emit_item_event(const struct emit_program *program, char text[EMIT_LINE]);
+/* Returns why the stage records an event, or waits for it. */
 const char *emit_why(const struct emit_program *program, char text[EMIT_LINE]);
-const char *emit_back_event(const struct emit_program *program, char text[EMIT_LINE]);
 
 /* Write the item: a launch; a copy, a callback or a wait of the host that carries a scan. */
 void emit_put_launch(FILE *out, int indent, const struct emit_program *program);

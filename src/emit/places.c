@@ -123,10 +123,9 @@ bool emit_draws_places(const struct emit_program *program)
 
 const char *emit_place_table(const struct emit_program *program, char text[EMIT_LINE])
 {
-    int length = 0;
+    text[0] = '\0';
     for (uint32_t tile = 0; tile < program->plan->tiles; tile++)
-        length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%" PRIu32,
-                           tile > 0 ? ", " : "", program->plan->places[tile]);
+        text_add(text, EMIT_LINE, ", ", "%" PRIu32, program->plan->places[tile]);
     return text;
 }
 

@@ -51,30 +51,25 @@ static void put_bounds(const struct emit_program *program, const struct loop_ite
     const bool deals = emit_deals_devices(program);
     char name[EMIT_NAME];
     const char *slots = emit_all_slots_name(program, name);
-    int length = 0;
     if (deals && item->relation == RELATION_LAST && item->kind == OP_RECORD &&
         item->from + devices == program->batches)
-        length = snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
+        snprintf(text, EMIT_LINE, "%s + DEVICES >= %s", index, all);
     else if (deals && item->from == devices && program->slots > 1)
-        length = snprintf(text, EMIT_LINE, "%s >= DEVICES", index);
+        snprintf(text, EMIT_LINE, "%s >= DEVICES", index);
     else if (from_slots)
-        length = snprintf(text, EMIT_LINE, "%s >= %s", index, slots);
+        snprintf(text, EMIT_LINE, "%s >= %s", index, slots);
     else if (item->from > 0)
-        length = snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
+        snprintf(text, EMIT_LINE, "%s >= %" PRIu32, index, item->from);
     if (item->to == program->batches)
         return;
-    length += snprintf(text + length, (size_t)(EMIT_LINE - length), "%s%s",
-                       length > 0 ? " && " : "", index);
-    char *end = text + length;
-    const size_t room = (size_t)(EMIT_LINE - length);
     if (to_slots)
-        snprintf(end, room, " + %s < %s", slots, all);
+        text_add(text, EMIT_LINE, " && ", "%s + %s < %s", index, slots, all);
     else if (deals && item->to == devices)
-        snprintf(end, room, " < DEVICES");
+        text_add(text, EMIT_LINE, " && ", "%s < DEVICES", index);
     else if (emit_deals_streams(program) && item->to == devices * program->streams)
-        snprintf(end, room, " < %sSTREAMS", deals ? "DEVICES * " : "");
+        text_add(text, EMIT_LINE, " && ", "%s < %sSTREAMS", index, deals ? "DEVICES * " : "");
     else
-        snprintf(end, room, " < %" PRIu32, item->to);
+        text_add(text, EMIT_LINE, " && ", "%s < %" PRIu32, index, item->to);
 }
 
 const char *emit_when(const struct emit_program *program, char text[EMIT_LINE])
