@@ -352,21 +352,19 @@ static const struct {
 START_TEST(text_is_cleaned)
 {
     char clean[64];
-    ck_assert_str_eq(writer_clean(clean, sizeof clean, cleaned[_i].text, false),
-                     cleaned[_i].clean);
-    ck_assert_str_eq(writer_clean(clean, sizeof clean, cleaned[_i].text, true),
-                     cleaned[_i].line);
+    ck_assert_str_eq(utf8_of(clean, sizeof clean, cleaned[_i].text), cleaned[_i].clean);
+    ck_assert_str_eq(escape_text(clean, sizeof clean, cleaned[_i].text), cleaned[_i].line);
 }
 END_TEST
 
 START_TEST(text_is_cut_between_characters)
 {
     char clean[8], fitted[64];
-    ck_assert_str_eq(writer_clean(clean, 1, "abc", false), "");
-    ck_assert_str_eq(writer_clean(clean, 3, "abc", false), "ab");
-    ck_assert_str_eq(writer_clean(clean, 4, "abc", false), "abc");
-    ck_assert_str_eq(writer_clean(clean, 4, "ab\xc3\xa9", false), "ab");
-    ck_assert_str_eq(writer_clean(clean, 5, "ab\xc3\xa9", false), "ab\xc3\xa9");
+    ck_assert_str_eq(utf8_of(clean, 1, "abc"), "");
+    ck_assert_str_eq(utf8_of(clean, 3, "abc"), "ab");
+    ck_assert_str_eq(utf8_of(clean, 4, "abc"), "abc");
+    ck_assert_str_eq(utf8_of(clean, 4, "ab\xc3\xa9"), "ab");
+    ck_assert_str_eq(utf8_of(clean, 5, "ab\xc3\xa9"), "ab\xc3\xa9");
     ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "abcdef", 6), "abcdef");
     ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "abcdef", 5), "abc..");
     ck_assert_str_eq(writer_fit(fitted, sizeof fitted, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3),

@@ -277,7 +277,7 @@ static const char *unmarked(const struct record *header, const struct record *ro
 /* A name as JSON shows it. */
 static const char *shown(const char *name, char clean[3 * RUN_NAME_MAX + 1])
 {
-    return writer_clean(clean, 3 * RUN_NAME_MAX + 1, name, false);
+    return utf8_of(clean, 3 * RUN_NAME_MAX + 1, name);
 }
 
 static void set_name(struct test_report *test, int run, const char *name)

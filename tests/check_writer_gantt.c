@@ -305,6 +305,22 @@ START_TEST(lanes_beyond_32_are_counted_unless_verbose)
 }
 END_TEST
 
+const char *utf8_of(char *clean, size_t room, const char *text)
+{
+    size_t used = 0;
+    while (*text != '\0') {
+        uint32_t character;
+        size_t length = escape_utf8(text, &character), written = length > 0 ? length : 3;
+        if (used + written >= room)
+            break;
+        memcpy(clean + used, length > 0 ? text : "\xef\xbf\xbd", written);
+        used += written;
+        text += length > 0 ? length : 1;
+    }
+    clean[used] = '\0';
+    return clean;
+}
+
 void test_lines(const char *gantt, int width)
 {
     for (const char *line = gantt, *end; *line != '\0'; line = end + 1) {

@@ -281,7 +281,7 @@ START_TEST(names_come_back_clean)
     struct test_report *test = test_report_new(2);
     const char *kernels[] = {test_names[_i]};
     char clean[3 * RUN_NAME_MAX + 1], name[3 * RUN_NAME_MAX + 16];
-    writer_clean(clean, sizeof clean, test_names[_i], false);
+    utf8_of(clean, sizeof clean, test_names[_i]);
     strcpy(test->settings[1].name, test_names[_i]);
     test->settings[1].input = test_names[_i];
     snprintf(test->runs[1].device, sizeof test->runs[1].device, "%s", test_names[_i]);

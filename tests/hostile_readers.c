@@ -144,7 +144,7 @@ void hostile_check_csv_report(const struct hostile *hostile, char *text)
     for (int i = 0; i < hostile->report.run_count; i++) {
         ck_assert_int_eq(csv_record(&text, fields), width);
         ck_assert_str_eq(hostile->settings[i].name, fields[0]);
-        ck_assert_str_eq(writer_device(&hostile->runs[i]), fields[3]);
+        ck_assert_str_eq(report_device(&hostile->runs[i]), fields[3]);
     }
     ck_assert_int_eq(csv_record(&text, fields), 0);
 }

@@ -39,6 +39,10 @@ TCase *writer_gantt_case(void);
 TCase *writer_marks_case(void);
 void writer_gantt_add_foreign(TCase *gantt);
 
+/* Copies `text` into `clean` (of `room` bytes, at least 1) as valid UTF-8: what is not becomes
+ * U+FFFD. Cut between characters where there is no room. Returns `clean`. */
+const char *utf8_of(char *clean, size_t room, const char *text);
+
 /* No line is wider than `width`, in characters, nor holds a control character. */
 void test_lines(const char *text, int width);
 

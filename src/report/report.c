@@ -72,7 +72,7 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
 
 /* --- speed-ups --- */
 
-static const char *device_of(const struct run_report *run)
+const char *report_device(const struct run_report *run)
 {
     return run->device[0] != '\0' ? run->device : run->timeline.device;
 }
@@ -92,7 +92,7 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
     const struct kernel_params y = settings_params(b->settings);
     return a->foreign == b->foreign &&
            timeline_source(&a->timeline) == timeline_source(&b->timeline) &&
-           strcmp(device_of(a), device_of(b)) == 0 &&
+           strcmp(report_device(a), report_device(b)) == 0 &&
            has_same_chain(a->settings, b->settings) && x.intensity == y.intensity &&
            x.columns == y.columns && x.stride == y.stride && x.rows == y.rows &&
            x.inner == y.inner &&

@@ -101,6 +101,9 @@ double report_gflops(const struct run_report *run);
  * much of that was hidden behind kernels. */
 bool report_exchanges(const struct run_report *run);
 
+/* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
+const char *report_device(const struct run_report *run);
+
 /* Returns how many of the runs have their tiles copied in batches. */
 int report_batched(const struct report *report);
 

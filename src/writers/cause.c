@@ -244,11 +244,10 @@ static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
     const struct run_report *slow = fast == group->first ? group->slowest : group->first;
     char fast_name[NAME_TEXT], slow_name[NAME_TEXT], cost[UNITS_TEXT];
     const struct verdict *verdict = main_verdict(slow);
-    int used =
-        snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
-                 (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
-    if (verdict != NULL && verdict->cost_ns > 0 && used < MESSAGE_TEXT)
-        snprintf(text + used, (size_t)(MESSAGE_TEXT - used), ", which loses %s to %s",
+    snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
+             (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
+    if (verdict != NULL && verdict->cost_ns > 0)
+        text_add(text, MESSAGE_TEXT, ", ", "which loses %s to %s",
                  units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].name);
 }
 

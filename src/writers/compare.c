@@ -72,7 +72,7 @@ enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 static bool same_device(const struct run_report *a, const struct run_report *b)
 {
     return timeline_source(&a->timeline) == timeline_source(&b->timeline) &&
-           strcmp(writer_device(a), writer_device(b)) == 0 &&
+           strcmp(report_device(a), report_device(b)) == 0 &&
            strcmp(a->compared->device, b->compared->device) == 0;
 }
 
@@ -82,7 +82,7 @@ static void put_devices(FILE *out, const struct run_report *run, const char *hea
     char origin[ORIGIN_TEXT], machine[DEVICES_TEXT], name[3 * sizeof run->compared->device];
     writer_origin(run, origin);
     writer_devices(&run->compared->run, machine);
-    writer_clean(name, sizeof name, run->compared->device, true);
+    escape_text(name, sizeof name, run->compared->device);
     fprintf(out, "%s%s\n%*sagainst simulated, %s (%s)\n", head, origin, writer_columns(head),
             "", machine, name);
 }
@@ -162,8 +162,8 @@ static void name_columns(const struct report *report, char titles[2][TABLE_NAME]
     for (int i = 0; i < report->run_count; i++)
         same &= strcmp(report->runs[i].settings->device, first->settings->device) == 0 &&
                 strcmp(report->runs[i].compared->device, first->compared->device) == 0;
-    writer_clean(titles[0], TABLE_NAME, same ? first->settings->device : "time", true);
-    writer_clean(titles[1], TABLE_NAME, same ? first->compared->device : "simulated", true);
+    escape_text(titles[0], TABLE_NAME, same ? first->settings->device : "time");
+    escape_text(titles[1], TABLE_NAME, same ? first->compared->device : "simulated");
     shown[COLUMN_TIME].title = titles[0];
     shown[COLUMN_SIMULATED].title = titles[1];
 }

@@ -15,6 +15,7 @@
 struct csv {
     FILE *out;
     bool titles;
+    bool empty;         /* no values: another program's run has no settings */
     const char *prefix; /* of the titles, "h2d_": some options are called like a figure */
 };
 
@@ -24,7 +25,7 @@ static bool begin(const struct csv *csv, const char *title)
     putc(',', csv->out);
     if (csv->titles)
         fprintf(csv->out, "%s%s", csv->prefix, title);
-    return !csv->titles;
+    return !csv->titles && !csv->empty;
 }
 
 /* Puts ns in ms without rounding; an empty field where the time is not known. */
@@ -63,13 +64,6 @@ static void put_text(const struct csv *csv, const char *title, const char *text)
 static void put_setting(void *csv, const char *name, const char *value, enum value_kind kind)
 {
     put_text(csv, name, kind == VALUE_NULL ? "" : value);
-}
-
-/* Another program's run has no settings. */
-static void put_no_setting(void *csv, const char *name, const char *value, enum value_kind kind)
-{
-    (void)value, (void)kind;
-    put_text(csv, name, "");
 }
 
 /* What only reports of some runs have columns for. */
@@ -120,7 +114,7 @@ static void put_run(const struct csv *csv, const struct run_report *run)
         write_csv_field(csv->out, run->settings->name);
     put_text(csv, "source", timeline_source(&run->timeline));
     put_text(csv, "timing", run->profiled ? "" : timeline_timing(&run->timeline));
-    put_text(csv, "device", writer_device(run));
+    put_text(csv, "device", report_device(run));
     put_text(csv, "driver", run->timeline.driver);
     put_text(csv, "verified", right ? "true" : wrong ? "false" : "");
     put_ms(csv, "time_ms", true, run->median_ns);
@@ -179,6 +173,7 @@ static void put_line(const struct csv *csv, const struct run_report *run,
                      const struct columns *columns)
 {
     struct csv own = with_prefix(csv, "settings.");
+    own.empty = run->foreign;
     put_run(csv, run);
     if (columns->rated)
         put_real(csv, "gflops", report_gflops(run));
@@ -190,8 +185,7 @@ static void put_line(const struct csv *csv, const struct run_report *run,
     if (run->compared != NULL)
         put_compared(csv, run->compared);
     if (run->settings != NULL)
-        settings_each_of(run->settings, columns->shown,
-                         run->foreign ? put_no_setting : put_setting, &own);
+        settings_each_of(run->settings, columns->shown, put_setting, &own);
     putc('\n', csv->out);
 }
 

@@ -14,7 +14,7 @@
 static void put_line(FILE *out, const char *text)
 {
     char clean[4096 * 4];
-    fputs(writer_clean(clean, sizeof clean, text, true), out);
+    fputs(escape_text(clean, sizeof clean, text), out);
 }
 
 static void put_setting(void *context, const char *name, const char *value,
@@ -124,7 +124,7 @@ static enum status put_provenance(FILE *out, const struct run_report *run)
     write_csv_line(out, run->settings->name);
     fprintf(out, "\n#   source: %s\n#   timing: %s\n#   device: ", timeline_source(timeline),
             timeline_timing(timeline));
-    write_csv_line(out, writer_device(run));
+    write_csv_line(out, report_device(run));
     if (timeline->driver[0] != '\0') {
         fputs("\n#   driver: ", out);
         write_csv_line(out, timeline->driver);

@@ -94,7 +94,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     json_put_text(json_key(json, "timing"), timeline_timing(timeline));
     writer_devices(run, devices);
     json_put_text(json_key(json, "device"),
-                  timeline->devices > 1 ? devices : writer_device(run));
+                  timeline->devices > 1 ? devices : report_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
     if (writer_loop(run, loop))

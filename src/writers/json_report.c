@@ -48,7 +48,7 @@ static void put_devices(struct json *json, const struct run_report *run)
     json_open(json_key(json, "devices"), '[');
     for (uint32_t i = 0; i < analysis->devices; i++) {
         json_open(json, '{');
-        json_put_text(json_key(json, "name"), writer_device(run));
+        json_put_text(json_key(json, "name"), report_device(run));
         put_engines(json_key(json, "engines"), run, analysis->on[i], DEVICE_ENGINES);
         json_close(json, '}');
     }
@@ -268,7 +268,7 @@ static void put_provenance(struct json *json, const struct run_report *run)
     json_put_text(json_key(json, "name"), run->settings->name);
     json_put_text(json_key(json, "source"), timeline_source(timeline));
     json_put_text(json_key_of(json, "timing", !run->profiled), timeline_timing(timeline));
-    json_put_text(json_key(json, "device"), writer_device(run));
+    json_put_text(json_key(json, "device"), report_device(run));
     json_put_text(json_key_of(json, "driver", timeline->driver[0] != '\0'), timeline->driver);
     if (is_known(json_key(json, "settings"), !run->foreign)) {
         json_open(json, '{');

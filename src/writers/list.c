@@ -22,23 +22,10 @@ const struct timeline_writer timeline_writers[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* Writes all endings into `text`: ".csv, .json". */
-static void list_endings(char *text, size_t room)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
-        int length = snprintf(text + used, room - used, "%s%s", used ? ", " : "", row->ending);
-        if (length < 0 || (size_t)length >= room - used)
-            return;
-        used += (size_t)length;
-    }
-}
-
 enum status timeline_writer_find(const char *path, const struct timeline_writer **writer,
                                  struct error *error)
 {
-    char shown[256], endings[64];
+    char shown[256], endings[64] = "";
     const char *slash = strrchr(path, '/');
     const char *ending = strrchr(slash != NULL ? slash : path, '.');
     for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++) {
@@ -47,8 +34,9 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
         *writer = row;
         return STATUS_OK;
     }
+    for (const struct timeline_writer *row = timeline_writers; row->ending != NULL; row++)
+        text_add(endings, sizeof endings, ", ", "%s", row->ending);
     writer_fit(shown, sizeof shown, path, 100);
-    list_endings(endings, sizeof endings);
     return error_set(error, STATUS_USAGE,
                      "--timeline: '%s': the ending says no form of timeline; allowed: %s",
                      shown, endings);

@@ -160,7 +160,7 @@ static enum status write_data(FILE *out, const struct report *report)
     putc('\n', out);
     writer_message(report, message);
     if (message[0] != '\0')
-        fprintf(out, "# message: %s\n", writer_clean(clean, sizeof clean, message, true));
+        fprintf(out, "# message: %s\n", escape_text(clean, sizeof clean, message));
     return write_csv_report(out, report);
 }
 
@@ -214,12 +214,12 @@ static void last_complaint(const struct plotter *plotter, char text[CHILD_ERRORS
     if (last[0] == '\0') {
         snprintf(line, room, "it gives no reason");
     } else if (path == NULL) {
-        snprintf(line, room, "%s", writer_clean(clean, sizeof clean, last, true));
+        snprintf(line, room, "%s", escape_text(clean, sizeof clean, last));
     } else {
         char named[CHILD_ERRORS + FILE_NAME];
         snprintf(named, sizeof named, "%.*s%s%s", (int)(path - last), last, plotter->script,
                  path + strlen(plotter->path));
-        snprintf(line, room, "%s", writer_clean(clean, sizeof clean, named, true));
+        snprintf(line, room, "%s", escape_text(clean, sizeof clean, named));
     }
 }
 

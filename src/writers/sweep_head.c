@@ -122,7 +122,7 @@ static void put_device(const struct sweep_table *table)
     bool source = true, device = true, driver = runs[0].timeline.driver[0] != '\0';
     for (int i = 1; i < table->report->run_count; i++) {
         source &= timeline_source(&runs[i].timeline) == timeline_source(&runs[0].timeline);
-        device &= strcmp(writer_device(&runs[i]), writer_device(&runs[0])) == 0 &&
+        device &= strcmp(report_device(&runs[i]), report_device(&runs[0])) == 0 &&
                   timeline_devices(&runs[i].timeline) == timeline_devices(&runs[0].timeline);
         driver &= strcmp(runs[i].timeline.driver, runs[0].timeline.driver) == 0;
     }
@@ -131,8 +131,7 @@ static void put_device(const struct sweep_table *table)
     if (device)
         fprintf(table->out, ", %s", devices);
     if (driver)
-        fprintf(table->out, ", %s",
-                writer_clean(text, sizeof text, runs[0].timeline.driver, true));
+        fprintf(table->out, ", %s", escape_text(text, sizeof text, runs[0].timeline.driver));
     putc('\n', table->out);
 }
 

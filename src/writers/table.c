@@ -21,12 +21,16 @@ void cell_percent(double share, const char *format, char text[CELL_TEXT])
         snprintf(text, CELL_TEXT, "-");
 }
 
-/* Defines a cell that prints one figure. */
-#define PRINT_CELL(name, format, figure)                                                       \
+/* Defines a cell that prints one figure; "-" where it is not known. */
+#define KNOWN_CELL(name, known, format, figure)                                                \
     void name(const struct run_report *run, char text[CELL_TEXT])                              \
     {                                                                                          \
-        snprintf(text, CELL_TEXT, format, figure);                                             \
+        if (known)                                                                             \
+            snprintf(text, CELL_TEXT, format, figure);                                         \
+        else                                                                                   \
+            snprintf(text, CELL_TEXT, "-");                                                    \
     }
+#define PRINT_CELL(name, format, figure) KNOWN_CELL(name, true, format, figure)
 
 PRINT_CELL(cell_ways, "%d", run->settings->ways)
 PRINT_CELL(cell_order, "%s", order_names[run->settings->order])
@@ -45,26 +49,9 @@ TIME_CELL(cell_slowest, run->max_ns)
 TIME_CELL(cell_limit, run->limit.ns)
 TIME_CELL(cell_issue, run->issue_ns)
 
-void cell_speedup(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (isfinite(run->speedup))
-        snprintf(text, CELL_TEXT, "%.2fx", fmin(run->speedup, 1e9));
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-void cell_limit_share(const struct run_report *run, char text[CELL_TEXT])
-{
-    cell_percent((double)run->limit.ns / (double)run->median_ns, "%.1f%%", text);
-}
-
-void cell_result(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (run->has_result)
-        snprintf(text, CELL_TEXT, "%.9g", run->result);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
+KNOWN_CELL(cell_speedup, isfinite(run->speedup), "%.2fx", fmin(run->speedup, 1e9))
+KNOWN_CELL(cell_result, run->has_result, "%.9g", run->result)
+KNOWN_CELL(cell_concurrency, !run->profiled, "%.2f", run->analysis.concurrency)
 
 void cell_gflops(const struct run_report *run, char text[CELL_TEXT])
 {
@@ -88,34 +75,26 @@ void cell_verified(const struct run_report *run, char text[CELL_TEXT])
     snprintf(text, CELL_TEXT, "%s", names[run->verified]);
 }
 
-/* Defines the share of the time that an engine was busy; none where nothing was traced. */
-#define BUSY_CELL(name, engine)                                                                \
+/* Returns the share of the time that an engine was busy; NaN where nothing was traced. */
+static double busy(const struct run_report *run, enum engine engine)
+{
+    return run->profiled ? (double)NAN : run->analysis.engines[engine].utilisation;
+}
+
+/* Defines a cell that shows a share as percent by `format`; "-" where it is NaN. */
+#define SHARE_CELL(name, format, share)                                                        \
     void name(const struct run_report *run, char text[CELL_TEXT])                              \
     {                                                                                          \
-        const struct engine_use *engines = run->analysis.engines;                              \
-        cell_percent(run->profiled ? NAN : engines[engine].utilisation, "%.0f%%", text);       \
+        cell_percent(share, format, text);                                                     \
     }
 
-BUSY_CELL(cell_h2d, ENGINE_H2D)
-BUSY_CELL(cell_compute, ENGINE_COMPUTE)
-BUSY_CELL(cell_d2h, ENGINE_D2H)
-BUSY_CELL(cell_cpu, ENGINE_CPU)
-
-void cell_hidden(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (report_exchanges(run))
-        cell_percent(run->analysis.peers_hidden, "%.0f%%", text);
-    else
-        snprintf(text, CELL_TEXT, "-");
-}
-
-void cell_concurrency(const struct run_report *run, char text[CELL_TEXT])
-{
-    if (run->profiled)
-        snprintf(text, CELL_TEXT, "-");
-    else
-        snprintf(text, CELL_TEXT, "%.2f", run->analysis.concurrency);
-}
+SHARE_CELL(cell_h2d, "%.0f%%", busy(run, ENGINE_H2D))
+SHARE_CELL(cell_compute, "%.0f%%", busy(run, ENGINE_COMPUTE))
+SHARE_CELL(cell_d2h, "%.0f%%", busy(run, ENGINE_D2H))
+SHARE_CELL(cell_cpu, "%.0f%%", busy(run, ENGINE_CPU))
+SHARE_CELL(cell_hidden, "%.0f%%",
+           report_exchanges(run) ? run->analysis.peers_hidden : (double)NAN)
+SHARE_CELL(cell_limit_share, "%.1f%%", (double)run->limit.ns / (double)run->median_ns)
 
 /* Writes both directions' bytes over the run's time, in which everything else ran as well.
  * Where kernels reach the host's arrays it was they that moved them, or pages did. */

@@ -117,7 +117,7 @@ static void print_hazards(FILE *out, const struct run_report *run, int verbose)
     if (verbose == 0 && shown > HAZARDS_SHOWN)
         shown = HAZARDS_SHOWN;
     for (size_t i = 0; i < shown; i++)
-        fprintf(out, "  %s\n", writer_clean(text, sizeof text, run->hazard_texts[i], true));
+        fprintf(out, "  %s\n", escape_text(text, sizeof text, run->hazard_texts[i]));
     if (shown < run->hazard_count)
         fprintf(out, "  and %zu more (--verbose shows them)\n", run->hazard_count - shown);
 }

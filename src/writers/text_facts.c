@@ -82,43 +82,35 @@ static uint64_t bytes_out(const struct settings *settings)
 
 static void chain_text(const struct settings *settings, char *text, size_t room)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < settings->chain_length && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "," : "",
-                                 settings->chain[i]->name);
+    for (int i = 0; i < settings->chain_length; i++)
+        text_add(text, room, ",", "%s", settings->chain[i]->name);
 }
 
 /* Writes the parameters that the kernels were given beyond their data. */
 static void params_text(const struct settings *settings, char *text, size_t room)
 {
     const struct kernel_params params = settings_params(settings);
-    size_t used = 0;
     text[0] = '\0';
     if (params.intensity > 1)
-        used += (size_t)snprintf(text, room, " at intensity %" PRIu32, params.intensity);
+        text_add(text, room, "", " at intensity %" PRIu32, params.intensity);
     if (params.stride > 1)
-        used +=
-            (size_t)snprintf(text + used, room - used, " at stride %" PRIu32, params.stride);
+        text_add(text, room, "", " at stride %" PRIu32, params.stride);
     if (settings->blocks > 0)
-        used += (size_t)snprintf(text + used, room - used, " with blocks=%" PRIu32,
-                                 settings->blocks);
+        text_add(text, room, "", " with blocks=%" PRIu32, settings->blocks);
     if (settings->carry != CARRY_DEVICE)
-        used += (size_t)snprintf(text + used, room - used, " with carry=%s",
-                                 carry_names[settings->carry]);
+        text_add(text, room, "", " with carry=%s", carry_names[settings->carry]);
     if (settings->alloc != ALLOC_ONCE)
-        used += (size_t)snprintf(text + used, room - used, " with alloc=%s",
-                                 alloc_names[settings->alloc]);
+        text_add(text, room, "", " with alloc=%s", alloc_names[settings->alloc]);
     const struct kernel *matrix = chain_unit_kernel(settings->chain, settings->chain_length);
     if (matrix != NULL && strcmp(matrix->unit_name, "rows") == 0)
-        used +=
-            (size_t)snprintf(text + used, room - used, " in rows of %" PRIu64, params.columns);
+        text_add(text, room, "", " in rows of %" PRIu64, params.columns);
     else if (matrix != NULL)
-        snprintf(text + used, room - used, " with A of %" PRIu64 " x %" PRIu64, params.rows,
+        text_add(text, room, "", " with A of %" PRIu64 " x %" PRIu64, params.rows,
                  params.inner);
     if (settings_has_halo(settings))
-        snprintf(text + used, room - used, ", halo of %" PRIu32 ", %" PRIu32 " step%s,",
-                 params.halo, params.steps, params.steps > 1 ? "s" : "");
+        text_add(text, room, "", ", halo of %" PRIu32 ", %" PRIu32 " step%s,", params.halo,
+                 params.steps, params.steps > 1 ? "s" : "");
 }
 
 static void fact_work(const struct run_report *run, char text[FACT_TEXT])
@@ -162,16 +154,14 @@ static void fact_choice(const struct run_report *run, char text[FACT_TEXT])
 static void fact_numa(const struct run_report *run, char text[FACT_TEXT])
 {
     const struct numa_seen *numa = &run->timeline.numa;
-    size_t used = 0;
     text[0] = '\0';
-    for (uint32_t i = 0; i < timeline_devices(&run->timeline) && used < FACT_TEXT; i++) {
+    for (uint32_t i = 0; i < timeline_devices(&run->timeline); i++) {
         if (!numa_is_far(numa, i))
             continue;
-        if (used == 0)
-            used += (size_t)snprintf(text, FACT_TEXT, "host buffers on NUMA node %d",
-                                     numa->buffers.node);
-        used += (size_t)snprintf(text + used, FACT_TEXT - used,
-                                 ", device %" PRIu32 " near node %d", i, numa->devices[i].node);
+        if (text[0] == '\0')
+            snprintf(text, FACT_TEXT, "host buffers on NUMA node %d", numa->buffers.node);
+        text_add(text, FACT_TEXT, ", ", "device %" PRIu32 " near node %d", i,
+                 numa->devices[i].node);
     }
 }
 
@@ -179,21 +169,19 @@ static void fact_numa(const struct run_report *run, char text[FACT_TEXT])
 static void fact_ranks(const struct run_report *run, char text[FACT_TEXT])
 {
     const struct ranks_seen *ranks = &run->timeline.ranks;
-    size_t used = 0;
     int64_t error_ns = 0;
     char time[UNITS_TEXT];
     text[0] = '\0';
-    for (uint32_t i = 0; i < ranks->count && used < FACT_TEXT; i++) {
+    for (uint32_t i = 0; i < ranks->count; i++) {
         const char *host = ranks->places[i].host;
         error_ns = later(error_ns, ranks->places[i].error_ns);
         if (i == 0)
-            used += (size_t)snprintf(text, FACT_TEXT, "%" PRIu32 " ranks on %s", ranks->count,
-                                     host);
+            snprintf(text, FACT_TEXT, "%" PRIu32 " ranks on %s", ranks->count, host);
         else if (strcmp(host, ranks->places[i - 1].host) != 0)
-            used += (size_t)snprintf(text + used, FACT_TEXT - used, ", %s", host);
+            text_add(text, FACT_TEXT, ", ", "%s", host);
     }
-    if (ranks->clocks && used < FACT_TEXT)
-        snprintf(text + used, FACT_TEXT - used, ": their clocks are known to within %s",
+    if (ranks->clocks)
+        text_add(text, FACT_TEXT, ": ", "their clocks are known to within %s",
                  units_time(error_ns, time));
 }
 
@@ -220,21 +208,20 @@ static void print_fact(FILE *out, const struct report *report, int width, fact *
         if (text[0] == '\0' || find_fact(report, 0, state, text) < i)
             continue; /* the run was listed */
         int count = 0, names = 0;
-        size_t used = 0;
+        line[0] = '\0';
         for (int k = i; k < report->run_count; k = find_fact(report, k + 1, state, text)) {
             char name[TABLE_NAME];
             table_name(&report->runs[k], name);
             if (count++ < NAMES_LISTED)
-                used += (size_t)snprintf(line + used, sizeof line - used, "%s%s",
-                                         names++ > 0 ? ", " : "  ", name);
+                text_add(line, sizeof line, ", ", "%s%s", names++ > 0 ? "" : "  ", name);
         }
         if (count == report->run_count)
-            used = 0;
+            line[0] = '\0';
         else if (count > names)
-            used += (size_t)snprintf(line + used, sizeof line - used, " and %d more",
-                                     count - names);
-        snprintf(line + used, sizeof line - used, "%s%s", used > 0 ? ": " : "", text);
-        writer_put_words(out, width, used > 0 ? 4 : 2, line);
+            text_add(line, sizeof line, " ", "and %d more", count - names);
+        const int indent = line[0] != '\0' ? 4 : 2;
+        text_add(line, sizeof line, ": ", "%s", text);
+        writer_put_words(out, width, indent, line);
     }
 }
 

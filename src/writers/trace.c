@@ -56,7 +56,7 @@ static void put_provenance(struct json *json, const struct run_report *run, uint
     json_put_text(json_key(json, "name"), run->settings->name);
     json_put_text(json_key(json, "source"), timeline_source(timeline));
     json_put_text(json_key(json, "timing"), timeline_timing(timeline));
-    json_put_text(json_key(json, "device"), writer_device(run));
+    json_put_text(json_key(json, "device"), report_device(run));
     if (timeline->driver[0] != '\0')
         json_put_text(json_key(json, "driver"), timeline->driver);
     if (timeline->devices > 1)
@@ -143,7 +143,7 @@ static void put_process(struct put *put, const struct tracks *tracks, bool alone
     PUT_LITERAL(put, "\"}},");
     put_process_event(put, tracks, tracks->pid, "process_labels");
     PUT_LITERAL(put, "\"labels\":\"");
-    put_json_text(put, writer_device(tracks->run), false);
+    put_json_text(put, report_device(tracks->run), false);
     PUT_LITERAL(put, "\"}},");
     put_sort_index(put, tracks, tracks->pid);
     for (uint32_t i = 0; i < tracks->devices && tracks->devices > 1; i++)

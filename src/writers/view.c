@@ -25,23 +25,20 @@ static double share(int64_t part, int64_t whole)
 
 static void put_streams(const struct timeline *timeline, char text[LINE_TEXT])
 {
-    size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < timeline->streams && i < STREAMS_SHOWN; i++)
-        used += (size_t)snprintf(text + used, LINE_TEXT - used, "%s%" PRIu32, i > 0 ? ", " : "",
-                                 timeline_stream_id(timeline, i));
+        text_add(text, LINE_TEXT, ", ", "%" PRIu32, timeline_stream_id(timeline, i));
     if (timeline->streams > STREAMS_SHOWN)
-        snprintf(text + used, LINE_TEXT - used, ", ..");
+        text_add(text, LINE_TEXT, ", ", "..");
 }
 
 /* Adds ", 200 ms of it in allocations" and the like to a line, where that is much of it. */
 static void put_share(char line[LINE_TEXT], int64_t part_ns, int64_t whole_ns, const char *name)
 {
     enum { NAMED_PARTS = 50 };
-    const size_t used = strlen(line);
     char time[UNITS_TEXT];
     if (part_ns > 0 && part_ns >= whole_ns / NAMED_PARTS)
-        snprintf(line + used, LINE_TEXT - used, "%s%s %s", line[used - 1] == ':' ? " " : ", ",
+        text_add(line, LINE_TEXT, line[strlen(line) - 1] == ':' ? " " : ", ", "%s %s",
                  units_time(part_ns, time), name);
 }
 
@@ -91,9 +88,9 @@ static void put_heading(FILE *out, const struct run_report *run,
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], devices[DEVICES_TEXT], driver[3 * TIMELINE_TEXT],
         streams[LINE_TEXT], time[UNITS_TEXT], ops[VIEW_OPS_TEXT];
-    writer_clean(name, sizeof name, run->settings->name, true);
+    escape_text(name, sizeof name, run->settings->name);
     writer_devices(run, devices);
-    writer_clean(driver, sizeof driver, timeline->driver, true);
+    escape_text(driver, sizeof driver, timeline->driver);
     fprintf(out, "\n%s%s%s\n", style->color ? "\033[1m" : "", name,
             style->color ? "\033[0m" : "");
     writer_print_words(out, style->width, 2, "%s, %s%s%s", sources[timeline->timing], devices,
@@ -200,31 +197,27 @@ static void put_together(FILE *out, const struct run_report *run,
     unsigned there = 0; /* what the trace has nothing of is not spoken of */
     for (int i = 0; i < DEVICE_ENGINES; i++)
         there |= (unsigned)(run->analysis.engines[i].spans > 0) << i;
-    char line[LINE_TEXT], time[UNITS_TEXT];
-    size_t used = (size_t)snprintf(line, sizeof line, "at work at once:");
+    char line[LINE_TEXT] = "at work at once:", time[UNITS_TEXT];
     const int engines = __builtin_popcount(there);
     for (int count = 0; count <= engines; count++) {
         int64_t ns = view_facts_at_once_ns(facts, count);
         const char *word = count == 3 && engines == 3 ? "all three" : words[count];
-        used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s (%.0f%%)",
-                                 count > 0 ? "," : "", word, units_time(ns, time),
-                                 share(ns, run->median_ns));
+        text_add(line, sizeof line, count > 0 ? "," : "", " %s %s (%.0f%%)", word,
+                 units_time(ns, time), share(ns, run->median_ns));
     }
-    snprintf(line + used, sizeof line - used, "; %.2f operations on average",
-             run->analysis.concurrency);
+    text_add(line, sizeof line, "; ", "%.2f operations on average", run->analysis.concurrency);
     putc('\n', out);
     writer_put_words(out, style->width, 2, line);
-    used = 0;
+    line[0] = '\0';
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         if ((pairs[i] & there) != pairs[i])
             continue;
-        used += (size_t)snprintf(line + used, sizeof line - used, "%s %s and %s %s",
-                                 used > 0 ? "," : "together:",
-                                 engine_rows[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D].label,
-                                 engine_rows[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H].label,
-                                 units_time(view_facts_together_ns(facts, pairs[i]), time));
+        text_add(line, sizeof line, ",", "%s %s and %s %s", line[0] != '\0' ? "" : "together:",
+                 engine_rows[i == 2 ? ENGINE_COMPUTE : ENGINE_H2D].label,
+                 engine_rows[i == 0 ? ENGINE_COMPUTE : ENGINE_D2H].label,
+                 units_time(view_facts_together_ns(facts, pairs[i]), time));
     }
-    if (used > 0)
+    if (line[0] != '\0')
         writer_put_words(out, style->width, 2, line);
 }
 
@@ -235,14 +228,13 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
 {
     char line[LINE_TEXT], time[UNITS_TEXT];
     int64_t work_ns = 0, first_ns = 0;
-    size_t used =
-        (size_t)snprintf(line, sizeof line, "critical path: %" PRIu32 " op%s",
-                         run->critical.path_count, run->critical.path_count == 1 ? "" : "s");
+    snprintf(line, sizeof line, "critical path: %" PRIu32 " op%s", run->critical.path_count,
+             run->critical.path_count == 1 ? "" : "s");
     for (int i = 0; i < DEVICE_ENGINES; i++) {
         work_ns += facts->path_ns[i];
         if (run->analysis.engines[i].spans > 0)
-            used += (size_t)snprintf(line + used, sizeof line - used, ", %s %s",
-                                     engine_rows[i].label, units_time(facts->path_ns[i], time));
+            text_add(line, sizeof line, ", ", "%s %s", engine_rows[i].label,
+                     units_time(facts->path_ns[i], time));
     }
     if (run->critical.path_count > 0 && run->timeline.issue_unknown)
         first_ns = run->timeline.spans[run->critical.path[0]].start_ns;
@@ -296,8 +288,7 @@ static void put_gaps(FILE *out, const struct run_report *run, const struct view_
                      units_time(gap->start_ns, at), fitted,
                      timeline_stream_id(&run->timeline, next->stream),
                      critical_explain(&run->timeline, &run->critical, gap->next, why));
-            writer_put_words(out, style->width, 4,
-                             writer_clean(clean, sizeof clean, line, true));
+            writer_put_words(out, style->width, 4, escape_text(clean, sizeof clean, line));
         }
     }
 }

@@ -14,10 +14,9 @@ void view_count_ops(const struct run_report *run, char text[VIEW_OPS_TEXT])
     for (int i = 0; i < ENGINE_WORKING; i++)
         ops += run->analysis.engines[i].spans;
     uint32_t others = run->timeline.span_count - ops;
-    size_t used =
-        (size_t)snprintf(text, VIEW_OPS_TEXT, "%" PRIu32 " op%s", ops, ops == 1 ? "" : "s");
+    snprintf(text, VIEW_OPS_TEXT, "%" PRIu32 " op%s", ops, ops == 1 ? "" : "s");
     if (others > 0)
-        snprintf(text + used, VIEW_OPS_TEXT - used, " and %" PRIu32 " wait%s or call%s", others,
+        text_add(text, VIEW_OPS_TEXT, " and ", "%" PRIu32 " wait%s or call%s", others,
                  others == 1 ? "" : "s", others == 1 ? "" : "s");
 }
 
@@ -83,12 +82,10 @@ static void put_pageable(const struct trace_copies *copies, const char *way,
                          char text[FINDING_TEXT])
 {
     char bytes[UNITS_TEXT];
-    size_t used = strlen(text);
     if (copies->pageable > 0)
-        snprintf(text + used, FINDING_TEXT - used,
-                 "%s %" PRIu32 " of %" PRIu32 " copies %s (%s)",
-                 used > 0 ? " and" : "Pageable memory:", copies->pageable, copies->count, way,
-                 units_bytes(copies->pageable_bytes, bytes));
+        text_add(text, FINDING_TEXT, " and", "%s %" PRIu32 " of %" PRIu32 " copies %s (%s)",
+                 text[0] != '\0' ? "" : "Pageable memory:", copies->pageable, copies->count,
+                 way, units_bytes(copies->pageable_bytes, bytes));
 }
 
 static bool pageable(const struct run_report *run, const struct view_facts *facts,
@@ -101,9 +98,8 @@ static bool pageable(const struct run_report *run, const struct view_facts *fact
     text[0] = '\0';
     put_pageable(&trace->in, "in", text);
     put_pageable(&trace->out, "out", text);
-    size_t used = strlen(text);
-    snprintf(text + used, FINDING_TEXT - used,
-             ". Such copies are staged through a pinned buffer, and the host waits for them: "
+    text_add(text, FINDING_TEXT, ". ",
+             "Such copies are staged through a pinned buffer, and the host waits for them: "
              "pinned memory (cudaMallocHost, cudaHostRegister) copies faster and lets them "
              "overlap.");
     return true;
@@ -277,7 +273,7 @@ static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_
     char clean[3 * HAZARD_TEXT];
     for (size_t i = 0; i < count && i < most; i++)
         writer_print_words(out, style->width, 4, "  %s",
-                           writer_clean(clean, sizeof clean, texts[i], true));
+                           escape_text(clean, sizeof clean, texts[i]));
     if (count > most)
         fprintf(out, "  and %zu more (--verbose shows them)\n", count - most);
 }

@@ -2,31 +2,12 @@
  * ticks of a time axis. */
 #include "writers/writer.h"
 
-#include "core/escape.h"
 #include "core/units.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-const char *writer_clean(char *clean, size_t room, const char *text, bool line)
-{
-    size_t used = 0;
-    if (line)
-        return escape_text(clean, room, text);
-    while (*text != '\0') {
-        uint32_t character;
-        size_t length = escape_utf8(text, &character), written = length > 0 ? length : 3;
-        if (used + written >= room)
-            break;
-        memcpy(clean + used, length > 0 ? text : "\xef\xbf\xbd", written);
-        used += written;
-        text += length > 0 ? length : 1;
-    }
-    clean[used] = '\0';
-    return clean;
-}
 
 int writer_columns(const char *text)
 {
@@ -42,11 +23,6 @@ const char *writer_fit(char *fitted, size_t room, const char *text, int columns)
 }
 
 /* --- a run in few words --- */
-
-const char *writer_device(const struct run_report *run)
-{
-    return run->device[0] != '\0' ? run->device : run->timeline.device;
-}
 
 bool writer_loop(const struct run_report *run, char text[WRITER_LOOP])
 {
@@ -66,12 +42,12 @@ void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
     const uint32_t devices = timeline_devices(&run->timeline);
     const bool shared = run->timeline.sharing != SHARING_NONE && devices > 1;
     /* Where models differ, each is named. */
-    writer_clean(device, sizeof device, writer_device(run), true);
+    escape_text(device, sizeof device, report_device(run));
     if (shared) {
         snprintf(text, DEVICES_TEXT, "%s, shared by %" PRIu32 " processes", device, devices);
         return;
     }
-    if (devices > 1 && strstr(writer_device(run), " + ") == NULL)
+    if (devices > 1 && strstr(report_device(run), " + ") == NULL)
         snprintf(several, sizeof several, "%" PRIu32 " x ", devices);
     snprintf(text, DEVICES_TEXT, "%s%s", several, device);
 }
@@ -95,7 +71,7 @@ void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
 {
     char devices[DEVICES_TEXT], driver[3 * TIMELINE_TEXT];
     writer_devices(run, devices);
-    writer_clean(driver, sizeof driver, run->timeline.driver, true);
+    escape_text(driver, sizeof driver, run->timeline.driver);
     snprintf(text, ORIGIN_TEXT, "%s, %s%s%s", timeline_source(&run->timeline), devices,
              driver[0] ? ", " : "", driver);
 }
@@ -121,7 +97,7 @@ void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_
 void writer_put_title(FILE *out, const struct report *report)
 {
     char version[256];
-    fprintf(out, "pipeline %s\n", writer_clean(version, sizeof version, report->version, true));
+    fprintf(out, "pipeline %s\n", escape_text(version, sizeof version, report->version));
 }
 
 /* --- a time axis --- */

@@ -6,6 +6,7 @@
 #ifndef PIPELINE_WRITERS_WRITER_H
 #define PIPELINE_WRITERS_WRITER_H
 
+#include "core/escape.h"
 #include "options/options.h"
 #include "report/report.h"
 #include "term/output_file.h"
@@ -126,13 +127,8 @@ static inline int larger(int a, int b)
 
 /* Shared by the writers: text that came from the user, made fit to be shown. */
 
-/* Copies `text` into `clean` (of `room` bytes, at least 1) as valid UTF-8: what is not becomes
- * U+FFFD or, if `line`, an escape, as does what a terminal would obey (core/escape.h). Cut
- * between characters where there is no room. Returns `clean`. */
-const char *writer_clean(char *clean, size_t room, const char *text, bool line);
-
-/* Copies `text` into `fitted`, escaped in the same way, as a line of `columns` characters at
- * most; ".." at its end shows a cut. Returns `fitted`. */
+/* Copies `text` into `fitted`, escaped as core/escape.h has it, as a line of `columns`
+ * characters at most; ".." at its end shows a cut. Returns `fitted`. */
 const char *writer_fit(char *fitted, size_t room, const char *text, int columns);
 
 /* Returns how many characters `text`, valid UTF-8, takes on a line. */
@@ -161,10 +157,8 @@ struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apar
 enum { ENGINE_LABEL = 24 };
 const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL]);
 
-/* Returns the name of what `run` ran on: its device, or the name that its timeline has. */
-const char *writer_device(const struct run_report *run);
-
-/* Writes the same for a line: of several devices "2 x NVIDIA H200", or each where they differ.
+/* Writes what `run` ran on for a line: of several devices "2 x NVIDIA H200", or each where they
+ * differ.
  */
 enum { DEVICES_TEXT = 512 };
 void writer_devices(const struct run_report *run, char text[DEVICES_TEXT]);
