@@ -561,6 +561,14 @@ static void is_stalled(struct recorder *loop)
     wait(loop);
 }
 
+/* The same, but the recording lacks what a call issued: the device may have been at that. */
+static void is_lost(struct recorder *loop)
+{
+    is_stalled(loop);
+    call(loop, "cudaLaunchKernel", 3000);
+    fprintf(loop->out, "[\"launch\",%d,1,13,[]]\n", loop->id);
+}
+
 /* The same, but a call was under way that may have kept the device from it. */
 static void is_held_up(struct recorder *loop)
 {
@@ -623,6 +631,7 @@ static const struct cause {
     {"!unknown", launches_graphs_recorded, NULL, false, ""},
     {"time-slices", is_stalled, "12 times the device had nothing else to do", false, ""},
     {"!time-slices", is_held_up, NULL, false, ""},
+    {"!time-slices", is_lost, NULL, false, ""},
     {"!time-slices", waits_for_pages, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };

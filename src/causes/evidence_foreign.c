@@ -366,19 +366,23 @@ static enum evidence unknown(const struct foreign *foreign, struct verdict *verd
 {
     const struct timeline *timeline = foreign->timeline;
     const bool recorded = timeline->timing == TIMING_RECORDED;
-    append(verdict->seen, "%s",
-           recorded && timeline->issue_unknown
-               ? "the recording does not say of all ops when they were issued"
-           : recorded ? "no call to CUDA, no op and no wait for an event explains it; a "
-                        "recording does not show what else the program did"
-           : timeline->timing != TIMING_NSYS
-               ? "no call and no op in the file explains it: the same run made again, not read "
-                 "from its file, is judged with its plan and its machine"
-           : timeline->issue_unknown
-               ? "the trace has no calls of the host: record with nsys profile -t cuda, export "
-                 "with nsys export -t sqlite, and view that"
-               : "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
-                 "did, --cuda-event-trace=true what streams waited for");
+    append(
+        verdict->seen, "%s",
+        recorded && timeline->issue_unknown
+            ? "the recording does not say of all ops when they were issued"
+        : recorded && timeline->more_ran
+            ? "what it waited for may be ops that are not looked at here: another device's or "
+              "stream's, or such as the recording lost"
+        : recorded ? "no call to CUDA, no op and no wait for an event explains it; a "
+                     "recording does not show what else the program did"
+        : timeline->timing != TIMING_NSYS
+            ? "no call and no op in the file explains it: the same run made again, not read "
+              "from its file, is judged with its plan and its machine"
+        : timeline->issue_unknown
+            ? "the trace has no calls of the host: record with nsys profile -t cuda, export "
+              "with nsys export -t sqlite, and view that"
+            : "no call and no op explains it: nsys profile -t cuda,osrt shows what the host "
+              "did, --cuda-event-trace=true what streams waited for");
     return EVIDENCE_UNKNOWN;
 }
 

@@ -397,8 +397,8 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
     account_begin(&foreign.judge.charges);
     bool done = traced_begin(&foreign.trace, facts->timeline);
     bool any = done && foreign.trace.engine != ENGINE_NONE;
-    /* Pages that move keep the device as another process would. */
-    if (done && facts_moves_pages(&foreign))
+    /* Pages that move, and ops that are not here, keep ops as another process would. */
+    if (done && (facts->timeline->more_ran || facts_moves_pages(&foreign)))
         foreign.trace.stalls.count = 0;
     if (any)
         find_kept(&foreign);

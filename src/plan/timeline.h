@@ -117,6 +117,7 @@ struct timeline {
         launched_ns;    /* of a graph: when the one call that issued all ops returned; else 0 */
     bool issue_unknown; /* a trace without the host's calls: issue_ns stands for nothing */
     bool partial;       /* of a trace: what ran before, behind or beside it was left out */
+    bool more_ran;      /* other ops than these may have held these: lost, or not looked at */
     bool begun;         /* of a part: what was issued before it has 0 for its issue, too */
     bool copies_take_turns;       /* both directions' are prefetches, which one engine does */
     bool has_waits;               /* or syncs, for timeline_finish() to fill in */

@@ -211,6 +211,7 @@ static enum status keep_part(struct trace *trace, const struct view_part *part, 
     keep_spans(timeline, part, from, to);
     keep_calls(timeline, from, to);
     timeline->partial = true;
+    timeline->more_ran |= part->stream_count > 0;
     timeline->begun = from > 0;
     timeline->launched_ns = later(timeline->launched_ns - from, 0);
     enum status status = keep_streams(timeline, error);

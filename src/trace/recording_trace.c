@@ -299,6 +299,8 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
             trace->timeline.range_count = recording->range_count;
             trace->timeline.ranges_from_ns = trace->origin_ns;
             recording_count_odd(recording, &trace->unseen, &trace->refused);
+            trace->timeline.more_ran =
+                trace->unseen > 0 || recording->lost > 0 || traces->count > 1;
         }
     } else {
         error_set(error, status, "%s:1: %s", trace_shown(path, shown), why.text);

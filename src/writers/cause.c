@@ -60,9 +60,13 @@ enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 
 const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code)
 {
-    return code == VERDICT_REST && (verdicts->data_ns > 0 || verdicts->stays_ns > 0)
+    enum { LARGE = 10 }; /* a part of the time that is not too small to be named */
+    const bool rest = code == VERDICT_REST && verdicts->count > 0;
+    const int64_t rest_ns = rest ? verdicts->items[verdicts->count - 1].cost_ns : 0;
+    return rest && (verdicts->data_ns > 0 || verdicts->stays_ns > 0)
                ? "the rest: no loss that a change of calls would avoid"
-               : verdict_rows[code].text;
+           : rest_ns > verdicts->time_ns / LARGE ? "the rest: what no cause is named for"
+                                                 : verdict_rows[code].text;
 }
 
 bool writer_is_urgent(const struct run_report *run, uint32_t stream)
