@@ -1,7 +1,6 @@
 /* beside.c - see beside.h. */
 #include "app/beside.h"
 
-#include "core/units.h"
 #include "plan/build.h"
 #include "run/verify.h"
 

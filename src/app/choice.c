@@ -10,9 +10,7 @@
 #include "term/marks.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CHOICE_TEXT = 256 };
 
@@ -89,12 +87,6 @@ static enum status set_usual(struct job *job, const struct settings *asked, stru
     return STATUS_OK;
 }
 
-/* A program is asked for: only plans are chosen that can be written as one. */
-static tune_accept *accepted_by(const struct job *job)
-{
-    return job->options->emit != NULL ? check_program : NULL;
-}
-
 enum status choice_make(struct job *job, struct error *error)
 {
     if (!settings_are_open(&job->settings))
@@ -106,8 +98,9 @@ enum status choice_make(struct job *job, struct error *error)
         return error_set(error, STATUS_NO_MEMORY, "no memory to choose settings");
     reference_learn(&machine, &job->machine);
     reference_restrict(&machine, &job->machine, job->ops, job->backend);
-    enum status status =
-        tune_settings(&job->settings, &machine, accepted_by(job), job->tuned, error);
+    /* Where a program is asked for, only plans are chosen that can be written as one. */
+    tune_accept *accept = job->options->emit != NULL ? check_program : NULL;
+    enum status status = tune_settings(&job->settings, &machine, accept, job->tuned, error);
     if (status == STATUS_OK) {
         note_tuned(job, &asked, job->tuned);
         status = set_usual(job, &asked, error);

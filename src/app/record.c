@@ -120,12 +120,6 @@ static enum status refuse_program(const char *name, int failure, struct record_e
                                           : strerror(failure));
 }
 
-static void say_signal(bool quiet, const char *name, int number)
-{
-    const char *what = strsignal(number);
-    record_say(quiet, "%s was ended by signal %d (%s)", name, number, what);
-}
-
 /* Runs the program with recordings going to `files`, which it ends. */
 static enum status run(struct guest *guest, struct record_files *files,
                        const struct options *options, struct record_end *end,
@@ -138,7 +132,8 @@ static enum status run(struct guest *guest, struct record_files *files,
         return refuse_program(name, guest->code, end, error);
     }
     if (how == CHILD_SIGNALLED)
-        say_signal(options->quiet, name, guest->code);
+        record_say(options->quiet, "%s was ended by signal %d (%s)", name, guest->code,
+                   strsignal(guest->code));
     record_files_end(files, guest->process, name, options->quiet);
     if (how == CHILD_LOST)
         return error_set(error, STATUS_FAILED, "how %s ended is not known: %s", name,

@@ -10,7 +10,6 @@
 #include "trace/recording_line.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,12 +29,6 @@ struct lines {
     struct source_place *places;
     size_t place_count, place_room;
 };
-
-static enum status fail(struct error *error, int number)
-{
-    return error_set(error, status_of_errno(number, STATUS_FAILED),
-                     "calls have no source lines: %s", strerror(number));
-}
 
 /* --- chains --- */
 
@@ -256,7 +249,8 @@ enum status record_lines_add(const char *path, struct error *error)
         failure = write_lines(&lines, path);
     }
     if (failure != 0)
-        status = fail(error, failure);
+        status = error_set(error, status_of_errno(failure, STATUS_FAILED),
+                           "calls have no source lines: %s", strerror(failure));
     lines_free(&lines);
     return status != STATUS_OK ? status : found;
 }

@@ -310,13 +310,6 @@ free_all:
 
 /* --- lessons --- */
 
-/* Prints the title and the question of the lesson that `text` is. */
-static void print_question(FILE *out, const struct embedded *text, const struct lesson *lesson)
-{
-    fprintf(out, "Lesson %d: %s\nQuestion: %s\n\n", atoi(text->name), lesson->title,
-            lesson->question);
-}
-
 static void print_paragraph(void *out, const char *paragraph)
 {
     options_print_wrapped(out, 0, 2, paragraph);
@@ -339,7 +332,7 @@ enum status runs_lesson(const struct options *options, struct error *error)
     enum status status = lesson_read(&lesson, text->name, text->text, error);
     if (status != STATUS_OK || options->format != FORMAT_TEXT || plans_only(options))
         return status == STATUS_OK ? runs_all(options, error) : status;
-    print_question(stdout, text, &lesson);
+    printf("Lesson %d: %s\nQuestion: %s\n\n", atoi(text->name), lesson.title, lesson.question);
     status = runs_all(options, error);
     if (status == STATUS_OK || lesson.exit_code != 0)
         print_explanation(stdout, text, &lesson);

@@ -2,7 +2,6 @@
 #include "emit/parts.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Bare copies go in pieces where an array has more bytes, so that the device has room. */
 #define BARE_BYTES_MOST (UINT64_C(1) << 31)

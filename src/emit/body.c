@@ -33,13 +33,6 @@ static const struct loop_item *item_behind(const struct emit_program *program,
                : NULL;
 }
 
-/* Writes the variables that `code` uses. */
-static void put_variables(FILE *out, int indent, const struct emit_program *program,
-                          const char *code)
-{
-    emit_fill(out, indent, program, "batch_variables", NULL, code);
-}
-
 /* Writes what a stage does with a batch. */
 static void put_stage(FILE *out, int indent, const struct emit_program *program,
                       const struct loop *loop, uint32_t stage)
@@ -69,7 +62,7 @@ static bool put_stages(FILE *out, int indent, const struct emit_program *program
     }
     const bool whole = !ferror(memory);
     if (fclose(memory) == 0 && whole) {
-        put_variables(out, indent, program, code);
+        emit_fill(out, indent, program, "batch_variables", NULL, code);
         if (emit_deals_devices(program))
             emit_enter_device(out, indent, program, "kernels go to the current device");
         fputs(code, out);
@@ -221,7 +214,7 @@ static bool put_take_back(FILE *out, const struct emit_program *program)
     bool whole = fclose(memory) == 0;
     FILE *above = whole ? open_memstream(&variables, &variables_length) : NULL;
     if (above != NULL)
-        put_variables(above, 4, program, code);
+        emit_fill(above, 4, program, "batch_variables", NULL, code);
     whole = above != NULL && fclose(above) == 0;
     const bool named = whole && (emit_has_word(code, index) || emit_has_word(variables, index));
     if (whole)

@@ -4,15 +4,6 @@
  * functions (programs/cpu.cu). */
 #include "emit/parts.h"
 
-#include <string.h>
-
-/* Returns true if the CPU has a form of the kernel. */
-static bool has_form(const struct kernel *kernel)
-{
-    const struct emit_kernel *row = emit_kernel_find(kernel);
-    return row != NULL && row->on_cpu != NULL;
-}
-
 enum status emit_check_cpu(const struct emit_program *program, struct error *error)
 {
     const struct plan *plan = program->plan;
@@ -23,7 +14,8 @@ enum status emit_check_cpu(const struct emit_program *program, struct error *err
                          "--emit: a run whose tiles are all the CPU's can't be written as a "
                          "program: allowed are shares that leave the GPU a tile");
     for (int i = 0; i < plan->chain_length; i++) {
-        if (plan->chain[i]->file == NULL && !has_form(plan->chain[i]))
+        const struct emit_kernel *row = emit_kernel_find(plan->chain[i]);
+        if (plan->chain[i]->file == NULL && (row == NULL || row->on_cpu == NULL))
             return error_set(error, STATUS_USAGE,
                              "--emit: the CPU's part of the kernel %s can't be written as a "
                              "program: allowed are ways 1, 2 and 3",

@@ -13,7 +13,6 @@
 #include "kernels/own.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* --- the matrix product --- */
@@ -185,12 +184,6 @@ void emit_own_opening(FILE *out, const struct emit_program *program)
 
 /* --- the twins --- */
 
-/* Returns true if the chain is one map, which goes into the check without bounds. */
-static bool is_one_map(const struct emit_program *program)
-{
-    return program->plan->chain_length == 1 && emit_reduction(program) == NULL;
-}
-
 static bool has_own_map(const struct emit_program *program)
 {
     bool has = false;
@@ -241,7 +234,9 @@ void emit_own_links(FILE *out, int indent, const struct emit_program *program)
 
 int emit_own_fact(const struct emit_program *program, const char *name)
 {
-    const struct emit_fact facts[] = {{"one_map", is_one_map(program)},
+    /* A chain of one map goes into the check without bounds. */
+    const bool one_map = program->plan->chain_length == 1 && emit_reduction(program) == NULL;
+    const struct emit_fact facts[] = {{"one_map", one_map},
                                       {"own_map", has_own_map(program)},
                                       {"gathers_second", gathers_second(program)}};
     return emit_find_fact(facts, sizeof facts / sizeof *facts, name);

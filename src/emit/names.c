@@ -339,14 +339,10 @@ const char *emit_buffer_name(const struct emit_program *program, enum buffer buf
     return names[buffer][emit_is_product(program) ? 1 : 0];
 }
 
-static bool is_second(enum buffer buffer)
-{
-    return buffer == BUFFER_HOST_IN1 || buffer == BUFFER_DEVICE_IN1;
-}
-
 const char *emit_bytes_name(const struct emit_program *program, enum buffer buffer)
 {
-    return emit_is_product(program) && is_second(buffer) ? "B_BYTES" : "BYTES";
+    const bool second = buffer == BUFFER_HOST_IN1 || buffer == BUFFER_DEVICE_IN1;
+    return emit_is_product(program) && second ? "B_BYTES" : "BYTES";
 }
 
 /* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch.

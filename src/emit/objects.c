@@ -2,7 +2,6 @@
  * and of what it makes on a device: how arrays are declared, their bytes, what poisons them,
  * and the priorities of its streams. */
 #include "emit/parts.h"
-#include "plan/host_layout.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  *
  * A few places are a table. Many are drawn by the program itself, as host_layout.c does it: the
  * same numbers from the same key. */
-#include "core/mix.h"
 #include "emit/parts.h"
 #include "plan/host_layout.h"
 

@@ -4,7 +4,6 @@
 #include "core/items.h"
 #include "options/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum status draft_set(struct draft *draft, const struct assignment *given, struct error *error)

@@ -320,11 +320,11 @@ enum status options_read_text(const char *name, const char *text, struct options
 {
     struct options read = {0};
     const struct embedded config = {.name = name, .text = text};
-    const struct assignment given = {.row = option_find("no-data"),
-                                     .text = "yes",
-                                     .origin = {.source = SOURCE_COMMAND_LINE}};
-    struct assignment all[] = {given};
-    const struct command_line line = {.given = all, .given_count = 1, .storage = &read.storage};
+    struct assignment given = {.row = option_find("no-data"),
+                               .text = "yes",
+                               .origin = {.source = SOURCE_COMMAND_LINE}};
+    const struct command_line line = {
+        .given = &given, .given_count = 1, .storage = &read.storage};
     enum status status = options_set_defaults(SCOPE_PROGRAM, &read, error);
     read.command = COMMAND_LESSON; /* whose config is no file either */
     read.lesson = &config;

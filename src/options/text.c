@@ -19,12 +19,6 @@ const char *option_nearest(const char *name, bool keys_only)
     return nearest.best;
 }
 
-/* Returns true if the byte goes on with a UTF-8 character that began before it. */
-static bool continues_character(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 const char *text_shown(const char *raw, char text[SHOWN_MAX])
 {
     return escape_fit(text, SHOWN_MAX, raw, SHOWN_MAX, "...");
@@ -47,8 +41,8 @@ const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX
     bool clipped = length > room;
     if (clipped)
         file += length - room;
-    while (clipped && continues_character(*file))
-        file++;
+    while (clipped && ((unsigned char)*file & 0xc0) == 0x80)
+        file++; /* the rest of a character that began before */
     snprintf(text, OPTION_PLACE_MAX, "%s%s:%d", clipped ? "..." : "", text_shown(file, shown),
              origin->line);
     return text;

@@ -296,16 +296,9 @@ static const char *show_value(const struct option_row *row, const void *target,
     case TYPE_FILE:
     case TYPE_NAME:
         return *(const char *const *)field;
-    case TYPE_TALLY:
-    case TYPE_FILES:
-    case TYPE_WINDOW:
-    case TYPE_STREAMS:
-    case TYPE_FAIL_ABOVE:
-    case TYPE_COMMAND:
-    case TYPE_SWEEP:
-        break;
+    default: /* of no run */
+        return NULL;
     }
-    return NULL;
 }
 
 const char *option_show(const struct option_row *row, const void *target,

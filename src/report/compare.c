@@ -17,11 +17,6 @@
 /* Depth and breadth count as apart where the slower one takes this much longer, as measured. */
 static const double APART = 0.03;
 
-static enum status fail_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
-}
-
 double compare_error(int64_t predicted_ns, int64_t measured_ns)
 {
     if (predicted_ns == measured_ns)
@@ -124,7 +119,7 @@ enum status compare_timelines(const struct timeline *measured, const struct time
     int64_t *ends = arena_zeros(&arena, room, sizeof *ends);
     struct span **order = arena_zeros(&arena, room, sizeof *order);
     if (arena.full) {
-        status = fail_memory(error);
+        status = error_set(error, STATUS_NO_MEMORY, "no memory to compare");
     } else {
         compare_times(measured, simulated, starts, ends, comparison);
         comparison->same_order = share_in_order(measured, simulated, order);
@@ -252,7 +247,7 @@ static enum status summarise_orders(const struct report *report,
     const uint32_t count = summary->settings;
     struct key *keys = calloc(count + (size_t)1, sizeof *keys);
     if (keys == NULL)
-        return fail_memory(error);
+        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
     bool failed = false;
     for (uint32_t i = 0; i < count; i++) {
         keys[i].index = i;
@@ -267,7 +262,7 @@ static enum status summarise_orders(const struct report *report,
     for (uint32_t i = 0; i < count; i++)
         free(keys[i].text);
     free(keys);
-    return failed ? fail_memory(error) : STATUS_OK;
+    return failed ? error_set(error, STATUS_NO_MEMORY, "no memory to compare") : STATUS_OK;
 }
 
 enum status compare_report(const struct report *report, const struct settings *settings,
@@ -276,7 +271,7 @@ enum status compare_report(const struct report *report, const struct settings *s
     struct compare_summary result = {.settings = (uint32_t)report->run_count};
     double *values = malloc((result.settings + (size_t)1) * sizeof *values);
     if (values == NULL)
-        return fail_memory(error);
+        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
     summarise_errors(report, values, &result);
     free(values);
     enum status status = summarise_orders(report, settings, &result, error);
@@ -342,7 +337,7 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
 {
     struct compared *compared = calloc(1, sizeof *compared);
     if (compared == NULL)
-        return fail_memory(error);
+        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
     struct comparison *comparison = &compared->comparison;
     snprintf(compared->device, sizeof compared->device, "sim:%s", machine->name);
     name_simulated(measured->settings, compared);

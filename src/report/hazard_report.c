@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { HAZARDS_FIRST = 64 }; /* room for as many is taken at first */
 

@@ -1,8 +1,6 @@
 /* csv.c - the report as CSV, a row per run. Quoting is RFC 4180's; lines end in LF, as text
  * tools expect. */
 #include "report/compare.h"
-#include "trace/trace.h"
-#include "writers/cause.h"
 #include "writers/put.h"
 #include "writers/writer.h"
 

@@ -13,11 +13,9 @@
 #include "writers/put.h"
 #include "writers/writer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SPANS_DRAWN = 100000 }; /* on a page, all runs together, with calls and ranges */
 

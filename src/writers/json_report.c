@@ -365,12 +365,12 @@ static void put_loop(struct json *json, const struct run_report *run)
     json_close(json, '}');
 }
 
-/* Writes what only recordings have: races that they may have. */
-static void put_recorded(struct json *json, const struct run_report *run)
+static void put_hazards(struct json *json, const char *key, char (*texts)[HAZARD_TEXT],
+                        size_t count)
 {
-    json_open(json_key(json, "possible_hazards"), '[');
-    for (size_t i = 0; i < run->possible_count; i++)
-        json_put_text(json, run->possible_texts[i]);
+    json_open(json_key(json, key), '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_text(json, texts[i]);
     json_close(json, ']');
 }
 
@@ -380,14 +380,11 @@ static void put_run(struct json *json, const struct run_report *run)
     put_provenance(json, run);
     put_times(json, run);
     put_analysis(json, run);
-    json_open(json_key(json, "hazards"), '[');
-    for (size_t i = 0; i < run->hazard_count; i++)
-        json_put_text(json, run->hazard_texts[i]);
-    json_close(json, ']');
+    put_hazards(json, "hazards", run->hazard_texts, run->hazard_count);
     if (run->trace != NULL)
         put_loop(json, run);
-    if (run->plan != NULL)
-        put_recorded(json, run);
+    if (run->plan != NULL) /* a recording's: races that it may have */
+        put_hazards(json, "possible_hazards", run->possible_texts, run->possible_count);
     put_verdicts(json, &run->verdicts);
     put_best(json, run);
     put_predictions(json, run);

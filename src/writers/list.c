@@ -2,7 +2,6 @@
  * and writers/list.h; and how standard output wants to be written to. */
 #include "writers/writer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

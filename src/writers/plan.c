@@ -127,7 +127,7 @@ static void print_ranges(FILE *out, const struct plan *plan, const struct op *op
 static void work_text(const struct plan *plan, const struct op *op, const uint32_t *recorders,
                       char text[WORK_TEXT])
 {
-    char amount[UNITS_TEXT], label[OP_LABEL];
+    char amount[UNITS_TEXT];
     text[0] = '\0';
     switch (op->kind) {
     case OP_H2D:
@@ -172,7 +172,6 @@ static void work_text(const struct plan *plan, const struct op *op, const uint32
     case OP_SYNC_EVENT:
         if (recorders != NULL && op->event.event < plan->events) {
             const struct op *recorder = &plan->ops[recorders[op->event.event]];
-            plan_op_label(plan, recorder, label);
             snprintf(text, WORK_TEXT, "recorded by op %" PRIu32, recorder->id);
         }
         break;

@@ -3,7 +3,6 @@
 #include "writers/plan_json.h"
 #include "core/version.h"
 #include "report/hazard_report.h"
-#include "writers/writer.h"
 
 enum { SCHEMA = 1, INDENT = 2 };
 

@@ -8,7 +8,6 @@
 #include "trace/recording.h"
 #include "trace/trace.h"
 #include "writers/trace_tracks.h"
-#include "writers/writer.h"
 
 /* --- the host's calls --- */
 

@@ -13,15 +13,7 @@
  * each ("s" and "f"), of which a slice may have any number. */
 #include "writers/trace_tracks.h"
 
-#include "writers/writer.h"
-
-#include <stdio.h>
 #include <stdlib.h>
-
-static uint32_t more(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
 
 struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t first_tid)
 {
@@ -34,10 +26,10 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
         if (span->engine < ENGINE_NONE) {
             uint32_t *lanes =
                 &tracks.lanes[resource_number(span_resource(span), tracks.devices)];
-            *lanes = more(*lanes, span->lane + 1);
+            *lanes = (uint32_t)later(*lanes, span->lane + 1);
         }
         if (op_in_stream(span->kind))
-            tracks.streams = more(tracks.streams, span->stream + 1);
+            tracks.streams = (uint32_t)later(tracks.streams, span->stream + 1);
     }
     for (uint32_t i = 0; i < resource_count(tracks.devices); i++) {
         tracks.engine_tid[i] = tid;
@@ -47,7 +39,7 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
     tid += tracks.streams;
     if (!timeline->issue_unknown && timeline->span_count > 0)
         tracks.calls_tid = tid++;
-    tracks.end_tid = more(tid, first_tid + 1);
+    tracks.end_tid = (uint32_t)later(tid, first_tid + 1);
     return tracks;
 }
 
