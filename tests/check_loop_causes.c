@@ -551,6 +551,25 @@ static void copies_pageable(struct recorder *loop)
     wait(loop);
 }
 
+/* Nothing waits behind the largest copy; a small one of another stream waits behind one that is
+ * less large, and what then comes for it in its own stream waits for that alone. */
+static void copies_less_large(struct recorder *loop)
+{
+    const uint64_t far = 1024 * (uint64_t)MIB, small = (uint64_t)loop->pass * MIB;
+    if (loop->pass == 0) {
+        fprintf(loop->out,
+                "[\"memory\",\"device\",20,%" PRIu64 ",268435456,0]\n"
+                "[\"memory\",\"pinned\",20,%" PRIu64 ",268435456,null]\n",
+                BUF + far, IN + far);
+        copy(loop, 0, true, BUF + far, IN + far, 192 * MIB, 1);
+        wait(loop);
+        copy(loop, 0, true, BUF + far, IN + far, 128 * MIB, 2);
+        loop->free_ns[1] = loop->free_ns[0];
+    }
+    copy(loop, 1, true, BUF + small, OUT + small, MIB / 4, 3 + loop->pass);
+    launch(loop, 1, BUF + small, 300000);
+}
+
 /* The device begins a kernel long after it could: it is at work for another process. */
 static void is_stalled(struct recorder *loop)
 {
@@ -657,17 +676,22 @@ static void record(const struct cause *cause, struct recorder *loop)
     free(text);
 }
 
-static json_t *viewed(const struct cause *cause)
+static json_t *viewed_by(const struct cause *cause, const char *arguments)
 {
     struct recorder loop = {.id = 0};
     json_error_t why;
     record(cause, &loop);
-    ck_assert_msg(program_run("view -q --format=json rec.jsonl") == 0, "%s", program_err);
+    ck_assert_msg(program_run(arguments) == 0, "%s", program_err);
     char *text = test_file_text("out");
     json_t *root = json_loads(text, 0, &why);
     ck_assert_msg(root != NULL, "%s", why.text);
     free(text);
     return root;
+}
+
+static json_t *viewed(const struct cause *cause)
+{
+    return viewed_by(cause, "view -q --format=json rec.jsonl");
 }
 
 START_TEST(causes_of_loops_are_named)
@@ -728,12 +752,13 @@ static int64_t charged_ns(const json_t *root, const char *code)
 /* These are not the first verdict. */
 static const struct cause others[] = {
     {"sync-in-loop", copies_pageable, "11 calls such as cudaDeviceSynchronize", false, ""},
+    {"large-copy", copies_less_large, "1 copy waited behind a larger one", true, ""},
 };
 
 START_TEST(other_causes_say_what_was_seen)
 {
     const struct cause *cause = &others[_i];
-    json_t *root = viewed(cause);
+    json_t *root = viewed_by(cause, "view -q --all --format=json rec.jsonl");
     const char *seen =
         json_string_value(json_object_get(verdict_of(root, cause->code), "seen"));
     ck_assert_msg(seen != NULL && strstr(seen, cause->seen) != NULL, "%s", seen);

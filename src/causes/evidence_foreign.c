@@ -264,38 +264,48 @@ static enum evidence few_blocks(const struct foreign *foreign, struct verdict *v
     return EVIDENCE_LIKELY;
 }
 
+/* Returns the largest copy that the engine of the `place`th op to end did for another stream
+ * while that op, a smaller copy, could have begun, and how long that held it; NULL: none. */
+static const struct span *held_behind(const struct traced *trace, uint32_t place,
+                                      int64_t *wait_ns)
+{
+    const struct span *span = trace->by_end[place], *spans = trace->timeline->spans;
+    const struct span *large = span;
+    const uint32_t before = trace->stream_before[span - spans];
+    const int64_t free_ns = before != SPAN_NONE ? spans[before].end_ns : 0;
+    const int64_t ready_ns = later(span->issue_ns, free_ns);
+    for (uint32_t i = place; i-- > 0 && trace->by_end[i]->end_ns > ready_ns;) {
+        const struct span *other = trace->by_end[i];
+        if (op_is_copy(span->kind) && other->kind == span->kind &&
+            other->stream != span->stream && other->bytes > large->bytes)
+            large = other;
+    }
+    *wait_ns = large != span ? span->start_ns - later(ready_ns, large->start_ns) : 0;
+    return *wait_ns > 0 ? large : NULL;
+}
+
 static enum evidence large_copy(const struct foreign *foreign, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
-    const struct span *large = NULL;
-    uint32_t waited = 0;
-    int64_t longest_ns = 0;
+    const struct span *longest = NULL;
+    int64_t longest_ns = 0, wait_ns;
     char bytes[UNITS_TEXT], text[FOREIGN_COUNT], time[UNITS_TEXT], wait[UNITS_TEXT];
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (op_is_copy(span->kind) && (large == NULL || span->bytes > large->bytes))
-            large = span;
+    verdict->times = 0;
+    for (uint32_t place = 0; place < foreign->trace.by_end_count; place++) {
+        const struct span *large = held_behind(&foreign->trace, place, &wait_ns);
+        verdict->times += large != NULL;
+        longest = wait_ns > longest_ns ? large : longest;
+        longest_ns = later(longest_ns, wait_ns);
     }
-    for (uint32_t i = 0; i < timeline->span_count && large != NULL; i++) {
-        const struct span *span = &timeline->spans[i];
-        if (span->kind != large->kind || span->stream == large->stream ||
-            span->issue_ns >= large->end_ns || span->start_ns < large->end_ns)
-            continue;
-        waited++;
-        longest_ns = later(longest_ns, span->start_ns - later(span->issue_ns, large->start_ns));
-    }
-    if (large == NULL)
+    if (longest == NULL)
         return EVIDENCE_LIKELY;
     snprintf(verdict->seen, VERDICT_SEEN,
-             "a copy of %s in stream %" PRIu32
-             " took %s; behind it %s of other streams waited, up "
-             "to %s",
-             units_bytes(large->bytes, bytes), timeline_stream_id(timeline, large->stream),
-             units_time(large->end_ns - large->start_ns, time),
-             foreign_counted(waited, "smaller one", "smaller ones", text),
-             units_time(longest_ns, wait));
-    verdict->times = waited;
-    return waited > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+             "%s waited behind a larger one of another stream, up to %s: behind one of %s in "
+             "stream %" PRIu32 " that took %s",
+             foreign_counted(verdict->times, "copy", "copies", text),
+             units_time(longest_ns, wait), units_bytes(longest->bytes, bytes),
+             timeline_stream_id(foreign->timeline, longest->stream),
+             units_time(longest->end_ns - longest->start_ns, time));
+    return EVIDENCE_CERTAIN;
 }
 
 static enum evidence waits(const struct foreign *foreign, struct verdict *verdict)
