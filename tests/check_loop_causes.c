@@ -34,7 +34,7 @@ enum {
 /* A recording while it is written: what the host and each of two streams have come to. */
 struct recorder {
     FILE *out;
-    int64_t now_ns, free_ns[2];
+    int64_t now_ns, free_ns[2], kernel_ns; /* the last kernel's end, where one needs it */
     int id, pass, names;
     int blocks; /* of kernels; 0: enough */
     int64_t calls_ns[CALL_KINDS],
@@ -570,6 +570,35 @@ static void copies_less_large(struct recorder *loop)
     launch(loop, 1, BUF + small, 300000);
 }
 
+/* Two streams fill and drain, which is not little, of 18 tiles; pages of managed memory are
+ * long where kernels want them. */
+static void fills_and_drains(struct recorder *loop)
+{
+    if (loop->pass == 0)
+        call(loop, "cudaMemPrefetchAsync", 3000);
+    for (int i = 0; i < 2 && loop->pass < 9; i++) {
+        const uint64_t tile = BUF + (1024 + 64 * (uint64_t)(2 * loop->pass + i)) * MIB;
+        fprintf(loop->out,
+                "[\"memory\",\"device\",20,%" PRIu64 ",33554432,0]\n"
+                "[\"memory\",\"managed\",20,%" PRIu64 ",1048576,0]\n",
+                tile, tile + 32 * MIB);
+        copy(loop, i, true, tile, IN + i * 32 * MIB, 32 * MIB, 1 + 2 * loop->pass + i);
+        const int64_t in_ns = loop->free_ns[i];
+        call(loop, "cudaLaunchKernel", 3000);
+        loop->free_ns[i] = in_ns > loop->kernel_ns ? in_ns : loop->kernel_ns;
+        const int64_t start_ns = begins(loop, i, 930000);
+        loop->kernel_ns = loop->free_ns[i];
+        fprintf(loop->out,
+                "[\"launch\",%d,1,%d,[%" PRIu64 ",%" PRIu64 "]]\n"
+                "[\"kernel\",%d,1,%d,%" PRId64 ",%" PRId64 ",3,4096,256,16,0,0]\n",
+                loop->id, 13 + i, tile, tile + 32 * MIB, loop->id, 13 + i, start_ns,
+                loop->kernel_ns);
+        copy(loop, i, false, OUT + i * 32 * MIB, tile, 32 * MIB, 0);
+        if (loop->pass == 0 && i == 0)
+            loop->free_ns[1] = in_ns;
+    }
+}
+
 /* The device begins a kernel long after it could: it is at work for another process. */
 static void is_stalled(struct recorder *loop)
 {
@@ -753,6 +782,7 @@ static int64_t charged_ns(const json_t *root, const char *code)
 static const struct cause others[] = {
     {"sync-in-loop", copies_pageable, "11 calls such as cudaDeviceSynchronize", false, ""},
     {"large-copy", copies_less_large, "1 copy waited behind a larger one", true, ""},
+    {"rest", fills_and_drains, "filling and draining: 1.0", false, ""},
 };
 
 START_TEST(other_causes_say_what_was_seen)

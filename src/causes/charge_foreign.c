@@ -376,6 +376,7 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
         old_ns[code] = causes[code].cost_ns;
         foreign->seen[code] = old_ns[code] > 0;
     }
+    old_ns[VERDICT_REST] = foreign->rest_ns[REST_PAGES]; /* the suspect is this part alone */
     do {
         unseen = foreign->judge.found.unseen;
         status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
