@@ -449,6 +449,8 @@ static void leave_recording(const struct foreign *foreign, struct verdicts *verd
 void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
 {
     leave_recording(foreign, verdicts);
+    if (facts_withhold(foreign, verdicts))
+        return;
     set_best(foreign, verdicts);
     set_change(foreign, verdicts);
 }

@@ -275,7 +275,7 @@ static bool shares_more(const struct foreign *foreign, int64_t shared_ns, int64_
     return (double)shared_ns > MORE * shared * (double)fixed_ns;
 }
 
-void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
+bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
     for (int i = 0; i < verdicts->count; i++) {
@@ -293,9 +293,5 @@ void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
                  "; with the fix kernels share multiprocessors, and how much they slow each "
                  "other there is not known: no time is predicted");
     }
-    if (!shares_more(foreign, found->shared_ns, found->better_ns))
-        return;
-    verdicts->best_ns = 0;
-    verdicts->best[0] = '\0';
-    verdicts->has_change = false;
+    return shares_more(foreign, found->shared_ns, found->better_ns);
 }

@@ -349,10 +349,8 @@ static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
     for (int i = 0; i < verdicts->count; i++)
         foreign_put_detail(foreign, &verdicts->items[i]);
     evidence_foreign(foreign, &judge->charges.causes[VERDICT_REST], 1);
-    if (judge->tried) {
+    if (judge->tried)
         foreign_set_best(foreign, verdicts);
-        facts_withhold(foreign, verdicts);
-    }
     judge_complete(judge, verdicts);
 }
 

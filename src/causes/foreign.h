@@ -93,7 +93,8 @@ void foreign_put_fixes(struct foreign *foreign);
 /* Adds to a verdict's evidence what was tried, where its fix does not say it. */
 void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict);
 
-/* Sets the best of all fixes, and what all of them change. The first cause has the best one. */
+/* Takes back times that nothing supports, then sets the best of all fixes, and what all of them
+ * change. The first cause has the best one. */
 void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts);
 
 /* Writes "8 kernels", "1 copy in". */
@@ -164,8 +165,9 @@ bool facts_moves_pages(const struct foreign *foreign);
  * show, and that holds things up where no call and no op says so; else VERDICT_UNKNOWN. */
 enum verdict_code facts_suspect(const struct foreign *foreign);
 
-/* Takes times with a fix back that nothing supports, and says why. */
-void facts_withhold(const struct foreign *foreign, struct verdicts *verdicts);
+/* Takes times with a fix back that nothing supports, and says why. Returns true if nothing
+ * supports that of all fixes together. */
+bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts);
 
 /* Returns true if all that speaks for a cause is what its fix gains in the simulator. */
 bool evidence_is_gain(enum verdict_code code);
