@@ -37,7 +37,7 @@ START_TEST(one_device)
     ck_assert_uint_eq(timeline->spans[0].host_memory, HOST_MEMORY_PINNED);
     ck_assert_uint_eq(timeline->spans[2].host_memory, HOST_MEMORY_PAGEABLE);
     ck_assert(trace->in.count == 1 && trace->out.pageable == 1);
-    ck_assert(timeline->kinds_known == KINDS_RECORDED && timeline->streams == 2);
+    ck_assert(!timeline->legacy_likely && timeline->streams == 2);
     ck_assert_int_eq(timeline_stream_kind(timeline, 0), STREAM_NONBLOCKING);
     ck_assert_int_eq(timeline_stream_kind(timeline, 1), STREAM_BLOCKING);
     /* Stream 14 waited for the kernel before the record. */
@@ -82,8 +82,28 @@ START_TEST(what_is_lost_is_not_made_up)
     struct traces traces = test_traces(test_trace_path);
     const struct timeline *timeline = &traces.items[0].timeline;
     ck_assert(timeline->issue_unknown && timeline->calls == NULL);
-    ck_assert_int_ne(timeline->kinds_known, KINDS_RECORDED);
+    ck_assert(timeline->stream_kinds[0] == STREAM_NONBLOCKING && !timeline->legacy_likely);
     ck_assert_str_eq(timeline->device, "a GPU");
+    traces_free(&traces);
+}
+END_TEST
+
+/* A stream whose kind is lost does not make those that are recorded unknown. */
+START_TEST(recorded_kinds_stay)
+{
+    static const char text[] =
+        "{\"pipeline_recording\":1}\n"
+        "[\"stream\",1,7,0,\"legacy\",0]\n[\"stream\",1,8,5,\"blocking\",0]\n"
+        "[\"op\",1,\"h2d\",1,7,100,200,8,\"pinned\",\"device\",0]\n"
+        "[\"op\",2,\"h2d\",1,8,300,400,8,\"pinned\",\"device\",0]\n"
+        "[\"op\",3,\"h2d\",1,9,500,600,8,\"pinned\",\"device\",0]\n";
+    test_file_write(test_trace_path, text, sizeof text - 1);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_int_eq(timeline_stream_kind(timeline, 0), STREAM_LEGACY);
+    ck_assert_int_eq(timeline_stream_kind(timeline, 1), STREAM_BLOCKING);
+    ck_assert_int_eq(timeline_stream_kind(timeline, 2), STREAM_NONBLOCKING);
+    ck_assert(!timeline->legacy_likely);
     traces_free(&traces);
 }
 END_TEST
@@ -338,6 +358,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, one_device);
     tcase_add_test(tests, two_devices);
     tcase_add_test(tests, what_is_lost_is_not_made_up);
+    tcase_add_test(tests, recorded_kinds_stay);
     tcase_add_test(tests, the_report);
     tcase_add_test(tests, every_form);
     tcase_add_test(tests, lines_of_the_source);

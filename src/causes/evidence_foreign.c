@@ -52,7 +52,7 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
     }
     if (kernels + copies + others == 0)
         return facts_null_free(foreign, verdict);
-    bool likely = timeline->kinds_known != KINDS_RECORDED;
+    bool likely = timeline->legacy_likely;
     append(verdict->seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
            likely ? ", by its number" : "");
     append_count(verdict->seen, kernels, "kernel", "kernels");

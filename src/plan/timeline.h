@@ -40,13 +40,6 @@ struct stream_wait {
     int64_t issue_ns;
 };
 
-/* How well the kinds of a trace's streams are known. */
-enum kinds_known {
-    KINDS_UNKNOWN,
-    KINDS_LIKELY,   /* from how the default stream's ops lie beside the others' */
-    KINDS_RECORDED, /* the trace says them */
-};
-
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */
 
 /* What the span of an OP_ALLOC is about, and its names: in files, and of the first call that
@@ -119,10 +112,10 @@ struct timeline {
     bool partial;       /* of a trace: what ran before, behind or beside it was left out */
     bool more_ran;      /* other ops than these may have held these: lost, or not looked at */
     bool begun;         /* of a part: what was issued before it has 0 for its issue, too */
-    bool copies_take_turns;       /* both directions' are prefetches, which one engine does */
-    bool has_waits;               /* or syncs, for timeline_finish() to fill in */
-    enum kinds_known kinds_known; /* of a trace */
-    struct host_call *calls;      /* of a trace, in order of start; NULL: not known. Owned */
+    bool copies_take_turns; /* both directions' are prefetches, which one engine does */
+    bool has_waits;         /* or syncs, for timeline_finish() to fill in */
+    bool legacy_likely; /* of a trace: how its ops lie tells the default stream, nothing else */
+    struct host_call *calls; /* of a trace, in order of start; NULL: not known. Owned */
     uint32_t call_count;
     const char **lines; /* of the program's source, "/home/me/fit.cu:88", which calls refer to;
                            NULL: none. Owned, what they point to is not */

@@ -89,8 +89,8 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
                              size_t count, int64_t first_ns, struct error *error);
 
 /* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
- * `numbers`: by `known` where that has them all; else, where that is likely, by how the ops of
- * the default stream lie. */
+ * `numbers`: by `known` what that has; the others, where that is likely, by how the ops of the
+ * default stream lie. */
 enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
                              const struct trace_stream *streams,
                              const struct trace_stream *known, size_t known_count,

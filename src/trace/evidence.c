@@ -74,21 +74,17 @@ static uint32_t stream_number(const struct names *numbers, uint32_t context, uin
 }
 
 /* Sets the kinds of `count` streams that `known` has: STREAM_KIND_COUNT of others, and TWO
- * where it has two, which are of two processes. Returns true if all have one. */
-static bool find_kinds(const struct names *numbers, const struct trace_stream *known,
+ * where it has two, which are of two processes. */
+static void find_kinds(const struct names *numbers, const struct trace_stream *known,
                        size_t known_count, uint8_t *kinds, uint32_t count)
 {
     enum { TWO = STREAM_KIND_COUNT + 1 };
-    bool all = true;
     memset(kinds, STREAM_KIND_COUNT, count);
     for (size_t i = 0; i < known_count; i++) {
         const uint32_t number = stream_number(numbers, known[i].context, known[i].stream);
         if (number < count && kinds[number] != known[i].kind)
             kinds[number] = kinds[number] == STREAM_KIND_COUNT ? known[i].kind : TWO;
     }
-    for (uint32_t i = 0; i < count; i++)
-        all &= kinds[i] < STREAM_KIND_COUNT;
-    return all;
 }
 
 /* Turns that the ops of the default stream and all others take beside each other. */
@@ -154,16 +150,15 @@ enum status trace_kinds_take(struct timeline *timeline, const struct names *numb
         arena_zeros(&timeline->arena, timeline->streams, 1);
     if (kinds == NULL)
         return no_memory(error);
-    const bool all = find_kinds(numbers, known, known_count, kinds, timeline->streams);
-    timeline->kinds_known = all ? KINDS_RECORDED : KINDS_UNKNOWN;
-    if (all)
-        return STATUS_OK;
+    find_kinds(numbers, known, known_count, kinds, timeline->streams);
     bool likely = one_context(streams, timeline->streams) && takes_turns(timeline);
     for (uint32_t i = 0; i < timeline->streams; i++) {
+        if (kinds[i] < STREAM_KIND_COUNT)
+            continue;
         bool is_default = streams[i].stream == TRACE_DEFAULT_STREAM;
         kinds[i] = !likely ? STREAM_NONBLOCKING : is_default ? STREAM_LEGACY : STREAM_BLOCKING;
+        timeline->legacy_likely |= likely && is_default;
     }
-    timeline->kinds_known = likely ? KINDS_LIKELY : KINDS_UNKNOWN;
     return STATUS_OK;
 }
 

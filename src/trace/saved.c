@@ -194,7 +194,7 @@ enum status saved_finish(struct saved_run *run, struct trace *trace, struct erro
     run->trace.bytes_unit = 1;
     set_memory(&run->trace, run->memory);
     status = timeline_finish(timeline, &no_plan, error);
-    timeline->kinds_known = run->settled ? KINDS_RECORDED : KINDS_UNKNOWN;
+    timeline->legacy_likely = !run->settled;
     if (status == STATUS_OK)
         status = set_calls(timeline, error);
     if (status == STATUS_OK)
