@@ -108,6 +108,29 @@ START_TEST(recorded_kinds_stay)
 }
 END_TEST
 
+/* One op of many that begins before its call has no call, and takes no other op's. */
+START_TEST(one_early_op_voids_no_call)
+{
+    FILE *out = fopen(test_trace_path, "w");
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"pipeline_recording\":1}\n[\"stream\",1,13,5,\"blocking\",0]\n", out);
+    for (int i = 1, now = 10000; i <= 20; i++, now += 10000) {
+        int start = i == 10 ? now - 1500 : now + 6000;
+        fprintf(out, "[\"call\",%d,\"cudaMemcpyAsync\",1,%d,%d,0]\n", i, now, now + 2000);
+        fprintf(out, "[\"op\",%d,\"h2d\",1,13,%d,%d,8,\"pinned\",\"device\",0]\n", i, start,
+                start + 1000);
+    }
+    fclose(out);
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert(!timeline->issue_unknown && timeline->call_count == 20);
+    ck_assert_uint_eq(traces.items[0].early, 1);
+    ck_assert_int_eq(timeline->spans[9].issue_ns, timeline->spans[9].start_ns);
+    ck_assert_int_eq(timeline->spans[10].issue_ns, 100000);
+    traces_free(&traces);
+}
+END_TEST
+
 /* What `pipeline view` says of them: all in the user's words, nothing of another profiler. */
 START_TEST(the_report)
 {
@@ -359,6 +382,7 @@ TCase *recording_view_case(void)
     tcase_add_test(tests, two_devices);
     tcase_add_test(tests, what_is_lost_is_not_made_up);
     tcase_add_test(tests, recorded_kinds_stay);
+    tcase_add_test(tests, one_early_op_voids_no_call);
     tcase_add_test(tests, the_report);
     tcase_add_test(tests, every_form);
     tcase_add_test(tests, lines_of_the_source);

@@ -270,10 +270,9 @@ static enum status finish_part(struct trace_part *part, const struct trace_facts
     const struct plan no_plan = {0};
     struct timeline *timeline = &trace->timeline;
     timeline_init(timeline);
-    /* A call behind its op: the host's clock and the device's do not agree. */
-    timeline->issue_unknown =
-        part->early > 0 ||
-        (part->uncalled > 0 && (size_t)part->uncalled * CALLED_LEAST >= part->count);
+    /* A call behind its op is not known either: the host's clock and the device's disagree. */
+    const size_t unknown = (size_t)part->uncalled + part->early;
+    timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
     int64_t first_ns = set_order(part, timeline->issue_unknown);
     timeline->timing = facts->timing;
     snprintf(timeline->device, sizeof timeline->device, "%s", device_name(part));

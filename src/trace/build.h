@@ -70,9 +70,10 @@ enum status trace_build_add(struct trace_builder *builder, const struct trace_ro
 /* `driver` of what Nsight Systems exported. */
 #define TRACE_NSYS_DRIVER "traced by Nsight Systems"
 
-/* Makes `traces` of all that was added, and of the builder's facts, devices by name. Issue
- * times count only where every row of the device had one. The builder is empty then, also after
- * a failure. */
+/* Makes `traces` of all that was added, and of the builder's facts, devices by name. A
+ * row whose call is not known, or behind its start, counts as issued when it began; where that
+ * is one row in ten of a device or more, none of its issue times counts. The builder is empty
+ * then, also after a failure. */
 enum status trace_build_finish(struct trace_builder *builder, struct traces *traces,
                                struct error *error);
 void trace_build_free(struct trace_builder *builder);

@@ -54,8 +54,8 @@ struct trace {
     uint64_t unseen;   /* calls of the recording that issued an op of which it has nothing */
     uint64_t refused;  /* and those that CUDA refused, but of which it has ops */
     uint32_t uncalled; /* ops of which no call is known */
-    uint32_t early;    /* ops that start before the call that issued them: then no call is taken
-                          for true */
+    uint32_t early;    /* ops that start before the call that issued them: those calls are not
+                          taken for true */
 };
 
 /* Returns how long the thread of a loop was in no call to CUDA before that, where the calls are

@@ -191,8 +191,9 @@ static bool clocks(const struct run_report *run, const struct view_facts *facts,
         return false;
     snprintf(text, FINDING_TEXT,
              "%" PRIu32 " ops begin before the host's call that issued them: the clocks of the "
-             "host and of the GPU do not agree, so no call is taken for true.",
-             run->trace->early);
+             "host and of the GPU do not agree, so %s taken for true.",
+             run->trace->early,
+             run->timeline.issue_unknown ? "no call is" : "these calls are not");
     return true;
 }
 
