@@ -628,6 +628,19 @@ static void is_held_up(struct recorder *loop)
     wait(loop);
 }
 
+/* The same, where that call is another thread's and began long before. */
+static void is_held_up_for_long(struct recorder *loop)
+{
+    enum { HOLDS_NS = 8000000 };
+    const int64_t until_ns = loop->now_ns + HOLDS_NS;
+    fprintf(loop->out, "[\"call\",%d,\"cudaMalloc\",2,%" PRId64 ",%" PRId64 ",0]\n", ++loop->id,
+            loop->now_ns, until_ns);
+    launch(loop, 0, BUF, HOLDS_NS - 400000);
+    loop->free_ns[0] = until_ns;
+    launch(loop, 0, BUF, 60000);
+    wait(loop);
+}
+
 /* The same, but managed pages that move may have kept the device from it. */
 static void waits_for_pages(struct recorder *loop)
 {
@@ -680,6 +693,7 @@ static const struct cause {
     {"time-slices", is_stalled, "12 times the device had nothing else to do", false, ""},
     {"!time-slices", is_held_up, NULL, false, ""},
     {"!time-slices", is_lost, NULL, false, ""},
+    {"!time-slices", is_held_up_for_long, NULL, false, ""},
     {"!time-slices", waits_for_pages, NULL, false, ""},
     {"graph-in-loop", makes_a_graph_each, "such as cudaGraphInstantiate", true, ""},
 };

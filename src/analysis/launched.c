@@ -52,43 +52,47 @@ static bool is_load(const struct traced *traced, uint32_t call)
            length_ns >= 2 * later(traced->launch_ns, TRACED_LAUNCH_NS);
 }
 
-/* Returns true if a call began what only another op than those before `after_ns` waits for. */
-static bool loads_behind(const struct traced *traced, uint32_t call, int64_t after_ns)
+/* Returns true if a call may keep the device from its work while it lasts. */
+static bool holds(const struct host_call *call)
 {
-    return is_load(traced, call) &&
-           traced->timeline->spans[traced->issued[call]].start_ns > after_ns;
-}
-
-/* Returns true if a call that may keep the device from its work ended only behind `after_ns`.
- */
-static bool holds_behind(const struct traced *traced, uint32_t index, int64_t after_ns)
-{
-    const struct host_call *call = &traced->timeline->calls[index];
     const enum host_call_kind kind = host_call_kind(call->row);
-    const bool holds = kind == CALL_ALLOC || kind == CALL_PIN || kind >= CALL_MAKE;
-    return (holds && call->end_ns > after_ns && length_of(call) > TRACED_LATE_NS) ||
-           loads_behind(traced, index, after_ns);
+    return (kind == CALL_ALLOC || kind == CALL_PIN || kind >= CALL_MAKE) &&
+           length_of(call) > TRACED_LATE_NS;
 }
 
-/* Returns true if a call was under way between two times that tells so. */
-static bool any_within(const struct traced *traced, int64_t after_ns, int64_t before_ns,
-                       bool (*tells)(const struct traced *, uint32_t, int64_t))
+/* Finds until when calls keep the device from its work, each with all before it. */
+static bool find_holds(struct traced *traced)
 {
-    enum { LONGEST_NS = 5000000 };
     const struct timeline *timeline = traced->timeline;
-    BISECT(at, i, 0, timeline->call_count,
-           timeline->calls[i].start_ns <= after_ns - LONGEST_NS);
-    for (uint32_t i = (uint32_t)at;
-         i < timeline->call_count && timeline->calls[i].start_ns < before_ns; i++) {
-        if (tells(traced, i, after_ns))
-            return true;
+    const size_t count = timeline->call_count + (size_t)1;
+    int64_t *loads = traced->loads_ns = arena_zeros(&traced->arena, count, sizeof *loads);
+    int64_t *held = traced->held_ns = arena_zeros(&traced->arena, count, sizeof *held);
+    if (traced->arena.full)
+        return false;
+    loads[0] = held[0] = INT64_MIN;
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        loads[i + 1] = loads[i];
+        if (is_load(traced, i))
+            loads[i + 1] = later(loads[i], timeline->spans[traced->issued[i]].start_ns);
+        held[i + 1] = later(later(held[i], loads[i + 1]), holds(call) ? call->end_ns : held[i]);
     }
-    return false;
+    return true;
+}
+
+/* Returns true if one of the calls that began before `before_ns` lasts beyond `after_ns`, by a
+ * table of find_holds(). */
+static bool any_within(const struct traced *traced, const int64_t *until_ns, int64_t after_ns,
+                       int64_t before_ns)
+{
+    const struct timeline *timeline = traced->timeline;
+    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < before_ns);
+    return until_ns[at] > after_ns;
 }
 
 bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
 {
-    return any_within(traced, after_ns, before_ns, loads_behind);
+    return any_within(traced, traced->loads_ns, after_ns, before_ns);
 }
 
 int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t free_ns)
@@ -104,7 +108,7 @@ int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t fre
      * processes side by side. */
     const bool stalls = start_ns - free_ns >= (graph ? GRAPH_NS : TRACED_LATE_NS) &&
                         ended >= traced->ops_before[index] &&
-                        !any_within(traced, free_ns, start_ns, holds_behind);
+                        !any_within(traced, traced->held_ns, free_ns, start_ns);
     return stalls ? start_ns - free_ns : 0;
 }
 
@@ -216,7 +220,7 @@ static void find_stalls(struct traced *traced)
 
 bool launched_find(struct traced *traced)
 {
-    if (!find_first_launches(traced) || !find_launches(traced))
+    if (!find_first_launches(traced) || !find_launches(traced) || !find_holds(traced))
         return false;
     find_stalls(traced);
     return true;

@@ -27,12 +27,14 @@ struct traced {
     uint32_t *kernels_before; /* by op: the kernels that began before it, */
     uint32_t *ops_before;     /* and all ops of the device that did */
     uint32_t kernels;
-    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
-    uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
-    uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
-    uint32_t *first_launches; /* by the kernel's name: the first that ran */
-    int64_t launch_ns;        /* the median of the launches' calls */
-    int64_t slow_ns;          /* a call that hands something over, and takes longer, did more */
+    uint32_t *stream_before;     /* by op: the one before it in its stream; SPAN_NONE: none */
+    uint32_t *issued;            /* by call: the op that it issued; SPAN_NONE: none */
+    uint32_t *call_before;       /* by call: the one before it on its thread; SPAN_NONE: none */
+    uint32_t *first_launches;    /* by the kernel's name: the first that ran */
+    int64_t *loads_ns, *held_ns; /* by call, of it and those before: until when loads of code,
+                                    and until when any call kept the device from its work */
+    int64_t launch_ns;           /* the median of the launches' calls */
+    int64_t slow_ns; /* a call that hands something over, and takes longer, did more */
     int64_t once_ns; /* a time between two calls that is longer than all others of the host's
                         own work together: it comes once, in no loop; 0: none */
     int64_t work_ns; /* what passes between two calls and takes longer is the host's own work */
