@@ -409,6 +409,29 @@ START_TEST(test_orders_by_calls_that_wait_are_kept)
 }
 END_TEST
 
+/* The host works on what each round brings back before the next round copies all of it in. */
+START_TEST(test_waits_for_bytes_that_a_larger_copy_takes_stay)
+{
+    enum { SLICE = 1 << 18, SPENT_NS = 18000 };
+    const struct rework drops = {.drops_syncs = true};
+    struct machine machine = test_machine_named("h200");
+    for (int moves = 0; moves < 2; moves++) {
+        struct plan plan = empty(1);
+        for (int i = 0; i < ROUNDS; i++) {
+            copy(&plan, OP_H2D, 0, 0, 0, 1 << 23);
+            plan.recorded->ops[plan.op_count - 1].host_ns = SPENT_NS;
+            kernel(&plan, 0, 4096, 1, 0, 0, 1 << 23);
+            copy(&plan, OP_D2H, 0, 0, (uint64_t)SLICE * (moves ? i + 1 : 1), SLICE);
+            sync_stream(&plan, 0);
+        }
+        struct plan fixed = apply(&plan, &machine, &drops);
+        ck_assert_uint_ge(count(&fixed, OP_SYNC) + count(&fixed, OP_SYNC_EVENT), ROUNDS);
+        plan_free(&fixed);
+        plan_free(&plan);
+    }
+}
+END_TEST
+
 TCase *rework_work_case(void)
 {
     TCase *work = tcase_create("work");
@@ -422,6 +445,7 @@ TCase *rework_work_case(void)
     tcase_add_test(work, test_kernels_side_by_side_are_not_few_blocks);
     tcase_add_test(work, test_large_copies_are_cut_where_small_ones_wait);
     tcase_add_test(work, test_the_hosts_time_before_waits_stays);
+    tcase_add_test(work, test_waits_for_bytes_that_a_larger_copy_takes_stay);
     tcase_add_test(work, test_orders_by_calls_that_wait_are_kept);
     return work;
 }

@@ -15,17 +15,10 @@ enum {
 
 /* --- what the host may need of the copies --- */
 
-/* A copy's bytes of the host. */
-struct use {
-    struct range range;
-    uint32_t item;
-};
-
 /* The copies, and the host's time between calls. */
 struct host {
     struct rework_draft *draft;
     struct arena arena; /* what has these: */
-    struct use *uses;
     uint32_t *next;   /* per item: the next copy from or to the same bytes; REWORK_NONE: none */
     uint32_t *places; /* per item: its place among all, by thread and then in order */
     int64_t *longest_ns; /* a tree of maxima, by place, of the time before a call */
@@ -38,20 +31,6 @@ struct host {
     uint32_t out;
     bool out_alone;
 };
-
-COMPARE_BY(compare_uses, struct use, range.buffer, range.offset, item);
-
-static const struct access *host_access(const struct rework_draft *draft,
-                                        const struct rework_item *item)
-{
-    const struct recorded_buffer *buffers = draft->base->plan->recorded->buffers;
-    for (uint32_t i = 0; i < item->seen.access_count; i++) {
-        const struct access *access = &draft->accesses[item->seen.first_access + i];
-        if (buffers[access->range.buffer].host)
-            return access;
-    }
-    return NULL;
-}
 
 /* Returns true if the host waits there and the program could leave that out: not a library. */
 static bool waits(const struct rework_item *item)
@@ -102,36 +81,21 @@ static int64_t longest_stretch_ns(const struct host *host, uint32_t behind, uint
 
 static bool host_begin(struct host *host, struct rework_draft *draft)
 {
-    size_t count = 0, items = draft->count + 1;
+    size_t items = draft->count + (size_t)1;
     size_t threads = draft->base->plan->recorded->threads + (size_t)1;
     *host = (struct host){.draft = draft, .out = REWORK_NONE, .out_alone = true};
     struct arena *arena = &host->arena;
-    host->uses = arena_zeros(arena, items, sizeof *host->uses);
-    host->next = arena_ones(arena, items, sizeof *host->next);
+    host->next = rework_next_copies(draft, arena);
     host->places = arena_zeros(arena, items, sizeof *host->places);
     host->longest_ns = arena_zeros(arena, 2 * items, sizeof *host->longest_ns);
     host->open = arena_zeros(arena, items, sizeof *host->open);
     host->last = arena_zeros(arena, threads, sizeof *host->last);
     const bool room = !arena->full;
-    for (uint32_t i = 0; i < draft->count && room; i++) {
-        const struct rework_item *item = &draft->items[i];
-        const struct access *access =
-            op_is_copy(item->op.kind) ? host_access(draft, item) : NULL;
-        if (access != NULL)
-            host->uses[count++] = (struct use){access->range, i};
-    }
     if (room)
         list_stretches(host, draft->base->plan->recorded->threads);
     for (uint32_t i = 0; i < draft->count && room; i++) {
         if (waits(&draft->items[i]))
             host->last[draft->items[i].seen.thread] = i;
-    }
-    if (room)
-        qsort(host->uses, count, sizeof *host->uses, compare_uses);
-    for (size_t i = 0; i + 1 < count && room; i++) {
-        const struct use *use = &host->uses[i], *next = &host->uses[i + 1];
-        if (ranges_overlap(&use->range, &next->range))
-            host->next[use->item] = next->item;
     }
     return room;
 }

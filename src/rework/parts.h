@@ -84,6 +84,11 @@ bool rework_is_legacy(const struct rework_draft *draft, uint32_t stream);
 enum status rework_draft_plan(const struct rework_draft *draft, struct plan *plan,
                               struct error *error);
 
+/* Returns, per item, the next copy from or to any of the same bytes of the host's; REWORK_NONE:
+ * none. The table is the arena's. NULL: that is full. O(n log n). */
+struct arena;
+uint32_t *rework_next_copies(const struct rework_draft *draft, struct arena *arena);
+
 /* --- changes --- */
 
 /* Finds the tiles of a draft, and the versions of the bytes that its ops touch: a buffer that
