@@ -106,7 +106,7 @@ static void add_endings(struct page_words *words)
 static void add_sweep(struct page_words *words, const struct option_row *row)
 {
     static const char *const flags[] = {"no", "yes", NULL};
-    char values[LABEL_MAX] = "", range[PAGE_TEXT];
+    char values[PAGE_TEXT / 2] = "", range[PAGE_TEXT];
     const char *const *list = row->type == TYPE_FLAG ? flags : row->choices;
     for (; list != NULL && *list != NULL; list++)
         text_add(values, sizeof values, ",", "%s", *list);
