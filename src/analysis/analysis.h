@@ -65,7 +65,7 @@ struct tally {
 static inline void tally_add(struct tally *tally, uint32_t index, int64_t length_ns)
 {
     const bool longer = tally->count++ == 0 || length_ns > tally->longest_ns;
-    tally->sum_ns += length_ns;
+    tally->sum_ns = plus(tally->sum_ns, length_ns);
     tally->longest = longer ? index : tally->longest;
     tally->longest_ns = longer ? length_ns : tally->longest_ns;
 }

@@ -45,13 +45,6 @@ bool pace_find_threads(struct traced *traced)
     return true;
 }
 
-/* Adds up two times, neither of them negative, up to the longest that there is: those of a
- * damaged trace may be too long to be added. */
-static int64_t plus(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* Returns how long the host was in no call before call `index`, since the one before it that
  * issued something or held the host: what it asks for in between is a framework's. */
 static int64_t elsewhere_ns(const struct traced *traced, uint32_t index)

@@ -37,7 +37,8 @@ bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict)
         waits++;
         reads += read;
         bytes = read && span->bytes > bytes ? span->bytes : bytes;
-        sum_ns += read ? timeline->calls[i].end_ns - timeline->calls[copy].start_ns : 0;
+        if (read)
+            sum_ns = plus(sum_ns, timeline->calls[i].end_ns - timeline->calls[copy].start_ns);
     }
     if (reads == 0 || 2 * reads < waits || BEHIND * reads < pace_of(trace).late)
         return false;
@@ -65,7 +66,7 @@ int64_t facts_readback_ns(const struct foreign *foreign)
             reads = true;
             continue;
         }
-        sum_ns += reads ? later(0, span->start_ns - ended_ns) : 0;
+        sum_ns = plus(sum_ns, reads ? later(0, span->start_ns - ended_ns) : 0);
         ended_ns = ended_ns == INT64_MAX ? span->end_ns : later(ended_ns, span->end_ns);
         reads = false;
     }
@@ -149,7 +150,7 @@ static struct tally count_moves(const struct foreign *foreign)
             traced_call_of(&foreign->trace, i) != SPAN_NONE)
             continue;
         moves.count++;
-        moves.sum_ns += span->end_ns - span->start_ns;
+        moves.sum_ns = plus(moves.sum_ns, span->end_ns - span->start_ns);
     }
     return moves;
 }

@@ -34,10 +34,12 @@ static void find_kept(struct foreign *foreign)
             continue;
         /* However short it is: all of it goes with the calls. */
         const enum verdict_code code = foreign_outside_cause(foreign, before, i, INT64_MAX);
-        foreign->between_ns[code] += calls[i].start_ns - calls[before].end_ns;
+        foreign->between_ns[code] =
+            plus(foreign->between_ns[code], calls[i].start_ns - calls[before].end_ns);
     }
     for (int code = 0; code < VERDICT_COUNT; code++)
-        foreign->kept[code].sum_ns += foreign->between_ns[code];
+        foreign->kept[code].sum_ns =
+            plus(foreign->kept[code].sum_ns, foreign->between_ns[code]);
     for (uint32_t i = 0; i < timeline->span_count && timeline->call_count == 0; i++) {
         const struct span *span = &timeline->spans[i];
         keep(foreign, host_op_cause(foreign, span), i, span->end_ns - span->start_ns);
@@ -271,7 +273,7 @@ static int64_t made_once_ns(const struct foreign *foreign)
         const struct host_call *call = &foreign->timeline->calls[i];
         if (!traced_again(&foreign->trace, host_call_kind(call->row)) &&
             foreign_call_cause(foreign, i) != VERDICT_PIN_IN_RUN)
-            sum_ns += call->end_ns - call->start_ns;
+            sum_ns = plus(sum_ns, call->end_ns - call->start_ns);
     }
     return sum_ns;
 }

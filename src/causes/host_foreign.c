@@ -62,8 +62,7 @@ void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns)
                       verdict->code == VERDICT_HOST_WORK;
     const int64_t ways_ns = host ? 0 : (int64_t)times * TRACED_LATE_NS;
     verdict->times = times;
-    if (__builtin_add_overflow(sum_ns, ways_ns, &verdict->carries_ns))
-        verdict->carries_ns = INT64_MAX;
+    verdict->carries_ns = plus(sum_ns, ways_ns);
 }
 
 enum verdict_code host_op_cause(const struct foreign *foreign, const struct span *span)
@@ -165,7 +164,7 @@ static struct pauses pauses_of(const struct foreign *foreign)
             continue;
         const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
         pauses.count++;
-        pauses.sum_ns += pause_ns;
+        pauses.sum_ns = plus(pauses.sum_ns, pause_ns);
         pauses.pinned +=
             span != NULL && span->kind == OP_H2D && span->host_memory == HOST_MEMORY_PINNED;
         pauses.longest = pause_ns > pauses.longest_ns ? i : pauses.longest;

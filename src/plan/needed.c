@@ -148,8 +148,10 @@ static void list_ops(struct blind_walk *walk)
 {
     const struct plan *plan = walk->plan;
     uint32_t first = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++)
-        walk->streams[plan->ops[i].stream].count += works(&plan->ops[i]);
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (works(&plan->ops[i]))
+            walk->streams[plan->ops[i].stream].count++;
+    }
     for (uint32_t s = 0; s < plan->streams; s++) {
         walk->streams[s].ops = walk->ops + first;
         walk->streams[s].blinds = walk->blinds + first;
@@ -157,9 +159,9 @@ static void list_ops(struct blind_walk *walk)
         walk->streams[s].count = 0;
     }
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        struct blind_stream *stream = &walk->streams[plan->ops[i].stream];
         if (!works(&plan->ops[i]))
             continue;
+        struct blind_stream *stream = &walk->streams[plan->ops[i].stream];
         const uint32_t at = stream->count++;
         stream->ops[at] = i;
         stream->blinds[at] = is_blind(plan, &plan->ops[i]) ? at + 1

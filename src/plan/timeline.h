@@ -21,6 +21,13 @@ static inline int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Adds up two times, up to the longest that there is: those of a damaged trace may be too long
+ * to be added. */
+static inline int64_t plus(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 enum timing {
     TIMING_VIRTUAL,  /* the simulator's clock */
     TIMING_CUPTI,    /* activity records */
