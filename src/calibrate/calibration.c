@@ -70,10 +70,9 @@ static void comment_text(const struct calibration *calibration,
                  figure->how);
     for (int i = 0; i < calibration->outcome_count; i++) {
         const struct outcome *outcome = &calibration->outcomes[i];
-        size_t used = strlen(text);
         if (same_kernel(outcome->kernel, figure->kernel) &&
             strcmp(outcome->key, figure->key) == 0 && outcome->apart > outcome->usual)
-            snprintf(text + used, COMMENT_TEXT - used, "; held within %.0f %%",
+            text_add(text, COMMENT_TEXT, "", "; held within %.0f %%",
                      ceil(100 * outcome->apart));
     }
 }
@@ -133,8 +132,7 @@ static void put_parts(FILE *out, const struct calibration *calibration)
         return;
     for (int i = 0; i < calibration->part_count; i++) {
         const struct part_time *part = &calibration->parts[i];
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s %s %.1f s", i > 0 ? "," : "", part->name,
+        text_add(text, sizeof text, i > 0 ? "," : "", " %s %.1f s", part->name,
                  1e-9 * (double)part->took_ns);
     }
     put_comment(out, 0, 0, text);

@@ -1,9 +1,6 @@
 /* account.c - what causes are charged, where that was lost, and which are worth a name. */
 #include "causes/judge.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
 
 /* --- charges --- */
@@ -112,11 +109,10 @@ static void add_to_rest(const struct judge *judge, const struct verdict *cause,
                         struct verdict *rest)
 {
     double percent = 100 * (double)cause->cost_ns / (double)judge->time_ns;
-    size_t used = strlen(rest->seen);
     rest->cost_ns += cause->cost_ns;
-    if (percent >= LISTED_PERCENT && used < sizeof rest->seen)
-        snprintf(rest->seen + used, sizeof rest->seen - used, "%s%s %.1f%%",
-                 used > 0 ? ", " : "", verdict_rows[cause->code].name, percent);
+    if (percent >= LISTED_PERCENT)
+        text_add(rest->seen, sizeof rest->seen, ", ", "%s %.1f%%",
+                 verdict_rows[cause->code].name, percent);
 }
 
 void judge_list(struct judge *judge, struct verdicts *verdicts)

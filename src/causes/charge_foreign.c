@@ -3,10 +3,7 @@
 #include "analysis/chain.h"
 #include "causes/foreign.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* A simulation that is farther from the run predicts nothing; one of a host that is late has to
  * be as near as the second: its calls are the run's own, and no other machine's copies. A cause
@@ -140,17 +137,16 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
     const struct knob_gain *gain =
         foreign->judge.tried ? knob_of(foreign, verdict->code) : NULL;
     char detail[48], text[FOREIGN_COUNT];
-    size_t used = strlen(verdict->seen);
     if (gain == NULL && foreign->judge.tried && foreign->judge.found.blind > 0 &&
         (verdict_rows[verdict->code].traits & IS_ORDER))
-        snprintf(verdict->seen + used, sizeof verdict->seen - used,
+        text_add(verdict->seen, sizeof verdict->seen, "",
                  "; no fix is tried, as it is not known which memory %s used",
                  foreign_counted(foreign->judge.found.blind, "op", "ops", text));
     if (gain == NULL)
         return;
     if (gain->knob == CHANGE_WORK && foreign->judge.found.fills) {
-        snprintf(
-            verdict->seen + used, sizeof verdict->seen - used,
+        text_add(
+            verdict->seen, sizeof verdict->seen, "",
             ", and takes no longer than to copy there; tried without: what it copies from, "
             "page-locked where it lies (cudaHostRegister), needs no copy");
         return;
@@ -158,8 +154,7 @@ void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
     change_detail(&foreign->judge.found.better.change, (enum change_knob)gain->knob, detail,
                   sizeof detail);
     if (detail[0] != '\0')
-        snprintf(verdict->seen + used, sizeof verdict->seen - used, "%stried with %s",
-                 used > 0 ? "; " : "", detail);
+        text_add(verdict->seen, sizeof verdict->seen, "; ", "tried with %s", detail);
 }
 
 /* --- charges --- */
@@ -406,7 +401,6 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
     int64_t best_ns =
         later(judge_predicted_ns(&foreign->judge, found->bare_better_ns), found->least_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
-    size_t used = 0;
     if (found->count == 0 || !search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
@@ -414,14 +408,13 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
         verdicts->best_ns = first_ns;
         return;
     }
-    for (int i = 0; i < found->count && used < sizeof verdicts->best; i++) {
+    for (int i = 0; i < found->count; i++) {
         bool named = false;
         for (int k = 0; k < i; k++)
             named |= found->knobs[k].code == found->knobs[i].code;
         if (!named)
-            used +=
-                (size_t)snprintf(verdicts->best + used, sizeof verdicts->best - used, "%s%s",
-                                 i > 0 ? " + " : "", verdict_rows[found->knobs[i].code].name);
+            text_add(verdicts->best, sizeof verdicts->best, " + ", "%s",
+                     verdict_rows[found->knobs[i].code].name);
     }
 }
 

@@ -271,8 +271,7 @@ static enum evidence one_stream(const struct sight *sight, struct verdict *verdi
 {
     (void)say(sight, EVIDENCE_CERTAIN,
               "the tiles' {copies} copies and {kernels} kernels are in ", verdict);
-    const size_t used = strlen(verdict->seen);
-    snprintf(verdict->seen + used, sizeof verdict->seen - used, "%s",
+    text_add(verdict->seen, sizeof verdict->seen, "", "%s",
              sight->streams == 1                ? "one stream"
              : sight->streams <= sight->devices ? "one stream of each device"
                                                 : "one order");

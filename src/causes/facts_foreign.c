@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- waits --- */
 
@@ -281,7 +280,6 @@ bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
     const struct found *found = &foreign->judge.found;
     for (int i = 0; i < verdicts->count; i++) {
         struct verdict *verdict = &verdicts->items[i];
-        const size_t used = strlen(verdict->seen);
         bool shares = false;
         for (int k = 0; k < found->count; k++)
             shares |= found->knobs[k].code == verdict->code &&
@@ -290,7 +288,7 @@ bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
             continue;
         verdict->predicted_ns = 0;
         verdict->tried = false;
-        snprintf(verdict->seen + used, sizeof verdict->seen - used,
+        text_add(verdict->seen, sizeof verdict->seen, "",
                  "; with the fix kernels share multiprocessors, and how much they slow each "
                  "other there is not known: no time is predicted");
     }

@@ -24,8 +24,7 @@ static void put_name(char seen[VERDICT_SEEN], const char *before, const char *wh
 {
     enum { COLUMNS = 64, ROOM = 4 * COLUMNS };
     char shown[ROOM];
-    const size_t used = strlen(seen);
-    snprintf(seen + used, VERDICT_SEEN - used, "%s%s%s%s", before, what,
+    text_add(seen, VERDICT_SEEN, "", "%s%s%s%s", before, what,
              escape_fit(shown, ROOM, name, COLUMNS, ".."), behind);
 }
 
@@ -100,12 +99,10 @@ void host_put_calls(const struct foreign *foreign, const struct tally *calls,
     snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s",
              foreign_counted(calls->count, "call", "calls", text), host_call_name(row));
     foreign_put_line(foreign, calls->longest, "", verdict->seen);
-    size_t used = strlen(verdict->seen);
-    used += (size_t)snprintf(verdict->seen + used, VERDICT_SEEN - used,
-                             " before the last op was issued, %s in all",
-                             units_time(calls->sum_ns - between_ns, time));
-    if (between_ns > calls->sum_ns / 10 && used < VERDICT_SEEN)
-        snprintf(verdict->seen + used, VERDICT_SEEN - used, ", and %s around them",
+    text_add(verdict->seen, VERDICT_SEEN, "", " before the last op was issued, %s in all",
+             units_time(calls->sum_ns - between_ns, time));
+    if (between_ns > calls->sum_ns / 10)
+        text_add(verdict->seen, VERDICT_SEEN, "", ", and %s around them",
                  units_time(between_ns, between));
     foreign_note_seen(verdict, calls->count, calls->sum_ns);
 }
@@ -214,9 +211,8 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
     foreign_note_seen(verdict, pauses.count, pauses.sum_ns);
     foreign_put_line(foreign, pauses.longest, "", verdict->seen);
     put_range(foreign, &pauses, verdict->seen);
-    const size_t used = strlen(verdict->seen);
     if (2 * pauses.pinned > pauses.count)
-        snprintf(verdict->seen + used, VERDICT_SEEN - used,
+        text_add(verdict->seen, VERDICT_SEEN, "",
                  "; page-locked memory is copied in then: the host seems to fill it");
     return EVIDENCE_CERTAIN;
 }

@@ -5,7 +5,6 @@
 #include "plan/host_call.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const double ALIKE = 0.03; /* predicted times that differ by less are alike */
 

@@ -95,7 +95,6 @@ static void add_option(const struct knob_field *field, const struct settings *se
                        char text[VERDICT_COMMAND])
 {
     const char *place = (const char *)settings + field->offset;
-    const size_t used = strlen(text);
     char number[32] = "auto";
     uint32_t value = 0;
     if (field->size == sizeof(bool))
@@ -106,7 +105,7 @@ static void add_option(const struct knob_field *field, const struct settings *se
         snprintf(number, sizeof number, "%g", settings->cpu_share);
     else if (value > 0)
         snprintf(number, sizeof number, "%" PRIu32, value);
-    snprintf(text + used, VERDICT_COMMAND - used, "%s%s%s", used > 0 ? " " : "", field->option,
+    text_add(text, VERDICT_COMMAND, " ", "%s%s", field->option,
              field->values != NULL ? field->values[value] : number);
 }
 

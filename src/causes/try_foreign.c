@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     PART_OPS = 16000,        /* of more, about that many in the middle stand for all */

@@ -9,7 +9,6 @@
 #include "run/topology.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* --- one device --- */
 

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* CUDA 13 gives edges data, which is not needed here: hence the NULLs. */
 static cudaError_t capture_info(cudaStream_t stream, cudaGraph_t *graph,

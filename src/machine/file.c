@@ -69,13 +69,11 @@ static enum status word_set(const struct machine_reader *reader,
 {
     char words[MACHINE_TEXT] = "";
     for (int i = 0; i <= (int)field->most; i++) {
-        const size_t used = strlen(words);
         if (strcmp(value, field->words[i]) == 0) {
             machine_field_put(field, record, i);
             return STATUS_OK;
         }
-        snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "",
-                 field->words[i]);
+        text_add(words, sizeof words, ", ", "%s", field->words[i]);
     }
     return complain(reader, reader->ini.line, "%s=%.60s: allowed are %s", field->key, value,
                     words);
@@ -304,10 +302,8 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
 static enum status no_such_machine(const char *name, struct error *error)
 {
     char names[512] = "";
-    for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", text->name);
-    }
+    for (const struct embedded *text = machine_texts; text->name != NULL; text++)
+        text_add(names, sizeof names, ", ", "%s", text->name);
     return error_set(
         error, STATUS_USAGE,
         "there is no machine '%s': allowed are %s, or a path to a machine file (./mine.ini)",

@@ -7,7 +7,6 @@
 #include "mpi/world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Refuses ranks of programs that are unlike each other: they would take each other's messages

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <string.h>
 #include <unwind.h>
 
 /* Of libgcc_s, which the program may lack: then nobody knows where calls come from. */

@@ -3,7 +3,6 @@
 #include "record/record.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 bool record_frames;

@@ -3,7 +3,6 @@
 #include "rework/parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Items by tile and stage. */
 struct table {

@@ -187,18 +187,13 @@ static void tell_part(struct trace *trace, const struct view_part *part, int64_t
                       int64_t to, int64_t time_ns)
 {
     char first[UNITS_TEXT], last[UNITS_TEXT], whole[UNITS_TEXT];
-    size_t used = 0, room = sizeof trace->part;
+    const char *word = part->stream_count == 1 ? "stream " : "streams ";
     if (part->from.given || part->to.given)
-        used = (size_t)snprintf(trace->part, room, "%s to %s of %s", units_time(from, first),
-                                units_time(earlier(to, time_ns), last),
-                                units_time(time_ns, whole));
-    for (int i = 0; i < part->stream_count && used < room; i++)
-        used += (size_t)snprintf(trace->part + used, room - used, "%s%" PRIu32,
-                                 i > 0                     ? ", "
-                                 : part->stream_count == 1 ? used > 0 ? ", stream " : "stream "
-                                 : used > 0                ? ", streams "
-                                                           : "streams ",
-                                 part->streams[i]);
+        snprintf(trace->part, sizeof trace->part, "%s to %s of %s", units_time(from, first),
+                 units_time(earlier(to, time_ns), last), units_time(time_ns, whole));
+    for (int i = 0; i < part->stream_count; i++)
+        text_add(trace->part, sizeof trace->part, ", ", "%s%" PRIu32, i == 0 ? word : "",
+                 part->streams[i]);
 }
 
 /* Keeps what ran of a part from `from` to `to`. After STATUS_NO_MEMORY the trace can only be
@@ -259,15 +254,12 @@ static enum status refuse_part(const char *path, const struct traces *traces,
                                const struct view_part *part, bool device, struct error *error)
 {
     char list[512] = "";
-    size_t used = 0;
-    for (int i = 0; i < traces->count && used < sizeof list; i++) {
+    for (int i = 0; i < traces->count; i++) {
         const struct timeline *timeline = &traces->items[i].timeline;
         if (device)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                     timeline->device);
-        for (uint32_t k = 0; !device && k < timeline->streams && used < sizeof list; k++)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u",
-                                     used > 0 ? ", " : "", timeline_stream_id(timeline, k));
+            text_add(list, sizeof list, ", ", "%s", timeline->device);
+        for (uint32_t k = 0; !device && k < timeline->streams; k++)
+            text_add(list, sizeof list, ", ", "%u", timeline_stream_id(timeline, k));
     }
     if (device)
         return error_set(error, STATUS_USAGE, "--device=%.64s: %.96s has %.400s", part->device,
