@@ -104,8 +104,8 @@ int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t fre
     const uint32_t call = traced_call_of(traced, index);
     const bool graph =
         call != SPAN_NONE && host_call_kind(traced->timeline->calls[call].row) == CALL_GRAPH;
-    /* Of 64 recordings on an H200, two have such times, 72 and 73 of them: those of two
-     * processes side by side. */
+    /* A device that begins so late for no reason is at work for another process: 64 recordings
+     * were made on an H200, and the two of a pair of processes alone have such times. */
     const bool stalls = start_ns - free_ns >= (graph ? GRAPH_NS : TRACED_LATE_NS) &&
                         ended >= traced->ops_before[index] &&
                         !any_within(traced, traced->held_ns, free_ns, start_ns);

@@ -121,7 +121,7 @@ static enum evidence first_launch(const struct foreign *foreign, struct verdict 
     const struct tally first = traced_loads(&foreign->trace);
     const struct tally loads =
         traced_calls(&foreign->trace, 1U << CALL_LOAD, foreign->trace.last_issue_ns);
-    foreign_note_seen(verdict, first.count + loads.count, first.sum_ns + loads.sum_ns);
+    foreign_note_seen(verdict, first.count + loads.count, plus(first.sum_ns, loads.sum_ns));
     return EVIDENCE_LIKELY;
 }
 

@@ -62,8 +62,8 @@ const char *assignment_label(const struct assignment *given, char text[LABEL_MAX
     return text;
 }
 
-/* What options of a type allow, where that is the same for all of them: 1 to `most` of
- * `values`, or what `values` says, one thing or several. */
+/* The types whose options all allow the same have it here, so that no option says it again: 1
+ * to `most` of `values`, or what `values` says, one thing or several. */
 static const struct {
     const char *values;
     int most;

@@ -58,8 +58,8 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
 
 /* --- view_touch.c: what launches of a recorded program touch, as far as pointers tell --- */
 
-/* What is guessed of one access of a kernel. Pointers at the same place among a kernel's
- * arguments belong together. */
+/* A touch is what is guessed of one access of a kernel, since no recording shows it. Pointers
+ * at the same place among a kernel's arguments belong together. */
 struct touch {
     uint64_t bytes;        /* from its pointer on that it touches: a step, if it */
     bool steps;            /* steps evenly through one buffer from launch to launch */
