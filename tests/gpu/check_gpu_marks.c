@@ -37,11 +37,11 @@ static const char *build_folder(void)
 static int run_program(const char *environment, const char *arguments)
 {
     char command[2048];
+    const char *build = build_folder();
     snprintf(command, sizeof command,
-             "rm -f %1$s/log; NVTX_INJECTION64_PATH=%2$s/tests/nvtx/injection.so "
-             "PIPELINE_NVTX_LOG=%1$s/log %3$s %2$s/pipeline -q %4$s >%1$s/out 2>%1$s/err "
-             "</dev/null",
-             folder, build_folder(), environment, arguments);
+             "rm -f %s/log; NVTX_INJECTION64_PATH=%s/tests/nvtx/injection.so "
+             "PIPELINE_NVTX_LOG=%s/log %s %s/pipeline -q %s >%s/out 2>%s/err </dev/null",
+             folder, build, folder, environment, build, arguments, folder, folder);
     int status = system(command);
     ck_assert_msg(WIFEXITED(status), "%s: ended by signal %d", command, WTERMSIG(status));
     return WEXITSTATUS(status);
