@@ -755,7 +755,10 @@ START_TEST(causes_of_loops_are_named)
         const char *seen = json_string_value(json_object_get(verdict, "seen"));
         ck_assert_msg(strcmp(code, cause->code) == 0, "%s (%s), not %s", code, seen,
                       cause->code);
-        ck_assert_msg(strstr(seen, cause->seen) != NULL, "%s", seen);
+        const char *no_time = json_string_value(json_object_get(fix, "no_time"));
+        ck_assert_msg(strstr(seen, cause->seen) != NULL ||
+                          (no_time != NULL && strstr(no_time, cause->seen) != NULL),
+                      "%s", seen);
         ck_assert_int_eq(json_is_number(json_object_get(fix, "predicted_ms")),
                          cause->predicted);
         break;

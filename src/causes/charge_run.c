@@ -110,7 +110,8 @@ static enum status charge_better_path(struct judge *judge, int64_t *left_ns,
         struct verdict *item =
             &judge->charges.causes[way_code(&judge->found.given.settings, left->code)];
         item->cost_ns += cost_ns;
-        item->tried |= cost_ns > 0 && left->tried;
+        if (cost_ns > 0 && left->tried)
+            item->no_time = judge_gains_little;
         *left_ns -= cost_ns;
     }
     timeline_free(&timeline);

@@ -287,10 +287,8 @@ bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
         if (!shares || verdict->predicted_ns == 0)
             continue;
         verdict->predicted_ns = 0;
-        verdict->tried = false;
-        text_add(verdict->seen, sizeof verdict->seen, "",
-                 "; with the fix kernels share multiprocessors, and how much they slow each "
-                 "other there is not known: no time is predicted");
+        verdict->no_time = "with it kernels share multiprocessors, and how much they slow each "
+                           "other there is not known: no time is predicted";
     }
     return shares_more(foreign, found->shared_ns, found->better_ns);
 }

@@ -74,9 +74,11 @@ int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
                           : run_predicted_ns(judge, fixed_ns);
 }
 
+const char judge_gains_little[] = "alone it gains less than 1%";
+
 bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause)
 {
-    cause->tried = true;
+    cause->no_time = judge_gains_little;
     if (!search_gains(fixed_ns, judge->found.given_ns, SEARCH_GAIN))
         return false;
     cause->predicted_ns = judge_predicted_ns(judge, fixed_ns);

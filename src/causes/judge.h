@@ -60,6 +60,9 @@ struct judge {
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
 
+/* Why a fix that was tried has no time. */
+extern const char judge_gains_little[];
+
 /* Notes that a cause's fix was tried, and offers it if it gains enough: returns whether it
  * does. */
 bool judge_offer(const struct judge *judge, int64_t fixed_ns, struct verdict *cause);

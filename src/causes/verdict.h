@@ -98,8 +98,8 @@ struct verdict {
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */
     char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
-    bool tried;           /* a fix was tried, and predicted_ns is 0 if it gains too little */
-    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: none is offered */
+    const char *no_time;  /* why a fix that was tried has no time: "it gains less than 1%" */
+    int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: see no_time */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to

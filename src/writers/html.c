@@ -138,6 +138,8 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         if (verdict->predicted_ns > 0) {
             put_time(json, "predicted", verdict->predicted_ns);
             html_put_exact(json_key(json, "predicted_ns"), verdict->predicted_ns);
+        } else if (verdict->no_time != NULL) {
+            json_put_text(json_key(json, "no_time"), verdict->no_time);
         }
         json_close(json, '}');
     }

@@ -99,6 +99,8 @@ static void put_fix(struct json *json, const struct verdict *verdict)
     json_put_text(json_key_of(json, "cuda", row->cuda[0] != '\0'), row->cuda);
     json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
                 verdict->predicted_ns);
+    if (verdict->predicted_ns == 0 && verdict->no_time != NULL)
+        json_put_text(json_key(json, "no_time"), verdict->no_time);
     json_close(json, '}');
 }
 
@@ -129,6 +131,9 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
 static void put_best(struct json *json, const struct run_report *run)
 {
     const struct verdicts *verdicts = &run->verdicts;
+    const struct verdict *only = verdicts->items; /* a race stands first, and has no time */
+    while (only + 1 < verdicts->items + verdicts->named && only->predicted_ns == 0)
+        only++;
     bool single = verdicts->best[0] == '\0' && verdicts->named > 0;
     json_put_ms(json_key_of(json, "modelled_ms", verdicts->modelled_ns > 0),
                 verdicts->modelled_ns);
@@ -140,7 +145,7 @@ static void put_best(struct json *json, const struct run_report *run)
     json_put_text(json_key_of(json, "command", !run->foreign), verdicts->best);
     if (run->foreign)
         json_put_text(json_key(json, "fixes"),
-                      single ? verdict_rows[verdicts->items[0].code].name : verdicts->best);
+                      single ? verdict_rows[only->code].name : verdicts->best);
     json_put_ms(json_key(json, "predicted_ms"), verdicts->best_ns);
     json_close(json, '}');
 }

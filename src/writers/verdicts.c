@@ -59,8 +59,9 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
                            row->fix, verdict->command[0] != '\0' ? ": " : "", verdict->command,
                            units_time(verdict->predicted_ns, fixed));
     else if (row->fix[0] != '\0')
-        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s", row->fix,
-                           verdict->tried ? "; alone it gains less than 1%" : "");
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s", row->fix,
+                           verdict->no_time != NULL ? "; " : "",
+                           verdict->no_time != NULL ? verdict->no_time : "");
     if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0))
         writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
 }
