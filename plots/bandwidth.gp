@@ -20,7 +20,6 @@ if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
 eval terminal(page_height)
-if (!on_output) { set output picture }
 edge = 0.6 * em
 top = 1.3 * large + 5.1 * em
 bottom = 4.1 * em

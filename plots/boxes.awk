@@ -18,10 +18,8 @@ function draw_box(band, lane, by_stream,    top, bottom, i) {
     top = BAND_TOP[run, band] + lane * BAND_LANE[run, band]
     bottom = top + BAND_LANE[run, band]
     USED[class] = 1
-    for (i = 1; i <= GAPS[run]; i++) {
-        if (GAP_OP[run, i] == field("op"))
-            draw_gap(i, BAND_TOP[run, band], BAND_BOTTOM[run, band], by_stream)
-    }
+    for (i = GAP_OF[run, field("op")]; i > 0; i = GAP_NEXT[run, i])
+        draw_gap(i, BAND_TOP[run, band], BAND_BOTTOM[run, band], by_stream)
     put_span(start * scale, end * scale, top, bottom, by_stream, 1)
     if (run in LENS)
         put_span(lens_at(run, start), lens_at(run, end), top, bottom, by_stream, LENS[run])
@@ -238,77 +236,98 @@ function put_lane(top,    pixel, from, most, alone, gone) {
 
 # --- marks ------------------------------------------------------------------------------------------
 
-function draw_gap(i, top, bottom, by_stream,    from, to, own) {
+# By stream a gap ends where its op begins; of one run by both it is drawn by engine alone.
+function draw_gap(i, top, bottom, by_stream,    from, to, own, code) {
     if (by_stream && rows == "both" && GAP_PLACED[run, i])
-        return # its name stands once
-    own = GAP_FROM[run, i] == start && GAP_TO[run, i] == end # the op itself takes too long
-    from = (run in LENS) ? lens_at(run, GAP_FROM[run, i]) : GAP_FROM[run, i] * scale
-    to = (run in LENS) ? lens_at(run, GAP_TO[run, i]) : GAP_TO[run, i] * scale
-    if (to - from < 3 * density)
-        to = from + 3 * density
-    class = WAITS
-    if (own) {
-        top = BAND_TOP[run, by_stream ? "s" (field("stream") + 0) : engine] + \
-              (by_stream ? 0 : field("lane") * BAND_LANE[run, engine])
-        bottom = top + BAND_LANE[run, by_stream ? "s" (field("stream") + 0) : engine]
-    }
-    BOX[own ? "slow" : "gaps", ++boxes] = box_text(from, to, top, bottom)
-    class = CLASS_OF_KIND[kind]
+        return
     GAP_PLACED[run, i] = 1
-    NOTE[++notes] = GAP_NAME[run, i]
-    NOTE_RUN[notes] = run
-    NOTE_AT[notes] = (from + to) / 2
-    NOTE_GAP[notes] = top
-    NOTE_INSIDE[notes] = !own && to - from >= characters(GAP_NAME[run, i]) * 0.6 * strip_size * density && \
-                         (bottom - top) * row >= 1.1 * strip_size
-    NOTE_MIDDLE[notes] = (top + bottom) / 2
+    from = GAP_FROM[run, i]
+    to = GAP_TO[run, i]
+    own = from >= start && from < end # the op itself takes too long
+    if (own) {
+        top += by_stream ? 0 : field("lane") * BAND_LANE[run, engine]
+        bottom = top + BAND_LANE[run, by_stream ? "s" (field("stream") + 0) : engine]
+    } else if (by_stream && to > start) {
+        to = start
+    }
+    from = (run in LENS) ? lens_at(run, from) : from * scale
+    to = (run in LENS) ? lens_at(run, to) : to * scale
+    BOX[own ? "slow" : "gaps", ++boxes] = box_text(from, to - from < density ? from + density : to, top, bottom)
+    note_gap(run SUBSEP GAP_NAME[run, i], from, to, top, bottom, own)
+}
+
+# Each cause has its name once, at its longest gap.
+function note_gap(code, from, to, top, bottom, own,    i) {
+    if (!(code in NOTE_OF)) {
+        NOTE_OF[code] = ++notes
+        NOTE_RUN[notes] = run
+        NOTE[notes] = substr(code, length(run) + 2)
+    }
+    i = NOTE_OF[code]
+    if (to - from <= NOTE_LENGTH[i] + 0)
+        return
+    NOTE_LENGTH[i] = to - from
+    NOTE_AT[i] = (from + to) / 2
+    NOTE_GAP[i] = top
+    NOTE_MIDDLE[i] = (top + bottom) / 2
+    NOTE_INSIDE[i] = !own && (bottom - top) * row >= 1.1 * strip_size && \
+                     to - from >= characters(NOTE[i]) * 0.6 * strip_size * density
 }
 
 # The strip above each section takes the limit's name and the causes' names; none covers another.
-function put_notes(    i, s, x, half, left_, right_, name) {
+function put_notes(    i, s, x) {
     print "$notes << END\n0\t0\t\302\240\t1\n0\t0\t\302\240\t2"
     for (s = 1; s <= sections; s++) {
-        left_ = right_ = -1
-        if (LIMIT_AT[s] >= 0 && (s == 1 || LIMIT_AT[s] != LIMIT_AT[s - 1])) {
-            name = limit_of(SECTION_RUN[s])
-            half = characters(name) * 0.29 * strip_size * density
-            x = fit(LIMIT_AT[s], half)
-            put_note(x, SECTION_TOP[s] - strip / 2, name, 1)
-            left_ = x - half
-            right_ = x + half
-        }
+        names = 0
+        if (LIMIT_AT[s] >= 0 && (s == 1 || LIMIT_AT[s] != LIMIT_AT[s - 1]))
+            put_name(s, LIMIT_AT[s], limit_of(SECTION_RUN[s]), 1)
         for (i = 1; i <= notes; i++) {
-            if (NOTE_RUN[i] != SECTION_RUN[s] || NOTE_DONE[i] || \
-                NOTE_GAP[i] < SECTION_TOP[s] || NOTE_GAP[i] >= SECTION_BOTTOM[s])
+            if (NOTE_RUN[i] != SECTION_RUN[s] || NOTE_GAP[i] < SECTION_TOP[s] || \
+                NOTE_GAP[i] >= SECTION_BOTTOM[s])
                 continue
-            NOTE_DONE[i] = 1
             if (NOTE_INSIDE[i]) {
                 put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i], 3)
                 inside = 1
-                continue
-            }
-            half = characters(NOTE[i]) * 0.29 * strip_size * density
-            x = fit(NOTE_AT[i], half)
-            if (left_ >= 0 && x + half > left_ - em * density / 2 && \
-                x - half < right_ + em * density / 2) {
-                x = left_ - em * density / 2 - 2 * half >= 0 && NOTE_AT[i] < (left_ + right_) / 2 ? \
-                    left_ - em * density / 2 - half : right_ + em * density / 2 + half
-            }
-            if (x + half > columns)
-                x = left_ - em * density / 2 - half
-            put_note(x, SECTION_TOP[s] - strip / 2, NOTE[i], 2)
-            LEAD[++leads] = sprintf("%.9g\t%.6g\t%.9g\t%.6g", NOTE_AT[i] / scale / unit_ns,
-                                    SECTION_TOP[s] - 0.08, 0, NOTE_GAP[i] - SECTION_TOP[s] + 0.08)
-            if (left_ < 0 || x - half < left_)
-                left_ = x - half
-            if (x + half > right_)
-                right_ = x + half
+            } else if (put_name(s, NOTE_AT[i], NOTE[i], 2))
+                LEAD[++leads] = sprintf("%.9g\t%.6g\t%.9g\t%.6g", NOTE_AT[i] / scale / unit_ns,
+                                        SECTION_TOP[s] - 0.08, 0, NOTE_GAP[i] - SECTION_TOP[s] + 0.08)
         }
     }
     print "END\ninside = " inside + 0 "\n$leads << END\n-9\t-9\t0\t0"
     for (i = 1; i <= leads; i++)
         print LEAD[i]
     print "END"
+}
+
+# Puts a name where it is nearest to `at`. Returns 0 where there is no room left.
+function put_name(s, at, name, kind_,    half, i, best, x, side, apart) {
+    half = characters(name) * 0.29 * strip_size * density
+    apart = em * density / 2
+    best = -1
+    for (i = 0; i <= 2 * names; i++) {
+        side = i % 2 ? NAME_FROM[(i + 1) / 2] - apart - half : NAME_TO[i / 2] + apart + half
+        x = i == 0 ? fit(at, half) : side
+        if (is_free(x, half, apart) && (best < 0 || distance(x, at) < distance(best, at)))
+            best = x
+    }
+    if (best < 0)
+        return 0
+    put_note(best, SECTION_TOP[s] - strip / 2, name, kind_)
+    NAME_FROM[++names] = best - half
+    NAME_TO[names] = best + half
+    return 1
+}
+
+function is_free(x, half, apart,    i) {
+    for (i = 1; i <= names; i++) {
+        if (x + half > NAME_FROM[i] - apart * 0.99 && x - half < NAME_TO[i] + apart * 0.99)
+            return 0
+    }
+    return x - half >= -3 * em * density && x + half <= columns + 0.5
+}
+
+function distance(x, y) {
+    return x > y ? x - y : y - x
 }
 
 function fit(x, half) {

@@ -350,22 +350,25 @@ function copyBar(span, mark) {
     return copy;
 }
 
-/* The gaps that causes made, each in the row of the op that ended it, with its name above the run
- * and a line from one to the other. What has room covers neither bars nor numbers. */
+/* The gaps that causes made, each in the row of the op that ended it, behind bars and numbers; work
+ * that took too long is marked above. Each cause has its name above the run, and a line to its longest. */
 function drawGaps(run) {
-    fill(run.gapsGroup, []);
-    fill(run.names, []);
-    for (const { code, from, to, span, engine } of run.gaps) {
-        const row = run.spans[span]?.row.index ?? run.rows.findIndex((one) => one.group === engine);
-        if (row < 0) continue;
-        const middleOf = (share(from) + share(to)) / 2, x = percent(middleOf);
-        run.gapsGroup.append(
-            svg('line', { class: 'lead', x1: x, x2: x, y1: 0, y2: row * ROW + 2 }),
-            svg('rect', { class: 'cause', x: at(from), width: stretch(from, to), y: row * ROW + 2, height: ROW - 4 },
-                svg('title', {}, `${code}: ${timeText(to - from)}`)));
-        const anchor = middleOf < 0.1 ? 'start' : middleOf > 0.9 ? 'end' : 'middle';
-        run.names.append(svg('text', { class: 'cause-name', x, y: 12, 'text-anchor': anchor }, code));
-    }
+    const longest = new Map();
+    const rects = run.gaps.map((gap) => {
+        const { code, from, span, engine } = gap, op = run.spans[span];
+        const to = view === 'streams' && op && from < op.start ? Math.min(gap.to, op.start) : gap.to;
+        const row = op?.row.index ?? run.rows.findIndex((one) => one.group === engine);
+        if (row < 0) return null;
+        if (!(to - from <= longest.get(code)?.length)) longest.set(code, { length: to - from, middle: (share(from) + share(to)) / 2, row });
+        return { own: op && from >= op.start && from < op.end, rect: svg('rect', { class: 'cause', x: at(from),
+            width: stretch(from, to), y: row * ROW + 2, height: ROW - 4 }, svg('title', {}, `${code}: ${timeText(to - from)}`)) };
+    }).filter(Boolean);
+    const leads = [...longest.values()].map(({ middle, row }) => svg('line', { class: 'lead', x1: percent(middle),
+        x2: percent(middle), y1: 0, y2: row * ROW + 2 }));
+    fill(run.gapsGroup, [...leads, ...rects.filter(({ own }) => !own).map(({ rect }) => rect)]);
+    fill(run.slowGroup, rects.filter(({ own }) => own).map(({ rect }) => rect));
+    fill(run.names, [...longest].map(([code, { middle }]) => svg('text', { class: 'cause-name', x: percent(middle), y: 12,
+        'text-anchor': middle < 0.1 ? 'start' : middle > 0.9 ? 'end' : 'middle' }, code)));
 }
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
@@ -541,11 +544,12 @@ function drawRun(run) {
     run.marks = svg('g', {});
     run.numbers = svg('g', {});
     run.gapsGroup = svg('g', { class: 'gaps' });
+    run.slowGroup = svg('g', { class: 'gaps' });
     run.names = svg('svg', { class: 'names', 'aria-hidden': true });
     run.svg = svg('svg', {
         class: 'bars', role: 'img', tabindex: 0,
         'aria-label': `${run.name}: ${run.span_count} spans, ${run.call_count ? `${run.call_count} calls to CUDA, ` : ''}${wrong ? 'WRONG RESULT, ' : ''}${figures.textContent}`,
-    }, run.lines, run.gapsGroup, run.barsGroup, ...(run.limit_ns <= axis ? [vertical('limit', at(run.limit_ns))] : []),
+    }, run.lines, run.gapsGroup, run.barsGroup, run.slowGroup, ...(run.limit_ns <= axis ? [vertical('limit', at(run.limit_ns))] : []),
     run.numbers);
     run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
     if (run.span_count > 0) {

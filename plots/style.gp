@@ -75,7 +75,8 @@ face(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif" : "Sans", legibl
 bold(units) = sprintf("%s,%.2f", ending eq "svg" ? "sans-serif:Bold" : "Sans:Bold", legible(units))
 # The cairo terminals take a font's size in points of 1/96 inch for a pixel of theirs.
 png_scale = size eq "paper" ? 300.0 / 96 : 1
-terminal(height) = ending eq "svg" ? \
+terminal(height) = terminal_(height)."; ".output
+terminal_(height) = ending eq "svg" ? \
     sprintf('set terminal svg size %.0f,%.0f font "%s" noenhanced background "#ffffff" \
              linewidth %.2f', page_width, height, face(em), line) : ending eq "png" ? \
     sprintf('set terminal pngcairo size %.0f,%.0f font "%s" noenhanced fontscale %.5f \
@@ -96,13 +97,18 @@ tick_shift = ending eq "svg" ? 0.45 : 0.15
 # where a slash goes before the "=".
 if (data[1:1] ne "/") { data = "./".data }
 awk = "< LC_ALL=C awk"
-do for [script in "csv ".awk_scripts." data"] {
-    file = script eq "data" ? data : exists(script."_awk") ? value(script."_awk") : folder.script.".awk"
+do for [script in "picture csv ".awk_scripts." data"] {
+    file = script eq "data" ? data : script eq "picture" ? picture : exists(script."_awk") ? value(script."_awk") : folder.script.".awk"
     path = ""
     do for [i = 1:strlen(file)] { path = path.(file[i:i] eq "'" ? "'\\''" : file[i:i]) }
     path = "'".path."'"
-    if (script ne "data") { awk = awk." -f ".path }
+    if (script eq "picture") { target = path } else { if (script ne "data") { awk = awk." -f ".path } }
 }
+# gnuplot calls what it draws by its own code, which browsers show as tips, and gives an SVG a size
+# that no window makes smaller.
+tidy = "|LC_ALL=C sed 's/<title>[^<]*<.title>//; 1,5s/^ width=/ style=\"max-width:100%;height:auto\"&/'"
+output = ending eq "svg" ? "set output tidy" : on_output ? "" : "set output picture"
+if (!on_output) { tidy = tidy." >".target }
 set encoding utf8
 set datafile separator "\t"
 problem = "awk could not read the data"   # it says otherwise

@@ -22,7 +22,6 @@ if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
 eval terminal(page_height)
-if (!on_output) { set output picture }
 edge = 0.6 * em
 top = title_bottom + (heat && fields_named ? 5.9 : 4.8) * em
 bottom = (4.1 + (x_lines - 1) * 1.05) * em

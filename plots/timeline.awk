@@ -124,7 +124,8 @@ function read_gaps(of, text,    list, parts, i, n) {
         if (split(list[i], parts, " ") != 4)
             continue
         GAP_NAME[of, ++GAPS[of]] = one_line(parts[1])
-        GAP_OP[of, GAPS[of]] = parts[2]
+        GAP_NEXT[of, GAPS[of]] = GAP_OF[of, parts[2]] # of the same op
+        GAP_OF[of, parts[2]] = GAPS[of]
         GAP_FROM[of, GAPS[of]] = parts[3] + 0
         GAP_TO[of, GAPS[of]] = parts[4] + 0
     }

@@ -34,7 +34,6 @@ if (problem ne "") { exit error problem }
 
 # --- the page ---------------------------------------------------------------------------------
 eval terminal(page_height)
-if (!on_output) { set output picture }
 
 set margins 0, 0, 0, 0
 set lmargin at screen sx(left)
@@ -238,7 +237,7 @@ plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror
     $urgent using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
         (upper($4, $4 - $3)) with boxxyerror fs empty border rgb ink lw 3 lc rgb ink, \
     $slow using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
-        (upper($4, $4 - $3)) with boxxyerror fs empty border rgb bad lw 3 lc rgb bad, \
+        (upper($4, $4 - $3)) with boxxyerror fs transparent pattern hatch border rgb bad lw 1 lc rgb bad, \
     $limits_over using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
     for [s = 1:2 * named] $notes using 1:(note(s)):3 with labels center font face(strip_size) \
         tc rgb s == 1 ? ink : bad, \

@@ -60,29 +60,20 @@ static void assert_adds_up(const struct verdicts *verdicts, int64_t time_ns, int
     ck_assert_int_eq(verdicts->items[verdicts->count - 1].code, VERDICT_REST);
 }
 
-/* What pictures mark is in the run; in it an op was at work, or waited while its engine had
- * nothing to do, or in its queue. */
+/* What pictures mark is in the run, and no cause has more of it than it cost. */
 static void assert_places(const struct judged *judged)
 {
-    const struct timeline *timeline = &judged->timeline;
-    for (int i = 0; i < judged->verdicts.count; i++) {
-        const struct loss *lost = &judged->verdicts.items[i].lost;
-        if (lost->start_ns == lost->end_ns)
-            continue;
-        ck_assert_uint_lt(lost->span, timeline->span_count);
-        ck_assert(0 <= lost->start_ns && lost->start_ns < lost->end_ns);
-        ck_assert_int_le(lost->end_ns, timeline_time_ns(timeline));
-        const struct span *waited = &timeline->spans[lost->span];
-        const struct resource engine = span_resource(waited);
-        if (lost->start_ns == judged->critical.holds[lost->span].ready_ns)
-            continue;
-        for (uint32_t s = 0; s < timeline->span_count; s++) {
-            const struct span *span = &timeline->spans[s];
-            const struct resource other = span_resource(span);
-            ck_assert(span->end_ns <= lost->start_ns || span->start_ns >= waited->start_ns ||
-                      lost->start_ns >= waited->start_ns || other.kind != engine.kind ||
-                      other.device != engine.device);
-        }
+    const struct verdicts *verdicts = &judged->verdicts;
+    int64_t left_ns[VERDICT_COUNT] = {0};
+    for (int i = 0; i < verdicts->named; i++)
+        left_ns[verdicts->items[i].code] = verdicts->items[i].cost_ns;
+    for (uint32_t i = 0; i < verdicts->lost.count; i++) {
+        const struct charged *lost = &verdicts->lost.items[i];
+        ck_assert_uint_lt(lost->at.span, judged->timeline.span_count);
+        ck_assert(0 <= lost->at.start_ns && lost->at.start_ns < lost->at.end_ns);
+        ck_assert_int_le(lost->at.end_ns, timeline_time_ns(&judged->timeline));
+        left_ns[lost->code] -= lost->at.end_ns - lost->at.start_ns;
+        ck_assert_int_ge(left_ns[lost->code], 0);
     }
 }
 

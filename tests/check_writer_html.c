@@ -393,15 +393,15 @@ START_TEST(page_has_the_marks)
     struct hazard hazard = {.first = 0, .second = 4};
     run->critical.holds = holds;
     run->critical.on_path = NULL;
-    run->verdicts = (struct verdicts){.items = {{.code = VERDICT_SLOW_KERNELS,
-                                                 .evidence = EVIDENCE_LIKELY,
-                                                 .cost_ns = 9,
-                                                 .lost = {400000, 450000, 1}},
-                                                {.code = VERDICT_REST}},
-                                      .count = 2,
-                                      .named = 1,
-                                      .time_ns = 850000,
-                                      .limit_known = true};
+    run->verdicts = (struct verdicts){
+        .items = {{.code = VERDICT_SLOW_KERNELS, .evidence = EVIDENCE_LIKELY, .cost_ns = 9},
+                  {.code = VERDICT_REST}},
+        .count = 2,
+        .named = 1,
+        .lost = {.items = {{.at = {400000, 450000, 1}, .code = VERDICT_SLOW_KERNELS}},
+                 .count = 1},
+        .time_ns = 850000,
+        .limit_known = true};
     run->hazards = &hazard;
     run->hazard_count = 1;
     run->verified = VERIFIED_NO;

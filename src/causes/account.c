@@ -5,13 +5,13 @@ static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part o
 
 /* --- charges --- */
 
-void account_begin(struct account *account)
+void account_begin(struct account *account, const struct timeline *timeline)
 {
-    *account = (struct account){0};
-    for (int code = 0; code < VERDICT_COUNT; code++) {
+    enum { PARTS = 2048 }; /* of the run's time: two pixels of a large picture */
+    *account = (struct account){.timeline = timeline};
+    account->lost.near_ns = timeline_time_ns(timeline) / PARTS + 1;
+    for (int code = 0; code < VERDICT_COUNT; code++)
         account->causes[code] = (struct verdict){.code = (enum verdict_code)code};
-        account->last[code].lost.span = SPAN_NONE;
-    }
 }
 
 static int64_t length_of(const struct loss *lost)
@@ -19,34 +19,79 @@ static int64_t length_of(const struct loss *lost)
     return lost->end_ns - lost->start_ns;
 }
 
-/* Returns a charge and the one before it as one piece, where the same op waited in both and
- * what lies between, such as a hand-over, is less than they are. The times of a trace may be so
- * large that no two of them can be added. */
-static struct charge joined(const struct charge *before, struct charge charge)
+static bool is_own_work(const struct span *span, const struct loss *lost)
 {
-    const struct loss lost = {earlier(charge.lost.start_ns, before->lost.start_ns),
-                              later(charge.lost.end_ns, before->lost.end_ns), charge.lost.span};
-    const int64_t whole_ns = length_of(&lost);
-    const double sum_ns = (double)length_of(&charge.lost) + (double)length_of(&before->lost);
-    if (before->lost.span != lost.span || (double)whole_ns > 2 * sum_ns)
-        return charge;
-    return (struct charge){
-        before->cost_ns + earlier(charge.cost_ns, whole_ns - before->cost_ns), lost};
+    return span->start_ns <= lost->start_ns && lost->start_ns < span->end_ns;
+}
+
+/* Returns true if two stretches lie in one row, both in idle times or both in ops' own work. */
+static bool is_one_row(const struct timeline *timeline, const struct loss *x,
+                       const struct loss *y)
+{
+    const struct span *one = &timeline->spans[x->span], *other = &timeline->spans[y->span];
+    return one->engine == other->engine && one->device == other->device &&
+           is_own_work(one, x) == is_own_work(other, y);
+}
+
+/* Adds a place, if only to a near one. They come about in order of time. */
+static void add_place(const struct timeline *timeline, struct losses *places,
+                      struct charged place)
+{
+    for (uint32_t i = places->count; i-- > 0;) {
+        struct charged *near = &places->items[i];
+        if (near->at.end_ns < place.at.start_ns - places->near_ns)
+            break;
+        if (near->code != place.code || near->at.start_ns - places->near_ns > place.at.end_ns ||
+            !is_one_row(timeline, &near->at, &place.at))
+            continue;
+        near->at.start_ns = earlier(near->at.start_ns, place.at.start_ns);
+        near->at.end_ns = later(near->at.end_ns, place.at.end_ns);
+        return;
+    }
+    if (places->count < LOSSES_MAX)
+        places->items[places->count++] = place;
+}
+
+void account_place(struct account *account, enum verdict_code code, struct loss lost)
+{
+    struct losses *places = &account->lost;
+    if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
+        return;
+    add_place(account->timeline, places, (struct charged){lost, code});
+    while (places->count == LOSSES_MAX &&
+           places->near_ns < timeline_time_ns(account->timeline)) {
+        places->near_ns *= 2;
+        places->count = 0;
+        for (int i = 0; i < LOSSES_MAX; i++)
+            add_place(account->timeline, places, places->items[i]);
+    }
 }
 
 void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
                     struct loss lost)
 {
     account->causes[code].cost_ns += cost_ns;
-    if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
-        return;
-    struct charge *last = &account->last[code];
-    cost_ns = earlier(cost_ns, length_of(&lost)); /* as much as can have been there */
-    *last = joined(last, (struct charge){cost_ns, lost});
-    if (last->cost_ns <= account->most_ns[code])
-        return;
-    account->most_ns[code] = last->cost_ns;
-    account->causes[code].lost = last->lost;
+    if (cost_ns < length_of(&lost))
+        lost.start_ns = lost.end_ns - cost_ns;
+    account_place(account, code, lost);
+}
+
+int64_t account_placed_ns(const struct account *account, int code)
+{
+    int64_t sum_ns = 0;
+    for (uint32_t i = 0; i < account->lost.count; i++) {
+        if ((int)account->lost.items[i].code == code)
+            sum_ns += length_of(&account->lost.items[i].at);
+    }
+    return sum_ns;
+}
+
+static void move_places(struct account *account, enum verdict_code from, enum verdict_code to)
+{
+    for (uint32_t i = 0; i < account->lost.count; i++) {
+        if (account->lost.items[i].code == from)
+            account->lost.items[i].code = to;
+    }
 }
 
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to)
@@ -55,10 +100,7 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
         return;
     account->causes[to].cost_ns += account->causes[from].cost_ns;
     account->causes[from].cost_ns = 0;
-    if (account->most_ns[from] <= account->most_ns[to])
-        return;
-    account->most_ns[to] = account->most_ns[from];
-    account->causes[to].lost = account->causes[from].lost;
+    move_places(account, from, to);
 }
 
 int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns)
@@ -71,20 +113,22 @@ int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns)
 
 void account_place_others(struct account *account)
 {
-    const struct loss *most = NULL;
+    int from = VERDICT_REST, to = VERDICT_REST;
     int64_t most_ns = 0;
     for (int code = 0; code < VERDICT_COUNT; code++) {
-        if (account->causes[code].cost_ns > 0 || account->most_ns[code] <= most_ns)
-            continue;
-        most_ns = account->most_ns[code];
-        most = &account->causes[code].lost;
+        const int64_t placed_ns = account_placed_ns(account, code);
+        const struct verdict *cause = &account->causes[code];
+        if (cause->cost_ns <= 0 && placed_ns > most_ns) {
+            most_ns = placed_ns;
+            from = code;
+        } else if (code < VERDICT_COPY_BOUND && placed_ns == 0 &&
+                   cause->cost_ns > account->causes[to].cost_ns * (to != VERDICT_REST) &&
+                   (verdict_rows[code].traits & NO_PLACE) == 0) {
+            to = code;
+        }
     }
-    for (int code = 0; code < VERDICT_COPY_BOUND && most != NULL; code++) {
-        struct verdict *cause = &account->causes[code];
-        if (cause->cost_ns > 0 && length_of(&cause->lost) == 0 &&
-            (verdict_rows[code].traits & NO_PLACE) == 0)
-            cause->lost = *most;
-    }
+    if (to != VERDICT_REST)
+        move_places(account, (enum verdict_code)from, (enum verdict_code)to);
 }
 
 /* --- the list --- */

@@ -152,12 +152,14 @@ static struct loss filling_of(const struct timeline *timeline)
 }
 
 /* A cause that the path does not show may be seen beside it: there it has lost nothing, but
- * held an op up. Where that was longest is its place. */
+ * held ops up. */
 static void find_beside_path(const struct charging *charging)
 {
     const struct verdict_case *facts = charging->facts;
     struct account *account = charging->account;
-    int64_t longest_ns[VERDICT_COUNT] = {0};
+    bool shown[VERDICT_COUNT];
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        shown[code] = account_placed_ns(account, code) > 0;
     for (uint32_t i = 0; i < facts->timeline->span_count; i++) {
         const struct span *span = &facts->timeline->spans[i];
         const struct hold *hold = &facts->critical->holds[i];
@@ -166,42 +168,30 @@ static void find_beside_path(const struct charging *charging)
             continue;
         const enum verdict_code code = verdict_link_cause(facts, &piece);
         const int64_t waited_ns = later(charging->idle_ns[i], span->issue_ns);
-        const struct loss lost = {earlier(hold->ready_ns, waited_ns), span->start_ns, i};
-        if (account->most_ns[code] > 0 || lost.end_ns - lost.start_ns <= longest_ns[code])
-            continue;
-        longest_ns[code] = lost.end_ns - lost.start_ns;
-        account->causes[code].lost = lost;
+        if (!shown[code] && code != VERDICT_REST)
+            account_place(account, code,
+                          (struct loss){earlier(hold->ready_ns, waited_ns), span->start_ns, i});
     }
 }
 
 /* --- charging --- */
-
-static void charge(const struct charging *charging, enum verdict_code code, int64_t lost_ns,
-                   struct loss lost)
-{
-    struct loss *last = &charging->account->last[code].lost;
-    /* The time behind the last op and the time before it lie in one row, but the op's own work
-     * is between them, so they are no one piece. */
-    if (lost.start_ns >= charging->end_ns && last->start_ns < charging->end_ns)
-        last->span = SPAN_NONE;
-    account_charge(charging->account, code, lost_ns, lost);
-}
 
 static void charge_piece(const struct charging *charging, uint32_t index, int64_t lost_ns)
 {
     const struct verdict_case *facts = charging->facts;
     const struct path_piece *piece = &charging->pieces->items[index];
     const struct near *near = &charging->near[index];
+    struct account *account = charging->account;
     const struct loss here = loss_of(charging, piece, near->next);
     const struct loss before = loss_of(charging, piece, near->waited);
     enum verdict_code slow, cause = verdict_piece_cause(facts, piece);
     /* The host would have handed the op over long before, had it not waited. */
     if (cause == VERDICT_SMALL_TILES && (verdict_rows[near->code].traits & KEEPS_ISSUE) != 0) {
-        charge(charging, near->code, lost_ns, before);
+        account_charge(account, near->code, lost_ns, before);
         return;
     }
     if (cause != VERDICT_REST) {
-        charge(charging, cause, lost_ns, here);
+        account_charge(account, cause, lost_ns, here);
         return;
     }
     int64_t slow_ns = verdict_slowness_ns(facts, piece, &slow);
@@ -210,8 +200,8 @@ static void charge_piece(const struct charging *charging, uint32_t index, int64_
         slow_ns = 0;
     slow_ns = slow_ns < lost_ns ? slow_ns : lost_ns;
     if (slow_ns > 0)
-        charge(charging, slow, slow_ns, here);
-    charge(charging, near->code, lost_ns - (slow_ns > 0 ? slow_ns : 0), before);
+        account_charge(account, slow, slow_ns, here);
+    account_charge(account, near->code, lost_ns - (slow_ns > 0 ? slow_ns : 0), before);
 }
 
 static void charge_pieces(const struct charging *charging, const struct headway *headway)
@@ -226,7 +216,7 @@ static void charge_pieces(const struct charging *charging, const struct headway 
     }
     /* Where there is no path, all that is lost is left over. */
     causes[VERDICT_REST].cost_ns += headway->time_ns - headway->limit_ns - lost_ns;
-    causes[VERDICT_FEW_TILES].lost = filling_of(charging->facts->timeline);
+    account_place(charging->account, VERDICT_FEW_TILES, filling_of(charging->facts->timeline));
 }
 
 static enum status charge_all(const struct verdict_case *facts,
@@ -263,7 +253,7 @@ enum status verdict_account_find(const struct verdict_case *facts, struct accoun
     struct bound bound;
     struct path_pieces pieces = {0};
     struct headway headway = {0};
-    account_begin(account);
+    account_begin(account, facts->timeline);
     bound_find(facts->plan, facts->machine, facts->limit, &bound);
     enum status status =
         pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, error);

@@ -394,7 +394,7 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
     struct foreign foreign = {.judge = {.facts = facts, .foreign = true},
                               .timeline = facts->timeline};
     struct verdicts result = {0};
-    account_begin(&foreign.judge.charges);
+    account_begin(&foreign.judge.charges, facts->timeline);
     bool done = traced_begin(&foreign.trace, facts->timeline);
     bool any = done && foreign.trace.engine != ENGINE_NONE;
     /* Pages that move, and ops that are not here, keep ops as another process would. */

@@ -161,11 +161,29 @@ static void put_race_first(const struct verdict_case *facts, struct verdicts *ve
     verdicts->items[0] = race;
 }
 
+/* Lists where the named causes lost what they cost, and no more, in the causes' order. */
+static void list_places(const struct losses *all, struct verdicts *verdicts)
+{
+    struct losses *lost = &verdicts->lost;
+    for (int i = 0; i < verdicts->named; i++) {
+        int64_t left_ns = verdicts->items[i].cost_ns;
+        for (uint32_t k = 0; k < all->count && left_ns > 0; k++) {
+            struct charged one = all->items[k];
+            if (one.code != verdicts->items[i].code)
+                continue;
+            one.at.start_ns = later(one.at.start_ns, one.at.end_ns - left_ns);
+            left_ns -= one.at.end_ns - one.at.start_ns;
+            lost->items[lost->count++] = one;
+        }
+    }
+}
+
 void judge_complete(const struct judge *judge, struct verdicts *verdicts)
 {
     if (judge->facts->races)
         put_race_first(judge->facts, verdicts);
     verdicts->named = verdicts->count;
+    list_places(&judge->charges.lost, verdicts);
     verdicts->items[verdicts->count++] =
         (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
     verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];

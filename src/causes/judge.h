@@ -18,24 +18,25 @@
 #include "analysis/pieces.h"
 #include "causes/search.h"
 
-/* A piece of what a cause is charged. */
-struct charge {
-    int64_t cost_ns;
-    struct loss lost;
-};
-
-/* The charges say what each cause cost, with the largest piece of it. By code: */
+/* The charges: what each cause cost, by its code, and where that was lost. */
 struct account {
+    const struct timeline *timeline;
     struct verdict causes[VERDICT_COUNT];
-    struct charge last[VERDICT_COUNT]; /* with this, what the same op waits in is one piece */
-    int64_t most_ns[VERDICT_COUNT];    /* the largest piece's cost */
+    struct losses lost;
 };
 
-void account_begin(struct account *account);
+void account_begin(struct account *account, const struct timeline *timeline);
 
-/* Charges a cause. Without length or span, `lost` is nowhere. */
+/* Charges a cause what was lost at the end of `lost`; without length or span, this is nowhere.
+ */
 void account_charge(struct account *account, enum verdict_code code, int64_t cost_ns,
                     struct loss lost);
+
+/* Gives a cause a place without charging it. */
+void account_place(struct account *account, enum verdict_code code, struct loss lost);
+
+/* Returns what the places of a cause, by its code, add up to. */
+int64_t account_placed_ns(const struct account *account, int code);
 
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
@@ -43,8 +44,9 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
 /* Leaves `ns`, of *from_ns at most, to the rest; returns how much that is. */
 int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns);
 
-/* Gives causes that only trials tell, such as a graph's launch, the place of what was lost most
- * on the path under a name that is charged nothing; none to those whose row says NO_PLACE. */
+/* Gives the cause that cost most of those that only trials tell, such as a graph's launch, the
+ * places of what was lost most on the path under a name that is charged nothing; none to those
+ * whose row says NO_PLACE. */
 void account_place_others(struct account *account);
 
 /* A run that is being judged. */

@@ -87,6 +87,18 @@ struct loss {
     uint32_t span;            /* in whose row it lies */
 };
 
+/* All such stretches, with the cause that each is charged to, as pictures mark them. Those of
+ * one cause and one engine that lie nearer to each other than can be seen are one. */
+enum { LOSSES_MAX = 512 };
+struct losses {
+    struct charged {
+        struct loss at;
+        enum verdict_code code;
+    } items[LOSSES_MAX];
+    uint32_t count;
+    int64_t near_ns; /* as far apart as that, two are one */
+};
+
 /* One cause, with what it cost. */
 struct verdict {
     enum verdict_code code;
@@ -94,7 +106,6 @@ struct verdict {
     uint32_t times;          /* of another program: how often that was seen, */
     int64_t carries_ns;      /* and the most of a cost that it can be the cause of */
     int64_t cost_ns;         /* never negative */
-    struct loss lost;        /* the largest piece of that, which pictures mark */
     char seen[VERDICT_SEEN]; /* the evidence: "stream 7 is the legacy default stream: 8 kernels
                                 ran there"; "" where the row's text says it all */
     char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
@@ -109,7 +120,8 @@ struct verdict {
 struct verdicts {
     struct verdict items[VERDICT_COUNT];
     int count;
-    int named; /* how many of the first are named causes */
+    int named;          /* how many of the first are named causes */
+    struct losses lost; /* where they lost it: first all of the first one */
     int64_t time_ns, limit_ns;
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     bool misfit;      /* so does it for a recorded run that its machine does not fit: it was

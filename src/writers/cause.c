@@ -10,23 +10,24 @@
 
 /* --- marks --- */
 
-/* A mark of less than this part of the run's time would be too narrow to be seen. */
-enum { SEEN_PARTS = 1000 };
-
-int writer_find_gaps(const struct run_report *run, const struct verdict *gaps[GAPS_MAX])
+static bool overlap(const struct timeline *timeline, const struct loss *x, const struct loss *y)
 {
-    const int64_t least_ns = timeline_time_ns(&run->timeline) / SEEN_PARTS;
-    int count = 0;
-    for (int i = 0; i < run->verdicts.named && count < GAPS_MAX; i++) {
-        const struct verdict *verdict = &run->verdicts.items[i];
-        const struct loss *lost = &verdict->lost;
-        const bool again = count > 0 && lost->start_ns < gaps[0]->lost.end_ns &&
-                           lost->end_ns > gaps[0]->lost.start_ns;
-        if (lost->span < run->timeline.span_count && lost->end_ns - lost->start_ns > least_ns &&
-            !again)
-            gaps[count++] = verdict;
+    const struct span *one = &timeline->spans[x->span], *other = &timeline->spans[y->span];
+    return x->start_ns < y->end_ns && y->start_ns < x->end_ns && one->engine == other->engine &&
+           one->device == other->device;
+}
+
+/* A run of a sweep keeps no spans. */
+static void find_gaps(const struct run_report *run, struct marks *marks)
+{
+    const struct losses *lost = &run->verdicts.lost;
+    for (uint32_t i = 0; i < lost->count; i++) {
+        bool seen = lost->items[i].at.span < run->timeline.span_count;
+        for (uint32_t k = 0; k < marks->gap_count && seen; k++)
+            seen = !overlap(&run->timeline, &marks->gaps[k]->at, &lost->items[i].at);
+        if (seen)
+            marks->gaps[marks->gap_count++] = &lost->items[i];
     }
-    return count;
 }
 
 /* Sets for each op up to the last that races, by its id, whether it does. */
@@ -54,7 +55,7 @@ static enum status find_races(const struct run_report *run, struct marks *marks)
 enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 {
     *marks = (struct marks){0};
-    marks->gap_count = writer_find_gaps(run, marks->gaps);
+    find_gaps(run, marks);
     return find_races(run, marks);
 }
 

@@ -1,19 +1,14 @@
-/* cause.h - what is marked in every picture of a run: the gap that a cause made, the ops that
+/* cause.h - what is marked in every picture of a run: the gaps that causes made, the ops that
  * raced, the streams that are urgent; and the message that stands above a picture. */
 #ifndef PIPELINE_WRITERS_CAUSE_H
 #define PIPELINE_WRITERS_CAUSE_H
 
 #include "writers/writer.h"
 
-enum { GAPS_MAX = 2 };
-
-/* Finds the first of a run's named causes whose largest gap (verdict->lost) can be seen, two at
- * most, whose gaps are no part of each other. Returns how many they are. */
-int writer_find_gaps(const struct run_report *run, const struct verdict *gaps[GAPS_MAX]);
-
 struct marks {
-    const struct verdict *gaps[GAPS_MAX];
-    int gap_count;
+    const struct charged
+        *gaps[LOSSES_MAX]; /* of the first cause first; no two of a row overlap */
+    uint32_t gap_count;
     bool *races;  /* by the id of each op up to the last that races: whether it does; or NULL */
     uint32_t ops; /* how many these are */
 };

@@ -40,8 +40,8 @@ static void put_comment(FILE *out, const char *name, const char *text)
 /* Writes what pictures mark: gaps with their causes, ops that raced, urgent streams. */
 static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
-    for (int i = 0; i < marks->gap_count; i++) {
-        const struct loss *lost = &marks->gaps[i]->lost;
+    for (uint32_t i = 0; i < marks->gap_count; i++) {
+        const struct loss *lost = &marks->gaps[i]->at;
         fprintf(out, "%s%s %" PRIu32 " %" PRId64 " %" PRId64,
                 i > 0 ? "; " : "#   gaps: ", verdict_rows[marks->gaps[i]->code].name,
                 run->timeline.spans[lost->span].op, lost->start_ns, lost->end_ns);

@@ -15,6 +15,7 @@
 enum {
     WIDTH_MIN = 40,
     LABEL_MAX = 32,
+    MARK_LINES = 2,   /* below a row */
     NUMBERED_MIN = 3, /* columns of a bar that shows its tile: less would crowd the letters */
 };
 
@@ -85,7 +86,7 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
     size_t columns = (size_t)picture->columns + 1;
     grid->used = arena_zeros(&grid->arena, grid->rows, sizeof *grid->used);
     grid->cells = arena_zeros(&grid->arena, grid->rows * columns, sizeof *grid->cells);
-    grid->marks = arena_zeros(&grid->arena, grid->rows * columns * GAPS_MAX, 1);
+    grid->marks = arena_zeros(&grid->arena, grid->rows * columns * MARK_LINES, 1);
     return !grid->arena.full;
 }
 
@@ -154,7 +155,7 @@ static char *row_marks(const struct picture *picture, const struct grid *grid, u
                        int line)
 {
     size_t columns = (size_t)picture->columns + 1;
-    return &grid->marks[((size_t)row * GAPS_MAX + (size_t)line) * columns];
+    return &grid->marks[((size_t)row * MARK_LINES + (size_t)line) * columns];
 }
 
 /* Puts `sign` under the columns of a stretch of time, in a line below the row of `span`.
@@ -192,11 +193,37 @@ static void name_gap(const struct picture *picture, const struct grid *grid, con
         memcpy(line + at, name, (size_t)length);
 }
 
+/* Marks the gaps, the first cause's in a line of their own, and names each cause at its
+ * longest. In the row of a stream a gap ends where its op begins. */
+static void mark_gaps(struct picture *picture, struct grid *grid, const struct marks *marks)
+{
+    char *longest = NULL;
+    int64_t longest_ns = 0;
+    for (uint32_t i = 0; i < marks->gap_count; i++) {
+        const struct charged *gap = marks->gaps[i];
+        const struct span *span = &grid->timeline->spans[gap->at.span];
+        int64_t end_ns = gap->at.end_ns;
+        if (picture->style->gantt == GANTT_STREAMS && gap->at.start_ns < span->start_ns)
+            end_ns = earlier(end_ns, span->start_ns);
+        char *at = mark_stretch(picture, grid, span, gap->at.start_ns, end_ns,
+                                gap->code != marks->gaps[0]->code, '^');
+        picture->seen_gap |= at != NULL;
+        if (at != NULL && (longest == NULL || end_ns - gap->at.start_ns > longest_ns)) {
+            longest = at;
+            longest_ns = end_ns - gap->at.start_ns;
+        }
+        if (i + 1 < marks->gap_count && marks->gaps[i + 1]->code == gap->code)
+            continue;
+        if (longest != NULL)
+            name_gap(picture, grid, longest, verdict_rows[gap->code].name);
+        longest = NULL;
+    }
+}
+
 static enum status mark_spans(struct picture *picture, struct grid *grid,
                               const struct run_report *run)
 {
     struct marks marks;
-    char *at[GAPS_MAX];
     const struct span *spans = run->timeline.spans;
     if (writer_find_marks(run, &marks) != STATUS_OK)
         return STATUS_NO_MEMORY;
@@ -207,16 +234,7 @@ static enum status mark_spans(struct picture *picture, struct grid *grid,
                 mark_stretch(picture, grid, span, span->start_ns, span->end_ns, 0, '!') != NULL;
     }
     free(marks.races);
-    for (int i = 0; i < marks.gap_count; i++) {
-        const struct loss *lost = &marks.gaps[i]->lost;
-        at[i] = mark_stretch(picture, grid, &spans[lost->span], lost->start_ns, lost->end_ns, i,
-                             '^');
-        picture->seen_gap |= at[i] != NULL;
-    }
-    for (int i = 0; i < marks.gap_count; i++) {
-        if (at[i] != NULL)
-            name_gap(picture, grid, at[i], verdict_rows[marks.gaps[i]->code].name);
-    }
+    mark_gaps(picture, grid, &marks);
     return STATUS_OK;
 }
 
@@ -294,7 +312,7 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
                 continue;
             print_label(picture, timeline, grid, group, lane);
             gantt_put_cells(picture, row_cells(picture, grid, row), limit, forced);
-            for (int line = 0; line < GAPS_MAX; line++)
+            for (int line = 0; line < MARK_LINES; line++)
                 print_marks(picture, row_marks(picture, grid, row, line));
         }
     }

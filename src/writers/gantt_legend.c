@@ -192,7 +192,7 @@ void gantt_put_legend(struct picture *picture)
     if (picture->seen_small)
         print_entry(picture, &used, -1, "small letter:", "busy under half");
     if (picture->seen_gap)
-        print_entry(picture, &used, MARK_LIMIT, "^^", "where most was lost to that cause");
+        print_entry(picture, &used, MARK_LIMIT, "^^", "lost to that cause");
     if (picture->seen_race)
         print_entry(picture, &used, MARK_LIMIT, "!!", "raced");
     putc('\n', picture->out);

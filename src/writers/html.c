@@ -170,8 +170,8 @@ static void put_marks(struct json *json, const struct run_report *run)
         return;
     }
     json_open(json_key(json, "gaps"), '[');
-    for (int i = 0; i < marks.gap_count; i++) {
-        const struct loss *lost = &marks.gaps[i]->lost;
+    for (uint32_t i = 0; i < marks.gap_count; i++) {
+        const struct loss *lost = &marks.gaps[i]->at;
         json_open(json, '{');
         json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i]->code].name);
         html_put_exact(json_key(json, "from"), lost->start_ns);
