@@ -13,7 +13,8 @@ static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 
 /* --- what evidence carries --- */
 
-int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code)
+/* Returns the most that a cause can have cost by what was seen of it; 0: nothing was. */
+static int64_t carries_ns(const struct foreign *foreign, enum verdict_code code)
 {
     struct verdict cause = {.code = code};
     evidence_foreign(foreign, &cause, 1);
@@ -23,7 +24,7 @@ int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code
 int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns)
 {
     int64_t *charged_ns = &foreign->judge.charges.causes[code].cost_ns;
-    const int64_t room_ns = later(0, foreign_carries_ns(foreign, code) - *charged_ns);
+    const int64_t room_ns = later(0, carries_ns(foreign, code) - *charged_ns);
     const int64_t taken_ns = earlier(cost_ns, room_ns);
     *charged_ns += taken_ns;
     return taken_ns;
@@ -80,7 +81,7 @@ static void call_knobs(struct foreign *foreign)
     for (int i = 0; i < found->count; i++) {
         found->knobs[i].code = called(foreign, found->knobs[i].code);
         same &= found->knobs[i].code == found->knobs[0].code;
-        if (foreign_carries_ns(foreign, found->knobs[i].code) == 0)
+        if (carries_ns(foreign, found->knobs[i].code) == 0)
             found->unseen |= 1U << found->knobs[i].knob;
     }
     for (int i = 0; i < found->count && same; i++) {

@@ -75,9 +75,6 @@ struct foreign_pieces {
 bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces);
 
-/* Returns the most that a cause can have cost by what was seen of it; 0: nothing was. */
-int64_t foreign_carries_ns(const struct foreign *foreign, enum verdict_code code);
-
 /* Charges a cause no more than its evidence carries. Returns how much that is. */
 int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns);
 

@@ -166,7 +166,8 @@ const struct kernel *emit_scan(const struct emit_program *program)
     return kernel->shape == KERNEL_SCAN ? kernel : NULL;
 }
 
-bool emit_stood_before(const struct plan *plan, int link)
+/* Returns true if the chain had the kernel of link `link` before that. */
+static bool stood_before(const struct plan *plan, int link)
 {
     for (int i = 0; i < link; i++) {
         if (plan->chain[i] == plan->chain[link])
@@ -237,7 +238,7 @@ void emit_kernels(FILE *out, const struct emit_program *program)
     const struct plan *plan = program->plan;
     for (int i = 0; i < plan->chain_length; i++) {
         const struct emit_kernel *row = emit_kernel_find(plan->chain[i]);
-        if (row == NULL || emit_stood_before(plan, i))
+        if (row == NULL || stood_before(plan, i))
             continue;
         if (row->before != NULL && !begins_alike(plan, i))
             put_sections(out, program, plan->chain[i], row->before);
@@ -258,7 +259,7 @@ void emit_cpu_kernels(FILE *out, const struct emit_program *program)
         scales |= row != NULL && row->scales;
     }
     for (int i = 0; i < plan->chain_length; i++) {
-        if (emit_kernel_find(plan->chain[i]) != NULL && !emit_stood_before(plan, i))
+        if (emit_kernel_find(plan->chain[i]) != NULL && !stood_before(plan, i))
             put_sections(out, program, plan->chain[i],
                          emit_kernel_find(plan->chain[i])->on_cpu);
     }

@@ -184,9 +184,6 @@ const struct emit_kernel *emit_kernel_find(const struct kernel *kernel);
 /* Returns the name of a kernel as a function's: "own_" is before that of one of the user's. */
 const char *emit_function_name(const struct kernel *kernel, char text[EMIT_NAME]);
 
-/* Returns true if the chain had the kernel of link `link` before that. */
-bool emit_stood_before(const struct plan *plan, int link);
-
 /* Returns the last kernel if it is a reduction, or NULL. */
 const struct kernel *emit_reduction(const struct emit_program *program);
 

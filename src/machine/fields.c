@@ -133,10 +133,10 @@ const struct machine_field machine_fields[] = {
     MEANS("kernels", kernel_fixed_ns, FIELD_NS, 0, 1e9, 1250),
     /* Nobody guesses it: a launch starts and ends as on the device's memory. */
     MEANS("kernels", mapped_latency_ns, FIELD_NS, 0, 1e9, 0),
-    /* Resident grids of most devices from compute capability 5.0 on: the same guide. */
     /* Measured on an H200, and assumed to be the same everywhere: the slice is the driver's. */
     MEANS("kernels", time_slice_ns, FIELD_NS, 1, 1e9, 2093600),
     MEANS("kernels", context_switch_ns, FIELD_NS, 1, 1e9, 137000),
+    /* Resident grids of most devices from compute capability 5.0 on: the same guide. */
     MEANS("kernels", concurrent_kernels, FIELD_U32, 1, 65536, 128),
 
     /* CUDA_DEVICE_MAX_CONNECTIONS: its default and its largest value. */

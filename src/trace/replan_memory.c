@@ -46,8 +46,9 @@ static bool touch_range(struct replan *replan, uint64_t address, uint64_t bytes,
     return add_access(replan, inside ? memory : unknown, address, bytes, writes);
 }
 
-bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
-                  uint64_t height, bool on_host, bool writes)
+/* Adds rows, `pitch` apart, to what the latest op touches; returns false if memory runs out. */
+static bool touch_rows(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
+                       uint64_t height, bool on_host, bool writes)
 {
     uint64_t all;
     if (height == 0 || __builtin_mul_overflow(pitch, height - 1, &all) ||
@@ -79,7 +80,8 @@ static bool touch_word(struct replan *replan, uint64_t word)
     return add_access(replan, memory, word, 0, true);
 }
 
-bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count)
+/* Adds the memory that arguments of the latest op, `count` words from `first` on, point to. */
+static bool touch_words(struct replan *replan, uint32_t first, uint32_t count)
 {
     const uint64_t *words = replan->recording->words + first;
     bool room = true;
@@ -104,10 +106,10 @@ static bool touch_copy(struct replan *replan, const struct recorded_call *call,
     } else {
         done = 0;
     }
-    return replan_touch(replan, call->copy.from + done, call->copy.from_pitch, width, height,
-                        kind == OP_H2D, false) &&
-           replan_touch(replan, call->copy.to + done, call->copy.to_pitch, width, height,
-                        kind == OP_D2H, true);
+    return touch_rows(replan, call->copy.from + done, call->copy.from_pitch, width, height,
+                      kind == OP_H2D, false) &&
+           touch_rows(replan, call->copy.to + done, call->copy.to_pitch, width, height,
+                      kind == OP_D2H, true);
 }
 
 bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
@@ -116,9 +118,9 @@ bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
     if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
         return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
     if (call->effect == EFFECT_SET && call->set.address != 0)
-        return replan_touch(replan, call->set.address, 0, call->set.bytes, 1, false, true);
+        return touch_rows(replan, call->set.address, 0, call->set.bytes, 1, false, true);
     return call->effect != EFFECT_LAUNCH ||
-           replan_touch_words(replan, call->launch.first_word, call->launch.word_count);
+           touch_words(replan, call->launch.first_word, call->launch.word_count);
 }
 
 /* --- when all are there --- */

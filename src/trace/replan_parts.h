@@ -198,15 +198,6 @@ uint32_t graph_shape_place(const struct graph_shape *shape, uint64_t node);
 
 /* --- replan_memory.c --- */
 
-/* Adds to the latest op what it touches: `height` rows of `width` bytes, `pitch` apart, on the
- * host or on the device. Returns false when memory runs out. */
-bool replan_touch(struct replan *replan, uint64_t address, uint64_t pitch, uint64_t width,
-                  uint64_t height, bool on_host, bool writes);
-
-/* Adds the memory that `count` words of the recording from `first` on, arguments of the latest
- * op, point into. */
-bool replan_touch_words(struct replan *replan, uint32_t first, uint32_t count);
-
 /* Adds what the latest op touches, as its call says, of which `done` bytes were moved before
  * it. Returns false when memory runs out. */
 bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
