@@ -14,7 +14,7 @@ run-demo: $(O)/pipeline $(RECORD)
 	$(Q)echo "timelines: out/ways.csv out/ways.html $(DRAW)"
 	$(Q)echo "The program is $(O)/pipeline: try \`$(O)/pipeline lesson 8\`. \`make install\` makes it plain \`pipeline\`."
 
-# `lessons` makes the reports and pictures of docs/lessons.md anew. `lecture` makes slides and a
+# `lessons` makes the lessons' reports and pictures in docs anew. `lecture` makes slides and a
 # book of all lessons; with DEVICE=cuda they are measured.
 .PHONY: lessons lecture
 lessons: $(O)/pipeline

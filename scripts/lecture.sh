@@ -55,45 +55,39 @@ shape() {
     awk -F'[ "]+' '/viewBox=/ { if ($6 > 0.85 * $5) print " class=\"tall\""; exit }' "$folder/lessons/$1.svg"
 }
 
-# Each lesson is a section, each picture a figure; links to other files of the sources lead nowhere here.
+# Prints page $1 as HTML, its headings one level lower; links to other files of the sources lead nowhere here.
+page() {
+    cmark-gfm --unsafe --extension table "$1" |
+        sed -e 's|<a href="\(lessons/\)\{0,1\}\([0-9][0-9]-[a-z0-9-]*\)\.md">|<a href="#\2">|g' \
+            -e 's|<a href="sources\.md">|<a href="#sources">|g' -e 's|<a href="[^#h][^"]*">\([^<]*\)</a>|\1|g' \
+            -e '/^<p>All lessons<\/p>$/d' -e '/^<!-- .* -->$/d' \
+            -e 's|<\(/\{0,1\}\)h2>|<\1h3>|g' -e 's|<\(/\{0,1\}\)h1>|<\1h2>|g'
+}
+
+# Each lesson is a section, each picture a figure.
 book() {
     head_of "Lessons: why streams overlap, and why they don't" book.css
     echo '<body id="top">'
-    cmark-gfm --unsafe --extension table "$folder/lessons.md" |
-        sed -e 's,<a href="[^#h][^"]*">\([^<]*\)</a>,\1,g' -e '/^<!-- lesson .* -->$/d' |
-        while IFS= read -r line; do
-            case $line in
-            '<p><a id="'*)
-                [ -z "${in_section:-}" ] || echo '</section>'
-                in_section=yes
-                name=${line#*id=\"}
-                echo "<section id=\"${name%%\"*}\">"
-                echo '<p class="up"><a href="#top">all lessons</a></p>'
-                ;;
-            '<!-- contents -->')
-                closing='</nav>'
-                echo '<nav aria-label="Lessons">'
-                ;;
-            '<!-- end -->')
-                echo "${closing:-}"
-                closing=
-                ;;
-            '<h2>Sources'*)
-                echo '</section><section>'
-                printf '%s\n' "$line"
-                ;;
-            '<p><img src="lessons/'*)
-                name=${line#*lessons/}
-                name=${name%%.svg*}
-                title=${line#*alt=\"}
-                echo "<figure$(shape "$name") role=\"img\" aria-label=\"${title%%\"*}\">"
-                inline "$folder/lessons/$name.svg" "$name"
-                echo '</figure>'
-                ;;
-            *) printf '%s\n' "$line" ;;
-            esac
-        done
-    echo '</section></body></html>'
+    page "$folder/lessons.md" | sed 's|<\(/\{0,1\}\)h2>|<\1h1>|g'
+    for name in $(cd "$folder/lessons" && ls [0-9]*.md) sources.md; do
+        name=${name%.md}
+        echo "<section id=\"$name\">"
+        echo '<p class="up"><a href="#top">all lessons</a></p>'
+        page "$folder/lessons/$name.md" |
+            while IFS= read -r line; do
+                case $line in
+                '<p><img src="'*)
+                    title=${line#*alt=\"}
+                    echo "<figure$(shape "$name") role=\"img\" aria-label=\"${title%%\"*}\">"
+                    inline "$folder/lessons/$name.svg" "$name"
+                    echo '</figure>'
+                    ;;
+                *) printf '%s\n' "$line" ;;
+                esac
+            done
+        echo '</section>'
+    done
+    echo '</body></html>'
 }
 
 # --- the slides ---

@@ -1,14 +1,14 @@
 #!/bin/sh
-# lessons.sh - runs every lesson, and puts what it reports and its picture where lessons.md shows them.
+# lessons.sh - runs every lesson, and puts what it reports and its picture on the lesson's page.
 #
 #     scripts/lessons.sh PROGRAM FOLDER [DATA]
 #
-# Reads docs/lessons.md. FOLDER, which may be docs itself, gets lessons.md, with all that stands
-# between a lesson's marker and the next "<!-- end -->" made anew, and a lessons/NAME.svg for each. The
-# folder DATA gets each timeline as NAME.csv.
+# FOLDER, which may be docs itself, gets a page and a picture for each lesson, lessons/NAME.md and
+# lessons/NAME.svg: docs/lessons/NAME.md, of which all above "<!-- end -->" is made anew. It also gets
+# lessons.md: docs/lessons.md, with a table of the lessons below each "<!-- lessons FIRST to LAST -->"; and
+# the page of sources. The folder DATA gets each timeline as NAME.csv.
 # Sections that name no device run on a simulated H200 or, with DEVICE=cuda in the environment, on the
-# first CUDA device. A lesson that fails, or that lessons.md does not show, is an error; nothing in
-# FOLDER has then changed but pictures.
+# first CUDA device. A lesson that fails, or that has no page, is an error.
 set -eu
 
 if [ $# -ne 2 ] && [ $# -ne 3 ]; then
@@ -19,7 +19,6 @@ program=$(realpath -m "$1")
 folder=$(realpath -m "$2")
 data=${3:+$(realpath -m "$3")}
 cd "$(dirname "$0")/.."
-text=docs/lessons.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -46,16 +45,22 @@ head_says() {
     sed -n "/^;/!q; s/^; $2: //p" "$1"
 }
 
-# Prints the part of lessons.md between the markers of lesson $1, whose file is $2.
+# Prints the title of the lesson in file $1.
+title_of() {
+    sed -n "1s/^; .*\.ini - //p" "$1"
+}
+
+# Prints the head of the page of lesson $1, whose file is $2.
 show() {
-    title=$(sed -n "1s/^; $1\.ini - //p" "$2")
-    echo "<a id=\"$1\"></a>"
+    number=$(expr "${1%%-*}" + 0)
+    title=$(title_of "$2")
+    echo "[All lessons](../lessons.md)"
     echo
-    echo "## $(expr "${1%%-*}" + 0). $title"
+    echo "# $number. $title"
     echo
     echo "*$(head_says "$2" Question)*"
     echo
-    echo "![$title](lessons/$1.svg)"
+    echo "![$title]($1.svg)"
     echo
     echo '<details><summary>The report</summary>'
     echo
@@ -82,35 +87,34 @@ run() {
 }
 
 mkdir -p "$folder/lessons"
+cmp -s docs/lessons/sources.md "$folder/lessons/sources.md" || cp docs/lessons/sources.md "$folder/lessons/"
 for file in configs/lessons/*.ini; do
     name=$(basename "$file" .ini)
-    [ "$(grep -cxF "<!-- lesson $name -->" $text)" = 1 ] || fail "$text should show $name once"
+    page=docs/lessons/$name.md
+    [ "$(grep -cx '<!-- end -->' "$page")" = 1 ] || fail "$page should have one <!-- end -->"
     run "$name" "$file"
-    show "$name" "$file" >"$work/$name.part"
-    echo "- [$name](#$name): $(head_says "$file" Question)" >>"$work/contents.part"
+    { show "$name" "$file" && sed -n '/^<!-- end -->$/,$p' "$page"; } >"$work/page"
+    mv "$work/page" "$folder/lessons/$name.md"
+    number=$(expr "${name%%-*}" + 0)
+    echo "$number | [$number. $(title_of "$file")](lessons/$name.md) |" \
+        "$(head_says "$file" Question) | $(head_says "$file" Message) |" >>"$work/rows"
 done
 
-awk -v work="$work" '
-    skipping && $0 == "<!-- end -->" { skipping = 0 }
+awk -v rows="$work/rows" '
+    $0 == "<!-- end -->" { skipping = 0 }
     skipping { next }
     { print }
-    $1 == "<!--" && ($2 == "lesson" || $2 == "contents") {
-        part = work "/" ($2 == "lesson" ? $3 : $2) ".part"
-        shown = 0
-        while ((getline line < part) > 0) {
-            print line
-            shown = 1
-        }
-        if (!shown) {
-            print "lessons.sh: no such lesson: " $0 > "/dev/stderr"
-            exit failed = 1
-        }
+    /^<!-- lessons [0-9]+ to [0-9]+ -->$/ {
+        print "| lesson | question | what it shows |\n|---|---|---|"
+        while ((getline line < rows) > 0)
+            if (line + 0 >= $3 && line + 0 <= $5)
+                print substr(line, index(line, "|"))
+        close(rows)
         skipping = 1
-    }
-    END { if (skipping && !failed) print "lessons.sh: no end of " part > "/dev/stderr"
-          exit failed || skipping }
-' $text >"$work/lessons.md" || exit 1
-mv "$work/lessons.md" "$folder/lessons.md"
-for picture in "$folder"/lessons/*.svg; do
-    [ -e "configs/lessons/$(basename "$picture" .svg).ini" ] || fail "$picture is of no lesson"
+    }' docs/lessons.md >"$work/index"
+mv "$work/index" "$folder/lessons.md"
+for made in "$folder"/lessons/[0-9]*; do
+    name=$(basename "${made%.*}")
+    [ -e "configs/lessons/$name.ini" ] || fail "$made is of no lesson"
+    grep -q "^| \[.*](lessons/$name\.md)" "$folder/lessons.md" || fail "docs/lessons.md has no table for $name"
 done

@@ -1,5 +1,5 @@
 /* check_lessons.c - every lesson runs, is right (or wrong where that is what it is about),
- * shows what it claims, and docs/lessons.md has the figures that it gives. */
+ * shows what it claims, and its page has the figures that it gives. */
 #include "causes/verdict.h"
 #include "core/embedded.h"
 #include "core/units.h"
@@ -333,7 +333,15 @@ START_TEST(test_guesses_have_answers)
 }
 END_TEST
 
-/* --- docs/lessons.md --- */
+/* --- the pages --- */
+
+/* Returns the page of lesson `name`, to be freed. */
+static char *lesson_page(const char *name)
+{
+    char path[COMMAND_MAX];
+    snprintf(path, sizeof path, "%s/../docs/lessons/%s.md", TESTS_FOLDER, name);
+    return test_file_text(path);
+}
 
 /* Returns the report that `page` shows of a lesson: what stands there behind "$ pipeline
  * --gantt=none configs/lessons/NAME.ini". It is a part of `page`, which ends with it. */
@@ -342,7 +350,7 @@ static const char *report_shown(char *page, const char *name)
     char command[COMMAND_MAX];
     snprintf(command, sizeof command, "$ pipeline --gantt=none configs/lessons/%s.ini\n", name);
     char *report = strstr(page, command);
-    ck_assert_msg(report != NULL, "docs/lessons.md has no report of %s", name);
+    ck_assert_msg(report != NULL, "the page of %s has no report", name);
     report += strlen(command);
     char *end = strstr(report, "```");
     ck_assert_ptr_nonnull(end);
@@ -386,8 +394,8 @@ static void assert_rounded(const char *lesson, const char *run, double shown, do
                            double step)
 {
     ck_assert_msg(fabs(shown - value) <= 0.51 * step,
-                  "%s: docs/lessons.md shows %g of %s, which has %g (make lessons)", lesson,
-                  shown, run, value);
+                  "%s: its page shows %g of %s, which has %g (make lessons)", lesson, shown,
+                  run, value);
 }
 
 /* Each run's row on the page has its time, its speed-up and its part of the limit. The wording
@@ -397,7 +405,7 @@ START_TEST(test_page_has_the_figures_of_runs)
     const char *lesson = lesson_texts[_i].name;
     json_t *report, *run;
     const json_t *runs = lesson_runs(lesson, &report);
-    char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
+    char *page = lesson_page(lesson);
     const char *shown = report_shown(page, lesson);
     size_t i;
     json_array_foreach(runs, i, run)
@@ -434,7 +442,7 @@ START_TEST(test_wrong_results_show)
         ck_assert_msg(code == lesson.exit_code, "%s: exit %d, not %d: %s", text->name, code,
                       lesson.exit_code, program_err);
         assert_has(program_out, "  WRONG\n");
-        char *page = test_file_text(TESTS_FOLDER "/../docs/lessons.md");
+        char *page = lesson_page(text->name);
         assert_has(report_shown(page, text->name), "  WRONG\n");
         free(page);
         wrong++;
@@ -487,40 +495,47 @@ START_TEST(test_heads)
         assert_says(program_out, lesson.title);
         snprintf(listed, sizeof listed, " pipeline lesson %d\n", atoi(text->name));
         assert_has(program_out, listed);
-        snprintf(listed, sizeof listed, "\n- [%s](#%s): %s\n", text->name, text->name,
-                 lesson.question);
+        snprintf(listed, sizeof listed, "\n| [%d. %s](lessons/%s.md) | %s | %s |\n",
+                 atoi(text->name), lesson.title, text->name, lesson.question, lesson.message);
         ck_assert_msg(strstr(page, listed) != NULL, "docs/lessons.md doesn't list %s", listed);
     }
     free(page);
 }
 END_TEST
 
-/* Pages name lessons by number: each such name is a lesson's, and so is each picture's. */
+/* Returns how many lessons `page` names behind `before`, all of which there are, and frees it.
+ */
+static int lessons_named(char *page, const char *before)
+{
+    int found = 0;
+    char name[NAME_MAX_HERE];
+    for (const char *at = page; (at = strstr(at, before)) != NULL;) {
+        at += strlen(before);
+        if (sscanf(at, "%2[0-9]", name) != 1 || sscanf(at, "%63[0-9a-z-]", name) != 1 ||
+            strchr(name, '-') == NULL)
+            continue;
+        ck_assert_msg(embedded_find(lesson_texts, name) != NULL, "there is no lesson %s", name);
+        found++;
+    }
+    free(page);
+    return found;
+}
+
 START_TEST(test_pages_name_lessons_that_there_are)
 {
     static const char *const pages[] = {
-        "README.md",       "docs/README.md",   "docs/lessons.md",  "docs/reading.md",
-        "docs/running.md", "docs/glossary.md", "docs/accuracy.md", "docs/verdicts.md"};
-    static const char *const before[] = {"lessons.md#", "](#", "lessons/"};
-    int found = 0;
+        "README.md",        "docs/lessons.md",  "docs/reading.md", "docs/running.md",
+        "docs/glossary.md", "docs/accuracy.md", "docs/verdicts.md"};
+    int found = 0, in_lessons = 0;
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        char path[COMMAND_MAX], name[NAME_MAX_HERE];
+        char path[COMMAND_MAX];
         snprintf(path, sizeof path, "%s/../%s", TESTS_FOLDER, pages[i]);
-        char *page = test_file_text(path);
-        for (size_t k = 0; k < sizeof before / sizeof before[0]; k++) {
-            for (const char *at = page; (at = strstr(at, before[k])) != NULL;) {
-                at += strlen(before[k]);
-                if (sscanf(at, "%2[0-9]", name) != 1 || sscanf(at, "%63[0-9a-z-]", name) != 1 ||
-                    strchr(name, '-') == NULL)
-                    continue;
-                ck_assert_msg(embedded_find(lesson_texts, name) != NULL,
-                              "%s: there is no lesson %s", pages[i], name);
-                found++;
-            }
-        }
-        free(page);
+        found += lessons_named(test_file_text(path), "lessons/");
     }
-    ck_assert_int_gt(found, 2 * (int)lesson_count());
+    for (const struct embedded *text = lesson_texts; text->name != NULL; text++)
+        in_lessons += lessons_named(lesson_page(text->name), "](");
+    ck_assert_int_gt(found, (int)lesson_count());
+    ck_assert_int_gt(in_lessons, (int)lesson_count()); /* a picture each, and links */
 }
 END_TEST
 

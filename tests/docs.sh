@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs.sh - runs every command that README.md and docs/*.md print, on a simulated machine.
+# docs.sh - runs every command that README.md and the pages of docs print, on a simulated machine.
 #
 #     tests/docs.sh PROGRAM [FILE.md ...]
 #
@@ -18,7 +18,7 @@ fi
 program=$(realpath "$1")
 shift
 source=$(realpath "$(dirname "$0")/..")
-[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md
+[ $# -gt 0 ] || set -- "$source"/README.md "$source"/docs/*.md "$source"/docs/lessons/*.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CUDA_VISIBLE_DEVICES= # a GPU that is there is not asked

@@ -1,7 +1,7 @@
 #!/bin/sh
 # lecture.sh BUILD - makes the lecture, and holds it to what a lecturer counts on: every lesson and every run
 # of it is on a slide, nothing is too small to read, nothing is fetched from anywhere, and the PDF has a page for
-# each step. The lessons' page that comes with it is, word for word, docs/lessons.md. Where weasyprint or
+# each step. The lessons' pages that come with it are, word for word, those of docs. Where weasyprint or
 # cmark-gfm isn't there, only that is tested.
 set -u
 build=$(cd "$1" && pwd)
@@ -19,6 +19,10 @@ same() {
     [ "$2" = "$3" ] || fail "$1: $2, not $3"
 }
 
+same_pages() {
+    diff -u docs/lessons.md "$made/lessons.md" && diff -ux '*.svg' docs/lessons "$made/lessons" || failed=1
+}
+
 mkdir -p "$made"
 whole=yes
 for tool in weasyprint cmark-gfm; do
@@ -26,11 +30,11 @@ for tool in weasyprint cmark-gfm; do
 done
 if [ -z "$whole" ]; then
     DEVICE='' scripts/lessons.sh "$build/pipeline" "$made" || exit 1
-    diff -u docs/lessons.md "$made/lessons.md"
-    exit
+    same_pages
+    exit $failed
 fi
 DEVICE='' scripts/lecture.sh "$build/pipeline" "$made" || exit 1
-diff -u docs/lessons.md "$made/lessons.md" || failed=1
+same_pages
 deck=$made/deck.html
 book=$made/book.html
 
