@@ -561,8 +561,8 @@ function put_foot() {
 
 function put_titles(    title, work, top_, small, room, size, settings_text) {
     work = work_text(common("kernel", " or "), common("intensity", "/"), common("elements", "/"))
-    title = rows == "both" || (only > 0 && FROM == TO) ? INFO[FROM, "answer"] : only > 0 ? "" : MESSAGE
-    if (rows == "both" && NAME[FROM] != "" && NAME[FROM] != "run")
+    title = runs > 1 && FROM == TO ? INFO[FROM, "answer"] : only == 0 ? MESSAGE : ""
+    if (title == INFO[FROM, "answer"] && FROM == TO && NAME[FROM] != "" && NAME[FROM] != "run")
         title = NAME[FROM] (title == "" ? "" : ": " title)
     if (title == "") {
         title = work != "" ? work : TO > FROM ? (TO - FROM + 1) " runs" : "timeline"

@@ -127,7 +127,7 @@ do for [i = 1:bands] {
 do for [i = 1:rows ne "streams" && !rows_both && thinnest < least_band * em ? 0 : bands] {
     height = band_height[i] * row
     size_ = height > 1.05 * small ? small : height > 0.62 * em ? height / 1.05 : 0.62 * em
-    if ((band_y[i] - last_y) * row >= (is_figure ? least_band * em : 1.05 * size_)) {
+    if ((band_y[i] - last_y) * row >= (is_figure ? least_band * em : 1.04 * size_)) {
         set label band_name[i] at screen sx(left - 0.35 * em), first band_y[i] right \
             font face(size_) tc rgb ink
         if (band_note[i] ne "") {

@@ -262,6 +262,7 @@ enum status runs_all(const struct options *options, struct error *error)
     struct job *jobs = calloc(count, sizeof *jobs);
     struct calls_measured *calls = NULL;
     struct report report = {.version = PIPELINE_VERSION,
+                            .message = options->message,
                             .runs = calloc(count, sizeof *report.runs),
                             .run_count = (int)count,
                             .sweep = options->sweep.axis_count > 0 ? &options->sweep : NULL};

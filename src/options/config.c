@@ -2,6 +2,7 @@
 #include "core/ini_text.h"
 #include "core/names.h"
 #include "options/input_file.h"
+#include "options/lesson.h"
 #include "options/table.h"
 
 #include <stdlib.h>
@@ -190,6 +191,7 @@ enum status config_read(const char *path, const char *text, const struct draft *
             .error = error,
         };
         ini_text_begin(&config.ini, text);
+        drafts->message = drafts->count == 0 ? lesson_message(text, storage) : NULL;
         status = content != NULL && strlen(text) < length ? refuse_nul(&config, text)
                                                           : read_lines(&config);
     }

@@ -71,6 +71,11 @@ struct lesson {
 enum status lesson_read(struct lesson *lesson, const char *name, const char *text,
                         struct error *error);
 
+/* Returns what the head of any config file says that its runs show, kept in `storage`; NULL: it
+ * says nothing. */
+struct kept_text;
+const char *lesson_message(const char *text, struct kept_text **storage);
+
 /* Gives `take` the rest of the head's comments, which say what a run of it shows, paragraph by
  * paragraph: each is one line without a newline, cut at LESSON_PARAGRAPH - 1 bytes. */
 void lesson_explain(const char *text, void (*take)(void *context, const char *paragraph),

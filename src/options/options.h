@@ -109,6 +109,8 @@ struct options {
     const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
     const char *topic;     /* COMMAND_HELP: the option or command to explain; NULL: all */
     const struct embedded *lesson; /* COMMAND_LESSON: its name and its text */
+    const char *message; /* what a config file's head says that its runs show; NULL: nothing, or
+                            the command line changes them */
     const char *embedded;  /* the first config file that was not found, and was taken from those
                               that are part of the program; NULL: none */
     struct settings *runs; /* one per run, at least one for COMMAND_RUN; none for others */

@@ -95,8 +95,10 @@ static enum status apply_command_line(const struct command_line *line, struct dr
     enum status status = STATUS_OK;
     for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
         for (int j = 0; j < line->given_count && status == STATUS_OK; j++) {
-            if (line->given[j].row->scope == SCOPE_RUN)
-                status = draft_set(&drafts->items[i], &line->given[j], error);
+            if (line->given[j].row->scope != SCOPE_RUN)
+                continue;
+            status = draft_set(&drafts->items[i], &line->given[j], error);
+            drafts->message = NULL;
         }
     }
     return status;
@@ -162,6 +164,7 @@ static enum status take_runs(const struct drafts *drafts, struct options *option
     for (int i = 0; i < drafts->count; i++)
         options->runs[i] = drafts->items[i].settings;
     options->run_count = drafts->count;
+    options->message = options->sweep.axis_count == 0 ? drafts->message : NULL;
     return STATUS_OK;
 }
 

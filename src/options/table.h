@@ -199,6 +199,7 @@ struct drafts {
     struct draft *items;
     int count;
     size_t capacity;
+    const char *message; /* of the only file's head; NULL: it has none */
 };
 
 /* options_set() on a draft, which remembers the origin. */

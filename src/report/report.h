@@ -86,6 +86,7 @@ void compared_free(struct compared *compared);
  */
 struct report {
     const char *version;
+    const char *message; /* what the config file says that its runs show; NULL: nothing */
     struct run_report *runs;
     int run_count;
     bool paired; /* runs 0 and 1, 2 and 3, ... are one before a change and one after it */

@@ -105,8 +105,9 @@ static const struct verdict *main_verdict(const struct run_report *run)
     return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
 }
 
-/* Writes what the first cause cost, and what the fix would bring. */
-static void put_cause(const struct run_report *run, const struct verdict *first,
+/* Writes what the first cause cost, and what the fix would bring: a `title` says the cause in
+ * words, for nothing beside it explains a name. */
+static void put_cause(const struct run_report *run, const struct verdict *first, bool title,
                       char text[MESSAGE_TEXT])
 {
     const struct verdict_row *row = &verdict_rows[first->code];
@@ -118,6 +119,8 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     if (first->cost_ns == 0 && first->predicted_ns == 0)
         snprintf(text, MESSAGE_TEXT, "%s: %s", row->name, row->text);
+    else if (title)
+        snprintf(text, MESSAGE_TEXT, "%s of %s lost: %s", cost, time, row->text);
     else if (first->predicted_ns > 0)
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
                  row->name, cost, time, first->command[0] != '\0' ? first->command : "the fix",
@@ -139,7 +142,7 @@ static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
              units_time(run->verdicts.time_ns, time));
 }
 
-void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
+void writer_run_message(const struct run_report *run, bool title, char text[MESSAGE_TEXT])
 {
     const struct verdicts *verdicts = &run->verdicts;
     const struct verdict *first = main_verdict(run);
@@ -153,7 +156,7 @@ void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT])
                  first->evidence == EVIDENCE_LIKELY ? " (likely)" : "",
                  verdict_rows[first->code].text);
     else if (fixable)
-        put_cause(run, first, text);
+        put_cause(run, first, title, text);
     else if (verdicts->best_ns > 0)
         put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
@@ -252,24 +255,26 @@ static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
     snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
              (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
     if (verdict != NULL && verdict->cost_ns > 0)
-        text_add(text, MESSAGE_TEXT, ", ", "which loses %s to %s",
-                 units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].name);
+        text_add(text, MESSAGE_TEXT, ", ", "which loses %s: %s",
+                 units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].text);
 }
 
 void writer_message(const struct report *report, char text[MESSAGE_TEXT])
 {
     char name[NAME_TEXT], time[UNITS_TEXT], answer[MESSAGE_TEXT];
-    text[0] = '\0';
+    snprintf(text, MESSAGE_TEXT, "%s", report->message != NULL ? report->message : "");
+    if (text[0] != '\0')
+        return;
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
         if (run->verified != VERIFIED_NO)
             continue;
-        writer_run_message(run, answer);
+        writer_run_message(run, true, answer);
         snprintf(text, MESSAGE_TEXT, "%.200s: %.300s", name_of(run, name), answer);
         return;
     }
     if (report->run_count == 1) {
-        writer_run_message(&report->runs[0], text);
+        writer_run_message(&report->runs[0], true, text);
         return;
     }
     struct group group = report->paired ? find_pair(report) : find_group(report);

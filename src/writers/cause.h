@@ -22,12 +22,14 @@ bool writer_is_urgent(const struct run_report *run, uint32_t stream);
 /* Returns what a cause is, in words: of the rest of a run that its data asks for, that too. */
 const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code);
 
-/* Writes a run's answer in one line: what it lost most to, or how near to its limit it came. */
+/* Writes a run's answer in one line: what it lost most to, or how near to its limit it came. A
+ * `title` has a cause in words, not by its name. */
 enum { MESSAGE_TEXT = 1024 };
-void writer_run_message(const struct run_report *run, char text[MESSAGE_TEXT]);
+void writer_run_message(const struct run_report *run, bool title, char text[MESSAGE_TEXT]);
 
-/* Writes what a picture of all runs shows, in one line: a result that is wrong, else which run
- * is how much faster than which, and what the slower one lost most to. */
+/* Writes what a picture of all runs shows, in one line: the message of the runs' file, a result
+ * that is wrong, else which run is how much faster than which, and what the slower one lost
+ * most to. */
 void writer_message(const struct report *report, char text[MESSAGE_TEXT]);
 
 #endif

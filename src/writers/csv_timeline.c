@@ -66,7 +66,7 @@ static void put_marks(FILE *out, const struct run_report *run, const struct mark
 static void put_results(FILE *out, const struct run_report *run, const struct marks *marks)
 {
     char message[MESSAGE_TEXT];
-    writer_run_message(run, message);
+    writer_run_message(run, true, message);
     put_comment(out, "#   answer: ", message);
     if (run->verified == VERIFIED_NO)
         fputs("#   verified: no\n", out);

@@ -23,7 +23,7 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
     char name[TABLE_NAME], text[MESSAGE_TEXT];
     bool any = false;
     for (int i = 0; i < report->run_count; i++) {
-        writer_run_message(&report->runs[i], text);
+        writer_run_message(&report->runs[i], false, text);
         if (text[0] == '\0')
             continue;
         if (!any)
