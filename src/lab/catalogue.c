@@ -137,6 +137,7 @@ static void put_verdicts(struct json *json)
         put_member(json, "code", verdict_rows[code].name);
         put_member(json, "text", verdict_rows[code].text);
         put_member(json, "fix", verdict_rows[code].fix);
+        put_member(json, "cuda", verdict_rows[code].cuda);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -736,6 +736,10 @@ function listenToPage() {
     form.addEventListener('focusin', ({ target }) => showHelp(target));
     form.addEventListener('pointerover', ({ target }) => showHelp(target));
     for (const kind of ['input', 'click']) form.addEventListener(kind, () => { element('hint').hidden = true; });
+    element('skip').onclick = (event) => { // the address is the state's
+        event.preventDefault();
+        document.querySelector('#controls :is(input, select)').focus();
+    };
     element('take-hint').onclick = () => {
         element('hint').hidden = true;
         setState({ ...state, settings: { ...state.settings, ...HINT } });

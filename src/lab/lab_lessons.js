@@ -43,15 +43,18 @@ const timeOf = (run) => Number(run.time_ns);
 const shareOf = (run, verdict) => Number(verdict.ns) / timeOf(run);
 const nameOf = (run) => html('code', '', run);
 const firstCause = (run) => (run.verdicts ?? []).find(({ named }) => named);
-const causeText = (code) => catalogue.verdicts.find((verdict) => verdict.code === code)?.text ?? '';
+const causeOf = (code) => catalogue.verdicts.find((verdict) => verdict.code === code);
+const causeText = (code) => causeOf(code)?.text ?? '';
 const link = (address, ...content) => Object.assign(html('a', '', ...content), { href: address });
 const heading = (level, text) => Object.assign(html(level, '', text), { tabIndex: -1 });
 
-/* The sentences say what a cause cost the run, how that is known, and what fixes it. */
+/* The sentences say what a cause cost the run, how that is known, and what fixes it: here by options, unless they
+ * only take a mistake away, and in CUDA. */
 function causeSentences({ code, cost, share, text, seen, fix, command, predicted }) {
+    const cuda = causeOf(code)?.cuda, options = command && !command.includes('--mistake=none');
     return [html('b', '', code), `, which costs ${cost}${share ? ` (${share})` : ''}: ${text}.`, seen ? ` Seen: ${seen}.` : '',
-        fix ? ` What fixes it: ${fix}` : '', ...(fix && command ? [': ', html('code', '', command)] : []),
-        fix && predicted ? `, which would take ${predicted}.` : fix ? '.' : ''];
+        fix ? ` What fixes it: ${fix}` : '', ...(fix && options ? [': ', html('code', '', command)] : []),
+        fix && predicted ? `, which would take ${predicted}.` : fix ? '.' : '', fix && cuda ? ` In CUDA: ${cuda}.` : ''];
 }
 
 /* The state of the controls that a run of a lesson, or a mystery, is. */
@@ -122,10 +125,19 @@ function guessedText(guess, answer) {
     return guess === answer ? 'Right: ' : `You guessed ${guess}; the answer is `;
 }
 
+/* Faster, slower or no difference: a guess that takes one for another is a misconception, however near its number is. */
+const sideOf = (ratio) => (ratio > 1.05 ? 1 : ratio < 1 / 1.05 ? -1 : 0);
+
+function markOfRatio(guess, answer) {
+    if (guess === null) return 'none';
+    const apart = Math.abs(Math.log(guess / answer));
+    if (sideOf(guess) !== sideOf(answer)) return 'wrong';
+    return apart <= Math.log(1.1) ? 'right' : apart <= Math.min(Math.log(1.5), Math.abs(Math.log(answer)) / 2) ? 'near' : 'wrong';
+}
+
 function answerFaster({ runs: names }, guess, drawn) {
     const [a, b] = names.map((name) => runCalled(drawn, name)), answer = timeOf(a) / timeOf(b);
-    const slower = answer < 1 ? ', which is slower' : '', apart = guess === null ? NaN : Math.max(guess / answer, answer / guess);
-    const mark = guess === null ? 'none' : apart <= 1.1 ? 'right' : apart <= 1.5 ? 'near' : 'wrong';
+    const slower = answer < 1 ? ', which is slower' : '', mark = markOfRatio(guess, answer);
     const close = { none: '', right: ' Well guessed.', near: ' Not far off.', wrong: ` That is ${guess < answer ? 'more' : 'less'} than you thought.` }[mark];
     const parts = [guess === null ? 'You made no guess; it is ' : `You guessed ${timesText(guess)}; it is `,
         html('b', '', timesText(answer)), `${slower}: `, ...tookText(a, b), close];

@@ -69,6 +69,13 @@ describe('lessons', { skip: noLab }, () => {
         await closePage(page);
     });
 
+    test('a guess that takes no difference for one is not near', async () => {
+        const page = await openLab(browser);
+        const marks = await page.evaluate(() => [[1.5, 1.04], [1, 1.04], [1.2, 0.9], [2, 2.1], [2, 2.5], [1.2, 2.5]].map((pair) => markOfRatio(...pair)));
+        assert.deepEqual(marks, ['wrong', 'right', 'wrong', 'right', 'near', 'wrong']);
+        await closePage(page);
+    });
+
     test('a lesson without a guess, by keyboard', async () => {
         const page = await openLab(browser, '#lessons');
         await page.getByRole('link', { name: /^Begin/ }).focus();

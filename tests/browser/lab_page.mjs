@@ -78,6 +78,19 @@ describe('the lab', { skip: noLab }, () => {
         await closePage(page);
     });
 
+    test('one Tab and Enter lead to the settings, beside which a narrow window keeps the picture', async () => {
+        const page = await openLab(browser, '', { viewport: { width: 400, height: 800 } }), address = page.url();
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        assert.equal(await page.evaluate(() => document.activeElement.closest('#controls') !== null), true);
+        assert.equal(page.url(), address);
+        await page.locator('#set-streams').scrollIntoViewIfNeeded();
+        await page.locator('#set-streams').focus();
+        const [plot, control] = await page.evaluate(() => ['#plot', '#set-streams'].map((one) => document.querySelector(one).getBoundingClientRect().toJSON()));
+        assert.ok(plot.top >= 0 && plot.bottom <= control.top && control.bottom <= 800, JSON.stringify([plot, control]));
+        await closePage(page);
+    });
+
     test('what is typed in a field is the setting, and no key of the picture', async () => {
         const page = await openLab(browser);
         await page.locator('#set-tiles').fill('');
