@@ -406,7 +406,8 @@ START_TEST(help_has_topics)
 {
     static char *const lines[][2] = {
         {"tiles", "tiles"}, {"--tiles", "tiles"}, {"-t", "tiles"},  {"t", "tiles"},
-        {"view", "view"},   {"runs", "runs"},     {"help", "help"}, {"--no-data", "no-data"}};
+        {"view", "view"},   {"runs", "runs"},     {"help", "help"}, {"--no-data", "no-data"},
+        {"--all", "all"},   {"breadth", "order"}};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct options options = parse_right(LINE("help", lines[i][0]));
         ck_assert_int_eq(options.command, COMMAND_HELP);
@@ -416,6 +417,10 @@ START_TEST(help_has_topics)
     struct options options = parse_right(LINE("help"));
     ck_assert_int_eq(options.command, COMMAND_HELP);
     ck_assert_ptr_null(options.topic);
+    options_free(&options);
+    options = parse_right(LINE("help", "all"));
+    ck_assert_ptr_null(options.topic);
+    ck_assert(options.part.all);
     options_free(&options);
     parse_wrong(LINE("help", "tilse"), "help tilse", "did you mean tiles?", NULL);
     parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);

@@ -219,7 +219,7 @@ static const struct {
     {"[a]\ntilse=4\n", {"w.ini:2: unknown key 'tilse': did you mean tiles?"}},
     {"[a]\ncpu_share=0.5\n", {"w.ini:2: unknown key 'cpu_share': did you mean cpu-share?"}},
     {"[a]\nTiles=4\n", {"w.ini:2: unknown key 'Tiles': did you mean tiles?"}},
-    {"[a]\nfrobnicate=4\n", {"w.ini:2: unknown key 'frobnicate'", "pipeline --help"}},
+    {"[a]\nfrobnicate=4\n", {"w.ini:2: unknown key 'frobnicate'", "pipeline help all"}},
     {"[a]\n=4\n", {"w.ini:2: unknown key ''"}},
     {"[a]\nt=4\n", {"w.ini:2: unknown key 't'"}},
     {"[a]\nformat=json\n", {"w.ini:2: 'format=json'", "--format", "command line only"}},

@@ -34,7 +34,7 @@ static void read_help(char help[], size_t size)
 {
     FILE *file = tmpfile();
     ck_assert_ptr_nonnull(file);
-    options_print_help(file);
+    options_print_help(file, true);
     rewind(file);
     size_t length = fread(help, 1, size - 1, file);
     ck_assert_uint_lt(length, size - 1);
@@ -96,7 +96,7 @@ START_TEST(help_says_limits_and_defaults)
         "stage, and packing (default streams) --batch",
         "instrumentation of our own --no-data",
         "for every pair (default none) --machine",
-        "sim alone means",
+        "which share its memory",
         "(default depth)",
         "(1 to 32; default the driver's)",
     };

@@ -4,6 +4,7 @@
 #include "core/compare.h"
 #include "core/items.h"
 
+#include <ctype.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,8 @@ static size_t edit_distance(const char *one, const char *other)
         size_t diagonal = row[0];
         row[0] = i + 1;
         for (size_t j = 0; j < length; j++) {
-            size_t changed = diagonal + (one[i] != other[j]);
+            size_t changed =
+                diagonal + (tolower((unsigned char)one[i]) != tolower((unsigned char)other[j]));
             diagonal = row[j + 1];
             row[j + 1] = smallest(changed, row[j] + 1, row[j + 1] + 1);
         }
@@ -105,7 +107,11 @@ void nearest_offer(struct nearest *nearest, const char *name)
 {
     if (nearest->distance == 0 || strlen(name) > WORD_MAX)
         return;
-    size_t distance = edit_distance(nearest->wanted, name);
+    const char *part = strstr(name, nearest->wanted);
+    const char *behind = part != NULL ? part + strlen(nearest->wanted) : NULL;
+    const bool word = part != NULL && (part == name || part[-1] == '-') &&
+                      (*behind == '\0' || *behind == '-');
+    size_t distance = word ? 0 : edit_distance(nearest->wanted, name);
     if (distance < nearest->distance) {
         nearest->distance = distance;
         nearest->best = name;

@@ -170,6 +170,7 @@ const char *units_complaint(enum units_result result)
         [UNITS_NEGATIVE] = "is negative",
         [UNITS_TOO_LARGE] = "is too large",
         [UNITS_NOT_WHOLE] = "is not a whole number",
+        [UNITS_IN_BYTES] = "is a size in bytes; give a count, such as 64M elements",
     };
     return complaints[result];
 }

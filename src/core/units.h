@@ -11,6 +11,7 @@ enum units_result {
     UNITS_NEGATIVE,
     UNITS_TOO_LARGE, /* does not fit the type */
     UNITS_NOT_WHOLE, /* a count with a fraction */
+    UNITS_IN_BYTES,  /* "64MB" where something else is counted */
 };
 
 /* Reads a whole count without sign or white space around. A suffix k, M, G or T of either case

@@ -80,7 +80,7 @@ static enum status refuse_key(struct config *config, const struct option_row *ro
     text_shown(config->ini.key, shown);
     if (nearest != NULL)
         return config_refuse(config, "unknown key '%s': did you mean %s?", shown, nearest);
-    return config_refuse(config, "unknown key '%s': allowed are those of `pipeline --help`",
+    return config_refuse(config, "unknown key '%s': allowed are those of `pipeline help all`",
                          shown);
 }
 

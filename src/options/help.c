@@ -65,24 +65,45 @@ static int print_name(FILE *out, const struct option_row *row)
     return row->placeholder != NULL ? column + fprintf(out, "=%s", row->placeholder) : column;
 }
 
+static void print_row(FILE *out, const struct option_row *row)
+{
+    char text[HELP_TEXT];
+    int column = print_name(out, row);
+    row_text(row, text);
+    options_print_wrapped(out, column, HELP_COLUMN, text);
+}
+
 static void print_rows(FILE *out, enum option_scope scope)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_row *row = &option_rows[i];
-        char text[HELP_TEXT];
-        if (row->scope != scope)
-            continue;
-        int column = print_name(out, row);
-        row_text(row, text);
-        options_print_wrapped(out, column, HELP_COLUMN, text);
+        if (option_rows[i].scope == scope)
+            print_row(out, &option_rows[i]);
     }
 }
 
-void options_print_help(FILE *out)
+/* The help in short: the options that a first hour needs. */
+static void print_short(FILE *out)
+{
+    static const enum option_id first[] = {OPTION_ELEMENTS, OPTION_TILES, OPTION_STREAMS,
+                                           OPTION_WAYS,     OPTION_ORDER, OPTION_KERNEL,
+                                           OPTION_DEVICE,   OPTION_FIX,   OPTION_TIMELINE};
+    fputs("\nThe options to begin with:\n", out);
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        print_row(out, &option_rows[first[i]]);
+    fputs(
+        "\nThe others: `pipeline help all`. One of them at length: `pipeline help streams`.\n",
+        out);
+}
+
+void options_print_help(FILE *out, bool all)
 {
     fputs("Shows, measures and explains how copies and kernels overlap on a GPU.\n\nUsage:\n",
           out);
     print_commands(out);
+    if (!all) {
+        print_short(out);
+        return;
+    }
     fputs("\nSettings of a run, here for all runs; in a config file `name=value` under\n"
           "[global] or, for one run, under its [NAME] (a flag is then yes or no):\n",
           out);
@@ -193,7 +214,7 @@ static void print_option(FILE *out, const struct option_row *row)
             text_add(text, LABEL_MAX, ", ", "%s", command->name);
     }
     print_fact(out, "commands", text);
-    print_fact(out, "stands in",
+    print_fact(out, "allowed in",
                row->scope == SCOPE_RUN ? "the command line and config files"
                                        : "the command line only");
     if (option_with(row, with) != NULL)

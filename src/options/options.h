@@ -107,7 +107,7 @@ struct kept_text; /* private to the options room */
 struct options {
     enum command command;
     const char *list_what; /* COMMAND_LIST: "kernels", ...; NULL: all */
-    const char *topic;     /* COMMAND_HELP: the option or command to explain; NULL: all */
+    const char *topic;     /* COMMAND_HELP: the option or command to explain; NULL: none */
     const struct embedded *lesson; /* COMMAND_LESSON: its name and its text */
     const char *message; /* what a config file's head says that its runs show; NULL: nothing, or
                             the command line changes them */
@@ -193,8 +193,8 @@ enum status settings_check_ranks(const struct settings *settings, struct error *
 enum status settings_check_profile(const struct settings *settings,
                                    const struct options *options, struct error *error);
 
-/* Prints usage and the table of options, made from the table itself. */
-void options_print_help(FILE *out);
+/* Prints usage and the options, made from the table itself: all, or those to begin with. */
+void options_print_help(FILE *out, bool all);
 
 /* Prints all that the table knows of options->topic, the name of a command or of an option. */
 void options_print_topic(FILE *out, const char *topic);

@@ -1,4 +1,5 @@
 /* parse.c - the command line: which command, and its options. */
+#include "core/names.h"
 #include "options/table.h"
 
 #include <getopt.h>
@@ -63,11 +64,10 @@ static enum status refuse_long_option(const char *word, struct error *error)
         return error_set(error, STATUS_USAGE, "%s is ambiguous: it could be %s", shown,
                          candidates);
     const char *nearest = option_nearest(name, false);
-    if (nearest != NULL)
-        return error_set(error, STATUS_USAGE, "unknown option %s: did you mean --%s?", shown,
-                         nearest);
-    return error_set(error, STATUS_USAGE,
-                     "unknown option %s: allowed are those of `pipeline --help`", shown);
+    snprintf(name, sizeof name, "--%s", nearest != NULL ? nearest : "");
+    return refuse_unknown(error, nearest != NULL ? name : NULL, "",
+                          "allowed are those of `pipeline help all`", "unknown option %s",
+                          shown);
 }
 
 /* Refuses `word`, for which getopt returned '?'. */
@@ -82,7 +82,7 @@ static enum status refuse_option(const char *word, struct error *error)
                          text_shown(word, shown), row->name);
     char letter[2] = {(char)optopt, '\0'};
     return error_set(error, STATUS_USAGE,
-                     "unknown option -%s: allowed are those of `pipeline --help`",
+                     "unknown option -%s: allowed are those of `pipeline help all`",
                      text_shown(letter, shown));
 }
 
@@ -205,7 +205,7 @@ static enum status refuse_for(const struct command_row *command, const char *lab
 static enum status check_command(const struct command_line *line, const struct options *options,
                                  struct error *error)
 {
-    char label[LABEL_MAX], takers[LABEL_MAX] = "";
+    char label[LABEL_MAX], takers[LABEL_MAX] = "", wanted[LABEL_MAX] = "";
     const struct command_row *command = command_rows;
     while (command->command != options->command)
         command++;
@@ -220,8 +220,15 @@ static enum status check_command(const struct command_line *line, const struct o
             if (option_is_taken(given->row, taker->command))
                 text_add(takers, LABEL_MAX, ", ", "`pipeline %s`", taker->name);
         }
-        return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s",
-                         label, command->name, takers);
+        struct nearest nearest = nearest_begin(given->row->name);
+        for (int other = 0; other < OPTION_COUNT; other++) {
+            if (option_is_taken(&option_rows[other], options->command))
+                nearest_offer(&nearest, option_rows[other].name);
+        }
+        if (nearest.best != NULL)
+            snprintf(wanted, sizeof wanted, "; did you mean --%s?", nearest.best);
+        return error_set(error, STATUS_USAGE, "%s is not for `pipeline %s`: it is for %s%s",
+                         label, command->name, takers, wanted);
     }
     if ((options->command == COMMAND_CALIBRATE || options->command == COMMAND_LAB) &&
         line->word_count > 0)

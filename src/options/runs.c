@@ -17,7 +17,7 @@ static enum status refuse_assignment(const char *word, const char *value, struct
     snprintf(wanted, sizeof wanted, "--%s%s", option != NULL ? option : "",
              text_shown(value, given));
     return refuse_unknown(error, option != NULL ? wanted : NULL, "",
-                          "allowed are those of `pipeline --help`, and files",
+                          "allowed are those of `pipeline help all`, and files",
                           "'%s' is neither a command nor a config file",
                           text_shown(word, shown));
 }
@@ -43,7 +43,7 @@ static enum status refuse_word(const char *word, struct error *error)
     if (value != NULL)
         return refuse_assignment(word, value, error);
     return refuse_unknown(
-        error, nearest.best, "", "allowed are those of `pipeline --help`, and files",
+        error, nearest.best, "", "allowed are those of `pipeline help all`, and files",
         "'%s' is neither a command nor a config file", text_shown(word, shown));
 }
 

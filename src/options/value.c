@@ -1,4 +1,6 @@
 /* value.c - reads an option's value into its field, and shows the field as text. */
+#include "core/embedded.h"
+#include "core/names.h"
 #include "options/table.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
@@ -14,6 +16,10 @@ enum units_result option_read_number(const struct option_row *row, const char *t
 {
     if (!row->suffixes && text[strspn(text, "-.0123456789")] != '\0')
         return UNITS_NOT_A_NUMBER;
+    /* A run counts elements and tiles; what counts bytes is the recorder's alone. */
+    if (row->scope == SCOPE_RUN && strpbrk(text, "bB") != NULL &&
+        units_read_count(text, number) == UNITS_OK)
+        return UNITS_IN_BYTES;
     return units_read_count(text, number);
 }
 
@@ -139,6 +145,15 @@ static enum status set_device(const struct assignment *given, const char **field
                               struct error *error)
 {
     const char *complaint = device_complaint(given->text);
+    struct nearest machine = nearest_begin(given->text);
+    for (int i = 0; complaint != NULL && machine_texts[i].name != NULL; i++)
+        nearest_offer(&machine, machine_texts[i].name);
+    if (machine.best != NULL) {
+        char label[LABEL_MAX], simulated[LABEL_MAX];
+        snprintf(simulated, sizeof simulated, "sim:%s", machine.best);
+        return refuse_unknown(error, simulated, " (see `pipeline list machines`)", "", "%s %s",
+                              assignment_label(given, label), complaint);
+    }
     if (complaint != NULL)
         return assignment_refuse(given, complaint, error);
     const struct device_row *row = device_find(given->text);

@@ -22,28 +22,39 @@ static enum status check_one_word(const struct command_line *line, const char *c
 static enum status take_list_word(const struct command_line *line, struct options *options,
                                   struct error *error)
 {
-    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "";
+    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "allowed are ";
     if (line->word_count != 1)
         return check_one_word(line, "list", error);
     struct nearest nearest = nearest_begin(line->words[0]);
     for (int i = 0; list_words[i] != NULL; i++) {
-        text_add(allowed, LABEL_MAX, ", ", "%s", list_words[i]);
+        text_add(allowed, LABEL_MAX, i > 0 ? ", " : "", "%s", list_words[i]);
         nearest_offer(&nearest, list_words[i]);
         if (strcmp(list_words[i], line->words[0]) == 0)
             options->list_what = list_words[i];
     }
-    if (options->list_what != NULL)
-        return STATUS_OK;
-    text_shown(line->words[0], shown);
-    if (nearest.best == NULL)
-        return error_set(error, STATUS_USAGE, "list %s is unknown: allowed are %s", shown,
-                         allowed);
-    return error_set(error, STATUS_USAGE,
-                     "list %s is unknown: did you mean %s? (allowed are %s)", shown,
-                     nearest.best, allowed);
+    char see[sizeof allowed + 4];
+    snprintf(see, sizeof see, " (%s)", allowed);
+    return options->list_what != NULL
+               ? STATUS_OK
+               : refuse_unknown(error, nearest.best, see, allowed, "list %s is unknown",
+                                text_shown(line->words[0], shown));
 }
 
-/* pipeline help [OPTION|COMMAND|CAUSE] */
+/* Returns the option that has a value of that name, as --order has "breadth"; NULL: none has.
+ */
+static const struct option_row *option_of_choice(const char *word)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const char *const *choice = option_rows[i].choices;
+        while (choice != NULL && *choice != NULL && strcmp(*choice, word) != 0)
+            choice++;
+        if (choice != NULL && *choice != NULL)
+            return &option_rows[i];
+    }
+    return NULL;
+}
+
+/* pipeline help [all|OPTION|VALUE|COMMAND|CAUSE] */
 static enum status take_topic(const struct command_line *line, struct options *options,
                               struct error *error)
 {
@@ -52,6 +63,12 @@ static enum status take_topic(const struct command_line *line, struct options *o
         return check_one_word(line, "help", error);
     const struct command_row *command = command_find(line->words[0]);
     const struct option_row *option = option_find_typed(line->words[0]);
+    if (strcmp(line->words[0], "all") == 0) {
+        options->part.all = true;
+        return STATUS_OK;
+    }
+    if (command == NULL && option == NULL && verdict_code_find(line->words[0]) < 0)
+        option = option_of_choice(line->words[0]);
     if (command != NULL || option != NULL) {
         options->topic = command != NULL ? command->name : option->name;
         return STATUS_OK;
@@ -68,7 +85,7 @@ static enum status take_topic(const struct command_line *line, struct options *o
         nearest_offer(&nearest, option_rows[i].name);
     for (int i = 0; i < VERDICT_COUNT; i++)
         nearest_offer(&nearest, verdict_rows[i].name);
-    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help`",
+    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help all`",
                           "help %s: there is no such command, option or cause",
                           text_shown(line->words[0], shown));
 }

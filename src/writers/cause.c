@@ -161,8 +161,9 @@ void writer_run_message(const struct run_report *run, bool title, char text[MESS
         put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
         snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s %s%s",
-                 verdicts->modelled_ns > 0 ? "no better setting was found"
-                                           : "no cause is worth a name",
+                 verdicts->modelled_ns == 0 ? "no cause is worth a name"
+                 : run->foreign             ? "no fix was found"
+                                            : "no better setting was found",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
                  writer_bounds[verdicts->bound].name, writer_bounds[verdicts->bound].allows,
                  first != NULL           ? "; a larger array would come nearer"

@@ -250,7 +250,7 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
 
 static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
-    char busy[UNITS_TEXT], time[UNITS_TEXT];
+    char time[UNITS_TEXT];
     int busiest = 0;
     for (int i = 1; i < DEVICE_ENGINES; i++) {
         if (run->analysis.engines[i].busy_ns > run->analysis.engines[busiest].busy_ns)
@@ -259,11 +259,13 @@ static void put_bound(FILE *out, const struct run_report *run, const struct writ
     int64_t busy_ns = run->analysis.engines[busiest].busy_ns;
     writer_print_words(
         out, style->width, 2,
-        "lower bound: %s was at work for %s: no order of these ops ends sooner%s; this run "
-        "took %s, so the bound is %.0f%% of it",
-        engine_rows[busiest].label, units_time(busy_ns, busy),
+        "busiest engine: %s, at work for %s, %.0f%% of the time: no order of these ops ends "
+        "sooner%s%s",
+        engine_rows[busiest].label, units_time(busy_ns, time), share(busy_ns, run->median_ns),
         busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
-        units_time(run->median_ns, time), share(busy_ns, run->median_ns));
+        !writer_limit_known(run) || run->limit.ns >= busy_ns
+            ? ""
+            : "; the limit is lower, as it has every op at the full rate of the machine file");
 }
 
 static void put_gaps(FILE *out, const struct run_report *run, const struct view_facts *facts,
