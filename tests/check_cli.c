@@ -57,6 +57,32 @@ START_TEST(test_headline_command)
 }
 END_TEST
 
+/* The order of issue is drawn, and whether it matters here is said, where one was asked for or
+ * another would take another time. */
+START_TEST(test_order_of_issue)
+{
+    static const struct {
+        const char *command, *row, *words;
+    } cases[] = {
+        {"--no-data --order=breadth", "issue     HHHHKKKKDDDDHHHHKKKKDDDD",
+         "the order of issue makes no difference here: with --order=depth it takes\n"
+         "    5.76 ms, too; it does with --device=sim:c2050 (pipeline lesson 13)"},
+        {"--no-data --order=depth", "issue     HKDHKDHKDHKD", "makes no difference here"},
+        {"--no-data -d sim:c2050", "issue     HKDHKDHKDHKD",
+         "the order of issue matters here: with --order=breadth it would take 264 ms"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_ok(cases[i].command);
+        assert_shown(program_out, cases[i].row);
+        assert_shown(program_out, cases[i].words);
+    }
+    assert_ok("--no-data -d sim:c2050 --order=breadth --format=json");
+    assert_shown(program_out, "\"other_order_ms\": 242.");
+    assert_ok("--no-data -d sim:h200");
+    ck_assert_ptr_null(strstr(program_out, "issue"));
+}
+END_TEST
+
 START_TEST(test_json_report_of_the_ways)
 {
     json_error_t why;
@@ -453,6 +479,7 @@ Suite *cli_suite(void)
     tcase_set_timeout(good, 120);
     tcase_add_checked_fixture(good, test_folder_enter, test_folder_leave);
     tcase_add_test(good, test_headline_command);
+    tcase_add_test(good, test_order_of_issue);
     tcase_add_test(good, test_json_report_of_the_ways);
     tcase_add_test(good, test_same_seed_same_bytes_other_seed_other_bytes);
     tcase_add_test(good, test_files_in_and_out);

@@ -293,6 +293,7 @@ enum status draft_finish(struct draft *draft, struct error *error)
     draft->settings.elements_given = draft->origins[OPTION_ELEMENTS].source != SOURCE_DEFAULT;
     draft->settings.layout_given = draft->origins[OPTION_LAYOUT].source != SOURCE_DEFAULT &&
                                    draft->settings.layout != LAYOUT_AUTO;
+    draft->settings.order_given = draft->origins[OPTION_ORDER].source != SOURCE_DEFAULT;
     draft->settings.streams_given = draft->origins[OPTION_STREAMS].source != SOURCE_DEFAULT;
     draft->settings.memory_given = draft->origins[OPTION_MEMORY].source != SOURCE_DEFAULT;
     struct judged judged = {.draft = *draft, .asked = true, .named = true};

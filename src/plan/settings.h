@@ -64,6 +64,7 @@ struct settings {
                              (stage); 0: auto */
     bool streams_given;   /* true: also where they follow from other settings */
     enum order order;
+    bool order_given;
     enum layout layout;
     bool layout_given; /* true: no choice of `issue` may take another */
     int ways;

@@ -299,6 +299,28 @@ static void print_band(const struct picture *picture, const struct grid *grid, u
                 group / DEVICE_ENGINES);
 }
 
+/* Prints the letters of the ops as the host issued them, one after another: on the axis of time
+ * they would all be in its first columns. */
+static void print_issue(struct picture *picture, const struct timeline *timeline)
+{
+    static const char cut[] = "...";
+    const int room = picture->columns - (int)strlen(cut);
+    int used = 0;
+    uint32_t i = 0;
+    fprintf(picture->out, "  %-*s", picture->margin - 2, "issue");
+    for (; i < timeline->span_count && used < room; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->engine >= ENGINE_NONE)
+            continue;
+        gantt_color(picture, mark_of(picture, span), true);
+        putc(gantt_letter(mark_of(picture, span)), picture->out);
+        used++;
+    }
+    gantt_color_off(picture);
+    fprintf(picture->out, "%s\n", i < timeline->span_count ? cut : "");
+    picture->seen_issue = true;
+}
+
 static void print_grid(struct picture *picture, const struct timeline *timeline,
                        const struct grid *grid, int limit)
 {
@@ -342,6 +364,8 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
+        if (status == STATUS_OK && run->other_order_ns > 0)
+            print_issue(picture, timeline);
         if (status == STATUS_OK)
             print_grid(picture, timeline, &grid, limit);
     }

@@ -47,7 +47,8 @@ struct picture {
     int margin;        /* columns of the rows' labels */
     double scale;      /* columns per ns */
     bool one_kernel;   /* there are more names than letters: all are shown as one */
-    bool seen[MARK_LIMIT + 1], seen_small, seen_bar, seen_tile, seen_span, seen_gap, seen_race;
+    bool seen[MARK_LIMIT + 1], seen_small, seen_bar, seen_tile, seen_span, seen_gap, seen_race,
+        seen_issue;
     int color; /* the colour that is on; 0: none */
 };
 

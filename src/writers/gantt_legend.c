@@ -195,6 +195,8 @@ void gantt_put_legend(struct picture *picture)
         print_entry(picture, &used, MARK_LIMIT, "^^", "lost to that cause");
     if (picture->seen_race)
         print_entry(picture, &used, MARK_LIMIT, "!!", "raced");
+    if (picture->seen_issue)
+        print_entry(picture, &used, -1, "issue:", "the order of the calls, not to scale");
     putc('\n', picture->out);
 }
 

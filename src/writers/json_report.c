@@ -300,6 +300,8 @@ static void put_times(struct json *json, const struct run_report *run)
     json_put_ms(json_key_of(json, "issue_ms", own), run->issue_ns);
     if (run->usual != NULL)
         json_put_ms(json_key(json, "usual_ms"), run->usual_ns);
+    if (run->other_order_ns > 0)
+        json_put_ms(json_key(json, "other_order_ms"), run->other_order_ns);
     bool limited = own || run->verdicts.limit_known;
     json_put_ms(json_key_of(json, "limit_ms", limited), run->limit.ns);
     json_put_real(json_key_of(json, "limit_ratio", limited),

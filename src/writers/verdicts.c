@@ -18,6 +18,25 @@ static double percent_of(int64_t part_ns, int64_t all_ns)
 
 /* --- the answer --- */
 
+/* Says whether the order of issue matters to a run, unless its answer says that already. */
+static void put_order(FILE *out, const struct run_report *run, const char *answer,
+                      const struct writer_style *style)
+{
+    char name[TABLE_NAME], time[UNITS_TEXT];
+    const bool matters = report_order_matters(run);
+    if (run->other_order_ns == 0 || strstr(answer, "--order=") != NULL)
+        return;
+    table_name(run, name);
+    writer_print_words(
+        out, style->width, INDENT, "%s: the order of issue %s here: with --order=%s it %s %s%s",
+        name, matters ? "matters" : "makes no difference",
+        order_names[run->settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH],
+        matters ? "would take" : "takes", units_time(run->other_order_ns, time),
+        matters               ? ""
+        : run->order_mattered ? ", too; it does with --device=sim:c2050 (pipeline lesson 13)"
+                              : ", too");
+}
+
 void write_answers(FILE *out, const struct report *report, const struct writer_style *style)
 {
     char name[TABLE_NAME], text[MESSAGE_TEXT];
@@ -31,6 +50,8 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
         any = true;
         table_name(&report->runs[i], name);
         writer_print_words(out, style->width, INDENT, "%s: %s", name, text);
+        if (report->run_count == 1) /* of several, the table compares what was asked for */
+            put_order(out, &report->runs[i], text, style);
     }
 }
 
