@@ -36,7 +36,8 @@ START_TEST(test_bad_heads)
          "'; Guess: quickest': there is no guess of the kind"},
         {ASKED "; Guess:  - Which?\n" RUNS, "no guess of the kind"},
         {ASKED "; Guess: fastest one\n" RUNS, "a word too many: one"},
-        {ASKED "; Guess: fastest - \n" RUNS, "its question is empty"},
+        {ASKED "; Guess: fastest - \n" RUNS, "no ' - ' and a question"},
+        {ASKED "; Guess: fastest\n" RUNS, "no ' - ' and a question"},
         {ASKED "; Guess: either one\n" RUNS, "too few runs"},
         {ASKED "; Guess: either one one\n" RUNS, "one run twice: one"},
         {ASKED "; Guess: either one three\n" RUNS, "no run three"},
@@ -59,11 +60,11 @@ START_TEST(test_bad_heads)
                "few-streams,few-blocks\n" RUNS,
          "too many causes"},
         {ASKED
-         "; Guess: fastest\n; Guess: slowest\n; Guess: fastest\n; Guess: fastest\n; Guess: "
-         "fastest\n" RUNS,
+         "; Guess: fastest - 1\n; Guess: slowest - 2\n; Guess: fastest - 3\n; Guess: fastest - "
+         "4\n; Guess: fastest - 5\n" RUNS,
          "more than 4 lines"},
-        {ASKED "; Guess: fastest\n; Exit: 2\n", "Exit"},
-        {ASKED "; Guess: fastest\n; Exit: 10\n", "Exit"},
+        {ASKED "; Guess: fastest - Which?\n; Exit: 2\n", "Exit"},
+        {ASKED "; Guess: fastest - Which?\n; Exit: 10\n", "Exit"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct lesson lesson = {.title = "untouched"};
@@ -80,16 +81,16 @@ START_TEST(test_bad_heads)
 }
 END_TEST
 
-/* A head's parts may stand in any order, and a guess may leave its question to the reader. */
+/* A head's parts may stand in any order. */
 START_TEST(test_good_heads)
 {
     static const struct {
         const char *line, *question;
     } guesses[] = {
-        {"faster one two 0.5 4", "How many times as fast as one is two?"},
+        {"faster one two 0.5 4 - How fast?", "How fast?"},
         {"either two one - Why?", "Why?"},
-        {"slowest", "Which run is the slowest?"},
-        {"cause one small-tiles,one-queue", "What costs one the most time?"},
+        {"slowest - Which?", "Which?"},
+        {"cause one small-tiles,one-queue - What?", "What?"},
     };
     char text[1024];
     snprintf(text, sizeof text,

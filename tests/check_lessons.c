@@ -584,8 +584,15 @@ START_TEST(test_lesson_command)
     json_t *report = json_loads(program_out, 0, NULL);
     ck_assert_ptr_nonnull(report);
     json_decref(report);
-    ck_assert_int_eq(program_run("lesson 20 -q --gantt=none -n 1M"), 1); /* wrong on purpose */
+    ck_assert_int_eq(program_run("lesson 20 -q -n 1M"), 1); /* wrong on purpose */
     assert_has(program_out, "What to see:");
+    ck_assert_ptr_null(strstr(program_out, "bound by")); /* no table, and no causes */
+    ck_assert_ptr_null(strstr(program_out, "\nwhy\n"));
+    ck_assert_int_eq(program_run("lesson 2 -q --no-data --all"), 0);
+    const char *picture = strstr(program_out, "  kernel "),
+               *table = strstr(program_out, "bound by");
+    ck_assert_msg(picture != NULL && table > picture && strstr(table, "\nwhy\n") != NULL, "%s",
+                  program_out);
 }
 END_TEST
 

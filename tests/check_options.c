@@ -420,7 +420,7 @@ START_TEST(help_has_topics)
     options_free(&options);
     options = parse_right(LINE("help", "all"));
     ck_assert_ptr_null(options.topic);
-    ck_assert(options.part.all);
+    ck_assert(options.all);
     options_free(&options);
     parse_wrong(LINE("help", "tilse"), "help tilse", "did you mean tiles?", NULL);
     parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);

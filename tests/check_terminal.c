@@ -21,8 +21,9 @@ enum { SHOWN_MAX = 1 << 20, WORDS_MAX = 24 };
 struct session {
     int columns;
     const char *const *environment; /* "NAME=value", ended by NULL */
-    const char *interrupt_at;       /* Ctrl-C is typed when this has been seen; NULL: never */
-    bool output_piped;              /* standard output is /dev/null: only the errors are seen */
+    const char *type_at;            /* `typed` is when this has been seen; NULL: never */
+    char typed;
+    bool output_piped; /* standard output is /dev/null: only the errors are seen */
 };
 
 static void be_program(const struct session *session, char *const words[])
@@ -52,14 +53,14 @@ static char *show(const struct session *session, char *const words[], int *statu
     ck_assert_int_ge(child, 0);
     if (child == 0)
         be_program(session, words);
-    const char *until = session->interrupt_at;
+    const char *until = session->type_at;
     for (ssize_t got; length < SHOWN_MAX - 1; length += (size_t)got) {
         got = read(terminal, shown + length, SHOWN_MAX - 1 - length);
         if (got <= 0) /* EIO: the program has closed its end */
             break;
         if (until == NULL || strstr(shown, until) == NULL)
             continue;
-        ck_assert_int_eq(write(terminal, "\003", 1), 1);
+        ck_assert_int_eq(write(terminal, &session->typed, 1), 1);
         until = NULL;
     }
     ck_assert_int_eq(waitpid(child, status, 0), child);
@@ -127,6 +128,25 @@ START_TEST(colors_are_for_terminals_that_want_them)
 }
 END_TEST
 
+/* A lesson asks, and shows its picture after Enter; under --quiet it doesn't ask. */
+START_TEST(lesson_waits_for_a_guess)
+{
+    const struct session session = {.columns = 80, .type_at = "Your guess?", .typed = '\n'};
+    char *words[] = {"pipeline", "lesson", "1", "--no-data", NULL, NULL};
+    int status;
+    char *shown = show(&session, words, &status);
+    const char *asked = strstr(shown, "Your guess?"), *picture = strstr(shown, "  kernel ");
+    ck_assert_int_eq(status, 0);
+    ck_assert_msg(asked != NULL && picture > asked, "%s", shown);
+    free(shown);
+    words[4] = "--quiet";
+    shown = show(&session, words, &status);
+    ck_assert_int_eq(status, 0);
+    ck_assert_ptr_null(strstr(shown, "Your guess?"));
+    free(shown);
+}
+END_TEST
+
 /* --- the progress line --- */
 
 /* Takes some seconds on any machine, and is ended as soon as what is wanted has been seen. */
@@ -138,7 +158,7 @@ START_TEST(line_appears_and_an_interrupt_clears_it)
 {
     static const int widths[] = {0, 40, 80, 200};
     const struct session session = {
-        .columns = widths[_i], .interrupt_at = "3 s so far", .output_piped = true};
+        .columns = widths[_i], .type_at = "3 s so far", .typed = '\003', .output_piped = true};
     char *const words[] = {LONG, "--sweep=streams=1..8", NULL};
     int status, columns = 0, most = widths[_i] > 0 ? widths[_i] : 80;
     char *shown = show(&session, words, &status);
@@ -382,6 +402,7 @@ Suite *terminal_suite(void)
     TCase *tcase = tcase_create("terminal");
     ADD_ALL(tcase, picture_is_as_wide_as_the_terminal, terminals);
     ADD_ALL(tcase, colors_are_for_terminals_that_want_them, colors);
+    tcase_add_test(tcase, lesson_waits_for_a_guess);
     suite_add_tcase(suite, tcase);
     TCase *line = tcase_create("progress line");
     tcase_add_loop_test(line, line_appears_and_an_interrupt_clears_it, 0, 4);

@@ -90,7 +90,7 @@ static enum status execute(const struct options *options, struct record_end *end
         if (options->topic != NULL)
             options_print_topic(stdout, options->topic);
         else
-            options_print_help(stdout, options->part.all);
+            options_print_help(stdout, options->all);
         break;
     case COMMAND_VERSION:
         printf("pipeline %s\n", PIPELINE_VERSION);

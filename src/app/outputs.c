@@ -130,16 +130,25 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     return STATUS_OK;
 }
 
-/* Writes the report of `pipeline run` and `pipeline view` as text. */
+/* Writes the report of `pipeline run` and `pipeline view` as text. A lesson's picture stands
+ * before its tables, which only --all or --gantt=none asks for. */
 static enum status write_words(const struct options *options, const struct report *report,
                                const struct writer_style *style)
 {
+    const bool lesson = options->command == COMMAND_LESSON;
+    const bool brief = lesson && !options->all && options->gantt != GANTT_NONE;
     enum status status = STATUS_OK;
+    if (brief)
+        write_facts(stdout, report, style);
+    if (lesson)
+        status = write_gantt(stdout, report, style);
+    if (brief)
+        return status;
     if (options->command == COMMAND_VIEW)
         status = write_view(stdout, report, style);
     else
         write_text(stdout, report, style);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !lesson)
         status = write_gantt(stdout, report, style);
     write_verdicts(stdout, report, style);
     return status;

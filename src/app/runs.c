@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns true if plans are shown, and nothing runs. */
 static bool plans_only(const struct options *options)
@@ -316,14 +317,15 @@ static void print_paragraph(void *out, const char *paragraph)
     options_print_wrapped(out, 0, 2, paragraph);
 }
 
-/* Prints what a run of it shows, and the sentence to remember. */
-static void print_explanation(FILE *out, const struct embedded *text,
-                              const struct lesson *lesson)
+/* Asks what the reader expects, and waits for the Enter key. */
+static void let_guess(const struct lesson *lesson)
 {
-    fputs("\nWhat to see:\n", out);
-    lesson_explain(text->text, print_paragraph, out);
-    fputs("\nTo remember:\n", out);
-    print_paragraph(out, lesson->message);
+    for (int i = 0; i < lesson->guess_count; i++)
+        print_paragraph(stdout, lesson->guesses[i].question);
+    fputs("\nYour guess? Enter shows what happens. ", stdout);
+    fflush(stdout);
+    for (int key = getchar(); key != '\n' && key != EOF;)
+        key = getchar();
 }
 
 enum status runs_lesson(const struct options *options, struct error *error)
@@ -333,9 +335,17 @@ enum status runs_lesson(const struct options *options, struct error *error)
     enum status status = lesson_read(&lesson, text->name, text->text, error);
     if (status != STATUS_OK || options->format != FORMAT_TEXT || plans_only(options))
         return status == STATUS_OK ? runs_all(options, error) : status;
-    printf("Lesson %d: %s\nQuestion: %s\n\n", atoi(text->name), lesson.title, lesson.question);
+    printf("Lesson %d: %s\n\n%s\n\n", atoi(text->name), lesson.title, lesson.question);
+    if (!options->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        let_guess(&lesson);
     status = runs_all(options, error);
-    if (status == STATUS_OK || lesson.exit_code != 0)
-        print_explanation(stdout, text, &lesson);
+    if (status != STATUS_OK && lesson.exit_code == 0)
+        return status;
+    puts("\nWhat to see:");
+    lesson_explain(text->text, print_paragraph, stdout);
+    puts("\nTo remember:");
+    print_paragraph(stdout, lesson.message);
+    if (!options->all)
+        printf("\nTables and causes: pipeline lesson %d --all\n", atoi(text->name));
     return status;
 }

@@ -189,24 +189,6 @@ static bool parts_take(struct guess_line *line)
     }
 }
 
-/* Writes the question of a guess that has none of its own. */
-static void question_make(struct lesson_guess *guess)
-{
-    static const char *const formats[GUESS_KIND_COUNT] = {
-        [GUESS_FASTER] = "How many times as fast as %s is %s?",
-        [GUESS_EITHER] = "Which is faster: %s or %s?",
-        [GUESS_FASTEST] = "Which run is the fastest?",
-        [GUESS_SLOWEST] = "Which run is the slowest?",
-        [GUESS_CAUSE] = "What costs %s the most time?",
-    };
-    const char *format = formats[guess->kind], *place;
-    guess->question[0] = '\0';
-    for (int i = 0; (place = strstr(format, "%s")) != NULL; i++, format = place + 2)
-        text_add(guess->question, LESSON_TEXT, "", "%.*s%s", (int)(place - format), format,
-                 guess->runs[i]);
-    text_add(guess->question, LESSON_TEXT, "", "%s", format);
-}
-
 /* Reads the guess whose words, one line, are at `line->words`. */
 static bool guess_read(struct guess_line *line)
 {
@@ -224,11 +206,9 @@ static bool guess_read(struct guess_line *line)
     const char *more = word_take(line);
     if (more[0] != '\0')
         return guess_refuse(line, "it has a word too many: ", more);
-    if (question == NULL)
-        question_make(guess);
-    else if (!line_copy(question + 3, guess->question, sizeof guess->question))
-        return guess_refuse(line, "its question is empty", "");
-    return true;
+    return (question != NULL &&
+            line_copy(question + 3, guess->question, sizeof guess->question)) ||
+           guess_refuse(line, "it has no ' - ' and a question behind that", "");
 }
 
 static enum status guesses_read(struct lesson *lesson, const char *name, const char *text,

@@ -10,8 +10,7 @@
  *     ; Exit: 1                                  where a result is wrong on purpose
  *     ; Memory from malloc() is pageable. ...    to the end of the comment
  *
- * A guess has a kind, what that kind needs, and after " - " its own question, which may be left
- * out:
+ * A guess has a kind, what that kind needs, and after " - " its question:
  *
  *     faster A B LEAST MOST   how many times as fast as run A is run B? time(A) / time(B)
  *     either A B              which of two runs is faster, or are they alike?
@@ -53,7 +52,7 @@ struct lesson_guess {
     double least, most;          /* faster: the ends of the scale */
     int codes[LESSON_CODES_MAX]; /* cause: enum verdict_code, no two alike */
     int code_count;
-    char question[LESSON_TEXT]; /* never empty */
+    char question[LESSON_TEXT];
 };
 
 struct lesson {

@@ -82,7 +82,6 @@ struct view_edge {
 };
 struct view_part {
     struct view_edge from, to;
-    bool all;                           /* the whole, not only the loop that it shows */
     uint32_t streams[PART_STREAMS_MAX]; /* by the numbers that the file gives them */
     int stream_count;                   /* 0: all */
     const char *device;                 /* a number, or a part of a name; NULL: all */
@@ -139,6 +138,7 @@ struct options {
     struct fail_above fail_above[FAIL_ABOVE_MAX];
     int fail_above_count;
     bool quick;     /* COMMAND_BENCH: smaller and fewer */
+    bool all;       /* COMMAND_VIEW: not the loop alone. COMMAND_LESSON: tables and causes */
     bool fix;       /* beside each run, one with better settings */
     bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here.
                        COMMAND_COMPARE: predictions have its host's calls as they are now */

@@ -64,7 +64,7 @@ static enum status take_topic(const struct command_line *line, struct options *o
     const struct command_row *command = command_find(line->words[0]);
     const struct option_row *option = option_find_typed(line->words[0]);
     if (strcmp(line->words[0], "all") == 0) {
-        options->part.all = true;
+        options->all = true;
         return STATUS_OK;
     }
     if (command == NULL && option == NULL && verdict_code_find(line->words[0]) < 0)

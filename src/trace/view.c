@@ -311,16 +311,16 @@ enum status view_read(const struct options *options, const struct machine *calib
                       struct view *view, struct error *error)
 {
     enum status status = STATUS_OK;
-    *view = (struct view){.report.version = PIPELINE_VERSION,
-                          .alone = options->word_count == 1,
-                          .quiet = options->quiet,
-                          .anonymous = options->anonymous,
-                          .machine = options->machine,
-                          .calibrated = calibrated,
-                          .loops = !options->part.all && !options->dry_run &&
-                                   options->before == NULL,
-                          .fix = options->fix,
-                          .streams_cut = options->part.stream_count > 0};
+    *view =
+        (struct view){.report.version = PIPELINE_VERSION,
+                      .alone = options->word_count == 1,
+                      .quiet = options->quiet,
+                      .anonymous = options->anonymous,
+                      .machine = options->machine,
+                      .calibrated = calibrated,
+                      .loops = !options->all && !options->dry_run && options->before == NULL,
+                      .fix = options->fix,
+                      .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */
     for (int i = 0; i < options->word_count && status == STATUS_OK; i++) {
         second = i == 1 ? view->report.run_count : second;
