@@ -14,7 +14,8 @@ constexpr float FACTOR = -1 + 1 / 65536.0f;
 
 //// scale
 static __global__ void scale(const float *in, float *out, size_t count) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step) {
         float x = in[i];
         for (int repeat = 0; repeat < INTENSITY; repeat++) x = fmaf(FACTOR, x, 1);
         out[i] = x;
@@ -29,7 +30,8 @@ static double scale_cpu(double x) { // all repeats are one step a*x + b, too
 
 //// branches
 static __global__ void NAME(const float *in, float *out, size_t count) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step) {
         float x = in[i];
         if (SECOND)
             for (int repeat = 0; repeat < INTENSITY; repeat++) x = fmaf(FACTOR, x, -1);
@@ -52,7 +54,8 @@ static __device__ float wave_once(float x, float y) {
 
 //// wave
 static __global__ void wave(const float *x, const float *y, float *out, size_t count) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step) {
         float v = 0;
         for (int repeat = 0; repeat < INTENSITY; repeat++) v = wave_once(x[i] + 0.25f * v, y[i]);
         out[i] = v;
@@ -63,7 +66,8 @@ static __global__ void wave(const float *x, const float *y, float *out, size_t c
 // One repeat: what the launch before has left in `out` goes in again.
 static __global__ void wave_launches(const float *x, const float *y, float *out, size_t count,
                                      bool first) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    const size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step)
         out[i] = wave_once(x[i] + (first ? 0 : 0.25f * out[i]), y[i]);
 }
 

@@ -41,8 +41,9 @@ static __device__ PART block_sum(PART x) {
 static __global__ void NAME(const ELEMENT *in, RESULT *out, scratch *found, size_t count) {
     __shared__ bool last;
     PART mine = 0;
+    const size_t step = (size_t)gridDim.x * blockDim.x;
 #pragma unroll 8 // so that several loads are under way at once
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step)
         mine += TERM;
     mine = block_sum(mine);
     if (threadIdx.x == 0) {

@@ -30,7 +30,7 @@ static const struct emit_trial edits[] = {
     {PEERS, "s/PeerAsync(d_in\\[1\\]/PeerAsync(d_in[0]/", NULL, NULL, EMIT_NOT_RIGHT},
     {PEERS, "s/PeerAsync(d_in\\[1\\]\\[slot\\]/PeerAsync(d_in[1][0]/", NULL, NULL,
      EMIT_NOT_RIGHT},
-    {PEERS, "s/\\[slot\\], 1, d_out/[slot], 0, d_out/", NULL, NULL, EMIT_NOT_RIGHT},
+    {PEERS, "s/ TILE, 1, d_out/ TILE, 0, d_out/", NULL, NULL, EMIT_NOT_RIGHT},
     {PEERS, "/PeerAsync(/,/;/s/out_stream\\[0\\]/out_stream[1]/", NULL, NULL, EMIT_NOT_RIGHT},
     {PEERS, "/PeerAsync(/,/;/d", NULL, NULL, EMIT_NOT_RIGHT},
     {PEERS, "/ reach(device, device - 1)/d", NULL, NULL, EMIT_NOT_RIGHT},
@@ -82,7 +82,7 @@ START_TEST(tiles_are_handed_on)
         "the chain in parts on 2 devices|stream[DEVICES][STREAMS];|"
         "const size_t slot = tile % STREAMS; // |CHECK(cudaSetDevice(0)); // |"
         "if (tile >= STREAMS) // device 1 may still read |"
-        "cudaMemcpyPeerAsync(d_in[1][slot], 1, d_out[0][slot], 0, BYTES, |"
+        "cudaMemcpyPeerAsync(d_in[1] + slot * TILE, 1, d_out[0] + slot * TILE, 0, |"
         "(handed_on[0][slot], stream[0][slot])); // for the kernel on device 1|"
         "CHECK(cudaSetDevice(1)); // |// the kernel reads what device 0 hands on|"
         "(stream[1][slot], handed_on[0][slot], 0)|cudaDeviceEnablePeerAccess(other, 0)");
@@ -92,7 +92,7 @@ START_TEST(tiles_are_handed_on)
                      0);
     emit_check_lines(program_out);
     assert_shown(program_out,
-                 "(*handed[DEVICES - 1])[TILE];|static void leave_for_1(size_t tile)|"
+                 "*handed[DEVICES - 1];|static void leave_for_1(size_t tile)|"
                  "// device 1 may still copy what was in this slot on the host|"
                  "static void take_on_1(size_t tile)|device 0 has left on the host|"
                  "static void take_on_2(size_t tile)|static void launch_sum_4(size_t tile)|"
@@ -123,7 +123,7 @@ START_TEST(numbers_are_kept)
     emit_check_lines(text);
     assert_shown(text,
                  "const int NUMBERS[DEVICES] = {3, 1}; // |CHECK(cudaSetDevice(NUMBERS[0]));|"
-                 ", NUMBERS[1], d_out[0]|], NUMBERS[0], |cudaSetDevice(NUMBERS[1])|"
+                 ", NUMBERS[1], d_out[0]| NUMBERS[0], |cudaSetDevice(NUMBERS[1])|"
                  "cudaDeviceCanAccessPeer(&can, NUMBERS[device], NUMBERS[other])|"
                  "cudaDeviceEnablePeerAccess(NUMBERS[other], 0)");
     free(text);

@@ -20,7 +20,7 @@ static const char *const edits[] = {
     "s/kernel_stream\\[device\\]>>>/kernel_stream[0]>>>/",
     "s/>>>(d_in\\[device\\]/>>>(d_in[0]/",
     "s/cudaEventRecord(computed\\[device\\]/cudaEventRecord(computed[0]/",
-    "s/cudaMemcpyAsync(d_in\\[device\\]\\[slot\\]/cudaMemcpyAsync(d_in[1][slot]/",
+    "s/cudaMemcpyAsync(d_in\\[device\\]/cudaMemcpyAsync(d_in[1]/",
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
@@ -124,9 +124,9 @@ START_TEST(each_device_has_its_own)
     ck_assert_int_eq(program_run(SEVERAL "--pack -t 64 --emit=-"), 0);
     emit_check_lines(program_out);
     assert_shown(program_out,
-                 "(*packed_in[DEVICES])[TILE]|cudaEventSynchronize(copied_out[device][slot])|"
+                 "*packed_in[DEVICES]|cudaEventSynchronize(copied_out[device][slot])|"
                  "if (tile >= DEVICES * STREAMS) take_back(tile - DEVICES * STREAMS);|"
-                 "copy_on_host(packed_in[device][slot], in[tile], TILE);|"
+                 "copy_on_host(packed_in[device] + slot * TILE, in + tile * TILE, TILE);|"
                  "tile = TILES - DEVICES * STREAMS; |&packed_in[device], STREAMS * BYTES|"
                  "memset(packed_in[device], 0xFF, ");
 }

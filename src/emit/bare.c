@@ -38,7 +38,7 @@ static const char *piece_begin(const struct emit_program *program)
         return " + at";
     if (emit_in_columns(program))
         return "[0][0] + at";
-    return program->even ? "[0] + at" /* the first row's elements */ : " + at";
+    return program->rows ? "[0] + at" /* the first row's elements */ : " + at";
 }
 
 /* Returns the bytes of a whole array of elements. */

@@ -32,7 +32,8 @@ const char *emit_piece_of(const struct emit_program *program, const char *array,
 {
     const bool apart = emit_in_places(program);
     if (program->even)
-        snprintf(text, EMIT_TEXT, apart ? "%s[place[tile]] + from" : "%s[tile] + from", array);
+        snprintf(text, EMIT_TEXT, apart ? "%s[place[tile]] + from" : "%s + tile * TILE + from",
+                 array);
     else
         snprintf(text, EMIT_TEXT, apart ? "%s + placed(from)" : "%s + from", array);
     return text;

@@ -125,6 +125,8 @@ static int of_memory(const struct emit_program *program, const char *name)
     const struct plan *plan = program->plan;
     const bool columns = emit_in_columns(program);
     const struct emit_fact rows[] = {
+        {"plain", plan->memory == MEMORY_PINNED && !program->rows && !plan->packs &&
+                      emit_has_short_sizes(program) && emit_deals_streams(program)},
         {"pinned", plan->memory == MEMORY_PINNED},
         {"mapped", plan->memory == MEMORY_MAPPED},
         {"registered", plan->memory == MEMORY_REGISTERED},
@@ -142,6 +144,7 @@ static int of_memory(const struct emit_program *program, const char *name)
         {"shares_slots", emit_shares_slots(program)},
         {"fewer_slots", emit_all_slots(program) < program->batches},
         {"even", program->even},
+        {"rows", program->rows},
         {"many_tiles", plan->tiles > 1},
         {"in_columns", columns},
         {"in_places", emit_in_places(program)},

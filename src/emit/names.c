@@ -345,8 +345,7 @@ const char *emit_bytes_name(const struct emit_program *program, enum buffer buff
     return emit_is_product(program) && second ? "B_BYTES" : "BYTES";
 }
 
-/* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch.
- * Tiles of one size are rows of their array. */
+/* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch. */
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT])
 {
@@ -358,21 +357,24 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
     char place[EMIT_TEXT / 2], name[EMIT_TEXT / 3];
     snprintf(name, sizeof name, "%s%s", emit_buffer_name(program, buffer),
              in_slots ? emit_of_device(program) : "");
-    snprintf(place, sizeof place, "%s%s%s",
+    const bool grouped = each && !program->rows && !values;
+    snprintf(place, sizeof place, "%s%s%s%s%s", grouped ? "(" : "",
              slotted ? emit_slot_name(program) : emit_index_name(program),
-             program->plan->batch > 1 ? " * BATCH" : "", each ? " + i" : "");
+             program->plan->batch > 1 ? " * BATCH" : "", each ? " + i" : "",
+             grouped ? ")" : "");
     if (!emit_has_slots(buffer) && !values) {
         emit_host_address(program, name, place, text);
         return text;
     }
-    if ((program->even && !values) || plan_takes_buffer(program->plan, buffer))
+    if ((program->rows && !values) || plan_takes_buffer(program->plan, buffer))
         snprintf(text, EMIT_TEXT, "%s[%s]", name, place);
     else if (slotted && program->slots == 1 && !each)
         snprintf(text, EMIT_TEXT, "%s", name);
     else if (values)
         snprintf(text, EMIT_TEXT, "%s + %s", name, place);
     else
-        snprintf(text, EMIT_TEXT, slotted ? "%s + %s * TILE" : "%s + begin", name, place);
+        snprintf(text, EMIT_TEXT, slotted || program->even ? "%s + %s * TILE" : "%s + begin",
+                 name, place);
     return text;
 }
 

@@ -295,7 +295,7 @@ const char *emit_declarator(const struct emit_program *program, enum buffer buff
     const char *each = on_host ? "" : emit_each_device(program);
     if (plan_takes_buffer(program->plan, buffer))
         put_pointers(program, name, text);
-    else if (program->even && !values)
+    else if (program->rows && !values)
         snprintf(text, EMIT_LINE, "(*%s%s)%s", name, each,
                  on_host                              ? emit_host_row(program)
                  : emit_is_product(program) && second ? "[B_TILE]"

@@ -46,6 +46,7 @@ struct emit_program {
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
     const struct loop_stage *stages; /* the loops' own, `stage_count` and what comes once */
     bool even;                       /* all tiles are of one size */
+    bool rows;                       /* arrays are of rows: of tiles apart, of matrices */
     uint32_t here;  /* 0, or the device of the chain's part that is being written, and 1 */
     uint32_t stage; /* that is being written */
     const struct loop_item *item; /* of it; NULL: none is */

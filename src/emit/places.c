@@ -55,7 +55,7 @@ const char *emit_element(const struct emit_program *program)
         return "[i % TILE / WIDTH][i / TILE][i % WIDTH]";
     if (emit_in_places(program))
         return program->even ? "[place[i / TILE]][i % TILE]" : "[placed(i)]";
-    return program->even ? "[i / TILE][i % TILE]" : "[i]";
+    return program->rows ? "[i / TILE][i % TILE]" : "[i]";
 }
 
 const char *emit_tile_element(const struct emit_program *program)
@@ -64,7 +64,9 @@ const char *emit_tile_element(const struct emit_program *program)
         return emit_element(program);
     if (emit_in_columns(program))
         return "[i / WIDTH][tile][i % WIDTH]";
-    return emit_in_places(program) ? "[place[tile]][i]" : "[tile][i]";
+    if (emit_in_places(program))
+        return "[place[tile]][i]";
+    return program->rows ? "[tile][i]" : "[tile * TILE + i]";
 }
 
 const char *emit_host_count(const struct emit_program *program)
@@ -78,14 +80,14 @@ const char *emit_host_extent(const struct emit_program *program)
         return "[ROWS][TILES][WIDTH]";
     if (emit_in_places(program))
         return program->even ? "[TILES][PITCH]" : "[TILES * PITCH]";
-    return program->even ? "[TILES][TILE]" : "[N]";
+    return program->rows ? "[TILES][TILE]" : "[N]";
 }
 
 const char *emit_host_row(const struct emit_program *program)
 {
     if (emit_in_columns(program))
         return "[TILES][WIDTH]";
-    if (!program->even)
+    if (!program->rows)
         return "";
     return emit_in_places(program) ? "[PITCH]" : "[TILE]";
 }
@@ -96,9 +98,7 @@ const char *emit_input_of(const struct emit_program *program, int link, int inpu
         return "NULL";
     if (emit_is_apart(program))
         return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
-    if (input == 0)
-        return program->even ? "in[0] + first" : "in + first";
-    return program->even ? "in2[0] + first" : "in2 + first";
+    return input == 0 ? "in + first" : "in2 + first";
 }
 
 void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
@@ -107,8 +107,10 @@ void emit_host_address(const struct emit_program *program, const char *array, co
     const bool apart = emit_in_places(program);
     if (emit_in_columns(program))
         snprintf(text, EMIT_TEXT, "%s[0][%s]", array, tile);
-    else if (program->even)
+    else if (program->rows)
         snprintf(text, EMIT_TEXT, apart ? "%s[place[%s]]" : "%s[%s]", array, tile);
+    else if (program->even)
+        snprintf(text, EMIT_TEXT, "%s + %s * TILE", array, tile);
     else
         snprintf(text, EMIT_TEXT, apart ? "%s + placed(begin)" : "%s + begin", array);
 }

@@ -226,6 +226,14 @@ static inline cudaError_t cudaSetDevice(int device)
     tape_enter(device);
     return fake_is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
 }
+struct cudaDeviceProp {
+    char name[256];
+};
+static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+    strcpy(properties->name, "no GPU");
+    return fake_is_device(device) ? cudaSuccess : cudaErrorInvalidDevice;
+}
 static inline cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int other)
 {
     *can = device != other;
@@ -342,6 +350,10 @@ static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsign
 static inline cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+static inline cudaError_t cudaStreamDestroy(cudaStream_t)
+{
+    return cudaSuccess;
 }
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
