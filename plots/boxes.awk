@@ -7,7 +7,7 @@ function draw() {
     if (run < FROM || run > TO)
         return
     if (rows != "streams" && engine != "none")
-        draw_box(engine, field("lane"), 0)
+        draw_box(engine, lane, 0)
     if (rows != "engines")
         draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0, 1)
 }
@@ -144,8 +144,11 @@ function draw_label(from, to, top, bottom, by_stream,    room, text, size, lette
         text = LETTER[class]
         size = 2
     }
-    if (size > 2)
+    # Of ops that lie above one another in one row the first has its number.
+    if (size > 2 || LABEL_FROM[top] < (from + to) / 2 && (from + to) / 2 < LABEL_TO[top])
         return
+    LABEL_FROM[top] = from
+    LABEL_TO[top] = to
     TEXT[++texts] = sprintf("%.9g\t%.6g\t%s\t%d\t%.6g", (from + to) / 2 / scale / unit_ns,
                             (top + bottom) / 2, text, class, bottom - top)
     TEXT_TOP[texts] = top
@@ -245,7 +248,7 @@ function draw_gap(i, top, bottom, by_stream,    from, to, own, code) {
     to = GAP_TO[run, i]
     own = from >= start && from < end # the op itself takes too long
     if (own) {
-        top += by_stream ? 0 : field("lane") * BAND_LANE[run, engine]
+        top += by_stream ? 0 : lane * BAND_LANE[run, engine]
         bottom = top + BAND_LANE[run, by_stream ? "s" (field("stream") + 0) : engine]
     } else if (by_stream && to > start) {
         to = start

@@ -74,6 +74,7 @@ pass == 2 && (/^#/ || !told) {
     kind = field("kind")
     if (!(engine in IS_ENGINE) || start < 0 || end < start)
         next
+    lane = engine == "compute" && (run, field("device") + 0) in ONE_ROW ? 0 : field("lane") + 0
     class = kind in CLASS_OF_KIND ? CLASS_OF_KIND[kind] : CLASS[engine]
     engine = on_device(engine, field("device") + 0, run)
     in_stream = KIND_IN_STREAM[class]
@@ -112,7 +113,7 @@ function comment(line,    key) {
             settings(runs, INFO[runs, key])
         if (key == "gaps")
             read_gaps(runs, INFO[runs, key])
-        if (key == "raced" || key == "urgent")
+        if (key == "raced" || key == "urgent" || key == "one_row")
             read_numbers(runs, key, INFO[runs, key])
     }
 }
@@ -136,8 +137,10 @@ function read_numbers(of, key, text,    list, i, n) {
     for (i = 1; i <= n; i++) {
         if (key == "raced")
             RACED[of, list[i] + 0] = 1
-        else
+        else if (key == "urgent")
             URGENT[of, list[i] + 0] = 1
+        else
+            ONE_ROW[of, list[i] + 0] = 1 # a device whose kernels share a row
     }
 }
 
@@ -191,8 +194,8 @@ function measure(    band) {
         LENGTH[run] = end
     spans[run]++
     EXTRAS[run] += KIND_EXTRA[class]
-    if (engine != "none" && field("lane") + 1 > LANES[run, engine])
-        LANES[run, engine] = field("lane") + 1
+    if (engine != "none" && lane + 1 > LANES[run, engine])
+        LANES[run, engine] = lane + 1
     if (!in_stream) {
         if (engine == "cpu")
             HAS_CPU[run] = 1

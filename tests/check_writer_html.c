@@ -430,7 +430,7 @@ START_TEST(page_has_the_marks)
 }
 END_TEST
 
-/* `count` copies of 100 ns, one every 200 ns; each on a lane of its own or all on one. */
+/* `count` copies of 100 ns, one every 200 ns; or each until the end, on a lane of its own. */
 static struct test_report *long_report(uint32_t count, bool lanes, struct span **spans)
 {
     struct test_report *test = test_report_new(1);
@@ -446,7 +446,7 @@ static struct test_report *long_report(uint32_t count, bool lanes, struct span *
             .stream = i % 4,
             .tile = (int32_t)i,
             .start_ns = 200 * (int64_t)i,
-            .end_ns = 200 * (int64_t)i + 100,
+            .end_ns = 200 * (int64_t)(lanes ? count : i) + 100,
         };
     timeline->spans = *spans;
     timeline->span_count = count;

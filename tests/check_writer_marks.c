@@ -110,6 +110,23 @@ START_TEST(no_time_is_marked_twice)
 }
 END_TEST
 
+/* The second kernel runs beside the first for 10 ns; 1/25 of 530 ns are 21. */
+START_TEST(ops_that_hardly_overlap_share_a_row)
+{
+    struct marks marks;
+    struct test_report *test = marked_new();
+    struct span *second = &test->runs[0].timeline.spans[SECOND_KERNEL];
+    second->lane = 1;
+    second->start_ns = 140;
+    ck_assert_int_eq(writer_find_marks(&test->runs[0], &marks), STATUS_OK);
+    ck_assert(marks.one_row[ENGINE_COMPUTE] && !marks.one_row[ENGINE_H2D]);
+    second->start_ns = 120;
+    ck_assert_int_eq(writer_find_marks(&test->runs[0], &marks), STATUS_OK);
+    ck_assert(!marks.one_row[ENGINE_COMPUTE]);
+    free(test);
+}
+END_TEST
+
 START_TEST(marks_stand_above_the_spans)
 {
     struct test_report *test = marked_new();
@@ -204,6 +221,7 @@ TCase *writer_marks_case(void)
 {
     TCase *marks = tcase_create("marks");
     tcase_add_test(marks, no_time_is_marked_twice);
+    tcase_add_test(marks, ops_that_hardly_overlap_share_a_row);
     tcase_add_test(marks, marks_stand_above_the_spans);
     tcase_add_test(marks, the_gantt_has_the_marks);
     tcase_add_test(marks, a_comparison_says_which_is_how_much_faster);

@@ -52,11 +52,41 @@ static enum status find_races(const struct run_report *run, struct marks *marks)
     return STATUS_OK;
 }
 
+/* Returns for how long two or more ops of one engine, in order of start, ran at once. */
+static int64_t side_by_side_ns(struct span **spans, size_t count)
+{
+    int64_t end_ns = 0, counted_ns = 0, sum_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t until_ns = earlier(end_ns, spans[i]->end_ns);
+        sum_ns += later(0, until_ns - later(spans[i]->start_ns, counted_ns));
+        counted_ns = later(counted_ns, until_ns);
+        end_ns = later(end_ns, spans[i]->end_ns);
+    }
+    return sum_ns;
+}
+
+static enum status find_rows(const struct timeline *timeline, struct marks *marks)
+{
+    enum { SEEN_PARTS = 25 };
+    const uint32_t devices = timeline_devices(timeline);
+    struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
+    for (uint32_t i = 0; i < resource_count(devices) && spans != NULL; i++) {
+        const size_t count = timeline_engine_spans(timeline, resource_at(i, devices), spans);
+        for (size_t k = 0; k < count; k++)
+            marks->one_row[i] |= spans[k]->lane > 0;
+        marks->one_row[i] &=
+            side_by_side_ns(spans, count) <= timeline_time_ns(timeline) / SEEN_PARTS;
+    }
+    free(spans);
+    return spans != NULL ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
 enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 {
     *marks = (struct marks){0};
     find_gaps(run, marks);
-    return find_races(run, marks);
+    const enum status status = find_rows(&run->timeline, marks);
+    return status == STATUS_OK ? find_races(run, marks) : status;
 }
 
 const char *writer_cause_text(const struct verdicts *verdicts, enum verdict_code code)

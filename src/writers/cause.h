@@ -11,9 +11,13 @@ struct marks {
     uint32_t gap_count;
     bool *races;  /* by the id of each op up to the last that races: whether it does; or NULL */
     uint32_t ops; /* how many these are */
+    /* By resource_number(): ops of the engine lie in several lanes, and are drawn in one row,
+     * for they ran side by side for too little of the run to be seen. */
+    bool one_row[RESOURCES_MOST];
 };
 
-/* Finds the gaps, and the ops that raced. free(marks->races) on STATUS_OK; STATUS_NO_MEMORY. */
+/* Finds the gaps, the ops that raced, and rows. free(marks->races) on STATUS_OK;
+ * STATUS_NO_MEMORY. */
 enum status writer_find_marks(const struct run_report *run, struct marks *marks);
 
 /* Returns true if the streams of a run differ in priority and `stream` has the highest. */

@@ -37,7 +37,8 @@ static void put_comment(FILE *out, const char *name, const char *text)
     putc('\n', out);
 }
 
-/* Writes what pictures mark: gaps with their causes, ops that raced, urgent streams. */
+/* Writes which engines pictures draw in one row, and what they mark: gaps with their causes,
+ * ops that raced, urgent streams. */
 static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
     for (uint32_t i = 0; i < marks->gap_count; i++) {
@@ -53,7 +54,15 @@ static void put_marks(FILE *out, const struct run_report *run, const struct mark
             fprintf(out, " %" PRIu32, op);
     }
     fputs(marks->ops > 0 ? "\n" : "", out);
+    const uint32_t devices = timeline_devices(&run->timeline);
     int count = 0;
+    for (uint32_t i = 0; i < resource_count(devices); i++) {
+        const struct resource engine = resource_at(i, devices);
+        if (marks->one_row[i] && engine.kind == ENGINE_COMPUTE)
+            fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   one_row:" : "", engine.device);
+    }
+    fputs(count > 0 ? "\n" : "", out);
+    count = 0;
     for (uint32_t stream = 0; stream < run->streams; stream++) {
         if (writer_is_urgent(run, stream))
             fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   urgent:" : "", stream);

@@ -39,6 +39,7 @@ struct grid {
     char *marks; /* lines under each row, as wide, one for each gap: '^' for a cause's gap, '!'
                     for what raced */
     struct arena arena; /* what has these rows */
+    struct marks found;
 };
 
 static struct place place_of(const struct picture *picture, const struct grid *grid,
@@ -48,7 +49,8 @@ static struct place place_of(const struct picture *picture, const struct grid *g
     const uint32_t devices = timeline_devices(grid->timeline);
     if (picture->style->gantt == GANTT_STREAMS && op_in_stream(span->kind))
         return (struct place){DEVICE_ENGINES * home.device, home.number};
-    return (struct place){resource_number(span_resource(span), devices), span->lane};
+    const uint32_t resource = resource_number(span_resource(span), devices);
+    return (struct place){resource, grid->found.one_row[resource] ? 0 : span->lane};
 }
 
 /* Waits occupy no engine: they are drawn by streams only. */
@@ -68,7 +70,6 @@ static bool grid_begin(struct grid *grid, const struct picture *picture,
                        const struct timeline *timeline)
 {
     uint32_t most = picture->style->verbose > 0 ? LANES_MAX : LANES_SHOWN;
-    *grid = (struct grid){.timeline = timeline};
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         struct place place = place_of(picture, grid, &timeline->spans[i]);
         if (is_drawn(picture, &timeline->spans[i]) && place.index >= grid->lanes[place.group])
@@ -195,8 +196,9 @@ static void name_gap(const struct picture *picture, const struct grid *grid, con
 
 /* Marks the gaps, the first cause's in a line of their own, and names each cause at its
  * longest. In the row of a stream a gap ends where its op begins. */
-static void mark_gaps(struct picture *picture, struct grid *grid, const struct marks *marks)
+static void mark_gaps(struct picture *picture, struct grid *grid)
 {
+    const struct marks *marks = &grid->found;
     char *longest = NULL;
     int64_t longest_ns = 0;
     for (uint32_t i = 0; i < marks->gap_count; i++) {
@@ -220,22 +222,14 @@ static void mark_gaps(struct picture *picture, struct grid *grid, const struct m
     }
 }
 
-static enum status mark_spans(struct picture *picture, struct grid *grid,
-                              const struct run_report *run)
+static void mark_races(struct picture *picture, struct grid *grid)
 {
-    struct marks marks;
-    const struct span *spans = run->timeline.spans;
-    if (writer_find_marks(run, &marks) != STATUS_OK)
-        return STATUS_NO_MEMORY;
-    for (uint32_t i = 0; i < run->timeline.span_count && marks.ops > 0; i++) {
-        const struct span *span = &spans[i];
-        if (span->op < marks.ops && marks.races[span->op])
+    for (uint32_t i = 0; i < grid->timeline->span_count && grid->found.ops > 0; i++) {
+        const struct span *span = &grid->timeline->spans[i];
+        if (span->op < grid->found.ops && grid->found.races[span->op])
             picture->seen_race |=
                 mark_stretch(picture, grid, span, span->start_ns, span->end_ns, 0, '!') != NULL;
     }
-    free(marks.races);
-    mark_gaps(picture, grid, &marks);
-    return STATUS_OK;
 }
 
 /* Prints a line of marks under a row, if there are any. */
@@ -345,7 +339,7 @@ static void print_grid(struct picture *picture, const struct timeline *timeline,
 
 static enum status print_run(struct picture *picture, const struct run_report *run)
 {
-    struct grid grid;
+    struct grid grid = {.timeline = &run->timeline};
     const struct timeline *timeline = &run->timeline;
     gantt_put_heading(picture, run);
     if (timeline->span_count == 0) {
@@ -353,21 +347,24 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         return STATUS_OK;
     }
     picture->seen_span = true;
-    enum status status = STATUS_NO_MEMORY;
-    if (grid_begin(&grid, picture, timeline)) {
+    enum status status = writer_find_marks(run, &grid.found);
+    if (status == STATUS_OK && !grid_begin(&grid, picture, timeline))
+        status = STATUS_NO_MEMORY;
+    if (status == STATUS_OK) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             draw_span(picture, &grid, &timeline->spans[i]);
         for (uint32_t row = 0; row < grid.rows; row++)
             gantt_even_cells(row_cells(picture, &grid, row), picture->columns);
-        status = mark_spans(picture, &grid, run);
+        mark_races(picture, &grid);
+        mark_gaps(picture, &grid);
         /* A limit beyond the longest run is beyond the picture. */
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
-        if (status == STATUS_OK && run->other_order_ns > 0)
+        if (run->other_order_ns > 0)
             print_issue(picture, timeline);
-        if (status == STATUS_OK)
-            print_grid(picture, timeline, &grid, limit);
+        print_grid(picture, timeline, &grid, limit);
+        free(grid.found.races);
     }
     arena_free(&grid.arena);
     return status;

@@ -162,18 +162,14 @@ static uint32_t span_engine(const struct run_report *run, const struct span *spa
 }
 
 /* Writes what is marked: gaps with their causes, ops that raced, urgent streams. */
-static void put_marks(struct json *json, const struct run_report *run)
+static void put_marks(struct json *json, const struct run_report *run,
+                      const struct marks *marks)
 {
-    struct marks marks;
-    if (writer_find_marks(run, &marks) != STATUS_OK) {
-        json->put->status = STATUS_NO_MEMORY;
-        return;
-    }
     json_open(json_key(json, "gaps"), '[');
-    for (uint32_t i = 0; i < marks.gap_count; i++) {
-        const struct loss *lost = &marks.gaps[i]->at;
+    for (uint32_t i = 0; i < marks->gap_count; i++) {
+        const struct loss *lost = &marks->gaps[i]->at;
         json_open(json, '{');
-        json_put_text(json_key(json, "code"), verdict_rows[marks.gaps[i]->code].name);
+        json_put_text(json_key(json, "code"), verdict_rows[marks->gaps[i]->code].name);
         html_put_exact(json_key(json, "from"), lost->start_ns);
         html_put_exact(json_key(json, "to"), lost->end_ns);
         json_put_count(json_key(json, "span"), lost->span);
@@ -185,7 +181,7 @@ static void put_marks(struct json *json, const struct run_report *run)
     json_open(json_key(json, "raced"), '[');
     for (uint32_t i = 0; i < run->timeline.span_count; i++) {
         uint32_t op = run->timeline.spans[i].op;
-        if (op < marks.ops && marks.races[op])
+        if (op < marks->ops && marks->races[op])
             json_put_count(json, i);
     }
     json_close(json, ']');
@@ -195,7 +191,6 @@ static void put_marks(struct json *json, const struct run_report *run)
             json_put_count(json, stream);
     }
     json_close(json, ']');
-    free(marks.races);
 }
 
 /* Writes the names that spans refer to by number, and how busy each engine was. */
@@ -246,14 +241,17 @@ static const char *span_text(const struct run_report *run, uint32_t index,
     return critical_explain(&run->timeline, &run->critical, index, text);
 }
 
-static void put_span(struct json *json, const struct run_report *run, uint32_t index)
+static void put_span(struct json *json, const struct run_report *run, const bool *one_row,
+                     uint32_t index)
 {
     const struct span *span = &run->timeline.spans[index];
     const struct critical *critical = &run->critical;
     uint32_t holder = critical->holds != NULL ? critical->holds[index].span : SPAN_NONE;
     bool on_path = critical->on_path != NULL && critical->on_path[index];
-    const int64_t place[] = {span->op,   span->kind,   span->link, span_engine(run, span),
-                             span->lane, span->stream, span->tile};
+    const uint32_t engine = span_engine(run, span);
+    const int64_t place[] = {
+        span->op,     span->kind, span->link, engine, one_row[engine] ? 0 : span->lane,
+        span->stream, span->tile};
     const int64_t times[] = {span->issue_ns, span->start_ns, span->end_ns};
     char text[CRITICAL_TEXT];
     json_line(json);
@@ -287,6 +285,11 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
                     int64_t axis_ns, uint32_t *room)
 {
     const struct timeline *timeline = &run->timeline;
+    struct marks marks;
+    if (writer_find_marks(run, &marks) != STATUS_OK) {
+        json->put->status = STATUS_NO_MEMORY;
+        return;
+    }
     json_line(json);
     json_open(json, '{');
     json_put_text(json_key(json, "name"), run->settings->name);
@@ -295,14 +298,14 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     if (!run->foreign)
         put_results(json, run, alone);
     put_verdicts(json, run);
-    put_marks(json, run);
+    put_marks(json, run, &marks);
     put_names(json, run);
     json_put_count(json_key(json, "span_count"), timeline->span_count);
     const double columns_per_ns = (double)HTML_COLUMNS / (double)axis_ns;
     bool drawn = timeline->span_count <= *room;
     json_open(json_key(json, drawn ? "spans" : "columns"), '[');
     for (uint32_t i = 0; drawn && i < timeline->span_count; i++)
-        put_span(json, run, i);
+        put_span(json, run, marks.one_row, i);
     const uint32_t engines = resource_count(timeline_devices(timeline)) - 1; /* without waits */
     for (uint32_t engine = 0; !drawn && engine < engines; engine++)
         put_columns(json, timeline, engine, columns_per_ns);
@@ -310,6 +313,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     *room -= drawn ? timeline->span_count : 0;
     html_put_threads(json, run, drawn, columns_per_ns, room);
     json_close(json, '}');
+    free(marks.races);
 }
 
 /* Writes what the page knows of kinds of ops and of engines, which spans name by number. */
