@@ -1,55 +1,36 @@
-/* deck.js - shows one slide at a time, and its runs one after the other. Without it the slides stand
- * below one another, each with all of its runs. The address has the slide's number and, behind a point,
- * how many steps of it are shown: #12 or #12.2. */
+/* deck.js - shows one slide at a time. Without it the slides stand below one another. The address has the slide's
+ * name, or its number: #08-three-way-answer or #12. */
 'use strict';
 
 const root = document.documentElement;
 const slides = [...document.querySelectorAll('section')];
-let at = 0;
-let step = 0;
+let at = -1;
 
-function veilsOf(slide) {
-    return [...slide.querySelectorAll('.veil')];
-}
-
-/* Shows `count` steps of slide `index`; what is beyond either end is the end. */
-function show(index, count) {
-    const from = slides[at];
-    at = Math.max(0, Math.min(index, slides.length - 1));
-    const slide = slides[at];
-    const veils = veilsOf(slide);
-    step = Math.max(0, Math.min(count, veils.length));
-    slides.forEach(each => each.classList.toggle('at', each === slide));
-    veils.forEach((veil, i) => veil.classList.toggle('lifted', i < step));
+/* Shows slide `index`; what is beyond either end is the end. */
+function show(index) {
+    const to = Math.max(0, Math.min(index, slides.length - 1));
+    const slide = slides[to];
+    history.replaceState(null, '', '#' + slide.id);
+    if (to === at)
+        return;
     const heading = slide.querySelector('h1, h2');
+    slides.forEach(each => each.classList.toggle('at', each === slide));
     document.title = heading.textContent;
-    const address = '#' + (at + 1) + (step > 0 ? '.' + step : '');
-    if (location.hash !== address)
-        history.replaceState(null, '', address);
-    if (slide !== from) {
+    if (at >= 0) {
         heading.tabIndex = -1;
         heading.focus({preventScroll: true});
     }
+    at = to;
 }
 
 function showAddress() {
-    const [, slide, steps] = /^#(\d+)(?:\.(\d+))?$/.exec(location.hash) || [null, 1, 0];
-    show(slide - 1, Number(steps || 0));
+    const name = location.hash.slice(1);
+    const found = slides.findIndex(slide => slide.id === name);
+    show(found >= 0 ? found : /^\d+$/.test(name) ? name - 1 : 0);
 }
 
-function next() {
-    if (step < veilsOf(slides[at]).length)
-        show(at, step + 1);
-    else if (at + 1 < slides.length)
-        show(at + 1, 0);
-}
-
-function back() {
-    if (step > 0)
-        show(at, step - 1);
-    else if (at > 0)
-        show(at - 1, Infinity);
-}
+const next = () => show(at + 1);
+const back = () => show(at - 1);
 
 const keys = {
     ArrowRight: next,
@@ -60,8 +41,8 @@ const keys = {
     ArrowUp: back,
     PageUp: back,
     Backspace: back,
-    Home: () => show(0, 0),
-    End: () => show(slides.length - 1, Infinity),
+    Home: () => show(0),
+    End: () => show(slides.length - 1),
     n: () => root.classList.toggle('notes'),
 };
 

@@ -21,9 +21,10 @@ lessons: $(O)/pipeline
 	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs
 
 lecture:
-	$(Q)scripts/bootstrap.sh lecture
+	$(Q)scripts/bootstrap.sh lecture$(if $(filter yes,$(PDF)),-pdf)
 	$(Q)$(MAKE) --no-print-directory $(O)/pipeline
-	$(Q)DEVICE='$(DEVICE)' scripts/lecture.sh $(abspath $(O))/pipeline $(abspath out/lecture)
+	$(Q)DEVICE='$(DEVICE)' PDF='$(PDF)' scripts/lecture.sh $(abspath $(O))/pipeline \
+		$(abspath out/lecture$(PLAN:%=-%)) '$(PLAN)'
 
 .PHONY: bench bench-browser accuracy
 bench: $(O)/pipeline

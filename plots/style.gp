@@ -14,7 +14,7 @@ if (size ne "slide" && size ne "paper" && size ne "figure") {
 }
 is_figure = size eq "figure"
 page_width = size eq "paper" ? 642.5 : is_figure ? 1216.0 : 1920.0
-page_height = size eq "paper" ? 380.0 : is_figure ? 512.0 : 1080.0
+page_height = size eq "paper" ? 380.0 : is_figure ? (exists("figure_height") ? figure_height : 512.0) : 1080.0
 em = size eq "paper" ? 12.0 : is_figure ? 24.0 : 29.0       # 9 pt on paper
 smallest = is_figure ? em : 0
 legible(units) = units < smallest ? smallest : units

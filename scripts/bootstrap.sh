@@ -1,8 +1,8 @@
 #!/bin/sh
-# bootstrap.sh build|test|deep|lecture|lab|mpi - installs what is missing, from the distribution's packages,
-# and prints their names first: `build` what the program needs, `test` and `deep` what `make test` and
-# `make test-deep` need as well, `lecture` what `make lecture` needs, `lab` what the lab page needs, `mpi` what
-# pipeline-mpi needs. BOOTSTRAP=no installs nothing:
+# bootstrap.sh build|test|deep|lecture|lecture-pdf|lab|mpi - installs what is missing, from the distribution's
+# packages, and prints their names and their size first: `build` what the program needs, `test` and `deep` what
+# `make test` and `make test-deep` need as well, `lecture` what `make lecture` needs, `lecture-pdf` what PDFs of it
+# need as well, `lab` what the lab page needs, `mpi` what pipeline-mpi needs. BOOTSTRAP=no installs nothing:
 # it fails with the line to run instead. What the distribution does not have is named, and left out.
 set -eu
 
@@ -13,16 +13,17 @@ test="$build g++ check clang-format-14|clang-format cppcheck python3-numpy libsq
 deep="$test $wasm libopenmpi-dev openmpi-bin libclang-rt-14-dev|libclang-rt-dev libomp-dev valgrind cmark-gfm weasyprint"
 lab="$build $wasm"
 mpi="$build libopenmpi-dev openmpi-bin"
-lecture="$lab cmark-gfm weasyprint gnuplot-nox fonts-dejavu-core"
+lecture="$build cmark-gfm gnuplot-nox fonts-dejavu-core"
 case "${1:-build}" in
 build) wanted=$build ;;
 lecture) wanted=$lecture ;;
+lecture-pdf) wanted="$lecture weasyprint" ;;
 lab) wanted=$lab ;;
 mpi) wanted=$mpi ;;
 test) wanted=$test ;;
 deep) wanted=$deep ;;
 *)
-    echo "usage: $0 build|test|deep|lecture|lab|mpi" >&2
+    echo "usage: $0 build|test|deep|lecture|lecture-pdf|lab|mpi" >&2
     exit 2
     ;;
 esac
@@ -97,6 +98,14 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 if [ -n "$packages" ]; then
     echo "bootstrap: installing:$packages"
+    # shellcheck disable=SC2086 # a word for each package
+    LC_ALL=C apt-get install --no-install-recommends --print-uris $packages 2>/dev/null | awk '
+        function mb(number, unit) { return number * (unit ~ /^G/ ? 1000 : unit ~ /^M/ ? 1 : unit ~ /^k/ ? 0.001 : 0) }
+        /^Need to get / { fetch = mb($4, $5) }
+        /^After this operation, / {
+            printf "bootstrap: %.0f MB to fetch, %.0f MB on the disk: about %.0f s at 10 MB a second\n", fetch, \
+                mb($4, $5), 1 + (fetch + mb($4, $5)) / 10
+        }'
     sh -c "$line -qq"
 fi
 for package in $browser; do

@@ -1,37 +1,59 @@
 #!/bin/sh
-# lecture.sh - all lessons as slides and as a book, each as an HTML page and as a PDF.
+# lecture.sh - lessons as slides, as handouts and as a book.
 #
-#     scripts/lecture.sh PROGRAM FOLDER
+#     [DEVICE=cuda] [PDF=yes|no] scripts/lecture.sh PROGRAM FOLDER [PLAN]
 #
-# Runs them by lessons.sh, which takes DEVICE=cuda from the environment. FOLDER gets deck.html and
-# deck.pdf, the slides; book.html, in which everything is, and book.pdf, with a lesson a page, less the
-# reports; and lab.html where the program has the lab. The pages need no network and no other file.
-# Needs cmark-gfm, weasyprint and gnuplot.
+# FOLDER gets deck.html, the slides; handouts/NAME.html, a sheet of paper for each lesson; book.html, the lessons'
+# pages in one; and lab.html where the program has the lab. The slides and handouts are of the lessons of
+# PLAN (configs/lectures/PLAN.plan), or of all. The pages need no network and no other file. Next to each comes
+# a PDF where weasyprint is there, and with PDF=yes it has to be; PDF=no makes none.
+# Needs cmark-gfm and gnuplot.
 set -eu
 
-if [ $# -ne 2 ]; then
-    echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER" >&2
+if [ $# -ne 2 ] && [ $# -ne 3 ]; then
+    echo "usage: [DEVICE=cuda] [PDF=yes|no] $0 PROGRAM FOLDER [PLAN]" >&2
     exit 2
 fi
 program=$1
 folder=$2
+plan=${3:-}
 here=$(dirname "$0")
 docs=$here/../docs
-for tool in cmark-gfm weasyprint gnuplot; do
+configs=$here/../configs
+pages=$docs # with what the lessons report
+if [ -n "$plan" ] && [ ! -e "$configs/lectures/$plan.plan" ]; then
+    echo "lecture.sh: there is no plan $plan: allowed is" "$(cd "$configs/lectures" && echo *.plan)" >&2
+    exit 2
+fi
+case ${PDF:-} in
+yes) tools="cmark-gfm gnuplot weasyprint" ;;
+no) tools="cmark-gfm gnuplot" ;;
+*) tools="cmark-gfm gnuplot" && PDF=$(command -v weasyprint >/dev/null 2>&1 && echo yes || echo no) ;;
+esac
+for tool in $tools; do
     command -v $tool >/dev/null 2>&1 || {
-        echo "lecture.sh: there is no $tool: apt-get install cmark-gfm weasyprint gnuplot-nox" >&2
+        echo "lecture.sh: there is no $tool: apt-get install cmark-gfm gnuplot-nox weasyprint" >&2
         exit 1
     }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$here/lessons.sh" "$program" "$folder" "$work"
+
+# Prints what the head of file $1 says behind "; $2", as HTML without its paragraph.
+head_says() {
+    sed -n -e '/^;/!q' -e "s/^; $2//p" "$1" | sed 1q | cmark-gfm | sed 's,</*p>,,g'
+}
+
+# What the head of file $1 explains.
+explanation() {
+    sed -n -e 1d -e '/^;/!q' -e '/^; [A-Z][a-z]*: /d' -e '/^;  /{/^;   [^ ]/!d;}' -e 's/^; \{0,1\}//p' "$1" | cmark-gfm
+}
 
 # A picture goes in as it is, less its XML head, and with ids of its own: all of them are one page.
 # inline FILE PREFIX
 inline() {
     sed -n '/<svg/,$p' "$1" |
-        sed -e '/<title>Gnuplot<\/title>/d' -e '/<desc>/d' \
+        sed -e '/<title>.*<\/title>/d' -e '/<desc>/d' \
             -e "s/\\bid=\\(['\"]\\)/id=\\1$2-/g" -e "s/href=\\(['\"]\\)#/href=\\1#$2-/g" \
             -e "s/url(#/url(#$2-/g" -e 's/<!\[CDATA\[//g' -e 's/\]\]>//g' -e 's/^[[:space:]]*//' -e '/^$/d'
 }
@@ -48,67 +70,117 @@ head_of() {
     echo '</style></head>'
 }
 
-# --- the book ---
+# --- the runs ---
 
-# " class=\"tall\"" where a picture is nearly as high as wide, or higher.
-shape() {
-    awk -F'[ "]+' '/viewBox=/ { if ($6 > 0.85 * $5) print " class=\"tall\""; exit }' "$folder/lessons/$1.svg"
+# simulate NAME FILE: its timeline goes into $work/NAME.csv. A result that is wrong on purpose is so only where
+# there is data.
+simulate() {
+    fast=--no-data
+    [ -z "$(head_says "$2" 'Exit: ')" ] || fast=
+    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >/dev/null 2>"$work/errors" ||
+        [ -z "$fast" ] || { cat "$work/errors" >&2 && exit 1; }
 }
 
-# Prints page $1 as HTML, its headings one level lower; links to other files of the sources lead nowhere here.
-page() {
-    cmark-gfm --unsafe --extension table "$1" |
-        sed -e 's|<a href="\(lessons/\)\{0,1\}\([0-9][0-9]-[a-z0-9-]*\)\.md">|<a href="#\2">|g' \
-            -e 's|<a href="sources\.md">|<a href="#sources">|g' -e 's|<a href="[^#h][^"]*">\([^<]*\)</a>|\1|g' \
-            -e '/^<p>All lessons<\/p>$/d' -e '/^<!-- .* -->$/d' \
-            -e 's|<\(/\{0,1\}\)h2>|<\1h3>|g' -e 's|<\(/\{0,1\}\)h1>|<\1h2>|g'
+# A line for each run of lesson $1: its name, its time, and what costs it most by the lesson's page.
+facts() {
+    awk -F': ' -v OFS='\t' '
+        FILENAME ~ /csv$/ && /^# run: / { run = $2; name[++runs] = run }
+        FILENAME ~ /csv$/ && /^#   time_ns: / { time[run] = $2 }
+        /^[^ ]/ { of = $1 }
+        /^  [^ ].*, [0-9.]*%: [a-z-]*: / && !(of in cause) { cause[of] = $2 }
+        END { for (i = 1; i <= runs; i++) print name[i], time[name[i]], cause[name[i]] }
+    ' "$work/$1.csv" "$pages/lessons/$1.md"
 }
 
-# Each lesson is a section, each picture a figure.
-book() {
-    head_of "Lessons: why streams overlap, and why they don't" book.css
-    echo '<body id="top">'
-    page "$folder/lessons.md" | sed 's|<\(/\{0,1\}\)h2>|<\1h1>|g'
-    for name in $(cd "$folder/lessons" && ls [0-9]*.md) sources.md; do
-        name=${name%.md}
-        echo "<section id=\"$name\">"
-        echo '<p class="up"><a href="#top">all lessons</a></p>'
-        page "$folder/lessons/$name.md" |
-            while IFS= read -r line; do
-                case $line in
-                '<p><img src="'*)
-                    title=${line#*alt=\"}
-                    echo "<figure$(shape "$name") role=\"img\" aria-label=\"${title%%\"*}\">"
-                    inline "$folder/lessons/$name.svg" "$name"
-                    echo '</figure>'
-                    ;;
-                *) printf '%s\n' "$line" ;;
-                esac
-            done
-        echo '</section>'
-    done
-    echo '</body></html>'
+# guesses WANTED NAME: what a lesson asks its readers to guess. WANTED is `ask`, the questions with their choices;
+# `answer`, what the runs say; or `run`, the number of the run that they are about: the slowest that is named first.
+guesses() {
+    awk -v wanted="$1" -v facts="$work/$2.facts" '
+        function plain(text) {
+            gsub(/&/, "\\&amp;", text)
+            gsub(/</, "\\&lt;", text)
+            return text
+        }
+        function ask(choices,    i, choice, count) {
+            printf "<div class=\"guess\"><h3>%s</h3>\n<ul>", plain(question)
+            count = split(choices, choice, " ")
+            for (i = 1; i <= count; i++)
+                printf "<li><b>%s</b> %s</li>", substr("ABCDEFGH", i, 1), choice[i]
+            print "</ul></div>"
+        }
+        # Five factors from `least` to `most`, rounded to what can be said aloud.
+        function scale(least, most,    i, k, at, best, text, nice, known) {
+            known = split("0.1 0.2 0.25 0.3 0.5 0.7 0.8 1 1.2 1.5 2 2.5 3 4 5 6 8 10 15 20 30 40 60", nice, " ")
+            for (i = 0; i < 5; i++) {
+                at = log(least) + i / 4 * log(most / least)
+                best = 1
+                for (k = 2; k <= known; k++)
+                    if ((log(nice[k]) - at) ^ 2 < (log(nice[best]) - at) ^ 2)
+                        best = k
+                text = text " " nice[best] "×"
+            }
+            return text
+        }
+        function extreme(sign,    i, best) {
+            best = name[1]
+            for (i = 2; i <= runs; i++)
+                if (sign * time[name[i]] < sign * time[best])
+                    best = name[i]
+            return best
+        }
+        function slower(a, b) { return time[a] > time[b] ? a : b }
+        function take(choices, result, about) {
+            if (wanted == "ask")
+                ask(choices)
+            if (wanted == "answer")
+                print "<li>" result "</li>"
+            if (wanted == "run" && !found++)
+                print number[about]
+        }
+        BEGIN {
+            FS = "\t"
+            while ((getline < facts) > 0) {
+                name[++runs] = $1
+                number[$1] = runs
+                time[$1] = $2
+                cause[$1] = $3
+                all = all " " $1
+            }
+        }
+        !/^;/ { exit }
+        !sub(/^; Guess: /, "") { next }
+        {
+            at = index($0 " - ", " - ")
+            question = substr($0, at + 3)
+            split(substr($0, 1, at - 1), word, " ")
+            a = word[2]
+            b = word[3]
+            ratio = word[1] ~ /^(faster|either)$/ ? time[a] / time[b] : 1
+        }
+        word[1] == "faster" {
+            take(scale(word[4], word[5]), sprintf("%s: <b>%.2g×</b> as fast as %s", b, ratio, a), slower(a, b))
+        }
+        word[1] == "either" {
+            alike = ratio <= 1.01 && ratio >= 1 / 1.01
+            take(a " " b " alike", alike ? a " and " b ": <b>alike</b>" : "faster: <b>" (ratio < 1 ? a : b) "</b>", \
+                 slower(a, b))
+        }
+        word[1] == "fastest" { take(all, "fastest: <b>" extreme(1) "</b>", extreme(-1)) }
+        word[1] == "slowest" { take(all, "slowest: <b>" extreme(-1) "</b>", extreme(-1)) }
+        word[1] == "cause" {
+            if (question == "")
+                question = "What costs " a " the most time?"
+            gsub(/,/, " ", b)
+            take(b, a ": <b>" cause[a] "</b>", a)
+        }' "$configs/lessons/$2.ini"
 }
 
-# --- the slides ---
-
-# Prints what the head of lesson $1 says behind "; $2", as HTML without its paragraph.
-head_says() {
-    sed -n -e '/^;/!q' -e "s/^; $2//p" "$here/../configs/lessons/$1.ini" | sed 1q | cmark-gfm | sed 's,</*p>,,g'
-}
-
-# What is to be seen in lesson $1, by its head.
-explanation() {
-    sed -n -e 1d -e '/^;/!q' -e '/^; [A-Z][a-z]*: /d' -e '/^;  /d' -e 's/^; \{0,1\}//p' \
-        "$here/../configs/lessons/$1.ini" | cmark-gfm
-}
-
-# figure NAME FROM TO: those runs of $work/NAME.csv as a picture, with veils over all but the first. A veil
-# reaches from the end of one run to that of the next, which are those of the grounds behind them.
+# figure NAME PICTURE HEIGHT RUNS [ROWS [LESS]]: those runs of $work/NAME.csv as a picture, 1216 pixels wide, without
+# what the expression LESS finds in the head of the data.
 figure() {
-    picture=$1-$2.svg
-    gnuplot -d -c "$here/../plots/timeline.gp" "$work/$1.csv" "$work/$picture" figure engines "$2-$3"
-    awk -v from="$2" -v to="$3" -v picture="$picture" '
+    sed "/^#   \(${6:-nothing}\)/d" "$work/$1.csv" >"$work/shown.csv"
+    gnuplot -d -e "figure_height=$3" -c "$here/../plots/timeline.gp" "$work/shown.csv" "$work/$2.svg" figure "${5:-engines}" "$4"
+    awk -v from="${4%-*}" -v to="${4#*-}" '
         /^# run: / { name = substr($0, 8); runs++ }
         /^#   source: / { source = $3 }
         /^#   device: / { device = substr($0, 13) }
@@ -118,129 +190,250 @@ figure() {
             gsub(/&/, "\\&amp;", text)
             gsub(/</, "\\&lt;", text)
             gsub(/"/, "\\&quot;", text)
-            printf "<figure data-picture=\"%s\" role=\"img\" aria-label=\"%s\">\n", picture, text
+            printf "<figure role=\"img\" aria-label=\"%s\">\n", text
         }' "$work/$1.csv"
-    inline "$work/$picture" "$1-$2"
-    awk -F"[ ,']+" -v runs=$(($3 - $2 + 1)) '
-        /viewBox=/ { split($0, box, "[ \"]"); height = box[6] }
-        /polygon fill = .rgb\(244/ && found < runs {
-            bottom = 100 * ($10 + 2) / height
-            if (found++)
-                printf "<i class=\"veil\" style=\"top:%.2f%%;height:%.2f%%\"></i>\n", top, bottom - top
-            top = bottom
-        }' "$work/$picture"
+    inline "$work/$2.svg" "$2"
     echo '</figure>'
 }
 
-# slide NUMBER NAME FROM TO PART
-slide() {
-    lesson=$(expr "${2%%-*}" + 0)
-    message=$(head_says "$2" 'Message: ')
-    echo "<section id=\"$1\">"
-    echo "<p class=\"question\">$(head_says "$2" 'Question: ')$5</p>"
-    echo "<h2>${message:-$(head_says "$2" "$2.ini - ")}</h2>"
-    figure "$2" "$3" "$4"
-    echo "<footer><code>pipeline lesson $lesson</code>"
-    [ ! -e "$folder/lab.html" ] || echo "<a href=\"lab.html#lesson=$2\">Lesson $lesson in the lab</a>"
-    echo "<span class=\"number\">$1</span></footer>"
-    echo "<aside><p>Run it live: <code>pipeline lesson $lesson</code></p>"
-    explanation "$2"
-    echo '</aside>'
+# --- the slides ---
+
+number=0
+# open_slide ID [CLASS]
+open_slide() {
+    number=$((number + 1))
+    echo "<section id=\"$1\"${2:+ class=\"$2\"}>"
+}
+
+# close_slide NOTES [FOOT]: the notes are for the speaker alone.
+close_slide() {
+    echo "<footer>${2:-}<span class=\"number\">$number</span></footer>"
+    echo "<aside>$1</aside>"
     echo '</section>'
 }
 
-# A line for each slide of a lesson: its number, lesson, first and last run, and which part it is. More than
-# six runs take two slides. The slides before them are the title and $contents of contents.
-contents=3
-number_slides() {
-    for file in "$here"/../configs/lessons/*.ini; do
-        name=$(basename "$file" .ini)
-        echo "$name $(grep -c '^# run: ' "$work/$name.csv")"
-    done | awk -v number=$((1 + contents)) '
-        $2 <= 6 { print ++number, $1, 1, $2 }
-        $2 > 6 {
-            print ++number, $1, 1, int($2 / 2), " (1 of 2)"
-            print ++number, $1, int($2 / 2) + 1, $2, " (2 of 2)"
-        }'
+# opening_slide NAME: words of configs/lectures/NAME.ini that all lessons use, with a picture of what they mean.
+opening_slide() {
+    file=$configs/lectures/$1.ini
+    simulate "$1" "$file"
+    open_slide "$1" opening
+    echo "<h2>$(head_says "$file" 'Message: ')</h2>"
+    figure "$1" "$1" 352 "1-$(grep -c '^# run: ' "$work/$1.csv")" "$(head_says "$file" 'Rows: ')" "$(head_says "$file" 'Less: ' | sed 's/ /\\|/')"
+    explanation "$file"
+    close_slide "<p>Run it live: <code>$(sed -n '3s/^; *//p' "$file")</code></p>" "<code>$(sed -n '3s/^; *//p' "$file")</code>"
 }
 
-# contents_slide NUMBER FROM TO
+# Prints the settings of run $2 of lesson $1.
+settings() {
+    awk -v run="$2" '
+        /^\[/ { section = $0 }
+        /^[a-z]/ && (section == "[global]" || section == "[" run "]") {
+            gsub(/ *= */, " ")
+            value[$1] = $2
+            if (!seen[$1]++)
+                key[++keys] = $1
+        }
+        END { for (i = 1; i <= keys; i++) printf " <code>--%s=%s</code>", key[i], value[key[i]] }
+    ' "$configs/lessons/$1.ini"
+}
+
+# lesson_slides NAME NOTES: asks, shows a run, lets guess, and answers. The answer of more than six runs takes two
+# slides. What a picture would tell too soon: what its time was lost to, and by how much it is slower.
+untold='gaps\|speedup'
+lesson_slides() {
+    lesson=$(expr "${1%%-*}" + 0)
+    file=$configs/lessons/$1.ini
+    facts "$1" >"$work/$1.facts"
+    question=$(head_says "$file" 'Question: ')
+    about=$(guesses run "$1")
+    run=$(sed -n "${about}s/	.*//p" "$work/$1.facts")
+    runs=$(wc -l <"$work/$1.facts")
+    asked=$(guesses ask "$1")
+    answers=$(guesses answer "$1")
+    foot="<code>pipeline lesson $lesson</code>"
+    [ ! -e "$folder/lab.html" ] || foot="$foot<a href=\"lab.html#lesson=$1\">Lesson $lesson in the lab</a>"
+
+    open_slide "$1" ask
+    echo "<p>Lesson $lesson</p><h2>$question</h2>"
+    close_slide "$2" "$foot"
+
+    open_slide "$1-run"
+    echo "<h2>$question</h2><p><b>$run</b>:$(settings "$1" "$run")</p>"
+    figure "$1" "$1-run" 480 "$about-$about" engines "$untold"
+    close_slide "<p>Run it live: <code>pipeline lesson $lesson</code>, or at once, without a check of the results,
+        <code>pipeline lesson $lesson --no-data</code></p>$(sed -n 's/^; Live: //p' "$file" | cmark-gfm)" "$foot"
+
+    guesses=$(echo "$asked" | grep -c '<h3>')
+    open_slide "$1-guess" "of-$guesses"
+    echo "<h2>What do you guess?</h2>"
+    figure "$1" "$1-guess" $((330 - 30 * guesses)) "$about-$about" engines "$untold"
+    echo "$asked"
+    close_slide "<p>A show of hands for each; nobody may abstain. The next slide answers:</p><ul>$answers</ul>" "$foot"
+
+    half=$runs
+    [ "$runs" -le 6 ] || half=$((runs / 2))
+    from=1
+    while [ "$from" -le "$runs" ]; do
+        open_slide "$1-answer$([ "$from" = 1 ] || echo -2)" answer
+        echo "<h2>$(head_says "$file" 'Message: ')</h2><ul>$answers</ul>"
+        figure "$1" "$1-$from" 480 "$from-$((from + half - 1))"
+        close_slide "$(explanation "$file")" "$foot"
+        from=$((from + half))
+    done
+}
+
+# contents_slide FROM TO: those lessons of the plan.
 contents_slide() {
-    echo "<section id=\"$1\" class=\"contents\"><h2>Lessons $2 to $3</h2><ol start=\"$2\">"
-    awk '!seen[$2]++' "$work/slides" | sed -n "$2,$3p" | while read -r number name _; do
-        echo "<li><a href=\"#$number\">$(head_says "$name" 'Question: ')</a></li>"
+    open_slide "contents-$1" "contents$([ $(($2 - $1)) -ge 9 ] || echo " few")"
+    echo "<h2>$(sed -n '1s/^; [^ ]* - //p' "$work/plan")</h2><ol>"
+    grep -v -e '^;' -e '^$' -e opening "$work/plan" | sed -n "$1,$2p" | while read -r length name _; do
+        echo "<li value=\"$(expr "${name%%-*}" + 0)\"><a href=\"#$name\">$(head_says "$configs/lessons/$name.ini" 'Question: ')</a></li>"
     done
     echo '</ol>'
-    echo '</section>'
+    close_slide "<table>$(awk '/^[0-9]/ { at += $1; minutes = $1; name = $2; sub(/^[^ ]* [^ ]* */, "")
+        if (minutes > 0) print "<tr><td>" at - minutes " to " at "<td>" name "<td>" $0 }' "$work/plan")</table>"
 }
 
 deck() {
-    lessons=$(find "$here/../configs/lessons" -name '*.ini' | wc -l)
-    head_of "Why streams overlap, and why they don't" deck.css
+    head_of "$title" deck.css
     echo '<body>'
-    echo '<section id="1" class="title">'
-    echo '<h1>Why streams overlap, and why they don'"'"'t</h1>'
-    figure ways 1 4 | grep -v '^<i class="veil"'
-    echo "<p>$lessons lessons on CUDA streams</p>"
-    echo '<aside><p>Arrow keys, space, page keys, clicks and swipes turn the slides and add the runs of a lesson'
-    echo 'one by one; Home and End go to the first and the last; <code>n</code> shows and hides these notes.</p>'
-    echo '</aside>'
-    echo '</section>'
-    for part in $(seq $contents); do
-        contents_slide $((1 + part)) $((lessons * (part - 1) / contents + 1)) $((lessons * part / contents))
+    open_slide title title
+    echo "<h1>$title</h1>"
+    figure ways ways 512 1-4
+    close_slide "<p>Arrow keys, space, page keys, clicks and swipes turn the slides; Home and End go to the first and
+        the last; <code>n</code> shows and hides these notes.</p>" "$lessons lessons on CUDA streams${plan:+, $plan minutes}"
+    from=1
+    slides=$(((lessons + 12) / 13))
+    for part in $(seq $slides); do
+        contents_slide "$from" $((lessons * part / slides))
+        from=$((lessons * part / slides + 1))
     done
-    while read -r number name from to part; do
-        slide "$number" "$name" "$from" "$to" "${part:+ $part}"
-    done <"$work/slides"
+    at=0
+    count=0
+    while read -r length name transition; do
+        case $length in
+        ';'* | '') continue ;;
+        esac
+        time=
+        [ "$length" = 0 ] || time="<b>Minute $at to $((at + length)).</b>"
+        at=$((at + length))
+        if [ "$name" = opening ]; then
+            for part in 1-tile 2-stream 3-limit; do opening_slide "$part"; done
+            continue
+        fi
+        count=$((count + 1))
+        echo "lecture: lesson $count of $lessons: $name" >&2
+        [ -e "$work/$name.csv" ] || simulate "$name" "$configs/lessons/$name.ini"
+        lesson_slides "$name" "<p>$time $transition</p>
+            <p>Read the question aloud, and wait for answers from the room. The message comes three slides later.</p>"
+    done <"$work/plan"
     echo '<script>'
     cat "$docs/deck.js"
     echo '</script>'
     echo '</body></html>'
 }
 
-# The deck as it is printed: each step of a slide is a page, with its picture once in a file, and what is not
-# for the wall is left out.
-steps() {
-    awk '
-        function flush(step,    i) {
-            for (i = 1; i <= lines; i++)
-                if (!VEIL[i] || VEIL[i] > step)
-                    print (step > 0 && i == 1 ? "<section>" : LINE[i])
-        }
-        function add(line, veil) {
-            LINE[++lines] = line
-            VEIL[lines] = veil
-        }
-        /^<section/ {
-            flush(0)
-            lines = veils = 0
-        }
-        /^<(aside|svg|script)/ { skipping = 1 }
-        !skipping && !/^<a href="lab/ { add($0, /^<i class="veil"/ ? ++veils : 0) }
-        /^<\/(aside|svg|script)>/ { skipping = 0 }
-        /^<figure/ {
-            split($0, part, "\"")
-            add("<img alt=\"\" src=\"" part[2] "\">", 0)
-        }
-        /^<\/section>/ {
-            for (step = 0; step <= veils; step++)
-                flush(step)
-            lines = 0
-        }
-        END { flush(0) }' | sed 's/^<body>/<body class="steps">/'
+# --- the book and the handouts ---
+
+# " class=\"tall\"" where a picture is nearly as high as wide, or higher.
+shape() {
+    awk -F'[ "]+' '/viewBox=/ { if ($6 > 0.85 * $5) print " class=\"tall\""; exit }' "$1"
 }
 
-# The title's picture: all ways of overlapping, beside each other.
-fast=
-[ -n "${DEVICE:-}" ] || { export CUDA_VISIBLE_DEVICES= && fast=--no-data; }
-"$program" -q $fast --gantt=none --timeline="$work/ways.csv" "$here/../configs/ways.ini" >/dev/null
+# Prints page $1 as HTML, its headings one level lower; links to other files of the sources lead nowhere here.
+page() {
+    cmark-gfm --unsafe --extension table "$1" |
+        sed -e 's|<a href="[^"]*\([0-9][0-9]-[a-z0-9-]*\)\.md">|<a href="#\1">|g' \
+            -e 's|<a href="sources\.md">|<a href="#sources">|g' -e 's|<a href="[^#h][^"]*">\([^<]*\)</a>|\1|g' \
+            -e '/^<p>All lessons<\/p>$/d' -e '/^<!-- .* -->$/d' -e 's|<\(/*\)h2>|<\1h3>|g' -e 's|<\(/*\)h1>|<\1h2>|g'
+}
+
+# Prints the page of lesson $1, its picture a figure.
+lesson_page() {
+    page "$pages/lessons/$1.md" |
+        while IFS= read -r line; do
+            case $line in
+            '<p><img src="'*)
+                alt=${line#*alt=\"}
+                echo "<figure$(shape "$pages/lessons/$1.svg") role=\"img\" aria-label=\"${alt%%\"*}\">"
+                inline "$pages/lessons/$1.svg" "$1"
+                echo '</figure>'
+                ;;
+            *) printf '%s\n' "$line" ;;
+            esac
+        done
+}
+
+# The handout of lesson $1: what to guess, and below it the lesson's page less its report. The more words there are, of which
+# a line of code takes the place of twelve, the smaller is the picture: it is one sheet.
+handout() {
+    head_of "$(head_says "$configs/lessons/$1.ini" "$1.ini - ")" book.css
+    words=$(sed '/^<details>/,/^<\/details>/d' "$pages/lessons/$1.md" |
+        awk '{ words += NF } /^(    |\|)/ { words += 12 } END { print words }')
+    echo "<body class=\"handout$([ "$words" -lt 550 ] || echo " long")\" style=\"--picture: $((words < 525 ? 165 - words / 5 : 60))mm\">"
+    echo '<section>'
+    lesson_page "$1" | sed -e '/^<details>/,/<\/details>/d' -e 's,<a href="#[^"]*">,<a>,g' |
+        awk -v asked="$(guesses ask "$1" | tr '\n' ' ')" '/^<figure/ { print asked } { print }'
+    echo '</section></body></html>'
+}
+
+# The book starts with the words that all lessons use.
+book() {
+    head_of "$title" book.css
+    echo "<body id=\"top\"><h1>$title</h1>"
+    for name in 1-tile 2-stream 3-limit; do
+        echo "<h2>$(head_says "$configs/lectures/$name.ini" 'Message: ')</h2>"
+        echo '<figure role="img" aria-label="what the words below mean">'
+        inline "$work/$name.svg" "$name"
+        echo '</figure>'
+        explanation "$configs/lectures/$name.ini"
+    done
+    echo '<nav aria-label="Lessons">'
+    page "$pages/lessons.md" | sed -n -e '/^<h3>Slides/q' -e '/^<h3>/,$p'
+    echo '</nav>'
+    for name in $(cd "$pages/lessons" && ls [0-9]*.md) sources.md; do
+        echo "<section id=\"${name%.md}\"><p class=\"up\"><a href=\"#top\">all lessons</a></p>"
+        lesson_page "${name%.md}"
+        echo '</section>'
+    done
+    echo '</body></html>'
+}
+
+# --- all of it ---
+
+title="Why streams overlap, and why they don't"
+mkdir -p "$folder/handouts"
+if [ "${DEVICE:-}" = cuda ]; then
+    pages=$work/pages
+    "$here/lessons.sh" "$program" "$pages" "$work"
+else
+    export CUDA_VISIBLE_DEVICES=
+fi
+if [ -n "$plan" ]; then
+    cp "$configs/lectures/$plan.plan" "$work/plan"
+else
+    { echo "; all - The lessons" && echo "0 opening" && (cd "$configs/lessons" && ls) | sed 's/^\(.*\)\.ini$/0 \1/'; } >"$work/plan"
+fi
+lessons=$(grep -c '^[0-9]* [0-9]' "$work/plan")
+for name in $(sed -n 's/^[0-9][0-9]* \([^ ]*\).*/\1/p' "$work/plan"); do
+    [ "$name" = opening ] || [ -e "$configs/lessons/$name.ini" ] || {
+        echo "lecture.sh: $plan.plan: there is no lesson $name" >&2
+        exit 1
+    }
+done
+simulate ways "$configs/ways.ini"
 rm -f "$folder/lab.html"
-"$program" lab -o "$folder/lab.html" || echo "lecture: slides have no links to the lab"
-number_slides >"$work/slides"
+"$program" lab -o "$folder/lab.html" || echo "lecture: slides have no links to the lab (make lab)"
 deck >"$folder/deck.html"
-steps <"$folder/deck.html" >"$work/print.html"
-weasyprint -q -p "$work/print.html" "$folder/deck.pdf" &
+for name in $(sed -n 's/^[0-9]* \([0-9][0-9]-[^ ]*\).*/\1/p' "$work/plan"); do
+    handout "$name" >"$folder/handouts/$name.html"
+done
 book >"$folder/book.html"
-weasyprint -q "$folder/book.html" "$folder/book.pdf"
-wait $!
-echo "lecture: $folder/deck.html $folder/deck.pdf $folder/book.html $folder/book.pdf"
+if [ "$PDF" = yes ]; then
+    for page in "$folder"/handouts/*.html "$folder/book.html" "$folder/deck.html"; do
+        echo "lecture: ${page%html}pdf" >&2
+        sed 's,<a href="lab[^>]*>[^<]*</a>,,g' "$page" >"$work/print.html"
+        weasyprint -q -p "$work/print.html" "${page%html}pdf"
+    done
+fi
+echo "lecture: $folder/deck.html $folder/book.html $folder/handouts"

@@ -1,6 +1,7 @@
-// lecture.mjs - the slides and the book in a headless Chromium: keys, clicks, swipes and addresses; no page scrolls
-// sideways; axe-core finds nothing serious. Run by tests/lecture.sh, which makes them.
+// lecture.mjs - the slides, the handouts and the book in a headless Chromium: keys, clicks, swipes and addresses; nothing
+// leaves a slide, a handout is one page, no page scrolls sideways; axe-core finds nothing serious. Run by tests/lecture.sh, which makes them.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { axeFindings, closePage, launch, openPage } from './cases.mjs';
@@ -11,41 +12,39 @@ after(() => browser?.close());
 
 /* Opens `name`, behind which a query and a fragment may stand, and does `act`. */
 async function open(name, options, act) {
-    const [, file, rest] = /^([a-z]*)(.*)$/.exec(name);
+    const [, file, rest] = /^([^?#]*)(.*)$/.exec(name);
     const page = await openPage(browser, pathToFileURL(`${process.env.LECTURE}/${file}.html`).href + rest, options);
     await act(page);
     await closePage(page);
 }
 
-const shown = (page) => page.evaluate(() => ({
-    slide: [...document.querySelectorAll('section')].filter((each) => each.offsetHeight > 0).map((each) => each.id).join(),
-    veils: [...document.querySelectorAll('.at .veil')].filter((each) => each.offsetHeight > 0).length,
-    hash: location.hash,
-}));
+const shown = (page) => page.evaluate(() => {
+    const [slide, ...others] = [...document.querySelectorAll('section')].filter((each) => each.offsetHeight > 0);
+    return others.length === 0 && location.hash === `#${slide.id}` ? slide.id : `${slide.id} at ${location.hash}`;
+});
 
-test('keys turn slides and add runs', () => open('deck', {}, async (page) => {
+test('keys turn slides', () => open('deck', {}, async (page) => {
     const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); return shown(page); };
-    assert.deepEqual(await shown(page), { slide: '1', veils: 0, hash: '#1' });
-    assert.deepEqual(await press('ArrowRight', ' ', ' ', 'PageDown'), { slide: '5', veils: 1, hash: '#5' });
-    assert.deepEqual(await press('ArrowDown'), { slide: '5', veils: 0, hash: '#5.1' });
-    assert.deepEqual(await press('ArrowRight'), { slide: '6', veils: 1, hash: '#6' });
-    assert.deepEqual(await press('ArrowLeft'), { slide: '5', veils: 0, hash: '#5.1' });
-    assert.deepEqual(await press('ArrowUp', 'PageUp'), { slide: '4', veils: 0, hash: '#4' });
-    assert.deepEqual(await press('Home', 'ArrowLeft'), { slide: '1', veils: 0, hash: '#1' });
+    assert.equal(await shown(page), 'title');
+    assert.equal(await press('ArrowRight', ' ', 'ArrowDown', 'PageDown'), '1-tile');
+    assert.equal(await press('ArrowRight', 'ArrowRight', 'ArrowRight'), '01-serial');
+    assert.equal(await press('ArrowLeft'), '3-limit');
+    assert.equal(await press('ArrowUp', 'PageUp', 'Shift+Space'), 'contents-27');
+    assert.equal(await press('Home', 'ArrowLeft'), 'title');
     const last = await press('End');
-    assert.equal(last.veils, 0);
-    assert.deepEqual(await press('ArrowRight'), last);
+    assert.match(last, /-answer$/);
+    assert.equal(await press('ArrowRight'), last);
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H2');
 }));
 
-test('clicks, swipes, links and addresses', () => open('deck#12.1', { hasTouch: true }, async (page) => {
-    assert.deepEqual(await shown(page), { slide: '12', veils: 1, hash: '#12.1' });
+test('clicks, swipes, links and addresses', () => open('deck#08-three-way', { hasTouch: true }, async (page) => {
+    assert.equal(await shown(page), '08-three-way');
     await page.mouse.click(900, 400);
-    assert.equal((await shown(page)).hash, '#12.2');
+    assert.equal(await shown(page), '08-three-way-run');
     await page.mouse.click(100, 400);
-    assert.equal((await shown(page)).hash, '#12.1');
+    assert.equal(await shown(page), '08-three-way');
     await page.touchscreen.tap(900, 400);
-    assert.equal((await shown(page)).hash, '#12.2');
+    assert.equal(await shown(page), '08-three-way-run');
     await page.evaluate(() => {
         const touch = (x) => new Touch({ identifier: 1, target: document.body, clientX: x, clientY: 300 });
         const send = (type, touches, changedTouches) => document.body.dispatchEvent(
@@ -53,17 +52,17 @@ test('clicks, swipes, links and addresses', () => open('deck#12.1', { hasTouch: 
         send('touchstart', [touch(300)], [touch(300)]);
         send('touchend', [], [touch(600)]);
     });
-    assert.equal((await shown(page)).hash, '#12.1');
-    await page.evaluate(() => { location.hash = '#2'; });
+    assert.equal(await shown(page), '08-three-way');
+    const goTo = (hash, found) => page.evaluate((to) => { location.hash = to; }, hash)
+        .then(() => page.waitForFunction((to) => location.hash === to, found));
+    await goTo('#2', '#contents-1');
     await page.click('.at a');
-    assert.equal((await shown(page)).slide, '5');
-    await page.evaluate(() => { location.hash = '#999.7'; });
-    await page.waitForFunction(() => location.hash !== '#999.7');
-    await page.evaluate(() => { location.hash = '#no'; });
-    await page.waitForFunction(() => location.hash === '#1');
+    assert.equal(await shown(page), '01-serial');
+    await goTo('#999', '#39-ranks-answer');
+    await goTo('#no', '#title');
 }));
 
-test('notes', () => open('deck?notes#12', {}, async (page) => {
+test('notes', () => open('deck?notes#08-three-way-run', {}, async (page) => {
     const notes = page.locator('.at aside');
     assert.match(await notes.innerText(), /pipeline lesson 8\b/);
     const slide = await page.locator('.at').boundingBox(), below = await notes.boundingBox();
@@ -80,17 +79,22 @@ test('everything is on its slide', () => open('deck', {}, async (page) => {
             location.replace('#' + slide.id);
             dispatchEvent(new HashChangeEvent('hashchange'));
             const box = slide.getBoundingClientRect();
-            const figure = slide.querySelector('figure')?.getBoundingClientRect();
+            const foot = slide.querySelector('footer').getBoundingClientRect().top;
+            const parts = [...slide.querySelectorAll('h1, h2, section > p, section > ul, figure, .guess')];
             for (const each of slide.querySelectorAll('h1, h2, p, li, footer *, svg text')) {
                 if (each.closest('aside')) continue;
                 const range = document.createRange();
                 range.selectNodeContents(each);
                 const { left, right, top, bottom } = range.getBoundingClientRect();
-                const under = figure && each.matches('h1, h2, .question, .title p') && bottom > figure.top;
-                if (left < 0 || right > box.right || top < box.top || bottom > box.bottom || under)
+                if (left < 0 || right > box.right || top < box.top || bottom > box.bottom)
                     found.push(`${slide.id}: ${each.textContent}`);
                 if (parseFloat(getComputedStyle(each).fontSize) < 24)
                     found.push(`${slide.id}: small: ${each.textContent}`);
+            }
+            const boxes = parts.map((each) => each.getBoundingClientRect());
+            for (const [i, { bottom }] of boxes.entries()) {
+                if (bottom > (boxes[i + 1]?.top ?? foot) + 1)
+                    found.push(`${slide.id}: ${parts[i].tagName} reaches what is below it`);
             }
         }
         return found;
@@ -99,9 +103,17 @@ test('everything is on its slide', () => open('deck', {}, async (page) => {
 }));
 
 test('without its script all slides are there', () => open('deck', { javaScriptEnabled: false }, async (page) => {
-    assert.equal(await page.locator('.veil:visible').count(), 0);
     assert.equal(await page.locator('h2:visible').count(), await page.locator('h2').count());
 }));
+
+test('a handout is one page of paper', async (t) => {
+    for (const name of readdirSync(`${process.env.LECTURE}/handouts`)) {
+        await t.test(name, () => open(`handouts/${name.replace('.html', '')}`, {}, async (page) => {
+            const pdf = await page.pdf({ preferCSSPageSize: true });
+            assert.equal(pdf.toString('latin1').match(/\/Type \/Page\b(?!s)/g).length, 1);
+        }));
+    }
+});
 
 test('the book does not scroll sideways', async (t) => {
     for (const colorScheme of ['light', 'dark']) await t.test(colorScheme, () => open('book', { viewport: { width: 400, height: 800 }, colorScheme }, async (page) => {
@@ -114,7 +126,7 @@ test('the book does not scroll sideways', async (t) => {
 });
 
 test('axe-core finds nothing serious', async (t) => {
-    for (const [name, colorScheme] of [['deck#12', 'light'], ['deck#2', 'light'], ['deck?notes#1', 'light'], ['deck?notes#12', 'light'], ['book', 'light'], ['book', 'dark']])
+    for (const [name, colorScheme] of [['deck#08-three-way', 'light'], ['deck#08-three-way-guess', 'light'], ['deck#2', 'light'], ['deck?notes#2', 'light'], ['deck?notes#08-three-way-answer', 'light'], ['handouts/08-three-way', 'light'], ['book', 'light'], ['book', 'dark']])
         await t.test(`${name} ${colorScheme}`, () => open(name, { colorScheme }, async (page) => {
             assert.deepEqual(await axeFindings(page), []);
         }));
