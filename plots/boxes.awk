@@ -33,7 +33,7 @@ function draw_hand(to, top, bottom,    band, at, from, into) {
     band = on_device("compute", to, run)
     at = (run in LENS) ? lens_at(run, end) : end * scale
     if (!((run, band) in BAND_TOP) || \
-        ((run, engine, to) in HAND_AT && at - HAND_AT[run, engine, to] < 1.2 * em * density))
+        ((run, engine, to) in HAND_AT && at - HAND_AT[run, engine, to] < 5 * em * density))
         return
     HAND_AT[run, engine, to] = at
     from = BAND_TOP[run, band] > top ? bottom : top
@@ -279,9 +279,11 @@ function note_gap(code, from, to, top, bottom, own,    i) {
 
 # The strip above each section takes the limit's name and the causes' names; none covers another.
 function put_notes(    i, s, x) {
-    print "$notes << END\n0\t0\t\302\240\t1\n0\t0\t\302\240\t2"
+    print "$notes << END\n0\t0\t\302\240\t1\n0\t0\t\302\240\t2\n0\t0\t\302\240\t3"
     for (s = 1; s <= sections; s++) {
         names = 0
+        if (SECTION_RUN[s] in LENS)
+            put_lens_axis(s, SECTION_RUN[s])
         if (LIMIT_AT[s] >= 0 && (s == 1 || LIMIT_AT[s] != LIMIT_AT[s - 1]))
             put_name(s, LIMIT_AT[s], limit_of(SECTION_RUN[s]), 1)
         for (i = 1; i <= notes; i++) {
@@ -289,7 +291,7 @@ function put_notes(    i, s, x) {
                 NOTE_GAP[i] >= SECTION_BOTTOM[s])
                 continue
             if (NOTE_INSIDE[i]) {
-                put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i], 3)
+                put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i], 4)
                 inside = 1
             } else if (put_name(s, NOTE_AT[i], NOTE[i], 2))
                 LEAD[++leads] = sprintf("%.9g\t%.6g\t%.9g\t%.6g", NOTE_AT[i] / scale / unit_ns,
@@ -299,6 +301,9 @@ function put_notes(    i, s, x) {
     print "END\ninside = " inside + 0 "\n$leads << END\n-9\t-9\t0\t0"
     for (i = 1; i <= leads; i++)
         print LEAD[i]
+    print "END\n$ticks << END\n-9\t-9\t0"
+    for (i = 1; i <= ticks; i++)
+        print TICK[i]
     print "END"
 }
 
@@ -388,6 +393,20 @@ function put_limit(s, from, to,    of) {
     if (of in LENS && lens_at(of, INFO[of, "limit_ns"]) <= columns)
         printf "%.9g\t%.6g\t%.6g\n", lens_at(of, INFO[of, "limit_ns"]) / scale / unit_ns, from,
                to - from
+}
+
+# The larger picture of a short run has an axis of its own, in the strip above it.
+function put_lens_axis(s, of,    step, ns, unit) {
+    unit = LENGTH[of] >= 1e6 ? 1e6 : LENGTH[of] >= 1e3 ? 1e3 : 1
+    for (step = 1; step * scale * LENS[of] < 5 * em * density; step *= 10)
+        ;
+    step = step / 5 * scale * LENS[of] >= 5 * em * density ? step / 5 : \
+           step / 2 * scale * LENS[of] >= 5 * em * density ? step / 2 : step
+    for (ns = 0; ns <= LENGTH[of]; ns += step) {
+        put_name(s, lens_at(of, ns), sprintf("%g", ns / unit) (ns == 0 ? "" : unit == 1e6 ? " ms" : unit == 1e3 ? " us" : " ns"), 3)
+        TICK[++ticks] = sprintf("%.9g\t%.6g\t%.6g", lens_at(of, ns) / scale / unit_ns, SECTION_TOP[s] - 0.1,
+                                SECTION_BOTTOM[s] - SECTION_TOP[s] + 0.1)
+    }
 }
 
 function put_lenses(    s, of) {

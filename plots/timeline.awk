@@ -328,14 +328,24 @@ function add_engines(of,    device, devices, i, keys, n, busy) {
             if (is_host(ENGINES[i]) != (device == devices))
                 continue
             KEY[++keys] = on_device(ENGINES[i], device, of)
-            LABEL[keys] = (KEY[keys] == ENGINES[i] ? "" : device " ") ENGINE_LABEL[i]
+            LABEL[keys] = ENGINE_LABEL[i]
+            HOME[keys] = KEY[keys] == ENGINES[i] ? -1 : device
             busy += LANES[of, KEY[keys]] > 0
         }
     }
     for (i = 1; i <= keys; i++) {
         n = LANES[of, KEY[i]]
-        if (n > 0)
-            add_band(of, KEY[i], LABEL[i], n, busy == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
+        if (n == 0)
+            continue
+        if (HOME[i] >= 0 && (heads == 0 || HOME[i] != HEAD[heads] || sections != HEAD_SECTION[heads])) {
+            HEAD[++heads] = HOME[i]
+            HEAD_SECTION[heads] = sections
+            HEAD_NAME[heads] = (SET[of, "share"] ~ /slices|mps/ ? "process " : "GPU ") HOME[i]
+            HEAD_TOP[heads] = y
+        }
+        add_band(of, KEY[i], LABEL[i], n, busy == 1 ? 2 : n == 1 ? 1 : n < 5 ? 0.7 * n : 3)
+        if (HOME[i] >= 0)
+            HEAD_BOTTOM[heads] = y
     }
 }
 
@@ -389,7 +399,9 @@ function set_margins(    i, of) {
         if (WRAPPED > name_length)
             name_length = WRAPPED
     }
-    labels_width = (label_length * 0.6 + 0.5) * em * 0.9
+    for (i = 1; i <= heads; i++)
+        head_length = characters(HEAD_NAME[i]) > head_length ? characters(HEAD_NAME[i]) : head_length
+    labels_width = (label_length * 0.6 + 0.5 + head_length * 0.6) * em * 0.9
     if (rows == "both") {
         names_width = em * 1.9
         right = em * 3
@@ -464,6 +476,13 @@ function put_sections(    i, of, note) {
         print "band_lanes[" i "] = " BAND_LANES[i]
     }
     print "limits = " limits + 0
+    print "heads = " heads + 0 "\narray head_name[" heads + 1 "]\narray head_top[" heads + 1 "]"
+    print "array head_bottom[" heads + 1 "]\narray head_odd[" heads + 1 "]"
+    for (i = 1; i <= heads; i++) {
+        print "head_name[" i "] = " quoted(HEAD_NAME[i])
+        print "head_top[" i "] = " HEAD_TOP[i] "\nhead_bottom[" i "] = " HEAD_BOTTOM[i]
+        print "head_odd[" i "] = " HEAD[i] % 2
+    }
 }
 
 # What the run took (the median), and what it took while it was drawn.
@@ -547,9 +566,9 @@ function put_remark(    text) {
     if (left_out > 0)
         text = "and " left_out " more runs"
     if (beside)
-        text = text (text == "" ? "" : "; ") "several rows: ops side by side"
+        text = text (text == "" ? "" : "; ") "several rows: side by side"
     if (dense_drawn)
-        text = text (text == "" ? "" : "; ") "short ops: as high as their share of time"
+        text = text (text == "" ? "" : "; ") "short ops: as high as busy"
     print "remark = " quoted(text)
 }
 

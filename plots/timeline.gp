@@ -117,6 +117,17 @@ do for [i = 1:sections] {
     }
 }
 
+# Devices are headed, and every other one is darker.
+do for [i = 1:heads] {
+    if (head_odd[i]) {
+        set object rectangle from 0, head_top[i] to x_max, head_bottom[i] fc rgb 0xE4E4E4 fs solid noborder behind
+    }
+    if ((head_bottom[i] - head_top[i]) * row >= 0.7 * em) {
+        set label head_name[i] at screen sx(labels_left + 0.2 * em), first (head_top[i] + head_bottom[i]) / 2.0 \
+            font face(small) tc rgb pale
+    }
+}
+
 # A label for every band that is high enough; of a pile of thin ones as many as there is room for.
 last_y = -1e9
 thinnest = page_height
@@ -155,7 +166,7 @@ do for [c = 1:|used|] {
         set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
             sy(y - box / 2) fc rgb class_color(c) fs solid noborder front
         set label class_name(c) at screen sx(x + 2 * box), sy(y) font face(small) tc rgb ink
-        x = x + 2.2 * box + (strlen(class_name(c)) + 1.6) * 0.6 * small
+        x = x + 2.2 * box + (strlen(class_name(c)) + 1.3) * 0.56 * small
     }
 }
 if (has_raced) {
@@ -218,6 +229,7 @@ plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror
     $lenses using 5:4:($1 - $5):(0) with vectors nohead lw 0.7 lc rgb pale, \
     $lenses using (middle_x($5, $1)):(middle_x($3, $4)):(sprintf("%gx", $6)) with labels center \
         font face(0.7 * em) tc rgb pale, \
+    $ticks using 1:2:(0):3 with vectors nohead lw 0.7 lc rgb grid, \
     $limits using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
     $leads using 1:2:3:4 with vectors nohead lw 1.2 lc rgb bad, \
     $gaps using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)):(upper($4, $4 - $3)) \
@@ -239,9 +251,9 @@ plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror
     $slow using (middle_x($1, $2)):(middle_x($3, $4)):1:2:(lower($3, $4 - $3)): \
         (upper($4, $4 - $3)) with boxxyerror fs transparent pattern hatch border rgb bad lw 1 lc rgb bad, \
     $limits_over using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
-    for [s = 1:2 * named] $notes using 1:(note(s)):3 with labels center font face(strip_size) \
-        tc rgb s == 1 ? ink : bad, \
-    for [s = 3:2 + named * inside] $notes using 1:(note(s)):3 with labels center boxed font face(strip_size) tc rgb bad, \
+    for [s = 1:3 * named] $notes using 1:(note(s)):3 with labels center font face(strip_size) \
+        tc rgb s == 1 ? ink : s == 2 ? bad : pale, \
+    for [s = 4:3 + named * inside] $notes using 1:(note(s)):3 with labels center boxed font face(strip_size) tc rgb bad, \
     for [s = 1:2] $labels using 1:(number(s)):3:(class_ink($4)) \
         with labels center font face(label_size(s)) tc rgb variable
 set output
