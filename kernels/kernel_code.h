@@ -30,8 +30,9 @@ struct kernel_args {
     uint32_t blocks;      /* launcher: blocks of the grid; a .whole_grid kernel ignores it */
     uint32_t threads;     /* launcher of an .any_threads kernel: threads of a block, a power of
                              two from 32 to KERNEL_THREADS_MAX; 0: KERNEL_THREADS */
-    uint32_t repeat;      /* .launch_per_repeat kernels: this repeat's number from 0; from 1 on
-                             `out` holds the result of the last one */
+    bool untimed;    /* twin: nobody measures it, so a shorter way to the same bits will do */
+    uint32_t repeat; /* .launch_per_repeat kernels: this repeat's number from 0; from 1 on
+                        `out` holds the result of the last one */
     struct kernel_params params;
     void *context; /* launcher: what context_create() made for its stream, or NULL */
 };

@@ -159,6 +159,31 @@ START_TEST(test_scale_at_the_highest_intensity)
 }
 END_TEST
 
+/* What nobody measures may be done by a shorter way, and is the same to the bit: for inputs of
+ * ours, results of earlier links, and values that have none of their properties. */
+START_TEST(test_untimed_scale_is_the_same)
+{
+    static const float odd[] = {-1, -0.0f, 0.5f, 1, 2, 0x1p-149f, 0x1.fffffep0f, 3, NAN};
+    static const uint32_t repeats[] = {255, 256, 1799, 1800, 5001};
+    enum { COUNT = 4096, ODD = sizeof odd / sizeof odd[0] };
+    float *x = random_floats(COUNT, 1), plain[COUNT], untimed[COUNT];
+    run_host("scale", x + COUNT / 2, NULL, x + COUNT / 2, COUNT / 2, 1);
+    for (size_t i = 0; i < ODD; i++)
+        x[COUNT - 1 - 256 * (i / 7) - i] = odd[i]; /* what can't be done so, in a block apart */
+    for (size_t i = 0; i < sizeof repeats / sizeof repeats[0]; i++) {
+        const struct kernel_args args = {.in = {x},
+                                         .out = untimed,
+                                         .untimed = true,
+                                         .count = COUNT,
+                                         .params = {.intensity = repeats[i]}};
+        run_host("scale", x, NULL, plain, COUNT, repeats[i]);
+        table_code("scale")->host(&args);
+        ck_assert_mem_eq(untimed, plain, sizeof plain);
+    }
+    free(x);
+}
+END_TEST
+
 START_TEST(test_maps_of_nonfinite_values)
 {
     const float x[] = {NAN, INFINITY, -INFINITY, 1, 1e30f, 0};
@@ -302,6 +327,7 @@ TCase *kernels_maps_tcase(void)
     tcase_add_loop_test(maps, test_maps_at_all_intensities, 0, INTENSITIES);
     tcase_add_test(maps, test_maps_at_all_magnitudes);
     tcase_add_test(maps, test_scale_at_the_highest_intensity);
+    tcase_add_test(maps, test_untimed_scale_is_the_same);
     tcase_add_test(maps, test_maps_of_nonfinite_values);
     tcase_add_test(maps, test_wrong_elements_of_maps_are_caught);
     tcase_add_test(maps, test_bounds_carry_through_a_chain);

@@ -24,7 +24,7 @@ static enum status run_once(struct job *job, struct beside *beside, const struct
     struct attempt attempt = {.job = job};
     struct judgement judgement = {0};
     const bool judged = !beside->untold && !beside->settings.no_data;
-    if (!beside->settings.no_data)
+    if (!judged && !beside->settings.no_data)
         arrays_poison(&beside->arrays);
     enum status status = judged ? verify_run(plan, &beside->arrays, attempt_run, &attempt, NULL,
                                              &judgement, error)

@@ -20,6 +20,7 @@ struct arrays {
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
     uint32_t poison; /* every word of the output before the present run; 0: it is not known */
     uint32_t drawn;  /* numbers drawn for poisons so far */
+    bool poisoned;   /* and no run since */
     const struct plan *apart; /* says where the tiles lie, and must outlive the arrays; NULL:
                                  each array lies in one piece */
     /* A process that shares the run has the results of one device's tiles alone: that of

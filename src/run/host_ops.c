@@ -78,6 +78,7 @@ void host_do_kernel(const struct host_bytes *memory, const struct op *op)
         .carry_own = ranges->carry_own,
         .count = op->kernel.count,
         .blocks = op->kernel.blocks,
+        .untimed = true, /* what it takes is simulated */
         .repeat = op->kernel.repeat,
         .params = plan->params,
     };

@@ -252,7 +252,9 @@ enum status verify_run(const struct plan *plan, struct arrays *arrays,
     enum status status = STATUS_OK;
     *judgement = (struct judgement){.unwritten = true};
     for (int i = 0; i < 2 && status == STATUS_OK && judgement->unwritten; i++) {
-        arrays_poison(arrays);
+        if (!arrays->poisoned)
+            arrays_poison(arrays);
+        arrays->poisoned = false;
         status = run(context, error);
         marks_begin("verify");
         if (status == STATUS_OK)

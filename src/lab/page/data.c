@@ -2,6 +2,7 @@
  * bytes: no_data keeps a run from calling any of these. */
 #include "kernels/kernel_code.h"
 #include "run/arrays.h"
+#include "run/cpu_worker.h"
 #include "run/npy.h"
 #include "run/verify.h"
 #include "term/output_file.h"
@@ -39,6 +40,11 @@ enum status arrays_create(struct arrays *arrays, const struct plan *plan,
 
 void arrays_free(struct arrays *arrays)
 {
+}
+
+int64_t clock_now_ns(void)
+{
+    return 0;
 }
 
 void arrays_poison(struct arrays *arrays)
