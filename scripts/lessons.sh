@@ -62,11 +62,14 @@ show() {
     echo
     echo "![$title]($1.svg)"
     echo
-    echo '<details><summary>The report</summary>'
+    echo '<details><summary>The report, less its causes</summary>'
     echo
     echo '```'
     echo "\$ pipeline --gantt=none $2"
-    sed 's/[[:space:]]*$//' "$work/report"
+    awk '$0 == "why" { last = ""; exit }
+         NR > 1 { print last }
+         { sub(/[ \t]+$/, ""); last = $0 }
+         END { if (last != "") print last }' "$work/report"
     echo '```'
     echo
     echo '</details>'
