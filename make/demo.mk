@@ -36,3 +36,15 @@ bench-browser: $(O)/pipeline
 # MACHINE= names the machine file; DEVICE= another device than the GPU.
 accuracy: $(O)/pipeline
 	$(Q)DEVICE='$(DEVICE)' bench/accuracy/run.sh $(O) out/accuracy $(MACHINE)
+
+# `pictures` draws what docs/tour.md, gallery.md and nsight.md show: each by the command above it,
+# without data.
+.PHONY: pictures
+pictures: $(O)/pipeline
+	$(Q)rm -rf $(O)/pictures && mkdir -p $(O)/pictures/bin docs/pictures
+	$(Q)ln -s $(CURDIR)/docs $(CURDIR)/configs $(O)/pictures && ln -s $(abspath $(O)/pipeline) $(O)/pictures/bin
+	$(Q)sed -n 's/^    \(pipeline .*--timeline=[a-z-]*\.png\)/\1/p' docs/tour.md docs/gallery.md docs/nsight.md | \
+		sed '/pipeline view/!s/--timeline/--no-data &/' | \
+		(cd $(O)/pictures && PATH=$$PWD/bin:$$PATH && sort -u | while IFS= read -r line; do \
+			echo "$$line"; eval "$$line" >report 2>&1 || [ -z "$${line##*exits with 1}" ] || { cat report; exit 1; }; done)
+	$(Q)cp $(O)/pictures/*.png docs/pictures
