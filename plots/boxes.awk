@@ -6,10 +6,23 @@
 function draw() {
     if (run < FROM || run > TO)
         return
-    if (rows != "streams" && engine != "none")
+    if (rows != "streams" && engine != "none") {
+        draw_issue()
         draw_box(engine, lane, 0)
+    }
     if (rows != "engines")
         draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0, 1)
+}
+
+# The ops as the host issued them, one after another: on the axis of time they would all be at its beginning.
+function draw_issue(    from, width) {
+    if (!((run, "issue") in BAND_TOP))
+        return
+    width = columns / ISSUED[run]
+    width = width > 1.6 * em * density ? 1.6 * em * density : width
+    from = width * issued[run]++
+    BOX["wide", ++boxes] = box_text(from, from + width, BAND_TOP[run, "issue"], BAND_BOTTOM[run, "issue"])
+    draw_label(from, from + width, BAND_TOP[run, "issue"], BAND_BOTTOM[run, "issue"], 0)
 }
 
 function draw_box(band, lane, by_stream,    top, bottom, i) {

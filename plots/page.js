@@ -16,6 +16,7 @@
 'use strict';
 
 const ROW = 22, BAR = 16, THIN = 5; // px: a row, a bar in it, a wait
+const HAND_APART = 80; // pixels from arrow to arrow of a row, at least
 const ROWS_MAX = 64; // lanes of an engine, or streams; those beyond share the last row
 const DIGIT = 7; // px
 const NAMED = 8; // spans that the status line names before it counts
@@ -367,8 +368,28 @@ function drawGaps(run) {
         x2: percent(middle), y1: 0, y2: row * ROW + 2 }));
     fill(run.gapsGroup, [...leads, ...rects.filter(({ own }) => !own).map(({ rect }) => rect)]);
     fill(run.slowGroup, rects.filter(({ own }) => own).map(({ rect }) => rect));
-    fill(run.names, [...longest].map(([code, { middle }]) => svg('text', { class: 'cause-name', x: percent(middle), y: 12,
-        'text-anchor': middle < 0.1 ? 'start' : middle > 0.9 ? 'end' : 'middle' }, code)));
+    run.causes = [...longest].sort(([, a], [, b]) => a.middle - b.middle);
+}
+
+/* Names of causes, each as near to its gap as the others let it; one without room is left out. */
+function drawNames(run) {
+    let end = 0;
+    fill(run.names, run.causes.flatMap(([code, { middle }]) => {
+        const width = 7.6 * code.length, x = Math.min(Math.max(end, middle * whole - width / 2), whole - width);
+        if (x < end) return [];
+        end = x + width + 8;
+        return [svg('text', { class: 'cause-name', x: percent(x / whole), y: 12 }, code)];
+    }));
+}
+
+/* The ops as the host issued them, one after another: on the axis of time they would all be at its beginning. */
+function drawIssue(run) {
+    const ops = run.spans.filter((span) => span.kind !== 'wait'), part = Math.min(1 / ops.length, 0.025);
+    const middleOf = (i) => percent((i + 0.5) * part);
+    return svg('svg', { class: 'issue', role: 'img', 'aria-label': 'the order of issue' }, ...ops.flatMap((span, i) => [
+        svg('rect', { class: stageClass(span), x: percent(i * part), width: percent(part * 0.94), y: 1, height: 16 }),
+        ...(span.tile >= 0 && ops.length <= 48 ? [svg('text', { class: `on-${span.kind}`, x: middleOf(i), y: 13, 'text-anchor': 'middle' }, span.tile)] : []),
+    ]));
 }
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
@@ -553,6 +574,8 @@ function drawRun(run) {
     run.numbers);
     run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
     if (run.span_count > 0) {
+        if (run.issue && run.spans.length <= 128)
+            run.section.append(html('div', 'rows', html('div', 'labels', html('div', '', 'issue')), drawIssue(run)));
         if (run.gaps.length) run.section.append(html('div', 'rows', html('div'), run.names));
         run.section.append(html('div', 'rows', run.labels, html('div', 'time', run.svg, run.above)));
     }
@@ -949,8 +972,17 @@ function redraw(paper) {
     const isSeen = (span) => span.end >= from && span.start <= to;
     drawTicks(from, to, right - left);
     for (const run of runs) {
-        fill(run.numbers, run.spans.filter((span) => isSeen(span) && hasRoom(span)).map(drawNumber));
-        run.numbers.append(...run.spans.filter((span) => hasHand(span) && isSeen(span)).flatMap((span) => drawHand(run, span)));
+        drawNames(run);
+        const numbered = new Map(), handed = new Map(); // by row: the last one so far
+        fill(run.numbers, run.spans.filter((span) => {
+            const before = numbered.get(span.row), half = (span.start + span.end) / 2;
+            if (!isSeen(span) || !hasRoom(span) || (before && before.start < half && half < before.end)) return false;
+            return numbered.set(span.row, span);
+        }).map(drawNumber));
+        run.numbers.append(...run.spans.filter((span) => {
+            if (!hasHand(span) || !isSeen(span) || (span.end - handed.get(span.row)) / axis * whole < HAND_APART) return false;
+            return handed.set(span.row, span.end);
+        }).flatMap((span) => drawHand(run, span)));
         for (const item of [...run.calls, ...run.ranges]) run.numbers.append(...drawName(item, first, last));
         run.rows.forEach(setDensity);
     }

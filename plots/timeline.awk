@@ -12,6 +12,7 @@
 
 BEGIN {
     SECTIONS_MAX = 24
+    ISSUE_MAX = 128
     engines = split(engine_names, ENGINES, " ")
     split(engine_labels, ENGINE_LABEL, " ")
     for (i = 1; i <= engines; i++)
@@ -193,6 +194,7 @@ function measure(    band) {
     if (end > LENGTH[run])
         LENGTH[run] = end
     spans[run]++
+    ISSUED[run] += engine != "none"
     EXTRAS[run] += KIND_EXTRA[class]
     if (engine != "none" && lane + 1 > LANES[run, engine])
         LANES[run, engine] = lane + 1
@@ -320,8 +322,11 @@ function add_streams(of,    i, n, most, height) {
         add_band(of, "scalls", "host", 1, n > 0 ? height : 2)
 }
 
-# An engine with several lanes is higher, but not as often.
+# An engine with several lanes is higher, but not as often. Above them stands the order of issue, where
+# another one was tried and the ops are few enough.
 function add_engines(of,    device, devices, i, keys, n, busy) {
+    if (INFO[of, "other_order_ns"] > 0 && ISSUED[of] <= ISSUE_MAX)
+        add_band(of, "issue", "issue", 1, 1)
     devices = INFO[of, "devices"] > 1 ? INFO[of, "devices"] : 1
     for (device = 0; device <= devices; device++) { # the last one stands for the host
         for (i = 1; i <= engines; i++) {
@@ -364,7 +369,7 @@ function add_band(of, key, label, lanes_, height,    i) {
     BAND_HEIGHT[bands] = height
     if (characters(label) > label_length)
         label_length = characters(label)
-    if (rows == "both" && SET[of, key] != "" && INFO[of, "time_ns"] > 0 && LENGTH[of] > 0)
+    if (rows == "both" && key != "issue" && SET[of, key] != "" && INFO[of, "time_ns"] > 0 && LENGTH[of] > 0)
         BAND_NOTE[bands] = sprintf("%.0f%%", 100 * SET[of, key] / LENGTH[of])
     y += height
 }
@@ -409,7 +414,7 @@ function set_margins(    i, of) {
         names_width = (name_length * 0.62 + 1) * em
         right = em * (figure && lowest_of(SECTION_HEIGHT, sections) * row < 2.6 * em ? 9.5 : 7)
         if (figure && lowest_of(BAND_HEIGHT, bands) * row < least_band * em)
-            labels_width = 0 # the colours tell
+            labels_width = head_length > 0 ? (head_length * 0.6 + 0.4) * em : 0 # the colours tell
     }
     left = names_width + labels_width
     printf "left = %.1f\nlabels_left = %.1f\nright = %.1f\n", left, names_width, right
@@ -462,7 +467,7 @@ function put_sections(    i, of, note) {
         print "section_wrong[" i "] = " (INFO[of, "verified"] == "no")
     }
     print "bands = " bands + 0
-    print "busy_known = " (BAND_NOTE[1] != "")
+    print "busy_known = " (BAND_NOTE[1] BAND_NOTE[2] != "")
     print "array band_name[" bands + 1 "]"
     print "array band_note[" bands + 1 "]"
     print "array band_y[" bands + 1 "]"
@@ -539,16 +544,21 @@ function how(    text, keys, n, i) {
 }
 
 # "measured, NVIDIA H200; timeline: CUPTI; pipeline 0.1.0"
-function provenance(    i, item, seen, text, timing, several, loop) {
+function provenance(    i, item, seen, text, timing, several, loop, source) {
     for (i = FROM; i <= TO; i++) {
         several = INFO[i, "devices"] > 1 ? INFO[i, "devices"] " x " : ""
-        item = listed(INFO[i, "source"], several INFO[i, "device"])
+        item = several INFO[i, "device"]
         if (several != "" && SET[i, "share"] ~ /slices|mps/)
-            item = listed(INFO[i, "source"], listed(INFO[i, "device"], "shared by " INFO[i, "devices"] " processes"))
-        if (item == "" || (item in seen))
+            item = INFO[i, "device"] " shared by " INFO[i, "devices"] " processes"
+        if (INFO[i, "source"] item == "" || ((INFO[i, "source"], item) in seen))
             continue
-        seen[item] = 1
-        text = text (text == "" ? "" : "; ") item
+        seen[INFO[i, "source"], item] = 1
+        if (i > FROM && INFO[i, "source"] == source) # said already
+            sub(/NVIDIA /, "", item)
+        else
+            item = listed(INFO[i, "source"], item)
+        text = text (text == "" ? "" : INFO[i, "source"] == source ? ", " : "; ") item
+        source = INFO[i, "source"]
     }
     timing = timing_text(common("timing", " and "))
     if (timing != "" && !figure)

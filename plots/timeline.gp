@@ -166,7 +166,7 @@ do for [c = 1:|used|] {
         set object rectangle from screen sx(x), sy(y + box / 2) to screen sx(x + 1.6 * box), \
             sy(y - box / 2) fc rgb class_color(c) fs solid noborder front
         set label class_name(c) at screen sx(x + 2 * box), sy(y) font face(small) tc rgb ink
-        x = x + 2.2 * box + (strlen(class_name(c)) + 1.3) * 0.56 * small
+        x = x + 2.2 * box + (strlen(class_name(c)) + 1.5) * 0.58 * small
     }
 }
 if (has_raced) {
@@ -199,8 +199,8 @@ room = note_apart ? page_width - 2 * edge : page_width - edge - x
 if (note_apart) { y = page_height - 0.75 * em }
 if (is_figure) { y = page_height - 0.65 * em; room = page_width - 2 * edge - em * (1 + 0.6 * strlen(provenance)) }
 if (is_figure && strlen(remark) * 0.6 * em > room) { remark = "" }
-set label fitted(remark, 0.5 * em, room) at screen sx(page_width - edge), sy(y) right \
-    font face(fitting(remark, small, 0.5 * em, room)) tc rgb pale
+if (remark ne "") { set label fitted(remark, 0.5 * em, room) at screen sx(page_width - edge), sy(y) right \
+    font face(fitting(remark, small, 0.5 * em, room)) tc rgb pale }
 if (spans == 0) {
     set label "nothing to draw: there are no spans" at graph 0.5, 0.5 center font face(large) \
         tc rgb pale front

@@ -72,7 +72,8 @@ static void assert_places(const struct judged *judged)
         ck_assert_uint_lt(lost->at.span, judged->timeline.span_count);
         ck_assert(0 <= lost->at.start_ns && lost->at.start_ns < lost->at.end_ns);
         ck_assert_int_le(lost->at.end_ns, timeline_time_ns(&judged->timeline));
-        left_ns[lost->code] -= lost->at.end_ns - lost->at.start_ns;
+        ck_assert_int_le(lost->cost_ns, lost->at.end_ns - lost->at.start_ns);
+        left_ns[lost->code] -= lost->cost_ns;
         ck_assert_int_ge(left_ns[lost->code], 0);
     }
 }

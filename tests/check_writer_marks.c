@@ -83,7 +83,7 @@ static void add_verdict(struct test_report *test, enum verdict_code code, struct
     struct verdicts *verdicts = &test->runs[0].verdicts;
     verdicts->items[verdicts->count++] = (struct verdict){.code = code, .cost_ns = 160};
     if (lost.end_ns > 0)
-        verdicts->lost.items[verdicts->lost.count++] = (struct charged){lost, code};
+        verdicts->lost.items[verdicts->lost.count++] = (struct charged){lost, 160, code};
     verdicts->named = verdicts->count;
     verdicts->time_ns = 530;
 }

@@ -46,6 +46,7 @@ static void add_place(const struct timeline *timeline, struct losses *places,
             continue;
         near->at.start_ns = earlier(near->at.start_ns, place.at.start_ns);
         near->at.end_ns = later(near->at.end_ns, place.at.end_ns);
+        near->cost_ns = earlier(near->cost_ns + place.cost_ns, length_of(&near->at));
         return;
     }
     if (places->count < LOSSES_MAX)
@@ -57,7 +58,7 @@ void account_place(struct account *account, enum verdict_code code, struct loss 
     struct losses *places = &account->lost;
     if (lost.start_ns >= lost.end_ns || lost.span == SPAN_NONE)
         return;
-    add_place(account->timeline, places, (struct charged){lost, code});
+    add_place(account->timeline, places, (struct charged){lost, length_of(&lost), code});
     while (places->count == LOSSES_MAX &&
            places->near_ns < timeline_time_ns(account->timeline)) {
         places->near_ns *= 2;
@@ -81,7 +82,7 @@ int64_t account_placed_ns(const struct account *account, int code)
     int64_t sum_ns = 0;
     for (uint32_t i = 0; i < account->lost.count; i++) {
         if ((int)account->lost.items[i].code == code)
-            sum_ns += length_of(&account->lost.items[i].at);
+            sum_ns += account->lost.items[i].cost_ns;
     }
     return sum_ns;
 }

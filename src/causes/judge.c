@@ -171,8 +171,10 @@ static void list_places(const struct losses *all, struct verdicts *verdicts)
             struct charged one = all->items[k];
             if (one.code != verdicts->items[i].code)
                 continue;
-            one.at.start_ns = later(one.at.start_ns, one.at.end_ns - left_ns);
-            left_ns -= one.at.end_ns - one.at.start_ns;
+            if (one.at.end_ns - one.at.start_ns == one.cost_ns && one.cost_ns > left_ns)
+                one.at.start_ns = one.at.end_ns - left_ns;
+            one.cost_ns = earlier(one.cost_ns, left_ns);
+            left_ns -= one.cost_ns;
             lost->items[lost->count++] = one;
         }
     }

@@ -93,6 +93,7 @@ enum { LOSSES_MAX = 512 };
 struct losses {
     struct charged {
         struct loss at;
+        int64_t cost_ns; /* of that: less where several are one */
         enum verdict_code code;
     } items[LOSSES_MAX];
     uint32_t count;

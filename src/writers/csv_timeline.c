@@ -83,6 +83,8 @@ static void put_results(FILE *out, const struct run_report *run, const struct ma
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
     if (writer_limit_known(run))
         fprintf(out, "#   limit_ns: %" PRId64 "\n", run->limit.ns);
+    if (run->other_order_ns > 0)
+        fprintf(out, "#   other_order_ns: %" PRId64 "\n", run->other_order_ns);
     if (!run->foreign || isfinite(run->speedup))
         fprintf(out, "#   speedup: %.9g\n", isfinite(run->speedup) ? run->speedup : 0);
     if (run->profiled)

@@ -299,6 +299,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
         put_results(json, run, alone);
     put_verdicts(json, run);
     put_marks(json, run, &marks);
+    json_put_bool(json_key(json, "issue"), run->other_order_ns > 0);
     put_names(json, run);
     json_put_count(json_key(json, "span_count"), timeline->span_count);
     const double columns_per_ns = (double)HTML_COLUMNS / (double)axis_ns;
