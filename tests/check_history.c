@@ -169,7 +169,7 @@ END_TEST
 /* A published time, in ms, of run `run` of configs/history/NAME.ini, and what of the simulated
  * run it is: all of it, or a frame of simpleMultiCopy (copies-a100.ini says why). Those that
  * hold are predicted within BLIND_TOLERANCE; what is known of the others is in
- * docs/machines.md. */
+ * docs/accuracy.md. */
 #define BLIND_TOLERANCE 0.1
 struct blind {
     const char *config, *what;
@@ -194,7 +194,7 @@ static double blind_ms(const struct blind *blind)
     return ns / 1e6;
 }
 
-/* The table of docs/machines.md has these rows, as the simulator is today. */
+/* The table of docs/accuracy.md has these rows, as the simulator is today. */
 START_TEST(test_predicted_blind)
 {
     static const struct blind published[] = {
@@ -214,7 +214,7 @@ START_TEST(test_predicted_blind)
         {"dgemm-k40", "k = 2048", 0, "1496.2", false},
         {"dgemm-k40", "k = 4096", 1, "7569.8", true},
     };
-    char *page = test_file_text(TESTS_FOLDER "/../docs/machines.md");
+    char *page = test_file_text(TESTS_FOLDER "/../docs/accuracy.md");
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
         const struct blind *blind = &published[i];
         if (strncmp(blind->config, "dgemm", 5) == 0 &&
@@ -224,7 +224,7 @@ START_TEST(test_predicted_blind)
         char row[256];
         snprintf(row, sizeof row, "| `%s` | %s | %s | %.4g | %.4g | %s |", blind->config,
                  blind->what, blind->published, ms, ratio, blind->holds ? "held" : "missed");
-        ck_assert_msg(strstr(page, row) != NULL, "docs/machines.md lacks this row: %s", row);
+        ck_assert_msg(strstr(page, row) != NULL, "docs/accuracy.md lacks this row: %s", row);
         ck_assert_msg(blind->holds == (fabs(ratio - 1) <= BLIND_TOLERANCE), "%s", row);
     }
     free(page);

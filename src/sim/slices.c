@@ -1,5 +1,5 @@
 /* slices.c - whose turn it is where processes share a device without MPS: kernels of one of
- * them run at a time (docs/machines.md, "Processes on one device").
+ * them run at a time (docs/machine-figures.md, "Processes on one device").
  *
  * The process that has the device keeps it while it has kernels there, or the next op of one of
  * its streams is a kernel that was launched, and for a slice of time at most where others have
