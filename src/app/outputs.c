@@ -130,8 +130,7 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     return STATUS_OK;
 }
 
-/* Writes the report of `pipeline run` and `pipeline view` as text. A lesson's picture stands
- * before its tables, which only --all or --gantt=none asks for. */
+/* Writes the report as text. A lesson's picture comes first; --all asks for its tables, too. */
 static enum status write_words(const struct options *options, const struct report *report,
                                const struct writer_style *style)
 {

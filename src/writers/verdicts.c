@@ -83,7 +83,9 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
         writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s", row->fix,
                            verdict->no_time != NULL ? "; " : "",
                            verdict->no_time != NULL ? verdict->no_time : "");
-    if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0))
+    /* An option that undoes a mistake is no fix of a program. */
+    if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0 ||
+                                 strstr(verdict->command, "--mistake=none") != NULL))
         writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
 }
 
