@@ -115,6 +115,7 @@ HOST_VECTOR_CLONES static void stencil_chunk(const float *x, float *out, uint64_
     for (uint32_t k = 1; k <= halo; k++) {
         const float *above = x - k * columns, *below = x + k * columns;
         if (column >= k && columns - column >= count + k) {
+#pragma omp simd
             for (uint64_t i = 0; i < count; i++)
                 beside[i] = x[(int64_t)i - k] + x[i + k];
         } else {
@@ -122,6 +123,7 @@ HOST_VECTOR_CLONES static void stencil_chunk(const float *x, float *out, uint64_
                 beside[i] = (column + i >= k ? x[(int64_t)i - k] : 0.0f) +
                             (columns - column - i > k ? x[i + k] : 0.0f);
         }
+#pragma omp simd
         for (uint64_t i = 0; i < count; i++)
             sum[i] += (above[i] + below[i]) + beside[i];
     }
@@ -169,11 +171,12 @@ static uint64_t grid_width(const struct grid *grid, uint64_t row)
 
 static void row_add(double *sum, const double *x, uint64_t count)
 {
+#pragma omp simd
     for (uint64_t i = 0; i < count; i++)
         sum[i] += x[i];
 }
 
-static void grid_row_step(const struct grid *grid, const double *in, double *out, uint64_t row)
+HOST_VECTOR_CLONES static void grid_row_step(const struct grid *grid, const double *in, double *out, uint64_t row)
 {
     const uint64_t width = grid_width(grid, row), columns = grid->columns;
     const double *x = in + row * columns;
