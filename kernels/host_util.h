@@ -37,9 +37,9 @@ static inline uint64_t part_first(uint64_t count, int part, int parts)
  * one addition need not wait for the one before. */
 enum { SUM_PARTS = 256, SUM_LANES = 8 };
 
-/* Defines a function that returns the sum of a part's elements. */
-#define DEFINE_SUM_OF_PART(name, element, total)                                               \
-    static total name(const element *x, uint64_t count)                                        \
+/* Defines a twin that adds up elements as `total`, and the function that adds up a part's. */
+#define DEFINE_SUM_HOST(name, element, total, result)                                          \
+    static total name##_part(const element *x, uint64_t count)                                 \
     {                                                                                          \
         total lanes[SUM_LANES] = {0}, sum = 0;                                                 \
         const uint64_t whole = count - count % SUM_LANES;                                      \
@@ -51,6 +51,25 @@ enum { SUM_PARTS = 256, SUM_LANES = 8 };
         for (int lane = 0; lane < SUM_LANES; lane++)                                           \
             sum += lanes[lane];                                                                \
         return sum;                                                                            \
+    }                                                                                          \
+    static void name##_host(const struct kernel_args *args)                                    \
+    {                                                                                          \
+        const element *in = args->in[0];                                                       \
+        total parts[SUM_PARTS], sum = 0;                                                       \
+        _Pragma(                                                                               \
+            "omp parallel for schedule(static) if (host_is_parallel(args))") for (int part =   \
+                                                                                      0;       \
+                                                                                  part <       \
+                                                                                  SUM_PARTS;   \
+                                                                                  part++)      \
+        {                                                                                      \
+            const uint64_t first = part_first(args->count, part, SUM_PARTS);                   \
+            parts[part] =                                                                      \
+                name##_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first); \
+        }                                                                                      \
+        for (int part = 0; part < SUM_PARTS; part++)                                           \
+            sum += parts[part];                                                                \
+        *(result *)args->out = (result)sum;                                                    \
     }
 
 #endif

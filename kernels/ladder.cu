@@ -373,19 +373,7 @@ KERNEL_LAUNCHER(reduce_shuffle, reduce_shuffle_launch, reduce_shuffle_kernel);
 #include "kernels/host_util.h"
 
 /* The elements are unsigned, for signed overflow is undefined in C. */
-DEFINE_SUM_OF_PART(sum_part, uint32_t, uint32_t)
-
-static void sum_of_ints_host(const struct kernel_args *args)
-{
-    const uint32_t *in = args->in[0];
-    uint32_t sum = 0;
-#pragma omp parallel for reduction(+ : sum) schedule(static) if (host_is_parallel(args))
-    for (int part = 0; part < SUM_PARTS; part++) {
-        const uint64_t first = part_first(args->count, part, SUM_PARTS);
-        sum += sum_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
-    }
-    *(uint32_t *)args->out = sum;
-}
+DEFINE_SUM_HOST(sum_of_ints, uint32_t, uint32_t, uint32_t)
 
 static void sum_of_ints_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
 {

@@ -188,24 +188,8 @@ KERNEL_LAUNCHER(finite, fold_launch<and_rule<test_finite>>, fold_kernel<and_rule
 #include <math.h>
 #include <string.h>
 
-DEFINE_SUM_OF_PART(sum_part, float, double)
-DEFINE_SUM_OF_PART(sum_double_part, double, double)
-
-static void sum_host(const struct kernel_args *args)
-{
-    const float *in = args->in[0];
-    double parts[SUM_PARTS];
-#pragma omp parallel for schedule(static) if (host_is_parallel(args))
-    for (int part = 0; part < SUM_PARTS; part++) {
-        const uint64_t first = part_first(args->count, part, SUM_PARTS);
-        parts[part] =
-            sum_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
-    }
-    double sum = 0;
-    for (int part = 0; part < SUM_PARTS; part++)
-        sum += parts[part];
-    *(float *)args->out = (float)sum;
-}
+DEFINE_SUM_HOST(sum, float, double, float)
+DEFINE_SUM_HOST(sum_double, double, double, double)
 
 /* An infinite or NaN element decides the sum by itself; `magnitude` is that of all others. */
 static void sum_oracle_fold(struct oracle_sum *sum, const struct oracle *oracle)
@@ -243,22 +227,6 @@ static double sum_oracle_result(const struct oracle_sum *sum, double *bound)
     else
         *bound = sum->bound + growth * sum->magnitude;
     return sum->value;
-}
-
-static void sum_double_host(const struct kernel_args *args)
-{
-    const double *in = args->in[0];
-    double parts[SUM_PARTS];
-#pragma omp parallel for schedule(static) if (host_is_parallel(args))
-    for (int part = 0; part < SUM_PARTS; part++) {
-        const uint64_t first = part_first(args->count, part, SUM_PARTS);
-        parts[part] =
-            sum_double_part(in + first, part_first(args->count, part + 1, SUM_PARTS) - first);
-    }
-    double sum = 0;
-    for (int part = 0; part < SUM_PARTS; part++)
-        sum += parts[part];
-    *(double *)args->out = sum;
 }
 
 /* n doubles are summed in n - 1 additions, and in whichever order that is done, no element

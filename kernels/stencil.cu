@@ -176,7 +176,8 @@ static void row_add(double *sum, const double *x, uint64_t count)
         sum[i] += x[i];
 }
 
-HOST_VECTOR_CLONES static void grid_row_step(const struct grid *grid, const double *in, double *out, uint64_t row)
+HOST_VECTOR_CLONES static void grid_row_step(const struct grid *grid, const double *in,
+                                             double *out, uint64_t row)
 {
     const uint64_t width = grid_width(grid, row), columns = grid->columns;
     const double *x = in + row * columns;

@@ -84,45 +84,33 @@ bool report_order_matters(const struct run_report *run)
     return run->other_order_ns > 0 && is_apart(run->median_ns, run->other_order_ns);
 }
 
-/* Simulates both orders. Settings that the machine can't run leave both times 0. */
-static enum status simulate_orders(const struct settings *settings,
-                                   const struct machine *machine, int64_t *own_ns,
-                                   int64_t *other_ns, struct error *error)
+/* Simulates both orders. Returns false where that can't be done. */
+static bool simulate_orders(const struct settings *settings, const struct machine *machine,
+                            int64_t *own_ns, int64_t *other_ns)
 {
     struct settings other = *settings;
     struct error why = {0};
     other.order = settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
-    enum status status = whatif_time(settings, machine, own_ns, &why);
-    if (status == STATUS_OK)
-        status = whatif_time(&other, machine, other_ns, &why);
-    if (status == STATUS_NO_MEMORY)
-        return error_pass(error, &why);
-    if (status != STATUS_OK)
-        *own_ns = *other_ns = 0;
-    return STATUS_OK;
+    return whatif_time(settings, machine, own_ns, &why) == STATUS_OK &&
+           whatif_time(&other, machine, other_ns, &why) == STATUS_OK;
 }
 
-enum status report_weigh_order(struct run_report *run, const struct plan *plan,
-                               const struct settings *settings, const struct machine *model,
-                               struct error *error)
+void report_weigh_order(struct run_report *run, const struct plan *plan,
+                        const struct settings *settings, const struct machine *model)
 {
     enum { OPS_MOST = 100000 }; /* of more, simulations would take long */
     struct machine old;
     int64_t own_ns, other_ns;
     if (settings->layout != LAYOUT_TILE || settings->streams < 2 || plan->tiles < 2 ||
-        settings->mistake != MISTAKE_NONE || plan->op_count > OPS_MOST)
-        return STATUS_OK;
-    enum status status = simulate_orders(settings, model, &own_ns, &other_ns, error);
-    if (status != STATUS_OK || own_ns == 0 ||
+        settings->mistake != MISTAKE_NONE || plan->op_count > OPS_MOST ||
+        !simulate_orders(settings, model, &own_ns, &other_ns) ||
         !(settings->order_given || is_apart(own_ns, other_ns)))
-        return status;
+        return;
     run->other_order_ns =
         (int64_t)((double)other_ns * ((double)run->median_ns / (double)own_ns));
-    if (is_apart(own_ns, other_ns) || machine_built_in(&old, "c2050", NULL) != STATUS_OK)
-        return STATUS_OK;
-    status = simulate_orders(settings, &old, &own_ns, &other_ns, error);
-    run->order_mattered = status == STATUS_OK && is_apart(own_ns, other_ns);
-    return status;
+    run->order_mattered =
+        !is_apart(own_ns, other_ns) && machine_built_in(&old, "c2050", NULL) == STATUS_OK &&
+        simulate_orders(settings, &old, &own_ns, &other_ns) && is_apart(own_ns, other_ns);
 }
 
 /* --- speed-ups --- */
