@@ -72,107 +72,31 @@ head_of() {
 
 # --- the runs ---
 
-# simulate NAME FILE: its timeline goes into $work/NAME.csv. A result that is wrong on purpose is so only where
-# there is data.
+# simulate NAME FILE: its timeline goes into $work/NAME.csv, its report into $work/NAME.report. A result that is wrong
+# on purpose is so only where there is data.
 simulate() {
     fast=--no-data
     [ -z "$(head_says "$2" 'Exit: ')" ] || fast=
-    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >/dev/null 2>"$work/errors" ||
+    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >"$work/$1.report" 2>"$work/errors" ||
         [ -z "$fast" ] || { cat "$work/errors" >&2 && exit 1; }
 }
 
-# A line for each run of lesson $1: its name, its time, and what costs it most by the lesson's page.
+# A line for each run of lesson $1: its name, its time, what costs it most by its report, and its devices
+# where one has several.
 facts() {
     awk -F': ' -v OFS='\t' '
         FILENAME ~ /csv$/ && /^# run: / { run = $2; name[++runs] = run }
         FILENAME ~ /csv$/ && /^#   time_ns: / { time[run] = $2 }
+        FILENAME ~ /csv$/ && split($0, field, ",") > 12 && field[13] >= devices[field[1]] { devices[field[1]] = field[13] + 1 }
         /^[^ ]/ { of = $1 }
         /^  [^ ].*, [0-9.]*%: [a-z-]*: / && !(of in cause) { cause[of] = $2 }
-        END { for (i = 1; i <= runs; i++) print name[i], time[name[i]], cause[name[i]] }
-    ' "$work/$1.csv" "$pages/lessons/$1.md"
+        END { for (i = 1; i <= runs; i++) print name[i], time[name[i]], cause[name[i]], devices[name[i]] }
+    ' "$work/$1.csv" "$work/$1.report"
 }
 
-# guesses WANTED NAME: what a lesson asks its readers to guess. WANTED is `ask`, the questions with their choices;
-# `answer`, what the runs say; or `run`, the number of the run that they are about: the slowest that is named first.
+# guesses WANTED NAME: what lesson NAME asks its readers to guess (guesses.awk).
 guesses() {
-    awk -v wanted="$1" -v facts="$work/$2.facts" '
-        function plain(text) {
-            gsub(/&/, "\\&amp;", text)
-            gsub(/</, "\\&lt;", text)
-            return text
-        }
-        function ask(choices,    i, choice, count) {
-            printf "<div class=\"guess\"><h3>%s</h3>\n<ul>", plain(question)
-            count = split(choices, choice, " ")
-            for (i = 1; i <= count; i++)
-                printf "<li><b>%s</b> %s</li>", substr("ABCDEFGH", i, 1), choice[i]
-            print "</ul></div>"
-        }
-        # Five factors from `least` to `most`, rounded to what can be said aloud.
-        function scale(least, most,    i, k, at, best, text, nice, known) {
-            known = split("0.1 0.2 0.25 0.3 0.5 0.7 0.8 1 1.2 1.5 2 2.5 3 4 5 6 8 10 15 20 30 40 60", nice, " ")
-            for (i = 0; i < 5; i++) {
-                at = log(least) + i / 4 * log(most / least)
-                best = 1
-                for (k = 2; k <= known; k++)
-                    if ((log(nice[k]) - at) ^ 2 < (log(nice[best]) - at) ^ 2)
-                        best = k
-                text = text " " nice[best] "×"
-            }
-            return text
-        }
-        function extreme(sign,    i, best) {
-            best = name[1]
-            for (i = 2; i <= runs; i++)
-                if (sign * time[name[i]] < sign * time[best])
-                    best = name[i]
-            return best
-        }
-        function slower(a, b) { return time[a] > time[b] ? a : b }
-        function take(choices, result, about) {
-            if (wanted == "ask")
-                ask(choices)
-            if (wanted == "answer")
-                print "<li>" result "</li>"
-            if (wanted == "run" && !found++)
-                print number[about]
-        }
-        BEGIN {
-            FS = "\t"
-            while ((getline < facts) > 0) {
-                name[++runs] = $1
-                number[$1] = runs
-                time[$1] = $2
-                cause[$1] = $3
-                all = all " " $1
-            }
-        }
-        !/^;/ { exit }
-        !sub(/^; Guess: /, "") { next }
-        {
-            at = index($0 " - ", " - ")
-            question = substr($0, at + 3)
-            split(substr($0, 1, at - 1), word, " ")
-            a = word[2]
-            b = word[3]
-            ratio = word[1] ~ /^(faster|either)$/ ? time[a] / time[b] : 1
-        }
-        word[1] == "faster" {
-            take(scale(word[4], word[5]), sprintf("%s: <b>%.2g×</b> as fast as %s", b, ratio, a), slower(a, b))
-        }
-        word[1] == "either" {
-            alike = ratio <= 1.01 && ratio >= 1 / 1.01
-            take(a " " b " alike", alike ? a " and " b ": <b>alike</b>" : "faster: <b>" (ratio < 1 ? a : b) "</b>", \
-                 slower(a, b))
-        }
-        word[1] == "fastest" { take(all, "fastest: <b>" extreme(1) "</b>", extreme(-1)) }
-        word[1] == "slowest" { take(all, "slowest: <b>" extreme(-1) "</b>", extreme(-1)) }
-        word[1] == "cause" {
-            if (question == "")
-                question = "What costs " a " the most time?"
-            gsub(/,/, " ", b)
-            take(b, a ": <b>" cause[a] "</b>", a)
-        }' "$configs/lessons/$2.ini"
+    awk -v wanted="$1" -v facts="$work/$2.facts" -f "$here/guesses.awk" "$configs/lessons/$2.ini"
 }
 
 # figure NAME PICTURE HEIGHT RUNS [ROWS [LESS]]: those runs of $work/NAME.csv as a picture, 1216 pixels wide, without
@@ -237,9 +161,23 @@ settings() {
     ' "$configs/lessons/$1.ini"
 }
 
-# lesson_slides NAME NOTES: asks, shows a run, lets guess, and answers. The answer of more than six runs takes two
-# slides. What a picture would tell too soon: what its time was lost to, and by how much it is slower.
+# The last run of each slide of the answer of lesson $1: none has many more than 18 rows, three for each device.
+parts() {
+    awk -F'\t' '
+        { rows += through[NR] = 3 * ($4 ? $4 : 1) }
+        END {
+            share = rows / int((rows + 17) / 18)
+            for (i = 1; i <= NR; i++)
+                if ((so_far += through[i]) >= share || i == NR) {
+                    print i
+                    so_far = 0
+                }
+        }' "$work/$1.facts"
+}
+
+# What a picture would tell too soon: what its time was lost to, and by how much it is slower.
 untold='gaps\|speedup'
+# lesson_slides NAME NOTES: asks, shows a run, lets guess, and answers.
 lesson_slides() {
     lesson=$(expr "${1%%-*}" + 0)
     file=$configs/lessons/$1.ini
@@ -247,7 +185,6 @@ lesson_slides() {
     question=$(head_says "$file" 'Question: ')
     about=$(guesses run "$1")
     run=$(sed -n "${about}s/	.*//p" "$work/$1.facts")
-    runs=$(wc -l <"$work/$1.facts")
     asked=$(guesses ask "$1")
     answers=$(guesses answer "$1")
     foot="<code>pipeline lesson $lesson</code>"
@@ -266,19 +203,17 @@ lesson_slides() {
     guesses=$(echo "$asked" | grep -c '<h3>')
     open_slide "$1-guess" "of-$guesses"
     echo "<h2>What do you guess?</h2>"
-    figure "$1" "$1-guess" $((330 - 30 * guesses)) "$about-$about" engines "$untold"
+    figure "$1" "$1-guess" $((465 - 65 * guesses)) "$about-$about" engines "$untold"
     echo "$asked"
     close_slide "<p>A show of hands for each; nobody may abstain. The next slide answers:</p><ul>$answers</ul>" "$foot"
 
-    half=$runs
-    [ "$runs" -le 6 ] || half=$((runs / 2))
     from=1
-    while [ "$from" -le "$runs" ]; do
-        open_slide "$1-answer$([ "$from" = 1 ] || echo -2)" answer
+    for to in $(parts "$1"); do
+        open_slide "$1-answer$([ "$from" = 1 ] || echo "-$from")" answer
         echo "<h2>$(head_says "$file" 'Message: ')</h2><ul>$answers</ul>"
-        figure "$1" "$1-$from" 480 "$from-$((from + half - 1))"
+        figure "$1" "$1-$from" 480 "$from-$to"
         close_slide "$(explanation "$file")" "$foot"
-        from=$((from + half))
+        from=$((to + 1))
     done
 }
 

@@ -6,7 +6,7 @@
 # FOLDER, which may be docs itself, gets a page and a picture for each lesson, lessons/NAME.md and
 # lessons/NAME.svg: docs/lessons/NAME.md, of which all above "<!-- end -->" is made anew. It also gets
 # lessons.md: docs/lessons.md, with a table of the lessons below each "<!-- lessons FIRST to LAST -->"; and
-# the page of sources. The folder DATA gets each timeline as NAME.csv.
+# the page of sources. The folder DATA gets each timeline as NAME.csv and report as NAME.report.
 # Sections that name no device run on a simulated H200 or, with DEVICE=cuda in the environment, on the
 # first CUDA device. A lesson that fails, or that has no page, is an error.
 set -eu
@@ -87,6 +87,7 @@ run() {
         fail "$2: exit code $code, not ${wanted:-0}"
     fi
     mv "$work/$1.svg" "$folder/lessons/$1.svg"
+    [ -z "$data" ] || cp "$work/report" "$data/$1.report"
 }
 
 mkdir -p "$folder/lessons"

@@ -60,6 +60,7 @@ for file in configs/lessons/*.ini; do
     [ "$(place "<h2>$message</h2>")" -gt "$at" ] || fail "$name answers before it asks"
     same "questions of $name" "$(sed -n "/<section id=\"$name-guess\"/,/<\/section>/p" "$deck" | grep -c '<h3>')" \
         "$(grep -c '^; Guess: ' "$file")"
+    grep -q '^; Live: [A-Z`]' "$file" || fail "$name does not say what may go wrong live"
     [ -e "$made/handouts/$name.html" ] || fail "there is no handout of $name"
     grep -qF "<section id=\"$name\">" "$book" || fail "the book has no lesson $name"
     [ ! -e "$made/lab.html" ] || grep -qF "<a href=\"lab.html#lesson=$name\">" "$deck" || fail "$name is not linked in the lab"
@@ -95,8 +96,8 @@ for plan in configs/lectures/*.plan; do
     done
 done
 scripts/lecture.sh "$build/pipeline" "$made/none" 21 2>/dev/null && fail "there is a plan 21"
+DEVICE='' PDF='' scripts/lecture.sh "$build/pipeline" "$made/20" 20 2>/dev/null || exit 1
 if command -v weasyprint >/dev/null 2>&1; then
-    DEVICE='' PDF=yes scripts/lecture.sh "$build/pipeline" "$made/20" 20 2>/dev/null || exit 1
     same "pages of deck.pdf" "$(grep -ac '^/Type /Page$' "$made/20/deck.pdf")" "$(grep -c '^<section id="' "$made/20/deck.html")"
     for page in "$made"/20/handouts/*.pdf; do
         same "pages of $page" "$(grep -ac '^/Type /Page$' "$page")" 1

@@ -294,12 +294,9 @@ const char *lesson_message(const char *text, struct kept_text **storage)
 /* Returns whether the line is one of the head's "KEY: WORDS". */
 static bool line_has_key(const char *line)
 {
-    static const char *const keys[] = {"Question: ", "Message: ", "Guess: ", "Exit: "};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (line_says(line, keys[i]) != NULL)
-            return true;
-    }
-    return false;
+    int end = 0;
+    sscanf(line, "; %*1[A-Z]%*[a-z]: %n", &end);
+    return end > 0;
 }
 
 /* Returns the first line of the head's explanation, which is behind all that has a key. NULL:

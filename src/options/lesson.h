@@ -8,6 +8,7 @@
  *     ; Message: Pageable memory makes every call wait.
  *     ; Guess: faster pageable pinned 1 20 - How many times as fast is pinned memory?
  *     ; Exit: 1                                  where a result is wrong on purpose
+ *     ; Live: How slow it is depends on the host. what may go wrong before an audience
  *     ; Memory from malloc() is pageable. ...    to the end of the comment
  *
  * A guess has a kind, what that kind needs, and after " - " its question:
