@@ -92,7 +92,7 @@ END_TEST
 static const struct {
     const char *arguments, *words;
 } refusals[] = {
-    {"--elements=5", "--elements=5|--connections"},
+    {"--elements=5", "--elements=5|pipeline run"},
     {"-n 5", "--elements=5"},
     {"--device=sim:h200 --no-data", "--no-data"},
     {"--seed=3", "--seed=3"},

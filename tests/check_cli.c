@@ -371,11 +371,11 @@ START_TEST(test_bad_options)
     assert_refused("--model psychic", 2, "--model|psychic|sim");
     assert_refused("bench pined", 2, "pined|pinned");
     assert_refused("bench xyzzy", 2, "xyzzy|allowed are|reductions");
-    assert_refused("bench --tiles 4", 2, "--tiles=4|--runs");
-    assert_refused("bench --timeline x.csv", 2, "--timeline|--quick");
+    assert_refused("bench --tiles 4", 2, "--tiles=4|pipeline run");
+    assert_refused("bench --timeline x.csv", 2, "--timeline|pipeline view");
     assert_refused("bench --runs 33 marks", 2, "--runs=33|32");
     assert_refused("--quick", 2, "--quick|bench");
-    assert_refused("view --quick x.csv", 2, "--quick|--format");
+    assert_refused("view --quick x.csv", 2, "--quick|bench");
     assert_refused("list lesson", 2, "lesson|did you mean lessons");
     assert_refused("help strems", 2, "strems|streams");
     assert_refused("lesson fyve", 2, "fyve|list lessons");
@@ -396,7 +396,7 @@ START_TEST(test_bad_sweeps_views_and_profiles)
     assert_refused("--sweep tiles=8,16 -n 10 --timeline x.csv", 2, "tiles=16|elements=10");
     assert_refused("view", 2, "TRACE");
     assert_refused("view nowhere.csv --timeline x.csv", 2, "nowhere.csv");
-    assert_refused("view nowhere.csv --tiles 4", 2, "--tiles=4|--format");
+    assert_refused("view nowhere.csv --tiles 4", 2, "--tiles=4|pipeline run");
     assert_refused("view x.csv --timeline x.csv", 2, "x.csv|read");
     assert_refused("--profile --runs 3", 2, "--profile|--runs=3");
     assert_refused("--profile --timeline x.csv --device cuda:0", 2, "--profile|--timeline");

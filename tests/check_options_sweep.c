@@ -250,7 +250,7 @@ static const struct {
      {"--profile makes a run without", "one of"}},
     {{"view"}, {"view needs a TRACE", "cuda_gpu_trace"}},
     {{"view", "a.csv", "-t4"},
-     {"--tiles=4 is not for `pipeline view`", "allowed with it are --device, --format"}},
+     {"--tiles=4 is not for `pipeline view`", "it is for `pipeline run`"}},
     {{"view", "a.csv", "--callbacks"}, {"--callbacks is not for"}},
     {{"view", "a.csv", "--sweep=tiles=1"}, {"--sweep=tiles=1 is not for"}},
     {{"bench", "--dry-run"}, {"--dry-run is not for"}},

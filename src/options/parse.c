@@ -186,21 +186,6 @@ static void take_command(struct command_line *line, struct options *options)
     line->word_count--;
 }
 
-/* Refuses `label`, an option or a word that the command does not take. */
-static enum status refuse_for(const struct command_row *command, const char *label,
-                              struct error *error)
-{
-    char taken[LABEL_MAX] = "";
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_row *row = &option_rows[i];
-        if (option_is_taken(row, command->command) && row->type != TYPE_COMMAND)
-            text_add(taken, LABEL_MAX, ", ", "--%s", row->name);
-    }
-    return error_set(error, STATUS_USAGE,
-                     "%s is not for `pipeline %s`, which %s: allowed with it are %s", label,
-                     command->name, command->nature, taken);
-}
-
 /* Refuses the first option that the command does not take. */
 static enum status check_command(const struct command_line *line, const struct options *options,
                                  struct error *error)
@@ -214,8 +199,6 @@ static enum status check_command(const struct command_line *line, const struct o
         if (option_is_taken(given->row, options->command))
             continue;
         assignment_label(given, label);
-        if (command->nature != NULL)
-            return refuse_for(command, label, error);
         for (const struct command_row *taker = command_rows; taker->name != NULL; taker++) {
             if (option_is_taken(given->row, taker->command))
                 text_add(takers, LABEL_MAX, ", ", "`pipeline %s`", taker->name);
@@ -232,7 +215,9 @@ static enum status check_command(const struct command_line *line, const struct o
     }
     if ((options->command == COMMAND_CALIBRATE || options->command == COMMAND_LAB) &&
         line->word_count > 0)
-        return refuse_for(command, text_shown(line->words[0], (char[SHOWN_MAX]){""}), error);
+        return error_set(error, STATUS_USAGE,
+                         "%s is not for `pipeline %s`, which takes no words",
+                         text_shown(line->words[0], (char[SHOWN_MAX]){""}), command->name);
     return STATUS_OK;
 }
 

@@ -35,10 +35,6 @@ static enum status refuse_word(const char *word, struct error *error)
                          "'%s' is a command, and there is one before it: allowed is one, at "
                          "the beginning",
                          command->name);
-    if (strcmp(word, "lessons") == 0)
-        return error_set(error, STATUS_USAGE,
-                         "'lessons' is neither a command nor a config file: `pipeline list "
-                         "lessons` lists them, `pipeline lesson 1` runs the first");
     const char *value = strchr(word, '=');
     if (value != NULL)
         return refuse_assignment(word, value, error);

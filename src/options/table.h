@@ -72,7 +72,6 @@ struct command_row {
     const char *name;
     enum command command;
     const char *usage, *summary;
-    const char *nature; /* of a command that takes few options, the reason: "measures ..." */
 };
 extern const struct command_row command_rows[]; /* ended by a row with no name */
 extern const char *const list_words[];          /* the words after `list`; ended by NULL */

@@ -148,14 +148,14 @@ static enum status set_device(const struct assignment *given, const char **field
     struct nearest machine = nearest_begin(given->text);
     for (int i = 0; complaint != NULL && machine_texts[i].name != NULL; i++)
         nearest_offer(&machine, machine_texts[i].name);
-    if (machine.best != NULL) {
-        char label[LABEL_MAX], simulated[LABEL_MAX];
-        snprintf(simulated, sizeof simulated, "sim:%s", machine.best);
-        return refuse_unknown(error, simulated, " (see `pipeline list machines`)", "", "%s %s",
+    if (complaint != NULL) {
+        char label[LABEL_MAX], allowed[LABEL_MAX], text[LABEL_MAX];
+        snprintf(text, sizeof text, "sim:%s", machine.best != NULL ? machine.best : "");
+        return refuse_unknown(error, machine.best != NULL ? text : NULL,
+                              " (see `pipeline list machines`)",
+                              option_allowed(given->row, allowed), "%s %s",
                               assignment_label(given, label), complaint);
     }
-    if (complaint != NULL)
-        return assignment_refuse(given, complaint, error);
     const struct device_row *row = device_find(given->text);
     bool alone = row != NULL && !row->real && strcmp(given->text, row->name) == 0;
     *field = alone ? row->whole : given->text;
