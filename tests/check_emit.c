@@ -119,7 +119,7 @@ START_TEST(a_simple_program_fits_on_a_slide)
     emit_check_lines(program_out);
     for (const char *at = program_out; *at != '\0'; at++)
         lines += *at == '\n';
-    ck_assert_int_le(lines, 70);
+    ck_assert_int_le(lines, 78);
     assert_shown(program_out, "for (size_t tile = 0; tile < TILES; tile++) {\n"
                               "        const size_t slot = tile % STREAMS;|stream[slot]");
     ck_assert_ptr_null(strstr(program_out, "cudaEvent"));

@@ -144,7 +144,7 @@ START_TEST(a_simple_program_is_short)
     emit_check_lines(program_out);
     for (const char *at = program_out; *at != '\0'; at++)
         lines += *at == '\n';
-    ck_assert_int_le(lines, 104);
+    ck_assert_int_le(lines, 112);
     assert_shown(program_out, "#include \"pipeline/kernel.h\"|load_own(\"./half.so\", 1,|"
                               "{{d_in + slot * TILE, NULL}, d_out + slot * TILE, TILE,||"
                               "own_half->launch(&work, stream[slot])|own_half->host(&work)");

@@ -126,7 +126,10 @@ static int of_memory(const struct emit_program *program, const char *name)
     const bool columns = emit_in_columns(program);
     const struct emit_fact rows[] = {
         {"plain", plan->memory == MEMORY_PINNED && !program->rows && !plan->packs &&
-                      emit_has_short_sizes(program) && emit_deals_streams(program)},
+                      plan->issue == ISSUE_STREAMS && plan->cpu_tiles == 0 &&
+                      !emit_has(program, OP_CALLBACK) && emit_has_short_sizes(program) &&
+                      emit_deals_streams(program) && emit_alike_bytes(program, text) != NULL &&
+                      emit_input_type(program) == emit_output_type(program)},
         {"pinned", plan->memory == MEMORY_PINNED},
         {"mapped", plan->memory == MEMORY_MAPPED},
         {"registered", plan->memory == MEMORY_REGISTERED},
