@@ -136,6 +136,7 @@ function readRun(given) {
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
     run.raced = new Set(run.raced);
     run.urgent = new Set(run.urgent);
+    run.one_row = new Set(run.one_row); // engines whose spans hardly lie side by side: one row has them all
     run.at = -1; // the instant that the cursor is at or behind
     run.works = new Set(); // spans, from that instant on
     run.lit = new Map(); // spans that are shown as running, with the bars that show it
@@ -227,7 +228,7 @@ const inStream = (span) => kinds.get(span.kind).in_stream;
 function placeOf(run, span) {
     if (view === 'streams' && inStream(span))
         return [`stream ${Math.min(Math.floor(span.stream / run.device_streams), run.devices - 1)}`, span.stream];
-    return [span.engine.number, span.engine.name === 'none' ? 0 : span.lane];
+    return [span.engine.number, span.engine.name === 'none' || run.one_row.has(span.engine.number) ? 0 : span.lane];
 }
 
 /* The groups of a run, device by device, and what to call each. */
@@ -1021,7 +1022,7 @@ function drawLegend() {
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     fill(element('legend'), [...shapes].map(([name, shape]) =>
         html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
-    if (runs.some((run) => run.spans.some((span) => span.engine.name === 'compute' && span.lane > 0))) {
+    if (runs.some((run) => run.spans.some((span) => span.engine.name === 'compute' && placeOf(run, span)[1] > 0))) {
         element('legend').append(html('li', '', 'kernel 0, kernel 1, ...: kernels side by side'));
     }
 }

@@ -185,6 +185,12 @@ static void put_marks(struct json *json, const struct run_report *run,
             json_put_count(json, i);
     }
     json_close(json, ']');
+    json_open(json_key(json, "one_row"), '[');
+    for (uint32_t i = 0; i < resource_count(timeline_devices(&run->timeline)); i++) {
+        if (marks->one_row[i])
+            json_put_count(json, i);
+    }
+    json_close(json, ']');
     json_open(json_key(json, "urgent"), '[');
     for (uint32_t stream = 0; stream < run->streams; stream++) {
         if (writer_is_urgent(run, stream))
@@ -241,17 +247,14 @@ static const char *span_text(const struct run_report *run, uint32_t index,
     return critical_explain(&run->timeline, &run->critical, index, text);
 }
 
-static void put_span(struct json *json, const struct run_report *run, const bool *one_row,
-                     uint32_t index)
+static void put_span(struct json *json, const struct run_report *run, uint32_t index)
 {
     const struct span *span = &run->timeline.spans[index];
     const struct critical *critical = &run->critical;
     uint32_t holder = critical->holds != NULL ? critical->holds[index].span : SPAN_NONE;
     bool on_path = critical->on_path != NULL && critical->on_path[index];
-    const uint32_t engine = span_engine(run, span);
-    const int64_t place[] = {
-        span->op,     span->kind, span->link, engine, one_row[engine] ? 0 : span->lane,
-        span->stream, span->tile};
+    const int64_t place[] = {span->op,   span->kind,   span->link, span_engine(run, span),
+                             span->lane, span->stream, span->tile};
     const int64_t times[] = {span->issue_ns, span->start_ns, span->end_ns};
     char text[CRITICAL_TEXT];
     json_line(json);
@@ -306,7 +309,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     bool drawn = timeline->span_count <= *room;
     json_open(json_key(json, drawn ? "spans" : "columns"), '[');
     for (uint32_t i = 0; drawn && i < timeline->span_count; i++)
-        put_span(json, run, marks.one_row, i);
+        put_span(json, run, i);
     const uint32_t engines = resource_count(timeline_devices(timeline)) - 1; /* without waits */
     for (uint32_t engine = 0; !drawn && engine < engines; engine++)
         put_columns(json, timeline, engine, columns_per_ns);
