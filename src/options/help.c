@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 27, TOPIC_COLUMN = 14, HELP_WIDTH = 79, HELP_TEXT = 512 };
+enum { HELP_COLUMN = 27, TOPIC_COLUMN = 16, HELP_WIDTH = 79, HELP_TEXT = 512 };
 
 void options_print_wrapped(FILE *out, int column, int indent, const char *text)
 {

@@ -40,18 +40,21 @@ static enum status take_list_word(const struct command_line *line, struct option
                                 text_shown(line->words[0], shown));
 }
 
-/* Returns the option that has a value of that name, as --order has "breadth"; NULL: none has.
- */
-static const struct option_row *option_of_choice(const char *word)
+/* Returns the name of the command, option or cause that a word names, or of the option that has
+ * a value of that name, as --order has "breadth"; NULL: there is none. */
+static const char *topic_of(const char *word)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) {
+    const struct option_row *option = option_find_typed(word);
+    const int cause = verdict_code_find(word);
+    if (command_find(word) != NULL || option != NULL)
+        return option != NULL ? option->name : command_find(word)->name;
+    for (int i = 0; i < OPTION_COUNT && cause < 0; i++) {
         const char *const *choice = option_rows[i].choices;
-        while (choice != NULL && *choice != NULL && strcmp(*choice, word) != 0)
-            choice++;
-        if (choice != NULL && *choice != NULL)
-            return &option_rows[i];
+        for (; choice != NULL && *choice != NULL; choice++)
+            if (strcmp(*choice, word) == 0)
+                return option_rows[i].name;
     }
-    return NULL;
+    return cause >= 0 ? verdict_rows[cause].name : NULL;
 }
 
 /* pipeline help [all|OPTION|VALUE|COMMAND|CAUSE] */
@@ -61,23 +64,10 @@ static enum status take_topic(const struct command_line *line, struct options *o
     char shown[SHOWN_MAX];
     if (line->word_count != 1)
         return check_one_word(line, "help", error);
-    const struct command_row *command = command_find(line->words[0]);
-    const struct option_row *option = option_find_typed(line->words[0]);
-    if (strcmp(line->words[0], "all") == 0) {
-        options->all = true;
+    options->all = strcmp(line->words[0], "all") == 0;
+    options->topic = options->all ? NULL : topic_of(line->words[0]);
+    if (options->all || options->topic != NULL)
         return STATUS_OK;
-    }
-    if (command == NULL && option == NULL && verdict_code_find(line->words[0]) < 0)
-        option = option_of_choice(line->words[0]);
-    if (command != NULL || option != NULL) {
-        options->topic = command != NULL ? command->name : option->name;
-        return STATUS_OK;
-    }
-    int cause = verdict_code_find(line->words[0]);
-    if (cause >= 0) {
-        options->topic = verdict_rows[cause].name;
-        return STATUS_OK;
-    }
     struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
         nearest_offer(&nearest, row->name);
