@@ -406,7 +406,7 @@ function set_margins(    i, of) {
     }
     for (i = 1; i <= heads; i++)
         head_length = characters(HEAD_NAME[i]) > head_length ? characters(HEAD_NAME[i]) : head_length
-    labels_width = (label_length * 0.6 + 0.5 + head_length * 0.6) * em * 0.9
+    labels_width = (label_length * 0.6 + 0.5 + head_length * 0.6) * em * (figure ? 1.05 : 0.9) # their texts are larger
     if (rows == "both") {
         names_width = em * 1.9
         right = em * 3

@@ -22,7 +22,7 @@ docs=$here/../docs
 configs=$here/../configs
 pages=$docs # with what the lessons report
 if [ -n "$plan" ] && [ ! -e "$configs/lectures/$plan.plan" ]; then
-    echo "lecture.sh: there is no plan $plan: allowed is" "$(cd "$configs/lectures" && echo *.plan)" >&2
+    echo "lecture.sh: there is no plan $plan: allowed is" "$(cd "$configs/lectures" && echo *.plan | sed "s/[.]plan//g")" >&2
     exit 2
 fi
 case ${PDF:-} in
@@ -136,13 +136,20 @@ close_slide() {
     echo '</section>'
 }
 
-# opening_slide NAME: words of configs/lectures/NAME.ini that all lessons use, with a picture of what they mean.
-opening_slide() {
+# opening_figure NAME: what the words of configs/lectures/NAME.ini mean, as a picture.
+opening_figure() {
     file=$configs/lectures/$1.ini
     simulate "$1" "$file"
+    figure "$1" "$1" 352 "1-$(grep -c '^# run: ' "$work/$1.csv")" "$(head_says "$file" 'Rows: ')" \
+        "$(head_says "$file" 'Less: ' | sed 's/ /\\|/')"
+}
+
+# opening_slide NAME: words of configs/lectures/NAME.ini that all lessons use.
+opening_slide() {
+    file=$configs/lectures/$1.ini
     open_slide "$1" opening
     echo "<h2>$(head_says "$file" 'Message: ')</h2>"
-    figure "$1" "$1" 352 "1-$(grep -c '^# run: ' "$work/$1.csv")" "$(head_says "$file" 'Rows: ')" "$(head_says "$file" 'Less: ' | sed 's/ /\\|/')"
+    opening_figure "$1"
     explanation "$file"
     close_slide "<p>Run it live: <code>$(sed -n '3s/^; *//p' "$file")</code></p>" "<code>$(sed -n '3s/^; *//p' "$file")</code>"
 }
@@ -318,9 +325,7 @@ book() {
     echo "<body id=\"top\"><h1>$title</h1>"
     for name in 1-tile 2-stream 3-limit; do
         echo "<h2>$(head_says "$configs/lectures/$name.ini" 'Message: ')</h2>"
-        echo '<figure role="img" aria-label="what the words below mean">'
-        inline "$work/$name.svg" "$name"
-        echo '</figure>'
+        opening_figure "$name"
         explanation "$configs/lectures/$name.ini"
     done
     echo '<nav aria-label="Lessons">'
