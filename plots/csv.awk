@@ -238,7 +238,7 @@ function print_title(text, room,    size, shown, tries) {
             if (shown !~ /\.\."$/)
                 break
         }
-        if (size > 0.65 * large || !sub(/, which [^,]*$/, "", text))
+        if (size > 0.65 * large || !sub(/, which (loses .*|[^,]*)$/, "", text))
             break
     }
     print "title = " shown

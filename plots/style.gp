@@ -48,6 +48,9 @@ hatch = 4        # the pattern of what is marked
 # --- lengths ----------------------------------------------------------------------------------
 sx(units) = units / page_width               # from the left
 sy(units) = 1 - units / page_height          # from the top
+# Terminals differ in how far apart the lines of one label are, so each line of a heading is a label.
+line_end(text) = strstrt(text."\n", "\n")
+line_of(text, k) = k > 0 ? line_of(text[line_end(text) + 1:], k - 1) : text[:line_end(text) - 1]
 # The size in which `text` takes no more than `room`, from `wanted` down to `least`.
 fitting(text, wanted, least, room) = fitting_(text, legible(wanted), legible(least), room)
 fitting_(text, wanted, least, room) = strlen(text) * 0.6 * wanted <= room ? wanted : \

@@ -39,8 +39,10 @@ set bmargin at screen sy(page_height - bottom)
 aside = 0.62 * em * strlen(best_small) + edge
 room = page_width - 2 * edge - aside
 y1 = title_bottom + 0.2 * em
-set label title at screen sx(edge), sy(0.35 * em + 0.6 * title_size) font face(title_size) \
-    tc rgb title_wrong ? bad : ink
+do for [k = 0:1] {
+    set label line_of(title, k) at screen sx(edge), sy(0.35 * em + (0.6 + 1.2 * k) * title_size) \
+        font face(title_size) tc rgb title_wrong ? bad : ink
+}
 set label fitted(settings, 0.62 * em, room) at screen sx(edge), sy(y1 + 0.2 * em) tc rgb ink \
     font face(fitting(settings, 0.8 * em, 0.62 * em, room))
 set label fitted(provenance, 0.62 * em, page_width - 2 * edge) \

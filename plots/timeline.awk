@@ -325,7 +325,7 @@ function add_streams(of,    i, n, most, height) {
 # An engine with several lanes is higher, but not as often. Above them stands the order of issue, where
 # another one was tried and the ops are few enough.
 function add_engines(of,    device, devices, i, keys, n, busy) {
-    if (INFO[of, "other_order_ns"] > 0 && ISSUED[of] <= ISSUE_MAX)
+    if (INFO[of, "other_order_ns"] > 0 && ISSUED[of] <= ISSUE_MAX && LENGTH[of] * 8 > x_max)
         add_band(of, "issue", "issue", 1, 1)
     devices = INFO[of, "devices"] > 1 ? INFO[of, "devices"] : 1
     for (device = 0; device <= devices; device++) { # the last one stands for the host

@@ -47,12 +47,17 @@ set style fill solid noborder
 
 # --- the message, and small beneath it what it is a picture of ----------------------------------
 edge = 0.6 * em
-set label title at screen sx(edge), sy(0.35 * em + 0.6 * title_size) font face(title_size) \
-    tc rgb title_wrong ? bad : ink
+do for [k = 0:1] {
+    set label line_of(title, k) at screen sx(edge), sy(0.35 * em + (0.6 + 1.2 * k) * title_size) \
+        font face(title_size) tc rgb title_wrong ? bad : ink
+}
 y1 = title_bottom + 0.1 * em
 aside = top_note eq "" ? 0 : 0.62 * em * strlen(top_small) + edge
 room = page_width - 2 * edge - aside
-set label settings at screen sx(edge), sy(y1 + 0.3 * em) tc rgb ink font face(0.8 * em)
+do for [k = 0:1] {
+    set label line_of(settings, k) at screen sx(edge), sy(y1 + (0.3 + 1.05 * k) * em) tc rgb ink \
+        font face(0.8 * em)
+}
 y2 = y1 + settings_lines * 1.05 * em
 if (is_figure) { y2 = page_height - 0.95 * em; room = page_width - 2 * edge }
 set label fitted(provenance, 0.55 * em, room) at screen sx(edge), sy(y2 + 0.3 * em) \
