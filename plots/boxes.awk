@@ -14,11 +14,12 @@ function draw() {
         draw_box(in_stream ? "s" (field("stream") + 0) : engine == "cpu" ? "scpu" : "scalls", 0, 1)
 }
 
-# The ops as the host issued them, one after another: on the axis of time they would all be at its beginning.
+# The ops as the host issued them, one after another: on the axis of time they would all be at its beginning. They
+# go no farther than the run does.
 function draw_issue(    from, width) {
     if (!((run, "issue") in BAND_TOP))
         return
-    width = columns / ISSUED[run]
+    width = INFO[run, "time_ns"] * scale / ISSUED[run]
     width = width > 1.6 * em * density ? 1.6 * em * density : width
     from = width * issued[run]++
     BOX["wide", ++boxes] = box_text(from, from + width, BAND_TOP[run, "issue"], BAND_BOTTOM[run, "issue"])
