@@ -91,10 +91,12 @@ static enum status apply_command_line(const struct command_line *line, struct dr
     enum status status = STATUS_OK;
     for (int i = 0; i < drafts->count && status == STATUS_OK; i++) {
         for (int j = 0; j < line->given_count && status == STATUS_OK; j++) {
-            if (line->given[j].row->scope != SCOPE_RUN)
+            const struct option_row *row = line->given[j].row;
+            if (row->scope != SCOPE_RUN)
                 continue;
             status = draft_set(&drafts->items[i], &line->given[j], error);
-            drafts->message = NULL;
+            if (row != &option_rows[OPTION_NO_DATA]) /* the message tells of other runs */
+                drafts->message = NULL;
         }
     }
     return status;
