@@ -75,10 +75,13 @@ head_of() {
 # simulate NAME FILE: its timeline goes into $work/NAME.csv, its report into $work/NAME.report. A result that is wrong
 # on purpose is so only where there is data.
 simulate() {
+    wanted=$(head_says "$2" 'Exit: ')
     fast=--no-data
-    [ -z "$(head_says "$2" 'Exit: ')" ] || fast=
-    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >"$work/$1.report" 2>"$work/errors" ||
-        [ -z "$fast" ] || { cat "$work/errors" >&2 && exit 1; }
+    code=0
+    [ -z "$wanted" ] || fast=
+    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >"$work/$1.report" 2>"$work/errors" || code=$?
+    # On a real GPU a race may end well.
+    [ "$code" = "${wanted:-0}" ] || [ "$code$DEVICE" = 0cuda ] || { cat "$work/errors" >&2 && exit 1; }
 }
 
 # A line for each run of lesson $1: its name, its time, what costs it most by its report, and its devices
