@@ -80,7 +80,7 @@ static void raise_limits(void)
  */
 static enum status check_stack(struct error *error)
 {
-    enum { NEEDED = 128 << 10 };
+    enum { NEEDED = 192 << 10 };
     struct rlimit limit;
     const rlim_t used = getauxval(AT_EXECFN) - (uintptr_t)__builtin_frame_address(0);
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= used + NEEDED)

@@ -33,6 +33,19 @@ static bool is_one_row(const struct timeline *timeline, const struct loss *x,
            is_own_work(one, x) == is_own_work(other, y);
 }
 
+/* Returns true if two stretches that are near are to be one. One that is longer would be marked
+ * far from where most of its gaps are. */
+static bool are_one(const struct timeline *timeline, const struct losses *places,
+                    const struct charged *x, const struct charged *y)
+{
+    enum { LONGEST = 32 };
+    const int64_t from_ns = earlier(x->at.start_ns, y->at.start_ns);
+    const int64_t to_ns = later(x->at.end_ns, y->at.end_ns);
+    return x->code == y->code && x->at.start_ns - places->near_ns <= y->at.end_ns &&
+           (to_ns - from_ns) / LONGEST <= places->near_ns &&
+           is_one_row(timeline, &x->at, &y->at);
+}
+
 /* Adds a place, if only to a near one. They come about in order of time. */
 static void add_place(const struct timeline *timeline, struct losses *places,
                       struct charged place)
@@ -41,8 +54,7 @@ static void add_place(const struct timeline *timeline, struct losses *places,
         struct charged *near = &places->items[i];
         if (near->at.end_ns < place.at.start_ns - places->near_ns)
             break;
-        if (near->code != place.code || near->at.start_ns - places->near_ns > place.at.end_ns ||
-            !is_one_row(timeline, &near->at, &place.at))
+        if (!are_one(timeline, places, near, &place))
             continue;
         near->at.start_ns = earlier(near->at.start_ns, place.at.start_ns);
         near->at.end_ns = later(near->at.end_ns, place.at.end_ns);

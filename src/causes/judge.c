@@ -4,6 +4,7 @@
 
 #include "plan/host_call.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const double ALIKE = 0.03; /* predicted times that differ by less are alike */
@@ -161,21 +162,22 @@ static void put_race_first(const struct verdict_case *facts, struct verdicts *ve
     verdicts->items[0] = race;
 }
 
-/* Lists where the named causes lost what they cost, and no more, in the causes' order. */
-static void list_places(const struct losses *all, struct verdicts *verdicts)
+/* Lists where the named causes lost what they cost, and no more, in the causes' order. Of
+ * several gaps that are one, the end stands for all; of a cause that costs less than its gaps,
+ * a part of each. */
+static void list_places(const struct account *account, struct verdicts *verdicts)
 {
     struct losses *lost = &verdicts->lost;
     for (int i = 0; i < verdicts->named; i++) {
-        int64_t left_ns = verdicts->items[i].cost_ns;
-        for (uint32_t k = 0; k < all->count && left_ns > 0; k++) {
-            struct charged one = all->items[k];
-            if (one.code != verdicts->items[i].code)
-                continue;
-            if (one.at.end_ns - one.at.start_ns == one.cost_ns && one.cost_ns > left_ns)
-                one.at.start_ns = one.at.end_ns - left_ns;
-            one.cost_ns = earlier(one.cost_ns, left_ns);
-            left_ns -= one.cost_ns;
-            lost->items[lost->count++] = one;
+        const struct verdict *cause = &verdicts->items[i];
+        const double placed_ns = (double)account_placed_ns(account, cause->code);
+        const double part = fmin(1, (double)cause->cost_ns / fmax(placed_ns, 1));
+        for (uint32_t k = 0; k < account->lost.count; k++) {
+            struct charged one = account->lost.items[k];
+            one.cost_ns = (int64_t)(part * (double)one.cost_ns);
+            one.at.start_ns = one.at.end_ns - one.cost_ns;
+            if (one.code == cause->code && one.cost_ns > 0)
+                lost->items[lost->count++] = one;
         }
     }
 }
@@ -185,7 +187,7 @@ void judge_complete(const struct judge *judge, struct verdicts *verdicts)
     if (judge->facts->races)
         put_race_first(judge->facts, verdicts);
     verdicts->named = verdicts->count;
-    list_places(&judge->charges.lost, verdicts);
+    list_places(&judge->charges, verdicts);
     verdicts->items[verdicts->count++] =
         (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
     verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];

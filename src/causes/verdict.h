@@ -89,11 +89,11 @@ struct loss {
 
 /* All such stretches, with the cause that each is charged to, as pictures mark them. Those of
  * one cause and one engine that lie nearer to each other than can be seen are one. */
-enum { LOSSES_MAX = 512 };
+enum { LOSSES_MAX = 256 };
 struct losses {
     struct charged {
         struct loss at;
-        int64_t cost_ns; /* of that: less where several are one */
+        int64_t cost_ns; /* lost within `at`, which may cover the time between several, too */
         enum verdict_code code;
     } items[LOSSES_MAX];
     uint32_t count;

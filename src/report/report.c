@@ -84,33 +84,38 @@ bool report_order_matters(const struct run_report *run)
     return run->other_order_ns > 0 && is_apart(run->median_ns, run->other_order_ns);
 }
 
-/* Simulates both orders. Returns false where that can't be done. */
-static bool simulate_orders(const struct settings *settings, const struct machine *machine,
-                            int64_t *own_ns, int64_t *other_ns)
+/* Simulates both orders. */
+static enum status simulate_orders(const struct settings *settings,
+                                   const struct machine *machine, int64_t *own_ns,
+                                   int64_t *other_ns, struct error *error)
 {
     struct settings other = *settings;
-    struct error why = {0};
     other.order = settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
-    return whatif_time(settings, machine, own_ns, &why) == STATUS_OK &&
-           whatif_time(&other, machine, other_ns, &why) == STATUS_OK;
+    const enum status status = whatif_time(settings, machine, own_ns, error);
+    return status == STATUS_OK ? whatif_time(&other, machine, other_ns, error) : status;
 }
 
-void report_weigh_order(struct run_report *run, const struct plan *plan,
-                        const struct settings *settings, const struct machine *model)
+enum status report_weigh_order(struct run_report *run, const struct plan *plan,
+                               const struct settings *settings, const struct machine *model,
+                               struct error *error)
 {
     enum { OPS_MOST = 100000 }; /* of more, simulations would take long */
+    struct error why = {0};
     struct machine old;
     int64_t own_ns, other_ns;
     if (settings->layout != LAYOUT_TILE || settings->streams < 2 || plan->tiles < 2 ||
-        settings->mistake != MISTAKE_NONE || plan->op_count > OPS_MOST ||
-        !simulate_orders(settings, model, &own_ns, &other_ns) ||
-        !(settings->order_given || is_apart(own_ns, other_ns)))
-        return;
-    run->other_order_ns =
-        (int64_t)((double)other_ns * ((double)run->median_ns / (double)own_ns));
-    run->order_mattered =
-        !is_apart(own_ns, other_ns) && machine_built_in(&old, "c2050", NULL) == STATUS_OK &&
-        simulate_orders(settings, &old, &own_ns, &other_ns) && is_apart(own_ns, other_ns);
+        settings->mistake != MISTAKE_NONE || plan->op_count > OPS_MOST)
+        return STATUS_OK;
+    enum status status = simulate_orders(settings, model, &own_ns, &other_ns, &why);
+    if (status == STATUS_OK && (settings->order_given || is_apart(own_ns, other_ns))) {
+        run->other_order_ns =
+            (int64_t)((double)other_ns * ((double)run->median_ns / (double)own_ns));
+        const bool matters = is_apart(own_ns, other_ns);
+        if (!matters && machine_built_in(&old, "c2050", &why) == STATUS_OK)
+            status = simulate_orders(settings, &old, &own_ns, &other_ns, &why);
+        run->order_mattered = status == STATUS_OK && !matters && is_apart(own_ns, other_ns);
+    }
+    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
 /* --- speed-ups --- */

@@ -119,9 +119,11 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
 void report_find_speedups(struct report *report);
 
 /* Sets run->other_order_ns and run->order_mattered of tiles in several streams: simulates
- * `settings`, as used, in both orders on `model`. */
-void report_weigh_order(struct run_report *run, const struct plan *plan,
-                        const struct settings *settings, const struct machine *model);
+ * `settings`, as used, in both orders on `model`. Fails with STATUS_NO_MEMORY alone: what can't
+ * be simulated is not weighed. */
+enum status report_weigh_order(struct run_report *run, const struct plan *plan,
+                               const struct settings *settings, const struct machine *model,
+                               struct error *error);
 
 /* Returns true if the other order of issue changes the time by a hundredth or more. */
 bool report_order_matters(const struct run_report *run);

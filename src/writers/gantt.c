@@ -176,7 +176,17 @@ static char *mark_stretch(const struct picture *picture, struct grid *grid,
     return marks + first;
 }
 
-/* Writes a cause's name behind its gap or, where there is no room, before it. */
+/* Returns true if there is room for `length` letters from column `at` on, and beside them; with
+ * `over`, where gaps are marked, too. */
+static bool has_room(const char *line, int columns, int at, int length, bool over)
+{
+    bool room = at >= 0 && at + length <= columns;
+    for (int c = at > 0 ? at - 1 : 0; c <= at + length && c < columns && room; c++)
+        room = line[c] == '\0' || (line[c] == '^' && (over || c < at || c == at + length));
+    return room;
+}
+
+/* Writes a cause's name behind its gap, before it or, where there is no room, over its gaps. */
 static void name_gap(const struct picture *picture, const struct grid *grid, const char *gap,
                      const char *name)
 {
@@ -185,13 +195,16 @@ static void name_gap(const struct picture *picture, const struct grid *grid, con
     char *line = &grid->marks[gap - grid->marks - first];
     while (end < columns && line[end] == '^')
         end++;
-    int at = end + 1 + length <= columns ? end + 1 : first - length - 1;
-    for (int c = at; c >= 0 && c < at + length; c++) {
-        if (line[c] != '\0')
-            at = -1; /* what raced there says more */
+    const int last = columns - length;
+    const int places[] = {end + 1, first - length - 1, first < last ? first : last};
+    for (int i = 0; i < 3; i++) {
+        if (!has_room(line, columns, places[i], length, i == 2))
+            continue;
+        memset(line + larger(0, places[i] - 1), '\0', (size_t)(places[i] > 0));
+        memcpy(line + places[i], name, (size_t)length);
+        line[places[i] + length] = '\0'; /* at most the end of the line */
+        return;
     }
-    if (at >= 0)
-        memcpy(line + at, name, (size_t)length);
 }
 
 /* Marks the gaps, the first cause's in a line of their own, and names each cause at its

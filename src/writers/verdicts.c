@@ -28,12 +28,13 @@ static void put_order(FILE *out, const struct run_report *run, const char *answe
         return;
     table_name(run, name);
     writer_print_words(
-        out, style->width, INDENT, "%s: the order of issue %s here: with --order=%s it %s %s%s",
-        name, matters ? "matters" : "makes no difference",
+        out, style->width, INDENT, "%s: the order of issue %s here: --order=%s %s %s%s", name,
+        matters ? "matters" : "makes no difference",
         order_names[run->settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH],
         matters ? "would take" : "takes", units_time(run->other_order_ns, time),
         matters               ? ""
-        : run->order_mattered ? ", too; it does with --device=sim:c2050 (pipeline lesson 13)"
+        : run->order_mattered ? ", too. On old GPUs it matters: try --device=sim:c2050, or "
+                                "pipeline lesson 13"
                               : ", too");
 }
 
