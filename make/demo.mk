@@ -20,11 +20,12 @@ run-demo: $(O)/pipeline $(RECORD)
 lessons: $(O)/pipeline
 	$(Q)DEVICE= scripts/lessons.sh $(abspath $(O))/pipeline docs
 
+lecture: export LECTURE_PLAN = $(PLAN)
 lecture:
 	$(Q)scripts/bootstrap.sh lecture$(if $(filter yes,$(PDF)),-pdf)
 	$(Q)$(MAKE) --no-print-directory $(O)/pipeline
 	$(Q)DEVICE='$(DEVICE)' PDF='$(PDF)' scripts/lecture.sh $(abspath $(O))/pipeline \
-		$(abspath out/lecture$(PLAN:%=-%)) '$(PLAN)'
+		"out/lecture$${LECTURE_PLAN:+-$$LECTURE_PLAN}" "$$LECTURE_PLAN"
 
 .PHONY: bench bench-browser accuracy
 bench: $(O)/pipeline

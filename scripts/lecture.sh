@@ -21,7 +21,11 @@ here=$(dirname "$0")
 docs=$here/../docs
 configs=$here/../configs
 pages=$docs # with what the lessons report
-if [ -n "$plan" ] && [ ! -e "$configs/lectures/$plan.plan" ]; then
+case $plan in
+*[!A-Za-z0-9._-]*) named= ;;
+*) named=$configs/lectures/$plan.plan ;;
+esac
+if [ -n "$plan" ] && { [ -z "$named" ] || [ ! -e "$named" ]; }; then
     echo "lecture.sh: there is no plan $plan: allowed is" "$(cd "$configs/lectures" && echo *.plan | sed "s/[.]plan//g")" >&2
     exit 2
 fi
@@ -207,8 +211,9 @@ lesson_slides() {
     open_slide "$1-run"
     echo "<h2>$question</h2><p><b>$run</b>:$(settings "$1" "$run")</p>"
     figure "$1" "$1-run" 480 "$about-$about" engines "$untold"
-    close_slide "<p>Run it live: <code>pipeline lesson $lesson</code>, or at once, without a check of the results,
-        <code>pipeline lesson $lesson --no-data</code></p>$(sed -n 's/^; Live: //p' "$file" | cmark-gfm)" "$foot"
+    fast=", or at once, without a check of the results, <code>pipeline lesson $lesson --no-data</code>"
+    [ -z "$(head_says "$file" 'Exit: ')" ] || fast=
+    close_slide "<p>Run it live: <code>pipeline lesson $lesson</code>$fast</p>$(sed -n 's/^; Live: //p' "$file" | cmark-gfm)" "$foot"
 
     guesses=$(echo "$asked" | grep -c '<h3>')
     open_slide "$1-guess" "of-$guesses"
@@ -353,17 +358,24 @@ else
     export CUDA_VISIBLE_DEVICES=
 fi
 if [ -n "$plan" ]; then
-    cp "$configs/lectures/$plan.plan" "$work/plan"
+    awk 1 "$named" >"$work/plan" # the last line may have no end
 else
     { echo "; all - The lessons" && echo "0 opening" && (cd "$configs/lessons" && ls) | sed 's/^\(.*\)\.ini$/0 \1/'; } >"$work/plan"
 fi
+(cd "$configs/lessons" && ls) | awk -v plan="$plan" '
+    FNR == NR { sub(/[.]ini$/, ""); is_lesson[$0] = 1; next }
+    /^;/ || /^$/ { next }
+    !/^[0-9]+ [^ ]/ { fault = "is no line of MINUTES LESSON WORDS" }
+    !fault && $2 != "opening" && !($2 in is_lesson) { fault = "there is no lesson " $2 }
+    !fault && had[$2]++ { fault = $2 " is there twice" }
+    fault { print "lecture.sh: " plan ".plan:" FNR ": " fault; exit }
+    END { if (!fault && length(had) - ("opening" in had) == 0) print "lecture.sh: " plan ".plan has no lesson" }
+' - "$work/plan" >"$work/faults"
+if [ -s "$work/faults" ]; then
+    cat "$work/faults" >&2
+    exit 1
+fi
 lessons=$(grep -c '^[0-9]* [0-9]' "$work/plan")
-for name in $(sed -n 's/^[0-9][0-9]* \([^ ]*\).*/\1/p' "$work/plan"); do
-    [ "$name" = opening ] || [ -e "$configs/lessons/$name.ini" ] || {
-        echo "lecture.sh: $plan.plan: there is no lesson $name" >&2
-        exit 1
-    }
-done
 simulate ways "$configs/ways.ini"
 rm -f "$folder/lab.html"
 "$program" lab -o "$folder/lab.html" || echo "lecture: slides have no links to the lab (make lab)"
