@@ -217,7 +217,7 @@ lesson_slides() {
 
     guesses=$(echo "$asked" | grep -c '<h3>')
     open_slide "$1-guess" "of-$guesses"
-    echo "<h2>What do you guess?</h2>"
+    echo "<h2>What is your guess?</h2>"
     figure "$1" "$1-guess" $((465 - 65 * guesses)) "$about-$about" engines "$untold"
     echo "$asked"
     close_slide "<p>A show of hands for each; nobody may abstain. The next slide answers:</p><ul>$answers</ul>" "$foot"
