@@ -32,7 +32,8 @@ START_TEST(recordings_give_back_plans)
     char why[DIFFERENCE_TEXT] = "";
     emit_libraries();
     print_plan(recorded[_i].options);
-    ck_assert_msg(emit_gives_back(recorded[_i].file, 6, why), "%s: %s", recorded[_i].file, why);
+    ck_assert_msg(emit_gives_back(recorded[_i].file, 6, false, why), "%s: %s",
+                  recorded[_i].file, why);
 }
 END_TEST
 
@@ -52,7 +53,7 @@ START_TEST(other_plans_are_told_apart)
     };
     char why[DIFFERENCE_TEXT] = "";
     print_plan(others[_i][0]);
-    ck_assert(!emit_gives_back(recorded[0].file, 6, why));
+    ck_assert(!emit_gives_back(recorded[0].file, 6, false, why));
     assert_has(why, others[_i][1]);
 }
 END_TEST
@@ -61,7 +62,7 @@ START_TEST(runs_are_counted)
 {
     char why[DIFFERENCE_TEXT] = "";
     print_plan(recorded[0].options);
-    ck_assert(!emit_gives_back(recorded[0].file, 5, why));
+    ck_assert(!emit_gives_back(recorded[0].file, 5, false, why));
     assert_has(why, "there are 6 runs, not 5");
 }
 END_TEST

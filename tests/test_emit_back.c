@@ -35,6 +35,7 @@ struct comparison {
     const json_t *kinds, *seen_kinds;   /* of both, with what kind each stream is of */
     bool own;     /* the chain has kernels of the user's, whose functions have any names */
     bool library; /* it is a library's, which chooses the blocks, too */
+    bool in_one;  /* this run's streams are all the first, but for the legacy default stream */
     struct apart apart;
     char *text;
 };
@@ -205,11 +206,17 @@ static bool gets_places(const struct comparison *comparison, const json_t *op,
 
 /* --- ops --- */
 
+static const char *kind_of(const json_t *streams, size_t number)
+{
+    return word(json_array_get(streams, number), "kind");
+}
+
 static bool same_stream(struct comparison *comparison, const json_t *op, const json_t *seen)
 {
-    const json_t *stream = json_object_get(op, "stream"),
-                 *other = json_object_get(seen, "stream");
-    const size_t mine = (size_t)json_integer_value(stream);
+    const json_t *other = json_object_get(seen, "stream");
+    size_t mine = (size_t)number(op, "stream");
+    if (comparison->in_one && strcmp(kind_of(comparison->kinds, mine), "legacy") != 0)
+        mine = strcmp(kind_of(comparison->kinds, 0), "legacy") == 0 ? 1 : 0;
     if (mine >= NUMBERS_MAX)
         return differs(comparison, "there are more than %d streams", NUMBERS_MAX);
     for (size_t i = 0; i < NUMBERS_MAX; i++) {
@@ -218,9 +225,8 @@ static bool same_stream(struct comparison *comparison, const json_t *op, const j
             return differs(comparison, "%s is in another stream", word(op, "name"));
     }
     comparison->streams[mine] = other;
-    const char *kind = word(json_array_get(comparison->kinds, mine), "kind");
-    const char *seen_kind =
-        word(json_array_get(comparison->seen_kinds, (size_t)json_integer_value(other)), "kind");
+    const char *kind = kind_of(comparison->kinds, mine);
+    const char *seen_kind = kind_of(comparison->seen_kinds, (size_t)json_integer_value(other));
     return strcmp(kind, seen_kind) == 0 || differs(comparison, "the stream of %s is %s, not %s",
                                                    word(op, "name"), seen_kind, kind);
 }
@@ -326,7 +332,7 @@ static bool same_run(struct comparison *comparison, const struct stretch *plan,
 
 static struct comparison comparison;
 
-static bool gives_back(const json_t *plan, const json_t *seen, int runs,
+static bool gives_back(const json_t *plan, const json_t *seen, int runs, bool serial,
                        char why[DIFFERENCE_TEXT])
 {
     static struct stretch wanted, stretch;
@@ -343,6 +349,7 @@ static bool gives_back(const json_t *plan, const json_t *seen, int runs,
     next_stretch(json_object_get(plan, "ops"), 0, &wanted);
     for (size_t at = 0; at < json_array_size(ops);) {
         at = next_stretch(ops, at, &stretch);
+        comparison.in_one = serial && found == 1;
         if (stretch.works && !same_run(&comparison, &wanted, &stretch))
             return false;
         found += stretch.works ? 1 : 0;
@@ -360,15 +367,16 @@ static json_t *printed(void)
     return root;
 }
 
-bool emit_gives_back(const char *file, int runs, char why[DIFFERENCE_TEXT])
+bool emit_gives_back(const char *file, int runs, bool serial, char why[DIFFERENCE_TEXT])
 {
     char line[DIFFERENCE_TEXT];
     json_t *plan = printed();
     snprintf(line, sizeof line, "view %s --dry-run --format=json", file);
     ck_assert_msg(program_run(line) == 0, "%s: %s", line, program_err);
     json_t *seen = printed();
-    const bool same = gives_back(json_array_get(json_object_get(plan, "plans"), 0),
-                                 json_array_get(json_object_get(seen, "plans"), 0), runs, why);
+    const bool same =
+        gives_back(json_array_get(json_object_get(plan, "plans"), 0),
+                   json_array_get(json_object_get(seen, "plans"), 0), runs, serial, why);
     json_decref(plan);
     json_decref(seen);
     return same;

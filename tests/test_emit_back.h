@@ -14,8 +14,9 @@ enum { DIFFERENCE_TEXT = 256 };
  * have the plan's ops, in its order and in its streams; the bytes and places of copies; kernels
  * of the same names and grids, which get the places that the plan's work on; and waits for the
  * same records. Streams, buffers and events have other numbers there, but each has one alone.
+ * `serial`: the second run does so with all in the first of its streams.
  *
  * Returns true if so; else `why` says what is the first to differ. */
-bool emit_gives_back(const char *file, int runs, char why[DIFFERENCE_TEXT]);
+bool emit_gives_back(const char *file, int runs, bool serial, char why[DIFFERENCE_TEXT]);
 
 #endif

@@ -264,8 +264,8 @@ void emit_try_left_out(const struct emit_left_out *rows, int count)
     char(*edits)[OPTIONS_TEXT] = calloc((size_t)count, sizeof *edits);
     for (int i = 0; i < count; i++) {
         snprintf(edits[i], OPTIONS_TEXT,
-                 "s/^#define CHECK/static int calls;\\n&/; s/^ *%s/if (calls++ < %d) &/",
-                 rows[i].call, rows[i].calls);
+                 "s/^ *\\(%s\\)/if (static int calls = 0; calls++ < %d) \\1/", rows[i].call,
+                 rows[i].calls);
         trials[i] = (struct emit_trial){rows[i].options, edits[i], NULL, " wrong", 1};
     }
     emit_try(trials, count);
