@@ -377,8 +377,8 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         if (run->other_order_ns > 0)
             print_issue(picture, timeline);
         print_grid(picture, timeline, &grid, limit);
-        free(grid.found.races);
     }
+    free(grid.found.races);
     arena_free(&grid.arena);
     return status;
 }
