@@ -266,6 +266,7 @@ static void create(struct arrays *arrays, const struct plan *plan,
         ck_assert((arrays->host[i] == NULL) == (plan->buffer_bytes[i] == 0));
         ck_assert_uint_ge(arrays->mapped[i], arrays->bytes[i]);
     }
+    arrays_poison(arrays);
 }
 
 static void assert_free(struct arrays *arrays)

@@ -234,6 +234,7 @@ static void rig_run(struct rig *rig, const struct settings *settings)
     rig->plan = test_built_on(settings, &machine);
     ck_assert_msg(arrays_create(&rig->arrays, &rig->plan, settings, &error) == STATUS_OK, "%s",
                   error.text);
+    arrays_poison(&rig->arrays);
     const struct workload workload = {
         .plan = &rig->plan, .settings = settings, .arrays = &rig->arrays};
     ck_assert_int_eq(rig->ops->prepare(rig->backend, &workload, &error), STATUS_OK);

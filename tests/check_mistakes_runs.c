@@ -63,6 +63,7 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
     struct run_times times;
     uint8_t told[16] = {0};
     test_must(arrays_create(&arrays, plan, settings, &error), &error);
+    arrays_poison(&arrays);
     struct workload workload = {.plan = plan,
                                 .settings = settings,
                                 .arrays = &arrays,

@@ -259,6 +259,7 @@ static struct filled *fill(const char *chain, const struct shape *shape)
     ck_assert_msg(arrays_create(&filled->arrays, &filled->plan, &filled->settings, &error) ==
                       STATUS_OK,
                   "%s", error.text);
+    arrays_poison(&filled->arrays);
     return filled;
 }
 

@@ -83,7 +83,7 @@ static enum status arrays_map(struct arrays *arrays, const struct plan *plan, bo
         const uint64_t bytes = host_layout_bytes(plan, (enum buffer)i);
         if (bytes == 0)
             continue;
-        arrays->host[i] = host_map_untouched(bytes, huge, &arrays->mapped[i]);
+        arrays->host[i] = host_map(bytes, huge, &arrays->mapped[i]);
         if (arrays->host[i] == NULL)
             return error_set(error, STATUS_NO_MEMORY,
                              "the arrays need %s of host memory, which can't be had: %s",
@@ -118,12 +118,11 @@ static void input_generate(const struct arrays *arrays, const struct plan *plan,
     }
 }
 
-/* Fills the inputs and poisons the output, which also touches their memory. */
-static enum status arrays_fill(struct arrays *arrays, const struct plan *plan,
+/* Fills the inputs. */
+static enum status arrays_fill(const struct arrays *arrays, const struct plan *plan,
                                const struct settings *settings, const struct array_file *file,
                                struct error *error)
 {
-    arrays_poison(arrays);
     static const struct {
         enum buffer buffer;
         int which;

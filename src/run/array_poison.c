@@ -40,13 +40,12 @@ static bool output_holds(const struct arrays *arrays, uint32_t word)
 static void poison_draw(struct arrays *arrays)
 {
     enum { DRAWS = 64 };
-    const bool untouched = arrays->poison == 0; /* zeros: to read them would take pages twice */
     for (int i = 0; i < DRAWS; i++) {
         uint32_t payload = 0;
         while (payload == 0 || payload == PAYLOAD_BITS)
             payload = (uint32_t)mix_bits(++arrays->drawn) & PAYLOAD_BITS;
         arrays->poison = NAN_BITS | payload;
-        if (untouched || !output_holds(arrays, arrays->poison))
+        if (!output_holds(arrays, arrays->poison))
             return;
     }
 }
@@ -185,5 +184,4 @@ void arrays_poison(struct arrays *arrays)
     for (int b = BUFFER_HOST_PACK_IN0; b <= BUFFER_HOST_EXCHANGE; b++)
         arrays_fill_poison(arrays, arrays->host[b], arrays->bytes[b]);
     guard_gaps(arrays);
-    arrays->poisoned = true;
 }

@@ -35,7 +35,7 @@ static uint64_t page_bytes(void)
 
 /* Huge pages need an aligned start: a page less than one huge page too much is taken, and the
  * memory around the aligned part is given back. */
-void *host_map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
+static void *map_untouched(uint64_t bytes, bool huge, uint64_t *mapped)
 {
     huge = huge && bytes >= HUGE_PAGE_BYTES;
     const uint64_t unit = huge ? HUGE_PAGE_BYTES : page_bytes();
@@ -64,7 +64,7 @@ static bool all_cores_worked;
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped)
 {
     uint64_t size;
-    volatile char *memory = host_map_untouched(bytes, huge, &size);
+    volatile char *memory = map_untouched(bytes, huge, &size);
     if (memory == NULL)
         return NULL;
     const uint64_t page = page_bytes();

@@ -20,7 +20,6 @@ struct arrays {
     uint64_t mapped[BUFFER_FIRST_DEVICE]; /* bytes that were taken: whole pages */
     uint32_t poison; /* every word of the output before the present run; 0: it is not known */
     uint32_t drawn;  /* numbers drawn for poisons so far */
-    bool poisoned;   /* and no run since */
     const struct plan *apart; /* says where the tiles lie, and must outlive the arrays; NULL:
                                  each array lies in one piece */
     /* A process that shares the run has the results of one device's tiles alone: that of
@@ -42,15 +41,13 @@ uint64_t host_memory_available(void);
  * touches it with all cores. Returns NULL when there is none. *mapped is for host_unmap(). */
 void *host_map(uint64_t bytes, bool huge, uint64_t *mapped);
 
-/* Takes memory in the same way, but leaves it to the caller to touch it. */
-void *host_map_untouched(uint64_t bytes, bool huge, uint64_t *mapped);
 void host_unmap(void *memory, uint64_t mapped);
 
-/* In run/array_fill.c: takes the host arrays of `plan`, poisons the output (below), and fills
- * the inputs: from settings->input where given (the second input, for kernels of two, is then
- * generated), else generated from settings->seed, so that every element differs between tiles
- * and seeds. STATUS_NO_MEMORY when memory does not suffice, saying how much is needed and how
- * much there is. */
+/* In run/array_fill.c: takes the host arrays of `plan`, and fills the inputs: from
+ * settings->input where given (the second input, for kernels of two, is then generated), else
+ * generated from settings->seed, so that every element differs between tiles and seeds. The
+ * output is touched; arrays_poison() comes before each run. STATUS_NO_MEMORY when memory does
+ * not suffice, saying how much is needed and how much there is. */
 enum status arrays_create(struct arrays *arrays, const struct plan *plan,
                           const struct settings *settings, struct error *error);
 

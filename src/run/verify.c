@@ -236,9 +236,10 @@ enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
 {
     struct judgement found = {0};
     const enum status status = judge_values(plan, arrays, &found.wrong, error);
-    if (status == STATUS_OK && found.wrong.status == STATUS_OK)
+    const bool shows = status == STATUS_OK && arrays->poison != 0;
+    if (shows && found.wrong.status == STATUS_OK)
         arrays_check_gaps(arrays, &found.wrong);
-    if (status == STATUS_OK && found.wrong.status == STATUS_OK && arrays->poison != 0)
+    if (shows && found.wrong.status == STATUS_OK)
         find_unwritten(plan, arrays, &found);
     if (status == STATUS_OK)
         *judgement = found;
@@ -252,9 +253,7 @@ enum status verify_run(const struct plan *plan, struct arrays *arrays,
     enum status status = STATUS_OK;
     *judgement = (struct judgement){.unwritten = true};
     for (int i = 0; i < 2 && status == STATUS_OK && judgement->unwritten; i++) {
-        if (!arrays->poisoned)
-            arrays_poison(arrays);
-        arrays->poisoned = false;
+        arrays_poison(arrays);
         status = run(context, error);
         marks_begin("verify");
         if (status == STATUS_OK)

@@ -22,10 +22,9 @@ struct judgement {
     bool unwritten;
 };
 
-/* Compares every element of the output of `plan`'s run with the oracles; and none of them may
- * hold the poison, where that is known. Where tiles lie apart, nothing between them may have
- * been written. A wrong result is no failure. STATUS_NO_MEMORY: the
- * output can't be judged. */
+/* Compares every element of the output of `plan`'s run with the oracles. After arrays_poison()
+ * no element may hold the poison, and nothing between tiles that lie apart may have been
+ * written. A wrong result is no failure. STATUS_NO_MEMORY: the output can't be judged. */
 enum status verify_judge(const struct plan *plan, const struct arrays *arrays,
                          struct judgement *judgement, struct error *error);
 
