@@ -12,8 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define LONG_NS 2000000000 /* of simulating, in real time */
-
 /* One run of the job, and where its times go. */
 struct attempt {
     struct job *job;
@@ -79,14 +77,15 @@ static enum status run_last(struct job *job, struct timeline *timeline, struct r
     marks_begin(!job->ops->measures     ? "simulated run"
                 : job->settings.profile ? "repeat 1 of 1"
                                         : "traced run");
-    const int64_t begin_ns = clock_now_ns();
+    const int64_t begin_ns = clock_now_ns(), long_ns = 2000000000;
     enum status status = run_once(job, timeline, times, error);
     marks_end();
     if (status == STATUS_OK && !job->ops->measures && !job->settings.no_data &&
-        clock_now_ns() - begin_ns >= LONG_NS)
+        clock_now_ns() - begin_ns >= long_ns)
         note_print(job->options->quiet,
-                   "most of the wait was for results, which the CPU computes and checks: "
-                   "--no-data leaves that out, and the reported times stay the same");
+                   "this run took over 2 s of real time, in which the CPU also computed and "
+                   "checked its results: --no-data leaves that out; the reported times stay "
+                   "the same");
     return status;
 }
 

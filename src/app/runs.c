@@ -324,7 +324,8 @@ static void let_guess(const struct lesson *lesson)
         print_paragraph(stdout, lesson->guesses[i].question);
     fputs("\nYour guess? Enter shows what happens. ", stdout);
     fflush(stdout);
-    for (int key = getchar(); key != '\n' && key != EOF;)
+    int key = getchar();
+    while (key != '\n' && key != EOF)
         key = getchar();
 }
 
