@@ -178,10 +178,7 @@ void arrays_poison(struct arrays *arrays)
 {
     arrays_unsettle();
     poison_draw(arrays);
-    arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_OUT], arrays->bytes[BUFFER_HOST_OUT]);
-    arrays_fill_poison(arrays, arrays->host[BUFFER_HOST_CARRY],
-                       arrays->bytes[BUFFER_HOST_CARRY]);
-    for (int b = BUFFER_HOST_PACK_IN0; b <= BUFFER_HOST_EXCHANGE; b++)
+    for (int b = BUFFER_HOST_OUT; b <= BUFFER_HOST_EXCHANGE; b++)
         arrays_fill_poison(arrays, arrays->host[b], arrays->bytes[b]);
     guard_gaps(arrays);
 }
