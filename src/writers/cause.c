@@ -70,12 +70,13 @@ static enum status find_rows(const struct timeline *timeline, struct marks *mark
     enum { SEEN_PARTS = 25 };
     const uint32_t devices = timeline_devices(timeline);
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
-    for (uint32_t i = 0; i < resource_count(devices) && spans != NULL; i++) {
-        const size_t count = timeline_engine_spans(timeline, resource_at(i, devices), spans);
+    for (uint32_t device = 0; device < devices && spans != NULL; device++) {
+        const struct resource engine = {ENGINE_COMPUTE, device, 0};
+        bool *one_row = &marks->one_row[resource_number(engine, devices)];
+        const size_t count = timeline_engine_spans(timeline, engine, spans);
         for (size_t k = 0; k < count; k++)
-            marks->one_row[i] |= spans[k]->lane > 0;
-        marks->one_row[i] &=
-            side_by_side_ns(spans, count) <= timeline_time_ns(timeline) / SEEN_PARTS;
+            *one_row |= spans[k]->lane > 0;
+        *one_row &= side_by_side_ns(spans, count) <= timeline_time_ns(timeline) / SEEN_PARTS;
     }
     free(spans);
     return spans != NULL ? STATUS_OK : STATUS_NO_MEMORY;

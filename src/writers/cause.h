@@ -11,8 +11,8 @@ struct marks {
     uint32_t gap_count;
     bool *races;  /* by the id of each op up to the last that races: whether it does; or NULL */
     uint32_t ops; /* how many these are */
-    /* By resource_number(): ops of the engine lie in several lanes, and are drawn in one row,
-     * for they ran side by side for too little of the run to be seen. */
+    /* By resource_number(): kernels of the device lie in several lanes, and are drawn in one
+     * row, for they ran side by side for too little of the run to be seen. */
     bool one_row[RESOURCES_MOST];
 };
 

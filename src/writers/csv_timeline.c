@@ -37,7 +37,7 @@ static void put_comment(FILE *out, const char *name, const char *text)
     putc('\n', out);
 }
 
-/* Writes which engines pictures draw in one row, and what they mark: gaps with their causes,
+/* Writes whose kernels pictures draw in one row, and what they mark: gaps with their causes,
  * ops that raced, urgent streams. */
 static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
@@ -57,9 +57,9 @@ static void put_marks(FILE *out, const struct run_report *run, const struct mark
     const uint32_t devices = timeline_devices(&run->timeline);
     int count = 0;
     for (uint32_t i = 0; i < resource_count(devices); i++) {
-        const struct resource engine = resource_at(i, devices);
-        if (marks->one_row[i] && engine.kind == ENGINE_COMPUTE)
-            fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   one_row:" : "", engine.device);
+        if (marks->one_row[i])
+            fprintf(out, "%s %" PRIu32, count++ == 0 ? "#   one_row:" : "",
+                    resource_at(i, devices).device);
     }
     fputs(count > 0 ? "\n" : "", out);
     count = 0;
@@ -70,8 +70,7 @@ static void put_marks(FILE *out, const struct run_report *run, const struct mark
     fputs(count > 0 ? "\n" : "", out);
 }
 
-/* Writes the figures that pictures show beside the spans: they are drawn from this file alone.
- */
+/* Writes the figures that pictures show beside the spans: they are drawn from this alone. */
 static void put_results(FILE *out, const struct run_report *run, const struct marks *marks)
 {
     char message[MESSAGE_TEXT];
