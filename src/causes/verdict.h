@@ -51,8 +51,8 @@ enum verdict_mark {
 };
 
 /* The evidence that a cause rests on. It is certain where a call, a stream's kind, a wait or a
- * memory kind was seen, and likely where there is a pattern
- * that has this cause on this machine in the simulator, too. */
+ * memory kind was seen, and likely where there is a pattern that has this cause on this machine
+ * in the simulator, too. */
 enum evidence { EVIDENCE_UNKNOWN, EVIDENCE_LIKELY, EVIDENCE_CERTAIN, EVIDENCE_COUNT };
 
 /* What is fixed of a cause: see causes/verdicts.def. */
@@ -79,9 +79,8 @@ enum {
 /* A cause of a smaller share of the run's time is not named. */
 #define VERDICT_NAMED_SHARE 0.04
 
-/* A stretch of the timeline in which something was lost: a span, or a part of it, that was at
- * work for too long, or the time before it in which its engine had nothing to do, or in which
- * it waited in its queue. */
+/* A stretch of the timeline in which something was lost: a span, or a part of it, that worked
+ * for too long, or the time before it when its engine was idle or it waited in its queue. */
 struct loss {
     int64_t start_ns, end_ns; /* no length: none is known */
     uint32_t span;            /* in whose row it lies */
