@@ -37,6 +37,9 @@ static inline uint64_t part_first(uint64_t count, int part, int parts)
  * one addition need not wait for the one before. */
 enum { SUM_PARTS = 256, SUM_LANES = 8 };
 
+/* A loop that all cores share where there are many elements. */
+#define TEAM_FOR _Pragma("omp parallel for schedule(static) if (host_is_parallel(args))") for
+
 /* Defines a twin that adds up elements as `total`, and the function that adds up a part's. */
 #define DEFINE_SUM_HOST(name, element, total, result)                                          \
     static total name##_part(const element *x, uint64_t count)                                 \
@@ -56,12 +59,7 @@ enum { SUM_PARTS = 256, SUM_LANES = 8 };
     {                                                                                          \
         const element *in = args->in[0];                                                       \
         total parts[SUM_PARTS], sum = 0;                                                       \
-        _Pragma(                                                                               \
-            "omp parallel for schedule(static) if (host_is_parallel(args))") for (int part =   \
-                                                                                      0;       \
-                                                                                  part <       \
-                                                                                  SUM_PARTS;   \
-                                                                                  part++)      \
+        TEAM_FOR(int part = 0; part < SUM_PARTS; part++)                                       \
         {                                                                                      \
             const uint64_t first = part_first(args->count, part, SUM_PARTS);                   \
             parts[part] =                                                                      \
