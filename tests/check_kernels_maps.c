@@ -1,5 +1,6 @@
 /* check_kernels_maps.c - the CPU twins and the oracles of the maps. */
 #include "check_kernels_util.h"
+#include "kernels/scale.h"
 
 #include <float.h>
 #include <math.h>
@@ -179,8 +180,35 @@ START_TEST(test_untimed_scale_is_the_same)
         run_host("scale", x, NULL, plain, COUNT, repeats[i]);
         table_code("scale")->host(&args);
         ck_assert_mem_eq(untimed, plain, sizeof plain);
+        int leaps = 0;
+        for (int first = 0; first < COUNT; first += BLOCK)
+            leaps += can_leap(&args, x + first);
+        ck_assert_int_eq(leaps, repeats[i] >= LEAPS_LEAST ? COUNT / BLOCK - 1 : 0);
     }
     free(x);
+}
+END_TEST
+
+/* Blocks of all multiples of 2^-24 from -1 to 2, which have all values that one repeat gives.
+ */
+START_TEST(test_leaps_from_all_values)
+{
+    enum { BLOCKS = 3 * (1 << 24) / BLOCK + 1, REPEATS = 1800 };
+    const char *mode = getenv("PIPELINE_TESTS");
+    int wrong = 0;
+    if (mode == NULL || (strcmp(mode, "full") != 0 && strcmp(mode, "deep") != 0))
+        return;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
+    for (int block = 0; block < BLOCKS; block++) {
+        float plain[BLOCK], leapt[BLOCK];
+        for (int i = 0; i < BLOCK; i++)
+            plain[i] = (float)fmin((block * BLOCK + i) * 0x1p-24 - 1, 2);
+        memcpy(leapt, plain, sizeof plain);
+        scale_block(plain, REPEATS);
+        leap_block(leapt, REPEATS);
+        wrong += memcmp(plain, leapt, sizeof plain) != 0;
+    }
+    ck_assert_int_eq(wrong, 0);
 }
 END_TEST
 
@@ -328,6 +356,7 @@ TCase *kernels_maps_tcase(void)
     tcase_add_test(maps, test_maps_at_all_magnitudes);
     tcase_add_test(maps, test_scale_at_the_highest_intensity);
     tcase_add_test(maps, test_untimed_scale_is_the_same);
+    tcase_add_test(maps, test_leaps_from_all_values);
     tcase_add_test(maps, test_maps_of_nonfinite_values);
     tcase_add_test(maps, test_wrong_elements_of_maps_are_caught);
     tcase_add_test(maps, test_bounds_carry_through_a_chain);
