@@ -43,11 +43,12 @@ struct nearest {
 };
 
 /* Begins a search for `wanted`. A third of its letters may be wrong, and one more, but never
- * over three; two letters that are swapped count as two. */
+ * over three, nor all; two letters that are swapped count as two. */
 struct nearest nearest_begin(const char *wanted);
 
-/* Keeps `name` if it is nearer than the one that was kept. The distance is the number of
- * letters put in, taken out or changed (Levenshtein, 1966). */
+/* Keeps `name` if it is nearer than the one that was kept. The distance is 0 where `wanted` is
+ * a word of it, or several, between hyphens; else the number of letters put in, taken out or
+ * changed, whatever their case (Levenshtein, 1966). */
 void nearest_offer(struct nearest *nearest, const char *name);
 
 #endif
