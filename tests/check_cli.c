@@ -376,6 +376,7 @@ START_TEST(test_bad_options)
     assert_refused("--quick", 2, "--quick|bench");
     assert_refused("view --quick x.csv", 2, "--quick|bench");
     assert_refused("list lesson", 2, "lesson|did you mean lessons");
+    assert_refused("--device=sim:H100", 2, "there is no machine 'H100'|did you mean h100?");
     assert_refused("help strems", 2, "strems|streams");
     assert_refused("lesson fyve", 2, "fyve|list lessons");
     assert_refused("--timeline x.doc", 2, "x.doc|.csv");

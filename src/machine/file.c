@@ -1,6 +1,7 @@
 /* file.c - reads the text of machine files, and knows those that are part of the program. */
 #include "core/escape.h"
 #include "core/ini_text.h"
+#include "core/names.h"
 #include "machine/fields.h"
 
 #include <errno.h>
@@ -299,15 +300,12 @@ enum status machine_parse(struct machine *machine, const char *text, const char 
     return STATUS_OK;
 }
 
-static enum status no_such_machine(const char *name, struct error *error)
+const char *machine_nearest(const char *name)
 {
-    char names[512] = "";
+    struct nearest nearest = nearest_begin(name);
     for (const struct embedded *text = machine_texts; text->name != NULL; text++)
-        text_add(names, sizeof names, ", ", "%s", text->name);
-    return error_set(
-        error, STATUS_USAGE,
-        "there is no machine '%s': allowed are %s, or a path to a machine file (./mine.ini)",
-        name, names);
+        nearest_offer(&nearest, text->name);
+    return nearest.best;
 }
 
 bool machine_is_path(const char *name)
@@ -319,8 +317,17 @@ bool machine_is_path(const char *name)
 enum status machine_built_in(struct machine *machine, const char *name, struct error *error)
 {
     const char *text = embedded_find(machine_texts, name);
+    const char *nearest = text == NULL ? machine_nearest(name) : NULL;
+    if (nearest != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "there is no machine '%s': did you mean %s? (see `pipeline list "
+                         "machines`)",
+                         name, nearest);
     if (text == NULL)
-        return no_such_machine(name, error);
+        return error_set(error, STATUS_USAGE,
+                         "there is no machine '%s': allowed are those of `pipeline list "
+                         "machines`, or a path to a machine file (./mine.ini)",
+                         name);
     enum status status = machine_parse(machine, text, name, error);
     if (status == STATUS_OK)
         snprintf(machine->name, sizeof machine->name, "%s", name);

@@ -161,8 +161,10 @@ struct machine {
     int kernel_count;
 };
 
-/* Reads the machine called `name` that is part of the program. STATUS_USAGE names those that
- * there are. */
+/* Returns the name of a machine of the program's that `name` was meant to be, or NULL. */
+const char *machine_nearest(const char *name);
+
+/* Reads the machine called `name` that is part of the program. STATUS_USAGE: there is none. */
 enum status machine_built_in(struct machine *machine, const char *name, struct error *error);
 
 /* Returns true if a machine of that `name` is read from a file: it has a slash, or ends in

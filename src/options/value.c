@@ -1,6 +1,4 @@
 /* value.c - reads an option's value into its field, and shows the field as text. */
-#include "core/embedded.h"
-#include "core/names.h"
 #include "options/table.h"
 #include "plan/device.h"
 #include "plan/mistake.h"
@@ -145,13 +143,11 @@ static enum status set_device(const struct assignment *given, const char **field
                               struct error *error)
 {
     const char *complaint = device_complaint(given->text);
-    struct nearest machine = nearest_begin(given->text);
-    for (int i = 0; complaint != NULL && machine_texts[i].name != NULL; i++)
-        nearest_offer(&machine, machine_texts[i].name);
     if (complaint != NULL) {
         char label[LABEL_MAX], allowed[LABEL_MAX], text[LABEL_MAX];
-        snprintf(text, sizeof text, "sim:%s", machine.best != NULL ? machine.best : "");
-        return refuse_unknown(error, machine.best != NULL ? text : NULL,
+        const char *nearest = machine_nearest(given->text);
+        snprintf(text, sizeof text, "sim:%s", nearest != NULL ? nearest : "");
+        return refuse_unknown(error, nearest != NULL ? text : NULL,
                               " (see `pipeline list machines`)",
                               option_allowed(given->row, allowed), "%s %s",
                               assignment_label(given, label), complaint);
