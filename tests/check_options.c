@@ -423,6 +423,7 @@ START_TEST(help_has_topics)
     ck_assert(options.all);
     options_free(&options);
     parse_wrong(LINE("help", "tilse"), "help tilse", "did you mean tiles?", NULL);
+    parse_wrong(LINE("help", "auto"), "help auto: ", "several", "order, layout", NULL);
     parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);
     parse_wrong(LINE("help", "planetarium"), "help planetarium", "pipeline help", NULL);
     parse_wrong(LINE("help", "tiles", "streams"), "help streams", "one word too many", NULL);

@@ -40,9 +40,9 @@ static enum status take_list_word(const struct command_line *line, struct option
                                 text_shown(line->words[0], shown));
 }
 
-/* Returns the name of the command, option or cause that a word names, or of the option that has
- * a value of that name, as --order has "breadth"; NULL: there is none. */
-static const char *topic_of(const char *word)
+/* Returns the name of the command, option or cause that a word names, or of an option that has
+ * a value of that name, as --order has "breadth", and lists these options; NULL: none has. */
+static const char *topic_of(const char *word, char options[LABEL_MAX])
 {
     const struct option_row *option = option_find_typed(word);
     const int cause = verdict_code_find(word);
@@ -51,21 +51,27 @@ static const char *topic_of(const char *word)
     for (int i = 0; i < OPTION_COUNT && cause < 0; i++) {
         const char *const *choice = option_rows[i].choices;
         for (; choice != NULL && *choice != NULL; choice++)
-            if (strcmp(*choice, word) == 0)
-                return option_rows[i].name;
+            if (strcmp(*choice, word) == 0) {
+                option = &option_rows[i];
+                text_add(options, LABEL_MAX, ", ", "%s", option->name);
+            }
     }
-    return cause >= 0 ? verdict_rows[cause].name : NULL;
+    return cause >= 0 ? verdict_rows[cause].name : option != NULL ? option->name : NULL;
 }
 
 /* pipeline help [all|OPTION|VALUE|COMMAND|CAUSE] */
 static enum status take_topic(const struct command_line *line, struct options *options,
                               struct error *error)
 {
-    char shown[SHOWN_MAX];
+    char shown[SHOWN_MAX], found[LABEL_MAX] = "";
     if (line->word_count != 1)
         return check_one_word(line, "help", error);
     options->all = strcmp(line->words[0], "all") == 0;
-    options->topic = options->all ? NULL : topic_of(line->words[0]);
+    options->topic = options->all ? NULL : topic_of(line->words[0], found);
+    if (strchr(found, ',') != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "help %s: several options have that value, among them %s",
+                         line->words[0], found);
     if (options->all || options->topic != NULL)
         return STATUS_OK;
     struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
