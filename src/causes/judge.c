@@ -162,23 +162,21 @@ static void put_race_first(const struct verdict_case *facts, struct verdicts *ve
     verdicts->items[0] = race;
 }
 
-/* Lists where the named causes lost what they cost, and no more, in the causes' order. Of
- * several gaps that are one, the end stands for all; of a cause that costs less than its gaps,
- * a part of each. */
-static void list_places(const struct account *account, struct verdicts *verdicts)
+/* Lists where a named cause lost what it cost, and no more. Of several gaps that are one, the
+ * end stands for all; of a cause that costs less than its gaps, a part of each. */
+static void list_places(const struct losses *all, const struct verdict *cause,
+                        struct losses *lost)
 {
-    struct losses *lost = &verdicts->lost;
-    for (int i = 0; i < verdicts->named; i++) {
-        const struct verdict *cause = &verdicts->items[i];
-        const double placed_ns = (double)account_placed_ns(account, cause->code);
-        const double part = fmin(1, (double)cause->cost_ns / fmax(placed_ns, 1));
-        for (uint32_t k = 0; k < account->lost.count; k++) {
-            struct charged one = account->lost.items[k];
-            one.cost_ns = (int64_t)(part * (double)one.cost_ns);
-            one.at.start_ns = one.at.end_ns - one.cost_ns;
-            if (one.code == cause->code && one.cost_ns > 0)
-                lost->items[lost->count++] = one;
-        }
+    double placed_ns = 1; /* never 0 */
+    for (uint32_t k = 0; k < all->count; k++)
+        placed_ns += all->items[k].code == cause->code ? (double)all->items[k].cost_ns : 0;
+    for (uint32_t k = 0; k < all->count; k++) {
+        struct charged one = all->items[k];
+        one.cost_ns =
+            (int64_t)(fmin(1, (double)cause->cost_ns / placed_ns) * (double)one.cost_ns);
+        one.at.start_ns = one.at.end_ns - one.cost_ns;
+        if (one.code == cause->code && one.cost_ns > 0)
+            lost->items[lost->count++] = one;
     }
 }
 
@@ -187,7 +185,8 @@ void judge_complete(const struct judge *judge, struct verdicts *verdicts)
     if (judge->facts->races)
         put_race_first(judge->facts, verdicts);
     verdicts->named = verdicts->count;
-    list_places(&judge->charges, verdicts);
+    for (int i = 0; i < verdicts->named; i++)
+        list_places(&judge->charges.lost, &verdicts->items[i], &verdicts->lost);
     verdicts->items[verdicts->count++] =
         (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
     verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];
