@@ -160,7 +160,7 @@ emit-choice: $(O)/check
 # --- fuzzing -------------------------------------------------------------------------------------
 # libFuzzer on each reader of files, for FUZZ_SECONDS each, from the seeds that `test` replays.
 FUZZ_SECONDS ?= 600
-FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
+FUZZ_CFLAGS := -O1 -g -Wno-pass-failed -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
                -fno-sanitize-recover=all
 $(FUZZERS:%=$(OBJ)/bin/fuzz-%): LINKER = $(CC) -fsanitize=fuzzer
 $(FUZZERS:%=$(OBJ)/bin/fuzz-%): $(OBJ)/bin/fuzz-%: $(OBJ)/tests/fuzz/target_%.o \

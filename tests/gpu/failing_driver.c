@@ -270,7 +270,7 @@ __attribute__((visibility("hidden"), used)) void *failing_enter(uint64_t number,
     if (function->look_up != 0) {
         if (list >= 0 && calls < LISTED)
             write_call(list, 0, function, caller);
-        return function->look_up == 1 ? (void *)look_up_1 : (void *)look_up_2;
+        return (void *)(function->look_up == 1 ? (uintptr_t)look_up_1 : (uintptr_t)look_up_2);
     }
     const long call = ++calls;
     if (list >= 0 && call <= LISTED)
