@@ -58,7 +58,7 @@ static void add_place(const struct timeline *timeline, struct losses *places,
             continue;
         near->at.start_ns = earlier(near->at.start_ns, place.at.start_ns);
         near->at.end_ns = later(near->at.end_ns, place.at.end_ns);
-        near->cost_ns = earlier(near->cost_ns + place.cost_ns, length_of(&near->at));
+        near->cost_ns = earlier(plus(near->cost_ns, place.cost_ns), length_of(&near->at));
         return;
     }
     if (places->count < LOSSES_MAX)
@@ -94,7 +94,7 @@ int64_t account_placed_ns(const struct account *account, int code)
     int64_t sum_ns = 0;
     for (uint32_t i = 0; i < account->lost.count; i++) {
         if ((int)account->lost.items[i].code == code)
-            sum_ns += account->lost.items[i].cost_ns;
+            sum_ns = plus(sum_ns, account->lost.items[i].cost_ns);
     }
     return sum_ns;
 }
