@@ -258,6 +258,8 @@ START_TEST(mistakes_come_first_with_the_time_without_them)
     ck_assert_str_eq(json_string_value(json_object_get(fixed, "source")), "simulated");
     double fixed_ms = json_real_value(json_object_get(fixed, "time_ms"));
     ck_assert_double_le(fixed_ms, 1.05 * right_ms);
+    const double limit_ms = json_real_value(json_object_get(fixed, "limit_ms"));
+    ck_assert(limit_ms > 0 && limit_ms <= fixed_ms);
     json_t *best = json_object_get(json_object_get(run, "best"), "predicted_ms");
     ck_assert_double_eq_tol(fixed_ms, best != NULL ? json_real_value(best) : predicted_ms,
                             1e-6);

@@ -207,6 +207,8 @@ START_TEST(test_figures)
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         ck_assert_msg(strstr(text, words[i]) != NULL, "\"%s\" is not in: %s", words[i], text);
+    const char *stands_out = strstr(text, "\nwhat stands out\n");
+    ck_assert(stands_out != NULL && stands_out < strstr(text, "\nengine "));
     free(text);
     view_free(&view);
 }

@@ -2,12 +2,14 @@
 #include "trace/view_parts.h"
 
 #include "causes/knobs.h"
+#include "core/units.h"
 #include "report/reference.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Refuses a machine that is not of the device that was recorded. */
@@ -131,6 +133,54 @@ static enum status number_names(const struct timeline *recorded, struct timeline
     return STATUS_OK;
 }
 
+/* Takes the host's own calls out of a run that is judged: a recording has none as spans, and a
+ * run beside it would have a row more. */
+static enum status drop_calls(struct run_report *run, const struct machine *machine,
+                              struct error *error)
+{
+    struct timeline *timeline = &run->timeline;
+    struct losses *lost = &run->verdicts.lost;
+    uint32_t *moved = malloc((timeline->span_count + (size_t)1) * sizeof *moved), kept = 0;
+    if (moved == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the fixed run");
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        moved[i] = op_is_call(timeline->spans[i].kind) ? SPAN_NONE : kept;
+        timeline->spans[kept] = timeline->spans[i];
+        kept += moved[i] != SPAN_NONE;
+    }
+    timeline->span_count = kept;
+    for (uint32_t i = 0; i < lost->count; i++)
+        lost->items[i].at.span = moved[lost->items[i].at.span];
+    free(moved);
+    critical_free(&run->critical);
+    run->critical = (struct critical){0};
+    return critical_find(timeline, machine, &run->critical, error);
+}
+
+/* A run that was judged as a trace has the busiest engine's time for a limit. This one has a
+ * plan, so the rest is given what that engine took longer than the plan's limit. */
+static void set_limit(struct run_report *run, const struct plan *plan,
+                      const struct machine *machine)
+{
+    struct verdicts *verdicts = &run->verdicts;
+    char more[UNITS_TEXT];
+    struct limit limit =
+        limit_of_recorded(machine, plan, run->analysis.engines[ENGINE_COMPUTE].busy_ns);
+    const int64_t more_ns = verdicts->limit_ns - limit.ns;
+    if (verdicts->count == 0 || limit.ns == 0 || more_ns < 0)
+        return;
+    struct verdict *rest = &verdicts->items[verdicts->count - 1];
+    rest->cost_ns += more_ns;
+    if (more_ns > 0)
+        text_add(rest->seen, sizeof rest->seen, "; ", "%s took %s longer than the limit has it",
+                 limit.cause == LIMIT_COMPUTE ? "kernels" : "copies",
+                 units_time(more_ns, more));
+    run->limit = limit;
+    verdicts->limit_ns = limit.ns;
+    verdicts->limit_known = true;
+    verdicts->bound = limit.cause;
+}
+
 static enum status simulate(const struct plan *plan, const struct machine *machine,
                             const struct verdicts *verdicts, struct run_report *run,
                             struct error *error)
@@ -150,8 +200,12 @@ static enum status simulate(const struct plan *plan, const struct machine *machi
     status = analyse(timeline, &run->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(timeline, machine, &run->critical, error);
-    return status == STATUS_OK ? report_judge(run, NULL, NULL, NULL, NULL, NULL, error)
-                               : status;
+    if (status == STATUS_OK)
+        status = report_judge(run, NULL, NULL, NULL, NULL, NULL, error);
+    if (status != STATUS_OK)
+        return status;
+    set_limit(run, plan, machine);
+    return drop_calls(run, machine, error);
 }
 
 enum status view_fix_run(const struct run_report *run, const struct machine *machine,

@@ -12,7 +12,7 @@ enum {
     GAPS_SHOWN = 2,  /* of an engine, unless verbose */
     STREAMS_SHOWN = 8,
     NAME_MIN = 16,
-    FIGURES = 58, /* columns of a row of figures behind its name */
+    FIGURES = 58, /* columns of a row of figures after its name */
     LINE_TEXT = 512,
 };
 
@@ -42,7 +42,7 @@ static void put_share(char line[LINE_TEXT], int64_t part_ns, int64_t whole_ns, c
                  units_time(part_ns, time), name);
 }
 
-/* Writes which loop is judged, and what came before and behind it. */
+/* Writes which loop is judged, and what came before and after it. */
 static void put_loop(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
     const struct trace *trace = run->trace;
@@ -69,10 +69,38 @@ static void put_loop(FILE *out, const struct run_report *run, const struct write
     const size_t used = strlen(line);
     line[used - 1] = line[used - 1] == ':' ? '\0' : line[used - 1];
     if (trace->end_ns > 0)
-        writer_print_words(out, style->width, 2, "%s; behind the loop %s", line,
+        writer_print_words(out, style->width, 2, "%s; after the loop %s", line,
                            units_time(trace->end_ns, time));
     else
         writer_put_words(out, style->width, 2, line);
+}
+
+/* Writes the one bound that there is on the time: the limit or, where none is known, the time
+ * of the busiest engine. */
+static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
+{
+    const struct engine_use *engines = run->analysis.engines;
+    char time[UNITS_TEXT];
+    int busiest = 0;
+    for (int i = 1; i < DEVICE_ENGINES; i++)
+        busiest = engines[i].busy_ns > engines[busiest].busy_ns ? i : busiest;
+    const int64_t busy_ns = engines[busiest].busy_ns;
+    const bool kernels = busiest == ENGINE_COMPUTE;
+    if (writer_limit_known(run))
+        writer_print_words(out, style->width, 2, "limit, by the %s%s: %s",
+                           run->verdicts.limit_known ? "machine file" : "file",
+                           kernels && run->limit.cause == LIMIT_COMPUTE &&
+                                   run->limit.ns < busy_ns
+                               ? ", with kernels side by side"
+                               : "",
+                           units_time(run->limit.ns, time));
+    else if (run->critical.holds != NULL) /* all streams are there */
+        writer_print_words(out, style->width, 2,
+                           "busiest engine: %s, at work for %s, %.0f%% of the time: no order "
+                           "of these ops ends sooner%s",
+                           engine_rows[busiest].label, units_time(busy_ns, time),
+                           share(busy_ns, run->median_ns),
+                           kernels ? " unless more kernels run side by side" : "");
 }
 
 static void put_heading(FILE *out, const struct run_report *run,
@@ -114,12 +142,7 @@ static void put_heading(FILE *out, const struct run_report *run,
                        ops, timeline->streams, timeline->streams == 1 ? "" : "s", streams,
                        units_time(run->median_ns, time),
                        timeline->issue_unknown ? "start" : "issue");
-    const bool beside = run->limit.cause == LIMIT_COMPUTE &&
-                        run->limit.ns < run->analysis.engines[ENGINE_COMPUTE].busy_ns;
-    if (writer_limit_known(run))
-        fprintf(out, "its limit, as the %s says%s: %s\n",
-                run->verdicts.limit_known ? "machine file" : "file",
-                beside ? ", with kernels side by side" : "", units_time(run->limit.ns, time));
+    put_bound(out, run, style);
 }
 
 static void put_engines(FILE *out, const struct run_report *run, const struct view_facts *facts)
@@ -248,26 +271,6 @@ static void put_path(FILE *out, const struct run_report *run, const struct view_
         units_time(first_ns, time));
 }
 
-static void put_bound(FILE *out, const struct run_report *run, const struct writer_style *style)
-{
-    char time[UNITS_TEXT];
-    int busiest = 0;
-    for (int i = 1; i < DEVICE_ENGINES; i++) {
-        if (run->analysis.engines[i].busy_ns > run->analysis.engines[busiest].busy_ns)
-            busiest = i;
-    }
-    int64_t busy_ns = run->analysis.engines[busiest].busy_ns;
-    writer_print_words(
-        out, style->width, 2,
-        "busiest engine: %s, at work for %s, %.0f%% of the time: no order of these ops ends "
-        "sooner%s%s",
-        engine_rows[busiest].label, units_time(busy_ns, time), share(busy_ns, run->median_ns),
-        busiest == ENGINE_COMPUTE ? " unless more kernels run side by side" : "",
-        !writer_limit_known(run) || run->limit.ns >= busy_ns
-            ? ""
-            : "; the limit is lower, as it has every op at the full rate of the machine file");
-}
-
 static void put_gaps(FILE *out, const struct run_report *run, const struct view_facts *facts,
                      const struct writer_style *style)
 {
@@ -280,7 +283,7 @@ static void put_gaps(FILE *out, const struct run_report *run, const struct view_
             char why[CRITICAL_TEXT], name[SPAN_NAME], line[4 * LINE_TEXT], clean[4 * LINE_TEXT],
                 fitted[4 * SPAN_NAME], length[UNITS_TEXT], at[UNITS_TEXT];
             if (!any)
-                fputs("\nlongest gaps, and what the op behind each had waited for\n", out);
+                fputs("\nlongest gaps, and what the op after each had waited for\n", out);
             any = true;
             writer_fit(fitted, sizeof fitted, timeline_span_name(&run->timeline, next, name),
                        40);
@@ -305,15 +308,15 @@ static enum status put_run(FILE *out, const struct run_report *run,
     enum status status = view_facts_find(&run->timeline, &run->critical, &facts, NULL);
     if (status != STATUS_OK)
         return status;
+    if (run->critical.holds != NULL)
+        view_put_findings(out, run, &facts, style);
     put_engines(out, run, &facts);
     put_names(out, run, &facts, style);
     if (run->analysis.devices == 1)
         put_together(out, run, &facts, style);
-    if (run->critical.holds != NULL) { /* all streams are there */
+    if (run->critical.holds != NULL) {
         put_path(out, run, &facts, style);
-        put_bound(out, run, style);
         put_gaps(out, run, &facts, style);
-        view_put_findings(out, run, &facts, style);
         view_put_races(out, run, style);
     }
     view_facts_free(&facts);

@@ -256,7 +256,7 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
         snprintf(text, FINDING_TEXT,
                  "A trace has no events and no waits, and this one not the host's calls "
                  "either: what was held by those only shows as a late start.");
-    else if (timeline->wait_count == 0 && timeline->timing != TIMING_RECORDED)
+    else if (timeline->wait_count == 0 && timeline->timing == TIMING_NSYS)
         snprintf(text, FINDING_TEXT,
                  "This trace has no waits for events: what was held by those only shows as a "
                  "late start. nsys profile --cuda-event-trace=true records them.");
