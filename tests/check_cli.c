@@ -65,10 +65,10 @@ START_TEST(test_order_of_issue)
         const char *command, *row, *words;
     } cases[] = {
         {"--no-data --order=breadth", "issue     HHHHKKKKDDDDHHHHKKKKDDDD",
-         "the order of issue makes no difference here: --order=depth takes"},
+         "the order of issue makes no difference here: --order=depth takes as long"},
         {"--no-data --order=depth", "issue     HKDHKDHKDHKD", "makes no difference here"},
         {"--no-data -d sim:c2050", "issue     HKDHKDHKDHKD",
-         "the order of issue matters here: --order=breadth would take 264 ms"},
+         "the order of issue matters here: with --order=breadth it would take"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_ok(cases[i].command);

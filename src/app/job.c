@@ -12,6 +12,7 @@
 #include "plan/mistake.h"
 #include "report/compare.h"
 #include "report/hazard_report.h"
+#include "report/order.h"
 #include "report/reference.h"
 #include "run/npy.h"
 #include "sim/simulator.h"
@@ -283,7 +284,7 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
         status = report_judge(report, &job->plan, &job->machine, &job->asked, &job->typed,
                               job->model_known ? &job->model : NULL, error);
     if (status == STATUS_OK && job->model_known && job->options->sweep.axis_count == 0)
-        status = report_weigh_order(report, &job->plan, &job->asked, &job->model, error);
+        status = order_weigh(report, &job->plan, &job->asked, &job->model, error);
     if (status == STATUS_OK)
         status = latency_find(&report->timeline, job->plan.priorities,
                               settings_batch(&job->settings), &report->latency, error);

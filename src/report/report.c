@@ -2,8 +2,6 @@
  * compared, what --fail-above refuses; and freeing what they own. */
 #include "report/report.h"
 
-#include "causes/knobs.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,52 +68,6 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
             run->timeline.timing == TIMING_VIRTUAL || plan == NULL ? 0 : run->median_ns,
     };
     return verdicts_find(&facts, &run->verdicts, error);
-}
-
-/* --- the order of issue --- */
-
-static bool is_apart(int64_t own_ns, int64_t other_ns)
-{
-    return fabs((double)other_ns / (double)own_ns - 1) >= 0.01;
-}
-
-bool report_order_matters(const struct run_report *run)
-{
-    return run->other_order_ns > 0 && is_apart(run->median_ns, run->other_order_ns);
-}
-
-/* Simulates both orders. */
-static enum status simulate_orders(const struct settings *settings,
-                                   const struct machine *machine, int64_t *own_ns,
-                                   int64_t *other_ns, struct error *error)
-{
-    struct settings other = *settings;
-    other.order = settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH;
-    const enum status status = whatif_time(settings, machine, own_ns, error);
-    return status == STATUS_OK ? whatif_time(&other, machine, other_ns, error) : status;
-}
-
-enum status report_weigh_order(struct run_report *run, const struct plan *plan,
-                               const struct settings *settings, const struct machine *model,
-                               struct error *error)
-{
-    enum { OPS_MOST = 100000 }; /* of more, simulations would take long */
-    struct error why = {0};
-    struct machine old;
-    int64_t own_ns, other_ns;
-    if (settings->layout != LAYOUT_TILE || settings->streams < 2 || plan->tiles < 2 ||
-        settings->mistake != MISTAKE_NONE || plan->op_count > OPS_MOST)
-        return STATUS_OK;
-    enum status status = simulate_orders(settings, model, &own_ns, &other_ns, &why);
-    if (status == STATUS_OK && (settings->order_given || is_apart(own_ns, other_ns))) {
-        run->other_order_ns =
-            (int64_t)((double)other_ns * ((double)run->median_ns / (double)own_ns));
-        const bool matters = is_apart(own_ns, other_ns);
-        if (!matters && machine_built_in(&old, "c2050", &why) == STATUS_OK)
-            status = simulate_orders(settings, &old, &own_ns, &other_ns, &why);
-        run->order_mattered = status == STATUS_OK && !matters && is_apart(own_ns, other_ns);
-    }
-    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
 /* --- speed-ups --- */

@@ -40,7 +40,6 @@ struct run_report {
     int64_t usual_ns;             /* the median time with those, on the same device */
     int64_t other_order_ns; /* the time with the other order of issue, by the simulator, where
                                an order was asked for or the other changes it; else 0 */
-    bool order_mattered;    /* it changes nothing here, and would on sim:c2050 */
     int64_t predicted_ns;   /* the simulated time, for --model=sim; else 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
@@ -117,16 +116,6 @@ bool report_is_comparable(const struct run_report *a, const struct run_report *b
 
 /* Finds each run's speed-up. */
 void report_find_speedups(struct report *report);
-
-/* Sets run->other_order_ns and run->order_mattered of tiles in several streams: simulates
- * `settings`, as used, in both orders on `model`. Fails with STATUS_NO_MEMORY alone: what can't
- * be simulated is not weighed. */
-enum status report_weigh_order(struct run_report *run, const struct plan *plan,
-                               const struct settings *settings, const struct machine *model,
-                               struct error *error);
-
-/* Returns true if the other order of issue changes the time by a hundredth or more. */
-bool report_order_matters(const struct run_report *run);
 
 /* Judges an analysed run: fills run->verdicts from its timeline, its critical path and, unless
  * they are NULL, its plan and its machine; fixes of `settings`, which `typed` became by what

@@ -1,6 +1,7 @@
 /* verdicts.c - why each run took longer than its limit, in words: the answer in one line, and
  * the causes with their evidence and their fixes. */
 #include "core/units.h"
+#include "report/order.h"
 #include "writers/cause.h"
 #include "writers/table.h"
 #include "writers/writer.h"
@@ -18,29 +19,9 @@ static double percent_of(int64_t part_ns, int64_t all_ns)
 
 /* --- the answer --- */
 
-/* Says whether the order of issue matters to a run, unless its answer says that already. */
-static void put_order(FILE *out, const struct run_report *run, const char *answer,
-                      const struct writer_style *style)
-{
-    char name[TABLE_NAME], time[UNITS_TEXT];
-    const bool matters = report_order_matters(run);
-    if (run->other_order_ns == 0 || strstr(answer, "--order=") != NULL)
-        return;
-    table_name(run, name);
-    writer_print_words(
-        out, style->width, INDENT, "%s: the order of issue %s here: --order=%s %s %s%s", name,
-        matters ? "matters" : "makes no difference",
-        order_names[run->settings->order == ORDER_DEPTH ? ORDER_BREADTH : ORDER_DEPTH],
-        matters ? "would take" : "takes", units_time(run->other_order_ns, time),
-        matters               ? ""
-        : run->order_mattered ? ", too. On old GPUs it matters: try --device=sim:c2050, or "
-                                "pipeline lesson 13"
-                              : ", too");
-}
-
 void write_answers(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    char name[TABLE_NAME], text[MESSAGE_TEXT];
+    char name[TABLE_NAME], text[MESSAGE_TEXT], order[ORDER_TEXT];
     bool any = false;
     for (int i = 0; i < report->run_count; i++) {
         writer_run_message(&report->runs[i], false, text);
@@ -51,9 +32,10 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
         any = true;
         table_name(&report->runs[i], name);
         writer_print_words(out, style->width, INDENT, "%s: %s", name, text);
-        if (report->run_count == 1) /* of several, the table compares what was asked for */
-            put_order(out, &report->runs[i], text, style);
     }
+    order_message(report, order);
+    if (order[0] != '\0')
+        writer_print_words(out, style->width, INDENT, "%s", order);
 }
 
 /* --- the causes --- */
@@ -85,8 +67,8 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
                            verdict->no_time != NULL ? "; " : "",
                            verdict->no_time != NULL ? verdict->no_time : "");
     /* An option that undoes a mistake is no fix of a program. */
-    if (row->cuda[0] != '\0' && (run->foreign || style->verbose > 0 ||
-                                 strstr(verdict->command, "--mistake=none") != NULL))
+    if (row->cuda[0] != '\0' &&
+        (run->foreign || style->verbose > 0 || run->settings->mistake != MISTAKE_NONE))
         writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
 }
 
