@@ -76,34 +76,61 @@ head_of() {
 
 # --- the runs ---
 
-# simulate NAME FILE: its timeline goes into $work/NAME.csv, its report into $work/NAME.report. A result that is wrong
-# on purpose is so only where there is data.
+# simulate NAME WORDS: the timeline of what WORDS ask for goes into $work/NAME.csv, its report, as HTML, into
+# $work/NAME.report. A result that is wrong on purpose is so only where there is data.
 simulate() {
-    wanted=$(head_says "$2" 'Exit: ')
+    wanted=$([ ! -e "$configs/lessons/$1.ini" ] || head_says "$configs/lessons/$1.ini" 'Exit: ')
     fast=--no-data
     code=0
+    into=$work/$1
+    shift
     [ -z "$wanted" ] || fast=
-    "$program" -q $fast --gantt=none --timeline="$work/$1.csv" "$2" >"$work/$1.report" 2>"$work/errors" || code=$?
+    "$program" "$@" -q $fast --gantt=none --timeline="$into.csv" >"$work/printed" 2>"$work/errors" || code=$?
+    sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/\([0-9]\)x\>/\1×/g' "$work/printed" >"$into.report"
     # On a real GPU a race may end well.
     [ "$code" = "${wanted:-0}" ] || [ "$code$DEVICE" = 0cuda ] || { cat "$work/errors" >&2 && exit 1; }
 }
 
-# A line for each run of lesson $1: its name, its time, what costs it most by its report, and its devices
-# where one has several.
+# A line for each run of lesson $1: its name, its time in ns, and its devices where it has several.
 facts() {
     awk -F': ' -v OFS='\t' '
-        FILENAME ~ /csv$/ && /^# run: / { run = $2; name[++runs] = run }
-        FILENAME ~ /csv$/ && /^#   time_ns: / { time[run] = $2 }
-        FILENAME ~ /csv$/ && split($0, field, ",") > 12 && field[13] >= devices[field[1]] { devices[field[1]] = field[13] + 1 }
-        /^[^ ]/ { of = $1 }
-        /^  [^ ].*, [0-9.]*%: [a-z-]*: / && !(of in cause) { cause[of] = $2 }
-        END { for (i = 1; i <= runs; i++) print name[i], time[name[i]], cause[name[i]], devices[name[i]] }
-    ' "$work/$1.csv" "$work/$1.report"
+        /^# run: / { name[++runs] = $2 }
+        /^#   time_ns: / { time[runs] = $2 }
+        split($0, field, ",") > 12 && field[13] >= devices[field[1]] { devices[field[1]] = field[13] + 1 }
+        END { for (i = 1; i <= runs; i++) print name[i], time[i], devices[name[i]] }
+    ' "$work/$1.csv"
 }
 
-# guesses WANTED NAME: what lesson NAME asks its readers to guess (guesses.awk).
-guesses() {
-    awk -v wanted="$1" -v facts="$work/$2.facts" -f "$here/guesses.awk" "$configs/lessons/$2.ini"
+# The number of the run that lesson $1 shows before it lets guess: the slowest that its first guess names, or of all.
+run_asked() {
+    sed -n '/^; Guess: /{s/^; Guess: //;s/ - .*//;p;q;}' "$configs/lessons/$1.ini" |
+        awk 'NR == FNR { named = " " $0 " "; next }
+            index(named, " " $1 " ") { some = 1 }
+            { time[FNR] = $2; is_named[FNR] = index(named, " " $1 " ") }
+            END { for (i = 1; i <= FNR; i++) if ((is_named[i] || !some) && time[i] > time[most]) most = i; print most }
+        ' - "$work/$1.facts"
+}
+
+# What lesson $1 asks, as its report has it: the third part, whose choices are indented more than its questions.
+asked() {
+    awk -v RS= -F'\n' '
+        NR == 3 {
+            for (i = 1; i <= NF; i++)
+                if ($i !~ /^    [A-Z]  /)
+                    question = question substr($i, 2)
+                else {
+                    if (question != "")
+                        printf "%s<div class=\"guess\"><h3>%s</h3>\n<ul>", (asked++ ? "</ul></div>\n" : ""), substr(question, 2)
+                    question = ""
+                    printf "<li><b>%s</b> %s</li>", substr($i, 5, 1), substr($i, 8)
+                }
+            print "</ul></div>"
+        }' "$work/$1.report"
+}
+
+# What its runs answered.
+answered() {
+    sed -n '/^Answers:$/,/^$/s,^  \([^:]*\): \(.*\),<li><b>\1</b> \2</li>,p' "$work/$1.report"
 }
 
 # figure NAME PICTURE HEIGHT RUNS [ROWS [LESS]]: those runs of $work/NAME.csv as a picture, 1216 pixels wide, without
@@ -178,7 +205,7 @@ settings() {
 # The last run of each slide of the answer of lesson $1: none has many more than 18 rows, three for each device.
 parts() {
     awk -F'\t' '
-        { rows += through[NR] = 3 * ($4 ? $4 : 1) }
+        { rows += through[NR] = 3 * ($3 ? $3 : 1) }
         END {
             share = rows / int((rows + 17) / 18)
             for (i = 1; i <= NR; i++)
@@ -197,10 +224,10 @@ lesson_slides() {
     file=$configs/lessons/$1.ini
     facts "$1" >"$work/$1.facts"
     question=$(head_says "$file" 'Question: ')
-    about=$(guesses run "$1")
+    about=$(run_asked "$1")
     run=$(sed -n "${about}s/	.*//p" "$work/$1.facts")
-    asked=$(guesses ask "$1")
-    answers=$(guesses answer "$1")
+    asked=$(asked "$1")
+    answers=$(answered "$1")
     foot="<code>pipeline lesson $lesson</code>"
     [ ! -e "$folder/lab.html" ] || foot="$foot<a href=\"lab.html#lesson=$1\">Lesson $lesson in the lab</a>"
 
@@ -273,7 +300,7 @@ deck() {
         fi
         count=$((count + 1))
         echo "lecture: lesson $count of $lessons: $name" >&2
-        [ -e "$work/$name.csv" ] || simulate "$name" "$configs/lessons/$name.ini"
+        [ -e "$work/$name.csv" ] || simulate "$name" lesson "$name"
         lesson_slides "$name" "<p>$time $transition</p>
             <p>Read the question aloud, and wait for answers from the room. The message comes three slides later.</p>"
     done <"$work/plan"
@@ -323,7 +350,7 @@ handout() {
     echo "<body class=\"handout$([ "$words" -lt 550 ] || echo " long")\" style=\"--picture: $((words < 525 ? 165 - words / 5 : 60))mm\">"
     echo '<section>'
     lesson_page "$1" | sed -e '/^<details>/,/<\/details>/d' -e 's,<a href="#[^"]*">,<a>,g' |
-        awk -v asked="$(guesses ask "$1" | tr '\n' ' ')" '/^<figure/ { print asked } { print }'
+        awk -v asked="$(asked "$1" | tr '\n' ' ')" '/^<figure/ { print asked } { print }'
     echo '</section></body></html>'
 }
 

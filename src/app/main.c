@@ -99,7 +99,6 @@ static enum status execute(const struct options *options, struct record_end *end
         list_print(stdout, options->list_what);
         break;
     case COMMAND_LESSON:
-        return runs_lesson(options, error);
     case COMMAND_RUN:
     case COMMAND_COMPARE:
         return runs_all(options, error);

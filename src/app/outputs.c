@@ -130,15 +130,13 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     return STATUS_OK;
 }
 
-/* Writes the report as text. A lesson's picture comes first; --all asks for its tables, too. */
+/* Writes the report as text. A lesson's picture comes first; --all asks for the rest, too. */
 static enum status write_words(const struct options *options, const struct report *report,
                                const struct writer_style *style)
 {
     const bool lesson = options->command == COMMAND_LESSON;
     const bool brief = lesson && !options->all && options->gantt != GANTT_NONE;
     enum status status = STATUS_OK;
-    if (brief)
-        write_facts(stdout, report, style);
     if (lesson)
         status = write_gantt(stdout, report, style);
     if (brief)

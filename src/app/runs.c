@@ -6,13 +6,13 @@
 #include "app/anonymous.h"
 #include "app/backends.h"
 #include "app/job.h"
+#include "app/lesson.h"
 #include "app/measured.h"
 #include "app/outputs.h"
 #include "app/untiled.h"
 #include "core/version.h"
 #include "kernels/kernel_code.h"
 #include "mpi/ranks.h"
-#include "options/lesson.h"
 #include "plan/mistake.h"
 #include "report/compare.h"
 #include "run/backend.h"
@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Returns true if plans are shown, and nothing runs. */
 static bool plans_only(const struct options *options)
@@ -262,6 +261,9 @@ enum status runs_all(const struct options *options, struct error *error)
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
     struct job *jobs = calloc(count, sizeof *jobs);
     struct calls_measured *calls = NULL;
+    struct lesson lesson;
+    const bool teaches = options->command == COMMAND_LESSON && options->format == FORMAT_TEXT &&
+                         !plans_only(options);
     struct report report = {.version = PIPELINE_VERSION,
                             .message = options->message,
                             .runs = calloc(count, sizeof *report.runs),
@@ -280,6 +282,8 @@ enum status runs_all(const struct options *options, struct error *error)
     if (status == STATUS_OK)
         status = measured_calls(options, jobs, &calls, error);
     status = ranks_agree(status, error);
+    if (status == STATUS_OK && teaches)
+        status = lesson_begin(options, &lesson, error);
     if (status == STATUS_OK) {
         note_findings(options);
         for (size_t i = 0; i < count; i++)
@@ -296,6 +300,8 @@ enum status runs_all(const struct options *options, struct error *error)
     const bool reports = ranks_speak() && !plans_only(options);
     if (status == STATUS_OK && reports)
         status = write_results(options, &outputs, jobs, &report, error);
+    if (status == STATUS_OK && reports && teaches)
+        lesson_end(options, &lesson, &report);
     if (status == STATUS_OK && reports)
         status = check_results(options, jobs, &report, error);
     if (status == STATUS_OK && reports)
@@ -307,46 +313,5 @@ free_all:
     free(calls);
     free(jobs);
     free(outputs.arrays);
-    return status;
-}
-
-/* --- lessons --- */
-
-static void print_paragraph(void *out, const char *paragraph)
-{
-    options_print_wrapped(out, 0, 2, paragraph);
-}
-
-/* Asks what the reader expects, and waits for the Enter key. */
-static void let_guess(const struct lesson *lesson)
-{
-    for (int i = 0; i < lesson->guess_count; i++)
-        print_paragraph(stdout, lesson->guesses[i].question);
-    fputs("\nYour guess? Enter shows what happens. ", stdout);
-    fflush(stdout);
-    int key = getchar();
-    while (key != '\n' && key != EOF)
-        key = getchar();
-}
-
-enum status runs_lesson(const struct options *options, struct error *error)
-{
-    const struct embedded *text = options->lesson;
-    struct lesson lesson;
-    enum status status = lesson_read(&lesson, text->name, text->text, error);
-    if (status != STATUS_OK || options->format != FORMAT_TEXT || plans_only(options))
-        return status == STATUS_OK ? runs_all(options, error) : status;
-    printf("Lesson %d: %s\n\n%s\n\n", atoi(text->name), lesson.title, lesson.question);
-    if (!options->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-        let_guess(&lesson);
-    status = runs_all(options, error);
-    if (status != STATUS_OK && lesson.exit_code == 0)
-        return status;
-    puts("\nWhat to see:");
-    lesson_explain(text->text, print_paragraph, stdout);
-    puts("\nTo remember:");
-    print_paragraph(stdout, lesson.message);
-    if (!options->all)
-        printf("\nTables and causes: pipeline lesson %d --all\n", atoi(text->name));
     return status;
 }

@@ -9,7 +9,4 @@
  * was. STATUS_FAILED where a result is wrong, too, also one that was asked for. */
 enum status runs_all(const struct options *options, struct error *error);
 
-/* Does the same with the runs of a lesson, between its question and what it shows. */
-enum status runs_lesson(const struct options *options, struct error *error);
-
 #endif

@@ -196,11 +196,11 @@ static void put_guess(struct json *json, const struct lesson_guess *guess)
         json_put_text(json, guess->runs[i]);
     json_close(json, ']');
     if (guess->kind == GUESS_FASTER) {
-        json_put_real(json_key(json, "least"), guess->least);
-        json_put_real(json_key(json, "most"), guess->most);
+        json_put_real(json_key(json, "least"), guess->factors[0]);
+        json_put_real(json_key(json, "most"), guess->factors[guess->choice_count - 1]);
     }
     json_open(json_key(json, "codes"), '[');
-    for (int i = 0; i < guess->code_count; i++)
+    for (int i = 0; i < guess->choice_count && guess->kind == GUESS_CAUSE; i++)
         json_put_text(json, verdict_rows[guess->codes[i]].name);
     json_close(json, ']');
     json_close(json, '}');

@@ -45,6 +45,7 @@ const nameOf = (run) => html('code', '', run);
 const firstCause = (run) => (run.verdicts ?? []).find(({ named }) => named);
 const causeOf = (code) => catalogue.verdicts.find((verdict) => verdict.code === code);
 const causeText = (code) => causeOf(code)?.text ?? '';
+const fixOf = (code) => causeOf(code).fix;
 const link = (address, ...content) => Object.assign(html('a', '', ...content), { href: address });
 const heading = (level, text) => Object.assign(html(level, '', text), { tabIndex: -1 });
 
@@ -158,10 +159,12 @@ function answerFirst({ kind }, guess, drawn) {
 }
 
 function answerCause({ runs: [name] }, guess, drawn) {
-    return causeAnswer(guess, firstCause(runCalled(drawn, name)));
+    return causeAnswer(guess, firstCause(runCalled(drawn, name)), fixOf);
 }
 
-const causeAnswer = (guess, cause) => ({ mark: markOf(guess, cause.code), parts: [guessedText(guess, cause.code), ...causeSentences(cause)] });
+/* A cause was offered by what `words` says of its code. */
+const causeAnswer = (guess, cause, words = (code) => code) => ({ mark: markOf(guess, cause.code),
+    parts: [guessedText(guess && words(guess), words(cause.code)), ...causeSentences(cause)] });
 const answerLine = ({ mark, parts }) => html('p', `answer ${mark}`, ...parts);
 
 const runOffer = (name) => [name, nameOf(name)];
@@ -175,7 +178,7 @@ const guessKinds = {
         makeChoice(question, [runOffer(a), runOffer(b), [NEITHER, NEITHER]]), answer: answerEither },
     fastest: { ask: askRun, answer: answerFirst },
     slowest: { ask: askRun, answer: answerFirst },
-    cause: { ask: ({ question, codes }) => makeChoice(question, codes.map(causeOffer)), answer: answerCause },
+    cause: { ask: ({ question, codes }) => makeChoice(question, codes.map((code) => [code, fixOf(code)])), answer: answerCause },
 };
 
 /* --- the two parts of the page that a lesson has: above the picture, and below it --------------- */

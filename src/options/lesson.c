@@ -1,6 +1,7 @@
 /* lesson.c - finds the lessons, and reads the comments at the head of a lesson's file. */
 #include "options/lesson.h"
 
+#include "causes/verdict.h"
 #include "core/names.h"
 #include "options/table.h"
 
@@ -112,7 +113,7 @@ static bool guess_refuse(struct guess_line *line, const char *why, const char *w
 }
 
 /* Takes the next word; "" where there is none. */
-static const char *word_take(struct guess_line *line)
+static char *word_take(struct guess_line *line)
 {
     char *word = line->words + strspn(line->words, " ");
     line->words = word + strcspn(word, " ");
@@ -137,41 +138,43 @@ static bool runs_take(struct guess_line *line, int count)
     return true;
 }
 
-static bool scale_take(struct guess_line *line)
+/* Two factors that are closer than a fifth could both be the answer. */
+static bool factor_take(struct guess_line *line, int at, const char *word)
 {
-    struct lesson_guess *guess = line->guess;
-    double *const ends[] = {&guess->least, &guess->most};
-    for (int i = 0; i < 2; i++) {
-        const char *word = word_take(line);
-        char *end;
-        *ends[i] = strtod(word, &end);
-        if (end == word || *end != '\0' || !(*ends[i] > 0 && *ends[i] <= 1000))
-            return guess_refuse(line, "the ends of its scale should be above 0, not ", word);
-    }
-    return guess->least < guess->most ||
-           guess_refuse(line, "its scale's least should be below its most", "");
+    double *factors = line->guess->factors;
+    char *end;
+    factors[at] = strtod(word, &end);
+    if (end == word || *end != '\0' || !(factors[at] > 0 && factors[at] <= 1000))
+        return guess_refuse(line, "a factor should be above 0, not ", word);
+    return at == 0 || factors[at] > 1.19 * factors[at - 1] ||
+           guess_refuse(line, "each factor should be a fifth above the last, not ", word);
 }
 
-static bool codes_take(struct guess_line *line)
+/* The order of the alphabet tells nothing of the answer. */
+static bool code_take(struct guess_line *line, int at, const char *word)
+{
+    int *codes = line->guess->codes;
+    codes[at] = verdict_code_find(word);
+    if (codes[at] < 0)
+        return guess_refuse(line, "there is no cause ", word);
+    return at == 0 || strcmp(verdict_rows[codes[at - 1]].name, word) < 0 ||
+           guess_refuse(line, "causes stand in alphabetical order, not ", word);
+}
+
+static bool choices_take(struct guess_line *line,
+                         bool (*take)(struct guess_line *line, int at, const char *word))
 {
     struct lesson_guess *guess = line->guess;
-    char *rest = NULL, *codes = line->words + strspn(line->words, " ");
-    word_take(line);
-    for (char *name = strtok_r(codes, ",", &rest); name != NULL;
-         name = strtok_r(NULL, ",", &rest)) {
-        int code = verdict_code_find(name);
-        if (code < 0)
-            return guess_refuse(line, "there is no cause ", name);
-        for (int i = 0; i < guess->code_count; i++) {
-            if (guess->codes[i] == code)
-                return guess_refuse(line, "it offers a cause twice: ", name);
-        }
-        if (guess->code_count == LESSON_CODES_MAX)
-            return guess_refuse(line, "it offers too many causes", "");
-        guess->codes[guess->code_count++] = code;
+    char *rest = NULL, *list = word_take(line);
+    for (char *word = strtok_r(list, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
+        if (guess->choice_count == LESSON_CHOICES_MAX)
+            return guess_refuse(line, "it offers too many choices", "");
+        if (!take(line, guess->choice_count++, word))
+            return false;
     }
-    return guess->code_count >= 2 ||
-           guess_refuse(line, "it should offer two causes or more", "");
+    return guess->choice_count >= 2 ||
+           guess_refuse(line, "it should offer two choices or more", "");
 }
 
 /* Reads what follows the name of the guess's kind. */
@@ -179,11 +182,11 @@ static bool parts_take(struct guess_line *line)
 {
     switch (line->guess->kind) {
     case GUESS_FASTER:
-        return runs_take(line, 2) && scale_take(line);
+        return runs_take(line, 2) && choices_take(line, factor_take);
     case GUESS_EITHER:
         return runs_take(line, 2);
     case GUESS_CAUSE:
-        return runs_take(line, 1) && codes_take(line);
+        return runs_take(line, 1) && choices_take(line, code_take);
     default:
         return true;
     }
@@ -291,24 +294,14 @@ const char *lesson_message(const char *text, struct kept_text **storage)
 
 /* --- the explanation --- */
 
-/* Returns whether the line is one of the head's "KEY: WORDS". */
-static bool line_has_key(const char *line)
-{
-    int end = 0;
-    sscanf(line, "; %*1[A-Z]%*[a-z]: %n", &end);
-    return end > 0;
-}
-
-/* Returns the first line of the head's explanation, which is behind all that has a key. NULL:
- * there is none. */
+/* Returns the empty line before the head's explanation, the first one behind its question.
+ * NULL: there is none. */
 static const char *explanation_find(const char *text)
 {
     const char *line = head_find(text, "Question: ");
-    while (line != NULL && (line = line_next(line)) != NULL) {
-        if (line_says(line, "") != NULL && !line_has_key(line))
-            return line;
-    }
-    return NULL;
+    while (line != NULL && (line = line_next(line)) != NULL && line[1] != '\n')
+        ;
+    return line;
 }
 
 void lesson_explain(const char *text, void (*take)(void *context, const char *paragraph),

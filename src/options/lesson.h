@@ -6,17 +6,19 @@
  *     ; 02-pinned.ini - Pinned against pageable memory
  *     ; Question: Why does nothing overlap?
  *     ; Message: Pageable memory makes every call wait.
- *     ; Guess: faster pageable pinned 1 20 - How many times as fast is pinned memory?
+ *     ; Guess: faster pageable pinned 1,2,10,50 - How many times as fast is pinned memory?
  *     ; Exit: 1                                  where a result is wrong on purpose
  *     ; Live: How slow it is depends on the host. what may go wrong before an audience
+ *     ;
  *     ; Memory from malloc() is pageable. ...    to the end of the comment
  *
  * A guess has a kind, what that kind needs, and after " - " its question:
  *
- *     faster A B LEAST MOST   how many times as fast as run A is run B? time(A) / time(B)
+ *     faster A B F,F,...      how many times as fast as run A is run B? time(A) / time(B)
  *     either A B              which of two runs is faster, or are they alike?
  *     fastest, slowest        which of all runs is it?
- *     cause RUN CODE,CODE...  which cause costs the run most? its first named verdict
+ *     cause RUN CODE,CODE...  which cause costs the run most, by its fix? its first named
+ *                             verdict
  *
  * No answer stands in a head: it is what the runs give. The reader does no I/O. */
 #ifndef PIPELINE_OPTIONS_LESSON_H
@@ -30,7 +32,7 @@ enum {
     LESSON_TEXT = 160,
     LESSON_MESSAGE = 81, /* a slide's title */
     LESSON_GUESSES_MAX = 4,
-    LESSON_CODES_MAX = 6,
+    LESSON_CHOICES_MAX = 6,
     LESSON_PARAGRAPH = 4096,
 };
 
@@ -50,9 +52,9 @@ struct lesson_guess {
     enum guess_kind kind;
     char runs[2][RUN_NAME_MAX]; /* two of faster and either, one of cause */
     int run_count;
-    double least, most;          /* faster: the ends of the scale */
-    int codes[LESSON_CODES_MAX]; /* cause: enum verdict_code, no two alike */
-    int code_count;
+    double factors[LESSON_CHOICES_MAX]; /* faster: each a fifth or more above the last */
+    int codes[LESSON_CHOICES_MAX];      /* cause: enum verdict_code, by their names */
+    int choice_count;                   /* of factors or codes */
     char question[LESSON_TEXT];
 };
 
