@@ -68,8 +68,7 @@ uint32_t finder_sort(struct finder *finder, unsigned engines, uint32_t device)
 {
     const struct timeline *timeline = finder->timeline;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         bool on = span->device == device && (engines >> span->engine & 1);
         if (on && !op_is_call(span->kind)) /* no engine's work */
             finder->sorted[count++] = span;

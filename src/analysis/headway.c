@@ -19,8 +19,7 @@ static uint32_t find_changes(const struct timeline *timeline, headway_weight *we
 {
     uint32_t count = 0;
     *work = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         double share = weight(context, span), length = (double)(span->end_ns - span->start_ns);
         if (!(share > 0) || !(length > 0))
             continue;

@@ -141,8 +141,7 @@ static bool find_first_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     size_t links = 1;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind == OP_KERNEL && span->link >= links)
             links = span->link + (size_t)1;
     }

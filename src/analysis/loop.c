@@ -185,8 +185,7 @@ static const struct loop_kind *find_common(const struct loop_kinds *kinds,
                                            const struct loop_kind *whole, uint64_t *names)
 {
     const struct loop_kind *chosen = NULL;
-    for (uint32_t i = 0; i < kinds->kind_count; i++) {
-        const struct loop_kind *kind = &kinds->kinds[i];
+    EACH (const struct loop_kind, kind, kinds->kinds, kinds->kind_count) {
         const struct loop_item *first = &kinds->items[kind->place];
         /* All of a graph's launch is issued at once: there is no loop of the host's within. */
         const bool in_launch = first[kind->ops].issue_ns == first->issue_ns;
@@ -261,8 +260,7 @@ static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *
     const uint32_t least = half > LOOP_PASSES_MIN ? half : LOOP_PASSES_MIN;
     const int64_t last_ns = loop_border_ns(kinds, stretch->end);
     int64_t held_ns = INT64_MIN;
-    for (uint32_t i = 0; i < kinds->timeline->span_count; i++) {
-        const struct span *span = &kinds->timeline->spans[i];
+    EACH (const struct span, span, kinds->timeline->spans, kinds->timeline->span_count) {
         if (span->start_ns < last_ns && loop_is_beside(kinds, span, kind, usual_ns, names))
             held_ns = later(held_ns, span->end_ns);
     }
@@ -300,8 +298,7 @@ static void find_startup(const struct loop_kinds *kinds, struct loop *loop)
 {
     const struct timeline *timeline = kinds->timeline;
     struct loop_startup *startup = &loop->startup;
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
+    EACH (const struct host_call, call, timeline->calls, timeline->call_count) {
         if (call->start_ns >= loop->from_ns)
             break;
         if (call->thread != kinds->thread)
@@ -355,8 +352,7 @@ static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *k
 static void count_ops(const struct timeline *timeline, struct loop *loop)
 {
     uint32_t ops = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         loop->first += op_on_device(span->kind) && span->start_ns < loop->from_ns;
         ops += op_on_device(span->kind) && span->start_ns >= loop->from_ns &&
                span->start_ns < loop->to_ns;

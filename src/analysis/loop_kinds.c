@@ -214,8 +214,7 @@ COMPARE_BY(compare_marks, struct mark, name, place);
 static void add_kind(struct loop_kinds *kinds, const struct loop_kind *kind)
 {
     struct loop_kind *least = &kinds->kinds[0];
-    for (uint32_t i = 0; i < kinds->kind_count; i++) {
-        struct loop_kind *other = &kinds->kinds[i];
+    EACH (struct loop_kind, other, kinds->kinds, kinds->kind_count) {
         if (other->sum == kind->sum && other->ops == kind->ops) {
             if (kind->covered > other->covered)
                 *other = *kind;

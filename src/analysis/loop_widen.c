@@ -55,8 +55,7 @@ static void take_threads(const struct loop_kinds *kinds, const struct loop_kind 
     const struct timeline *timeline = kinds->timeline;
     struct helper helpers[HELPERS_MOST] = {{.ops = 0}};
     int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         const uint64_t thread = loop_thread_of(timeline, span),
                        name = loop_name_of(kinds, span);
         if (!op_on_device(span->kind) || thread == kinds->thread)
@@ -89,8 +88,7 @@ static void take_beside(const struct loop_kinds *kinds, const struct loop_kind *
 {
     const struct timeline *timeline = kinds->timeline;
     const int64_t from_ns = loop->from_ns, to_ns = loop->to_ns;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->start_ns >= to_ns || span->end_ns <= from_ns ||
             !loop_is_beside(kinds, span, kind, loop->pass_ns, names))
             continue;

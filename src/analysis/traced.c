@@ -214,8 +214,7 @@ static void find_memsets(struct traced *traced)
     int64_t ends[2] = {INT64_MIN, INT64_MIN};
     uint32_t memsets = 0, last_stream = UINT32_MAX;
     bool beside = false, others_beside = false;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         int side = span->kind == OP_MEMSET;
         if (!op_on_device(span->kind))
             continue;

@@ -82,8 +82,7 @@ static void list_mistakes(FILE *out)
 /* Prints each cause, and what to do about it; `pipeline help NAME` says more. */
 static void list_verdicts(FILE *out)
 {
-    for (int code = 0; code < VERDICT_COUNT; code++) {
-        const struct verdict_row *row = &verdict_rows[code];
+    EACH (const struct verdict_row, row, verdict_rows, VERDICT_COUNT) {
         put_entry(out, row->name, row->text);
         if (row->fix[0] != '\0')
             put_more(out, "fix", row->fix);

@@ -254,8 +254,7 @@ static void drop_empty(const struct record_files *files, struct record_list *lis
                        pid_t process)
 {
     size_t kept = 0, empty = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        struct record_file *item = &list->items[i];
+    EACH (struct record_file, item, list->items, list->count) {
         item->empty = is_empty(files, item);
         empty += item->empty;
     }

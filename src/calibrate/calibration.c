@@ -20,8 +20,7 @@ static bool same_kernel(const char *one, const char *other)
 const struct figure *calibration_figure(const struct calibration *calibration,
                                         const char *kernel, const char *key)
 {
-    for (int i = 0; i < calibration->figure_count; i++) {
-        const struct figure *figure = &calibration->figures[i];
+    EACH (const struct figure, figure, calibration->figures, calibration->figure_count) {
         if (same_kernel(figure->kernel, kernel) && strcmp(figure->key, key) == 0)
             return figure;
     }
@@ -68,8 +67,7 @@ static void comment_text(const struct calibration *calibration,
     else
         snprintf(text, COMMENT_TEXT, "+-%.1f %%: %s", 100 * figure->spread / number,
                  figure->how);
-    for (int i = 0; i < calibration->outcome_count; i++) {
-        const struct outcome *outcome = &calibration->outcomes[i];
+    EACH (const struct outcome, outcome, calibration->outcomes, calibration->outcome_count) {
         if (same_kernel(outcome->kernel, figure->kernel) &&
             strcmp(outcome->key, figure->key) == 0 && outcome->apart > outcome->usual)
             text_add(text, COMMENT_TEXT, "", "; held within %.0f %%",
@@ -109,8 +107,8 @@ static void put_figure(FILE *out, const struct calibration *calibration,
 /* Puts the kernels' sections of that kind. */
 static void put_kernels(FILE *out, const struct calibration *calibration, const char *kind)
 {
-    for (int i = 0; i < calibration->machine.kernel_count; i++) {
-        const struct machine_kernel *row = &calibration->machine.kernels[i];
+    EACH (const struct machine_kernel, row, calibration->machine.kernels,
+          calibration->machine.kernel_count) {
         if (strcmp(machine_kernel_section(row->name), kind) != 0)
             continue;
         fprintf(out, "\n[%s %s]\n", kind, row->name);
@@ -171,8 +169,7 @@ static void put_outcomes(FILE *out, const struct calibration *calibration)
         out, 0, 0,
         "Held against plain runs: what a step of them takes by this file, what it took, "
         "and how far these are apart, of what is allowed.");
-    for (int i = 0; i < calibration->outcome_count; i++) {
-        const struct outcome *outcome = &calibration->outcomes[i];
+    EACH (const struct outcome, outcome, calibration->outcomes, calibration->outcome_count) {
         figure_name(outcome->kernel, outcome->key, name);
         fprintf(out, "; %-37s %9.4g us %9.4g us %6.1f %% of %.0f %%\n", name,
                 1e-3 * outcome->said_ns, 1e-3 * outcome->took_ns, 100 * outcome->apart,

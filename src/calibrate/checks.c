@@ -184,8 +184,7 @@ static void slow_host(const struct rig *rig, struct machine *machine)
 {
     const struct calibration *calibration = rig->calibration;
     double pace = pace_of(rig);
-    for (int i = 0; i < calibration->figure_count; i++) {
-        const struct figure *figure = &calibration->figures[i];
+    EACH (const struct figure, figure, calibration->figures, calibration->figure_count) {
         const bool own = figure->kernel == NULL;
         const struct machine_field *field =
             machine_field_find(own ? machine_fields : machine_kernel_fields, figure->key);

@@ -58,8 +58,7 @@ int rig_draw_work(const struct row *row, const struct timeline *timeline, int64_
 {
     int count = 0;
     (void)row;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind == OP_KERNEL || span->kind == OP_CPU)
             times[count++] = span->end_ns - span->start_ns;
     }

@@ -260,8 +260,7 @@ static int draw_delays(const struct row *row, const struct timeline *timeline, i
 {
     int found = 0;
     const enum op_kind kind = row->steps[0] == 'h' ? OP_H2D : OP_KERNEL;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind == kind && span->op + 1 < timeline->issue_count)
             times[found++] = span->start_ns - timeline->issue_ns[span->op + 1];
     }
@@ -310,8 +309,7 @@ static int draw_pitches(const struct row *row, const struct timeline *timeline, 
     int64_t last_ns = 0;
     int found = -1; /* the first callback has none before it */
     (void)row;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind != OP_CALLBACK)
             continue;
         if (found >= 0)

@@ -36,8 +36,8 @@ int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t 
 static const struct knob_gain *knob_of(const struct foreign *foreign, enum verdict_code code)
 {
     const struct knob_gain *found = NULL;
-    for (int i = 0; i < foreign->judge.found.count; i++) {
-        const struct knob_gain *gain = &foreign->judge.found.knobs[i];
+    EACH (const struct knob_gain, gain, foreign->judge.found.knobs,
+          foreign->judge.found.count) {
         if (gain->code == code && (found == NULL || gain->fixed_ns < found->fixed_ns))
             found = gain;
     }
@@ -432,8 +432,7 @@ static void set_change(const struct foreign *foreign, struct verdicts *verdicts)
  * the run was recorded, so this comes last. */
 static void leave_recording(const struct foreign *foreign, struct verdicts *verdicts)
 {
-    for (int i = 0; i < verdicts->count; i++) {
-        struct verdict *verdict = &verdicts->items[i];
+    EACH (struct verdict, verdict, verdicts->items, verdicts->count) {
         const struct knob_gain *gain = knob_of(foreign, verdict->code);
         if (gain != NULL && verdict->predicted_ns > 0)
             verdict->predicted_ns = predicted_ns(foreign, gain, gain->bare_ns);

@@ -10,10 +10,8 @@
 /* Charges each knob's part, in ns of the judged run. */
 static void charge_knobs(struct judge *judge, double scale)
 {
-    for (int i = 0; i < judge->found.count; i++) {
-        const struct knob_gain *gain = &judge->found.knobs[i];
+    EACH (const struct knob_gain, gain, judge->found.knobs, judge->found.count)
         judge->charges.causes[gain->code].cost_ns += (int64_t)(scale * (double)gain->cost_ns);
-    }
 }
 
 /* Accounts for a plan as the simulator runs it. timeline_free() in any case. */
@@ -151,8 +149,7 @@ static bool may_exceed(const struct judge *judge, enum verdict_code code)
 static int64_t cpu_alone_ns(const struct timeline *timeline)
 {
     int64_t cpu_ns = 0, gpu_ns = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind == OP_CPU)
             cpu_ns = later(cpu_ns, span->end_ns);
         else if (op_on_device(span->kind))

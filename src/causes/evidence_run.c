@@ -192,8 +192,7 @@ static struct sight sight_of(const struct verdict_case *facts)
 static bool find_figure(const struct sight *sight, const char *name, size_t length,
                         double *value)
 {
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        const struct figure *figure = &figures[i];
+    EACH (const struct figure, figure, figures, sizeof figures / sizeof figures[0]) {
         if (strlen(figure->name) != length || memcmp(figure->name, name, length) != 0)
             continue;
         memcpy(value, (const char *)sight + figure->offset, sizeof *value);

@@ -57,8 +57,7 @@ int64_t facts_readback_ns(const struct foreign *foreign)
     bool reads = false;
     if (!facts_put_readback(foreign, &seen))
         return 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (!op_on_device(span->kind))
             continue;
         if (reads_few(span)) {
@@ -223,8 +222,7 @@ enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict
     uint64_t bytes = 0;
     double ns = 0;
     char text[FOREIGN_COUNT];
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op_recorded *seen = &plan->recorded->ops[i];
+    EACH (const struct op_recorded, seen, plan->recorded->ops, plan->op_count) {
         copies += seen->peer_bytes > 0;
         bytes += seen->peer_bytes;
         ns += seen->peer_bytes > 0 ? (double)seen->work_ns : 0;
@@ -278,8 +276,7 @@ static bool shares_more(const struct foreign *foreign, int64_t shared_ns, int64_
 bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
 {
     const struct found *found = &foreign->judge.found;
-    for (int i = 0; i < verdicts->count; i++) {
-        struct verdict *verdict = &verdicts->items[i];
+    EACH (struct verdict, verdict, verdicts->items, verdicts->count) {
         bool shares = false;
         for (int k = 0; k < found->count; k++)
             shares |= found->knobs[k].code == verdict->code &&

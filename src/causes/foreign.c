@@ -82,8 +82,7 @@ static enum verdict_code way_of(const struct foreign *foreign,
 {
     enum { WAY_OPS = 2 };
     uint32_t ops[ENGINE_COUNT] = {0};
-    for (uint32_t i = 0; i < pieces->count; i++) {
-        const struct foreign_piece *piece = &pieces->items[i];
+    EACH (const struct foreign_piece, piece, pieces->items, pieces->count) {
         if (piece->cause != VERDICT_REST || piece->span == SPAN_NONE)
             continue;
         enum engine engine = (enum engine)foreign->timeline->spans[piece->span].engine;
@@ -193,8 +192,7 @@ static bool is_mostly_pageable(const struct foreign *foreign)
     static const double MOSTLY = 0.5;
     const struct timeline *timeline = foreign->timeline;
     double sum_ns = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
             sum_ns += (double)(span->end_ns - span->start_ns);
     }

@@ -181,8 +181,7 @@ static void put_range(const struct foreign *foreign, const struct pauses *pauses
     const struct host_call *call = &timeline->calls[pauses->longest];
     const int64_t until_ns = call->start_ns + timeline->ranges_from_ns;
     const struct host_range *last = NULL;
-    for (size_t i = 0; i < timeline->range_count; i++) {
-        const struct host_range *range = &timeline->ranges[i];
+    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
         const int64_t inside_ns = earlier(range->end_ns, until_ns) -
                                   later(range->start_ns, until_ns - pauses->longest_ns);
         if (range->thread == call->thread && 2 * inside_ns > pauses->longest_ns)

@@ -136,8 +136,7 @@ static enum verdict_code mistake_cause(const struct verdict_case *facts,
     const struct plan *plan = facts->plan;
     bool pins = false, pinned = false, allocs = false, memsets = false, syncs = false,
          sleeps = false, legacy = false, legacy_memsets = false;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         bool in_legacy =
             plan_stream_kind(plan, op->stream) == STREAM_LEGACY && op_on_device(op->kind);
         allocs |= op->kind == OP_ALLOC;

@@ -7,8 +7,7 @@
 
 void knob_turn(const struct knob_set *set, int knob, const union choice *from, union choice *to)
 {
-    for (int i = 0; i < set->field_count; i++) {
-        const struct knob_field *field = &set->fields[i];
+    EACH (const struct knob_field, field, set->fields, set->field_count) {
         if (field->knob == knob)
             memcpy((char *)to + field->offset, (const char *)from + field->offset, field->size);
     }
@@ -20,8 +19,7 @@ bool knob_is_turned(const struct knob_set *set, int knob, const union choice *a,
                     const union choice *b)
 {
     bool turned = false;
-    for (int i = 0; i < set->field_count; i++) {
-        const struct knob_field *field = &set->fields[i];
+    EACH (const struct knob_field, field, set->fields, set->field_count) {
         turned |=
             field->knob == knob && memcmp((const char *)a + field->offset,
                                           (const char *)b + field->offset, field->size) != 0;

@@ -284,8 +284,7 @@ struct needs {
 static struct needs count_needs(const struct plan *plan)
 {
     struct needs needs = {0};
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         const uint64_t pieces = pieces_of(plan, op);
         needs.kernels += op->kind == OP_KERNEL;
         needs.callbacks += op->kind == OP_CALLBACK;

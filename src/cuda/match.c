@@ -121,8 +121,7 @@ static bool find_streams(struct matching *matching, struct cupti_trace *cupti)
         snprintf(matching->why, MATCH_WHY, "it does not know a stream");
         return false;
     }
-    for (uint32_t s = 0; s < streams; s++) {
-        struct stream_records *found = &matching->streams[s];
+    EACH (struct stream_records, found, matching->streams, streams) {
         found->next = first_record(matching, found->number);
         found->end = first_record(matching, found->number + 1);
     }
@@ -178,8 +177,7 @@ static bool match_spans(const struct matching *matching)
 {
     struct timeline *timeline = matching->traced->timeline;
     size_t known = matching->warm_records;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         if (!op_on_device(span->kind))
             continue;
         const size_t matched = match_span(matching, span);

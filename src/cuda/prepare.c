@@ -59,8 +59,7 @@ static enum status find_event_devices(const struct cuda_run *run, uint32_t *devi
 {
     const struct plan *plan = run->workload.plan;
     memset(devices, 0xFF, plan->events * sizeof *devices);
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_RECORD)
             continue;
         uint32_t *device = &devices[op->event.event];
@@ -127,8 +126,7 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
     if (run->contexts == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
                          plan->streams);
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
         if (cuda_devices_select(run->devices,

@@ -132,8 +132,7 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
     if (take_pool(run, error) != STATUS_OK)
         return STATUS_FAILED;
     size_t places = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         run->slot_count += op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE;
         places += op->kind == OP_KERNEL ? ARGUMENTS_MOST : op_is_copy(op->kind);
     }

@@ -52,8 +52,7 @@ static int64_t call_end_ns(const struct traced_run *traced, uint32_t op)
 
 static void fill_host_times(const struct traced_run *traced)
 {
-    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
-        struct span *span = &traced->timeline->spans[i];
+    EACH (struct span, span, traced->timeline->spans, traced->timeline->span_count) {
         const struct interval *time = NULL;
         span->issue_ns = traced->timeline->issue_ns[span->op];
         if (span->kind == OP_CPU)
@@ -179,8 +178,7 @@ static enum status fill_ends(const struct traced_run *traced,
                              const struct clock_tie ties[MACHINE_DEVICES_MAX],
                              struct error *error)
 {
-    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
-        struct span *span = &traced->timeline->spans[i];
+    EACH (struct span, span, traced->timeline->spans, traced->timeline->span_count) {
         if (!op_on_device(span->kind))
             continue;
         const struct clock_tie *tie = &ties[span->device];
@@ -281,8 +279,7 @@ static enum status start_cupti(struct cuda_tracer *tracer, struct cuda_run *run,
 static bool spans_lie_in_run(const struct traced_run *traced, int64_t time_ns)
 {
     enum { CLOCKS_NS = 1000000 };
-    for (uint32_t i = 0; i < traced->timeline->span_count; i++) {
-        const struct span *span = &traced->timeline->spans[i];
+    EACH (const struct span, span, traced->timeline->spans, traced->timeline->span_count) {
         if (op_on_device(span->kind) &&
             (span->start_ns < -CLOCKS_NS || span->end_ns < span->start_ns ||
              span->end_ns > time_ns + CLOCKS_NS))

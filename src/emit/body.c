@@ -103,8 +103,7 @@ static bool put_functions(FILE *out, const struct emit_program *program)
 {
     char name[EMIT_TEXT];
     bool whole = true;
-    for (int i = 0; i < program->loops->loop_count; i++) {
-        const struct loop *loop = &program->loops->loops[i];
+    EACH (const struct loop, loop, program->loops->loops, program->loops->loop_count) {
         for (uint32_t stage = loop->first; stage < loop->end; stage++) {
             if (program->stages[stage].item_count == 0)
                 continue;
@@ -239,8 +238,7 @@ bool emit_issue(FILE *out, const struct emit_program *program)
     whole &= !has_functions(program) || put_functions(out, program);
     fprintf(out, "static void issue_tiles() {\n");
     put_prologue(out, program);
-    for (int i = 0; i < program->loops->loop_count; i++) {
-        const struct loop *loop = &program->loops->loops[i];
+    EACH (const struct loop, loop, program->loops->loops, program->loops->loop_count) {
         put_beside(out, program, loop, item_before);
         whole &= put_loop(out, program, loop);
         put_beside(out, program, loop, item_behind);

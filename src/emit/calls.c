@@ -196,8 +196,8 @@ static bool is_named_before(const struct emit_program *program, uint32_t stage,
     char other[EMIT_TEXT];
     bool found = false;
     for (uint32_t before = 0; before < stage && emit_is_handed(program); before++) {
-        for (int i = 0; i < program->stages[before].item_count; i++) {
-            const struct loop_item *item = &program->stages[before].items[i];
+        EACH (const struct loop_item, item, program->stages[before].items,
+              program->stages[before].item_count) {
             emit_event_name(program, before, item->relation, other);
             found |= item->kind == OP_RECORD && strcspn(other, "[") == strlen(name) &&
                      strncmp(other, name, strlen(name)) == 0;
@@ -211,8 +211,8 @@ static void each_event(FILE *out, int indent, const struct emit_program *program
                        const char *section)
 {
     for (uint32_t stage = 0; stage <= program->stage_count; stage++) {
-        for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct loop_item *item = &program->stages[stage].items[i];
+        EACH (const struct loop_item, item, program->stages[stage].items,
+              program->stages[stage].item_count) {
             char name[EMIT_TEXT], words[EMIT_LINE];
             if (item->kind != OP_RECORD)
                 continue;

@@ -77,8 +77,8 @@ bool emit_streams_by_stage(const struct emit_program *program)
 bool emit_has(const struct emit_program *program, enum op_kind kind)
 {
     for (uint32_t stage = 0; stage < program->stage_count; stage++) {
-        for (int i = 0; i < program->stages[stage].item_count; i++) {
-            const struct loop_item *item = &program->stages[stage].items[i];
+        EACH (const struct loop_item, item, program->stages[stage].items,
+              program->stages[stage].item_count) {
             if (item->kind == kind && !item->carries)
                 return true;
         }

@@ -198,8 +198,7 @@ static uint32_t lay_out(const struct crossings *crossings)
 /* Writes them; courier.came counts those of each crossing so far. */
 static void write_messages(const struct crossings *crossings, const struct arrays *arrays)
 {
-    for (uint32_t i = 0; i < crossings->parcel_count; i++) {
-        const struct parcel *parcel = &crossings->parcels[i];
+    EACH (const struct parcel, parcel, crossings->parcels, crossings->parcel_count) {
         if (!is_own(&crossings->all[parcel->crossing]) || is_there(crossings, parcel))
             continue;
         char *at = arrays_at(arrays, &parcel->range);

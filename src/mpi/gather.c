@@ -28,8 +28,7 @@ static void move_result(const struct plan *plan, const struct arrays *arrays,
 
 void gather_output(const struct plan *plan, const struct arrays *arrays)
 {
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_D2H || op->copy.host.buffer != BUFFER_HOST_OUT)
             continue;
         const uint32_t rank = plan_stream_home(plan, op->stream).device;

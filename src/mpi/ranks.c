@@ -111,8 +111,7 @@ enum status ranks_take(struct options *options, bool (*measures)(const char *dev
 static uint64_t plan_hash(const struct plan *plan)
 {
     uint64_t hash = mix_bits(plan->elements ^ mix_bits(plan->tiles) ^ plan->streams);
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         struct access access[OP_ACCESS_MAX];
         const int count = op_accesses(op, access);
         hash = mix_at(hash ^ op->kind, op->stream + ((uint64_t)(uint32_t)op->tile << 32));

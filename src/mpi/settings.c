@@ -32,8 +32,7 @@ static char *common_text(const struct options *options, bool (*measures)(const c
         return NULL;
     fprintf(out, "%d runs\n", options->run_count);
     fprintf(out, "%s\n", options->dry_run ? "--dry-run" : "no --dry-run");
-    for (int i = 0; i < options->run_count; i++) {
-        const struct settings *settings = &options->runs[i];
+    EACH (const struct settings, settings, options->runs, options->run_count) {
         fprintf(out, "a run %s\n", settings->name);
         settings_each_of(settings, (struct settings_shown){true, true}, put_setting, out);
         fprintf(out, "%s\n",

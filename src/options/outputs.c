@@ -1,4 +1,5 @@
 /* outputs.c - no file is written twice, and none that is read is overwritten. */
+#include "core/items.h"
 #include "machine/machine.h"
 #include "options/table.h"
 #include "plan/device.h"
@@ -89,8 +90,7 @@ static void list_inputs(const struct command_line *line, const struct drafts *dr
 {
     for (int i = 0; i < line->word_count; i++)
         files_add(inputs, line->words[i], NULL, OPTION_COUNT);
-    for (int i = 0; i < drafts->count; i++) {
-        const struct draft *draft = &drafts->items[i];
+    EACH (const struct draft, draft, drafts->items, drafts->count) {
         if (draft->settings.input != NULL)
             files_add(inputs, draft->settings.input, draft, OPTION_INPUT);
         add_machine(draft, inputs);

@@ -1,4 +1,5 @@
 /* parse.c - the command line: which command, and its options. */
+#include "core/items.h"
 #include "core/names.h"
 #include "options/table.h"
 
@@ -194,8 +195,7 @@ static enum status check_command(const struct command_line *line, const struct o
     const struct command_row *command = command_rows;
     while (command->command != options->command)
         command++;
-    for (int i = 0; i < line->given_count; i++) {
-        const struct assignment *given = &line->given[i];
+    EACH (const struct assignment, given, line->given, line->given_count) {
         if (option_is_taken(given->row, options->command))
             continue;
         assignment_label(given, label);

@@ -336,8 +336,7 @@ enum status options_set_defaults(enum option_scope scope, void *target, struct e
 void settings_each_of(const struct settings *settings, struct settings_shown shown,
                       settings_visitor *each, void *context)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_row *row = &option_rows[i];
+    EACH (const struct option_row, row, option_rows, OPTION_COUNT) {
         if (row->scope != SCOPE_RUN || (row->of_several && !shown.several) ||
             (row->of_halo && !shown.halo))
             continue;

@@ -170,8 +170,7 @@ bool cells_init(struct cells *cells, const struct plan *plan)
     cells->buffers = arena_zeros(arena, cells->buffer_count, sizeof *cells->buffers);
     if (cells->buffers == NULL || !cut_at_accesses(cells, plan))
         return false;
-    for (uint32_t b = 0; b < cells->buffer_count; b++) {
-        struct cut_buffer *buffer = &cells->buffers[b];
+    EACH (struct cut_buffer, buffer, cells->buffers, cells->buffer_count) {
         cuts_tidy(&buffer->cuts);
         for (int s = buffer->both ? SIDE_POSSIBLE : SIDE_SURE;
              s < SIDE_COUNT && buffer->cuts.count > 0; s++) {

@@ -347,8 +347,7 @@ static bool cut_buffers(struct finder *finder)
                 return false;
         }
     }
-    for (uint32_t i = 0; i < finder->tree_count; i++) {
-        struct tree *tree = &finder->trees[i];
+    EACH (struct tree, tree, finder->trees, finder->tree_count) {
         cuts_tidy(&tree->cuts);
         tree->cells = 1;
         while (tree->cells + 1 < tree->cuts.count)

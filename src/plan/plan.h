@@ -5,6 +5,7 @@
 #ifndef PIPELINE_PLAN_H
 #define PIPELINE_PLAN_H
 
+#include "core/items.h"
 #include "core/status.h"
 #include "plan/op.h"
 #include "plan/recorded.h"

@@ -165,8 +165,7 @@ int64_t timeline_time_ns(const struct timeline *timeline)
 int64_t timeline_extent_ns(const struct timeline *timeline)
 {
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (!op_is_node(span->kind))
             continue;
         first_ns = earlier(first_ns, timeline->issue_unknown ? span->start_ns : span->issue_ns);

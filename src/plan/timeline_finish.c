@@ -26,8 +26,7 @@ size_t timeline_engine_spans(const struct timeline *timeline, struct resource en
     enum { FEW_MOVES = 8 };
     const size_t most = FEW_MOVES * (size_t)timeline->span_count;
     size_t count = 0, moves = 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         if (!is_on(span, engine))
             continue;
         size_t at = count++;
@@ -235,8 +234,7 @@ static struct look look_over(struct timeline *timeline)
 {
     const uint32_t devices = timeline_devices(timeline);
     struct look look = {.ns = 0};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         look.ns += span->kind != OP_WAIT ? span->end_ns - span->start_ns : 0;
         look.bytes += span->bytes;
         look.last_ns = later(look.last_ns, span->end_ns);

@@ -71,8 +71,7 @@ int64_t rework_filling_ns(const struct plan *plan, const struct machine *machine
 
 void rework_work_move(int64_t least_ns, struct plan *plan)
 {
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        struct op_recorded *seen = &plan->recorded->ops[i];
+    EACH (struct op_recorded, seen, plan->recorded->ops, plan->op_count) {
         const int64_t ns = own_ns(seen);
         seen->host_ns -= ns >= least_ns ? ns : 0;
     }

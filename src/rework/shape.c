@@ -188,8 +188,7 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
 
 static bool deal_all(struct dealer *dealer)
 {
-    for (size_t i = 0; i < dealer->count; i++) {
-        struct rework_item *item = &dealer->items[i];
+    EACH (struct rework_item, item, dealer->items, dealer->count) {
         if (item->tile == REWORK_NONE) { /* the host's own: for any stream, or an op */
             item->op.stream = dealer->streams;
             if (!rework_draft_add(dealer->draft, item))

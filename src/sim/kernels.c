@@ -123,8 +123,7 @@ static bool join_group(struct gpu *gpu, uint32_t op, uint32_t blocks, uint32_t s
                        int64_t since_ns)
 {
     enum { JUST_BEGUN = 64 }; /* the group has done at most that part of its work: 1/64 */
-    for (uint32_t i = 0; i < gpu->group_end; i++) {
-        struct block_group *group = &gpu->groups[i];
+    EACH (struct block_group, group, gpu->groups, gpu->group_end) {
         if (group->blocks == 0 || group->op != op || group->sweeps != sweeps)
             continue;
         double ahead =

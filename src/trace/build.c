@@ -216,8 +216,7 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
 void trace_count_copies(struct trace *trace)
 {
     trace->in = trace->out = (struct trace_copies){0};
-    for (uint32_t i = 0; i < trace->timeline.span_count; i++) {
-        const struct span *span = &trace->timeline.spans[i];
+    EACH (const struct span, span, trace->timeline.spans, trace->timeline.span_count) {
         struct trace_copies *copies = span->kind == OP_H2D ? &trace->in : &trace->out;
         const bool pageable = span->host_memory == HOST_MEMORY_PAGEABLE;
         if (!op_is_copy(span->kind))
@@ -344,8 +343,7 @@ enum status trace_build_finish(struct trace_builder *builder, struct traces *tra
 
 void trace_build_free(struct trace_builder *builder)
 {
-    for (size_t i = 0; i < builder->count; i++) {
-        struct trace_part *part = &builder->parts[i];
+    EACH (struct trace_part, part, builder->parts, builder->count) {
         names_free(&part->names);
         names_free(&part->stream_numbers);
         free(part->spans);

@@ -93,8 +93,7 @@ static void keep_spans(struct timeline *timeline, const struct view_part *part, 
             timeline->spans[kept++] = span;
     }
     timeline->span_count = kept;
-    for (uint32_t i = 0; i < kept; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, kept) {
         if (op_rows[span->kind].waits && timeline_span(timeline, span->target) == NULL)
             span->target = UINT32_MAX;
     }

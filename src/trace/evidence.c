@@ -101,8 +101,7 @@ static struct turns turns_of(const struct timeline *timeline)
     int64_t ends[2] = {INT64_MIN, INT64_MIN};
     uint32_t last_other = UINT32_MAX;
     int side_before = -1;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         int side = timeline->stream_ids[span->stream] == TRACE_DEFAULT_STREAM;
         bool runs_on = ends[!side] != INT64_MIN && span->start_ns < ends[!side] - JITTER_NS;
         turns.beside |= runs_on;
@@ -197,8 +196,7 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
                        const struct trace_event *events, size_t count, int64_t first_ns)
 {
     const struct trace_event *record = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_event *event = &events[i];
+    EACH (const struct trace_event, event, events, count) {
         if (!event->waits) {
             record = event;
             continue;

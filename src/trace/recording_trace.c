@@ -55,8 +55,7 @@ static bool issues_op(const struct recorded_call *call)
 void recording_count_odd(const struct recording *recording, uint64_t *unseen, uint64_t *refused)
 {
     *unseen = *refused = 0;
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
+    EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
         *unseen += call->result == 0 && call->op_count == 0 && issues_op(call);
         *refused += call->result != 0 && call->op_count > 0;
     }
@@ -151,8 +150,7 @@ static void list_lines(const struct recording *recording, struct trace_facts *fa
 
 static void add_lines(const struct recording *recording, struct trace_facts *facts)
 {
-    for (size_t i = 0; i < recording->line_count; i++) {
-        const struct recorded_line *line = &recording->lines[i];
+    EACH (const struct recorded_line, line, recording->lines, recording->line_count) {
         const char **found = bsearch(&line->text, facts->lines, facts->line_count,
                                      sizeof *facts->lines, compare_lines);
         facts->calls[line->call].line = (uint32_t)(found - facts->lines) + 1;
@@ -292,8 +290,7 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
     status = make(&maker, traces, &why);
     if (status == STATUS_OK) {
         traces->recording = recording;
-        for (int i = 0; i < traces->count; i++) {
-            struct trace *trace = &traces->items[i];
+        EACH (struct trace, trace, traces->items, traces->count) {
             trace->recording = recording;
             trace->timeline.ranges = recording->ranges;
             trace->timeline.range_count = recording->range_count;

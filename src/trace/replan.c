@@ -255,8 +255,7 @@ static bool launches_wait(const struct recording *recording)
 {
     enum { CLOCKS_NS = 2000 }; /* by which the clocks of the host and the device may differ */
     size_t launches = 0, waited = 0;
-    for (size_t i = 0; i < recording->op_count; i++) {
-        const struct recorded_op *op = &recording->ops[i];
+    EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
         if (op->kind != OP_KERNEL || op->call == RECORDING_NONE)
             continue;
         launches++;

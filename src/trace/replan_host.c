@@ -47,8 +47,7 @@ static enum status find_medians(struct replan *replan)
     replan->calls_ns = arena_zeros(&replan->arena, host_call_rows(), sizeof *replan->calls_ns);
     if (replan->arena.full)
         return replan_no_memory(replan);
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
+    EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
         if (call->result == 0)
             took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row,
                                           is_crowded(recording, call)};
@@ -173,8 +172,7 @@ void replan_take_made(struct replan *replan, struct op_recorded *seen)
 static bool take_turns(const struct recording *recording)
 {
     struct host_turns turns = {0};
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
+    EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
         host_turns_add(&turns, call->start_ns, call->end_ns, call->thread, call->op_count > 0,
                        call->stream);
     }

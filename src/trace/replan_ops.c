@@ -208,15 +208,13 @@ enum status replan_number_events(struct replan *replan)
     uint32_t *numbers = arena_ones(&replan->arena, plan->op_count, sizeof *numbers);
     if (numbers == NULL)
         return replan_no_memory(replan);
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         if ((op->kind == OP_WAIT || op->kind == OP_SYNC_EVENT) &&
             numbers[op->event.event] == RECORDING_NONE)
             numbers[op->event.event] = plan->events++;
     }
     const uint32_t unwanted = plan->events;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        struct op *op = &plan->ops[i];
+    EACH (struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_RECORD && op->kind != OP_WAIT && op->kind != OP_SYNC_EVENT)
             continue;
         const bool wanted = numbers[op->event.event] != RECORDING_NONE;

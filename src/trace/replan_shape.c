@@ -163,8 +163,7 @@ static bool shape_find_parts(struct graph_shape *shape)
         return false;
     for (uint32_t branch = 0; branch < shape->branches; branch++)
         shape->parts[branch] = branch;
-    for (uint32_t at = 0; at < shape->node_count; at++) {
-        const struct shape_node *node = &shape->nodes[at];
+    EACH (const struct shape_node, node, shape->nodes, shape->node_count) {
         for (uint32_t i = 0; i < node->before_count; i++) {
             const uint32_t before = shape->before[node->first_before + i];
             const uint32_t one = part_of(shape, node->branch);
@@ -174,8 +173,7 @@ static bool shape_find_parts(struct graph_shape *shape)
     }
     for (uint32_t branch = 0; branch < shape->branches; branch++)
         shape->parts[branch] = part_of(shape, branch);
-    for (uint32_t at = 0; at < shape->node_count; at++) {
-        const struct shape_node *node = &shape->nodes[at];
+    EACH (const struct shape_node, node, shape->nodes, shape->node_count) {
         shape->works[shape->parts[node->branch]] |=
             node->kind < OP_KIND_COUNT && node->kind != OP_CALLBACK;
     }

@@ -151,8 +151,7 @@ static enum status set_calls(struct timeline *timeline, struct error *error)
 /* Says of each copy, and of all of them, which memory of the host they went from or to. */
 static void set_memory(struct trace *trace, enum host_memory memory)
 {
-    for (uint32_t i = 0; i < trace->timeline.span_count; i++) {
-        struct span *span = &trace->timeline.spans[i];
+    EACH (struct span, span, trace->timeline.spans, trace->timeline.span_count) {
         if (op_is_copy(span->kind))
             span->host_memory = (uint16_t)memory;
     }

@@ -42,8 +42,7 @@ static size_t count_streams(const struct timeline *timeline, const uint32_t *ids
     uint32_t count = found > 0 ? ids[found - 1] + 1 : 0;
     if (count > STREAMS_MAX + 8) /* a mistake may add some */
         return 0;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (!op_in_stream(span->kind) && span->stream > count && span->stream <= STREAMS_MAX)
             count = span->stream;
     }
@@ -160,16 +159,14 @@ enum status saved_set_targets(struct saved_run *run, struct error *error)
     }
     for (size_t i = 0; i < run->labels.count; i++)
         labels[i] = label_read(run, run->labels.items[i]);
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         uint32_t name =
             span->kind == OP_KERNEL ? OP_KIND_COUNT + (uint32_t)span->link : span->kind;
         if (!op_rows[span->kind].waits)
             ops[count++] = (struct saved_op){name, span->tile, span->op};
     }
     qsort(ops, count, sizeof *ops, compare_ops);
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         if (op_rows[span->kind].waits && span->target != SAVED_NONE)
             span->target = latest_op(ops, count, labels[span->target], span->op);
         else

@@ -104,8 +104,7 @@ static struct view_name *name_of(const struct view_facts *facts,
 
 static void count_names(const struct timeline *timeline, struct view_facts *facts)
 {
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         struct view_name *name = name_of(facts, timeline, span);
         char text[SPAN_NAME];
         if (name == NULL)

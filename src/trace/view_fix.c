@@ -86,8 +86,7 @@ static void stretch_timeline(struct timeline *timeline, int64_t time_ns)
         if (op_is_node(timeline->spans[i].kind))
             stretch.first_ns = earlier(stretch.first_ns, timeline->spans[i].issue_ns);
     }
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         span->issue_ns = stretch_moment(&stretch, span->issue_ns);
         span->start_ns = stretch_moment(&stretch, span->start_ns);
         span->end_ns = stretch_moment(&stretch, span->end_ns);
@@ -123,8 +122,7 @@ static enum status number_names(const struct timeline *recorded, struct timeline
         count = at < count ? count : at + 1;
         links[i] = (uint16_t)(at < UINT16_MAX ? at : UINT16_MAX);
     }
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        struct span *span = &timeline->spans[i];
+    EACH (struct span, span, timeline->spans, timeline->span_count) {
         if (span->kind == OP_KERNEL && span->link < own)
             span->link = links[span->link];
     }

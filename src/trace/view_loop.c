@@ -112,8 +112,7 @@ int64_t trace_outside_ns(const struct trace *trace)
 /* Returns true if no op ran before or behind the loop. */
 static bool is_whole(const struct timeline *timeline, const struct loop *loop)
 {
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (op_on_device(span->kind) &&
             (span->start_ns < loop->from_ns || span->end_ns > loop->to_ns))
             return false;

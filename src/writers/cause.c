@@ -297,8 +297,7 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
     snprintf(text, MESSAGE_TEXT, "%s", report->message != NULL ? report->message : "");
     if (text[0] != '\0')
         return;
-    for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
+    EACH (const struct run_report, run, report->runs, report->run_count) {
         if (run->verified != VERIFIED_NO)
             continue;
         writer_run_message(run, true, answer);

@@ -60,8 +60,7 @@ static void put_latency(struct json *json, const struct run_report *run)
     const struct latency *latency = &run->latency;
     const char *counted = settings_batch(run->settings) > 1 ? "batches" : "tiles";
     json_open(json, '[');
-    for (uint32_t i = 0; i < latency->group_count; i++) {
-        const struct latency_group *group = &latency->groups[i];
+    EACH (const struct latency_group, group, latency->groups, latency->group_count) {
         json_open(json, '{');
         json_put_integer(json_key(json, "priority"), group->priority);
         json_put_count(json_key(json, counted), group->count);
@@ -254,8 +253,7 @@ static void put_ranks(struct json *json, const struct ranks_seen *ranks)
     if (ranks->count == 0)
         return;
     json_open(json_key(json, "ranks"), '[');
-    for (uint32_t i = 0; i < ranks->count; i++) {
-        const struct rank_place *place = &ranks->places[i];
+    EACH (const struct rank_place, place, ranks->places, ranks->count) {
         json_open_flat(json, '{');
         json_put_text(json_key(json, "host"), place->host);
         json_put_integer(json_key_of(json, "clock_ns", ranks->clocks), place->offset_ns);

@@ -102,8 +102,7 @@ static void put_hazards(struct json *json, const struct plan *plan,
 {
     char text[HAZARD_TEXT];
     json_open(json_key(json, "hazards"), '[');
-    for (size_t i = 0; i < run->hazard_count; i++) {
-        const struct hazard *hazard = &run->hazards[i];
+    EACH (const struct hazard, hazard, run->hazards, run->hazard_count) {
         json_open_flat(json, '{');
         json_put_count(json_key(json, "first"), hazard->first);
         json_put_count(json_key(json, "second"), hazard->second);

@@ -241,8 +241,7 @@ static bool is_whole(const char *picture, size_t length, const char *ending)
 {
     while (length > 0 && strchr("\r\n\t ", picture[length - 1]) != NULL && picture[length - 1])
         length--;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const struct form *form = &forms[i];
+    EACH (const struct form, form, forms, sizeof forms / sizeof forms[0]) {
         if (strcasecmp(ending, form->ending) == 0)
             return length >= form->begins_bytes + form->ends_bytes &&
                    memcmp(picture, form->begins, form->begins_bytes) == 0 &&

@@ -212,8 +212,7 @@ void write_csv_field(FILE *out, const char *text)
 /* Puts the colours of the kinds of ops, and of the text on them, as rules of a page's style. */
 static void put_colors(struct put *put)
 {
-    for (int kind = 0; kind < OP_KIND_COUNT; kind++) {
-        const struct op_row *row = &op_rows[kind];
+    EACH (const struct op_row, row, op_rows, OP_KIND_COUNT) {
         char rules[256];
         int used = snprintf(rules, sizeof rules, ".%s { fill: #%06x; stroke: #%06x; }\n",
                             row->name, (unsigned)row->color, (unsigned)row->color);

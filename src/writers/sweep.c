@@ -296,8 +296,7 @@ static void put_section(const struct sweep_table *table, int section)
 static double spread_of(const struct report *report)
 {
     double most = 0;
-    for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
+    EACH (const struct run_report, run, report->runs, report->run_count) {
         if (run->median_ns > 0)
             most = fmax(most, (double)(run->max_ns - run->min_ns) / (double)run->median_ns);
     }

@@ -70,8 +70,7 @@ static bool column_wanted(const struct text_column *column, const struct report 
     if (column->when == ALWAYS || (told && style->verbose > 0) ||
         (column->when == COMPARED && report->run_count > 1))
         return true;
-    for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
+    EACH (const struct run_report, run, report->runs, report->run_count) {
         if ((column->when == REPEATED && run->repeats > 1) ||
             (column->when == REDUCED && run->has_result) ||
             (column->when == EXCHANGED && report_exchanges(run)) ||
@@ -91,8 +90,7 @@ static void print_table(FILE *out, const struct report *report,
 {
     struct table_column shown[COLUMN_COUNT];
     int count = 0;
-    for (int c = 0; c < COLUMN_COUNT; c++) {
-        const struct text_column *column = &columns[c];
+    EACH (const struct text_column, column, columns, COLUMN_COUNT) {
         if (column_wanted(column, report, style))
             shown[count++] =
                 (struct table_column){column->group, column->title, column->show, column->left};

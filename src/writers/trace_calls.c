@@ -143,8 +143,7 @@ static void put_calls(struct put *put, const struct tracks *tracks, int64_t *rea
 {
     const struct timeline *timeline = &tracks->run->timeline;
     const struct window window = {0, timeline_time_ns(timeline)};
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
+    EACH (const struct host_call, call, timeline->calls, timeline->call_count) {
         int64_t start_ns = call->start_ns, end_ns = call->end_ns;
         if (!clip(&window, &start_ns, &end_ns) || call->thread >= tracks->threads)
             continue;

@@ -21,8 +21,7 @@ struct tracks tracks_of(const struct run_report *run, uint32_t pid, uint32_t fir
     struct tracks tracks = {
         .run = run, .pid = pid, .devices = timeline_devices(timeline), .first_tid = first_tid};
     uint32_t tid = first_tid;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (span->engine < ENGINE_NONE) {
             uint32_t *lanes =
                 &tracks.lanes[resource_number(span_resource(span), tracks.devices)];
