@@ -1082,6 +1082,7 @@ const namesOfRuns = () => some(runs.map((run) => run.name)) || 'No runs';
 
 function drawTitle(title) {
     title.textContent = data.message || namesOfRuns();
+    document.title = `${title.textContent} - pipeline`;
     title.className = runs.some((run) => run.verified === 'no') ? 'wrong' : '';
 }
 

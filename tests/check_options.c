@@ -405,9 +405,10 @@ END_TEST
 START_TEST(help_has_topics)
 {
     static char *const lines[][2] = {
-        {"tiles", "tiles"}, {"--tiles", "tiles"}, {"-t", "tiles"},  {"t", "tiles"},
-        {"view", "view"},   {"runs", "runs"},     {"help", "help"}, {"--no-data", "no-data"},
-        {"--all", "all"},   {"breadth", "order"}};
+        {"tiles", "tiles"},   {"--tiles", "tiles"},     {"-t", "tiles"},
+        {"t", "tiles"},       {"view", "view"},         {"runs", "runs"},
+        {"help", "help"},     {"--no-data", "no-data"}, {"--all", "all"},
+        {"breadth", "order"}, {"streams=4", "streams"}};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct options options = parse_right(LINE("help", lines[i][0]));
         ck_assert_int_eq(options.command, COMMAND_HELP);
@@ -424,6 +425,8 @@ START_TEST(help_has_topics)
     options_free(&options);
     parse_wrong(LINE("help", "tilse"), "help tilse", "did you mean tiles?", NULL);
     parse_wrong(LINE("help", "auto"), "help auto: ", "several", "order, layout", NULL);
+    parse_wrong(LINE("help", "lesson", "8"), "did you mean `pipeline lesson 8`?", NULL);
+    parse_wrong(LINE("help", "8"), "that is a lesson: `pipeline lesson 8`", NULL);
     parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);
     parse_wrong(LINE("help", "planetarium"), "help planetarium", "pipeline help", NULL);
     parse_wrong(LINE("help", "tiles", "streams"), "help streams", "one word too many", NULL);

@@ -236,14 +236,23 @@ static enum status check_results(const struct options *options, const struct job
     return STATUS_OK;
 }
 
-/* Says that a config file was not found, but one of its name that is part of the program; and,
- * once for all runs, that `auto` found no CUDA device. */
+/* Says that a config file was not found, but one of its name that is part of the program; that
+ * there is nothing for a profiler; and, once for all runs, that `auto` found no CUDA device. */
 static void note_findings(const struct options *options)
 {
     if (options->embedded != NULL)
         note_print(options->quiet,
                    "there is no file %.200s here: taking the one that is part of this program",
                    options->embedded);
+    bool profiles = false, measures = false;
+    for (int i = 0; i < options->run_count; i++) {
+        profiles |= options->runs[i].profile;
+        measures |= backends_measure(options->runs[i].device);
+    }
+    if (profiles && !measures)
+        note_print(options->quiet,
+                   "--profile does nothing here: the device is simulated, and a "
+                   "profiler sees real ones only");
     for (int i = 0; i < options->run_count; i++) {
         if (strcmp(options->runs[i].device, "auto") != 0)
             continue;

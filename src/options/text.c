@@ -152,9 +152,15 @@ void kept_texts_free(struct kept_text *texts)
 enum status assignment_refuse(const struct assignment *given, const char *complaint,
                               struct error *error)
 {
-    char label[LABEL_MAX], allowed[LABEL_MAX];
-    return error_set(error, STATUS_USAGE, "%s %s: %s", assignment_label(given, label),
-                     complaint, option_allowed(given->row, allowed));
+    char label[LABEL_MAX], allowed[LABEL_MAX], value[SHOWN_MAX], swept[LABEL_MAX] = "";
+    const struct option_row *row = given->row;
+    const bool several = strstr(given->text, "..") != NULL || strchr(given->text, ',') != NULL;
+    if (several && row->scope == SCOPE_RUN &&
+        (row->type == TYPE_NUMBER || row->type == TYPE_CHOICE))
+        snprintf(swept, sizeof swept, "; a run for each value: --sweep=%s=%s", row->name,
+                 text_shown(given->text, value));
+    return error_set(error, STATUS_USAGE, "%s %s: %s%s", assignment_label(given, label),
+                     complaint, option_allowed(row, allowed), swept);
 }
 
 char *word_trim(char *word)

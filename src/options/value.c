@@ -15,8 +15,9 @@ enum units_result option_read_number(const struct option_row *row, const char *t
     if (!row->suffixes && text[strspn(text, "-.0123456789")] != '\0')
         return UNITS_NOT_A_NUMBER;
     /* A run counts elements and tiles; what counts bytes is the recorder's alone. */
-    if (row->scope == SCOPE_RUN && strpbrk(text, "bB") != NULL &&
-        units_read_count(text, number) == UNITS_OK)
+    const size_t last = strlen(text);
+    if (row->scope == SCOPE_RUN && last > 1 && strchr("bB", text[last - 1]) != NULL &&
+        strchr("0123456789kKMGTi", text[last - 2]) != NULL)
         return UNITS_IN_BYTES;
     return units_read_count(text, number);
 }

@@ -63,18 +63,28 @@ static const char *topic_of(const char *word, char options[LABEL_MAX])
 static enum status take_topic(const struct command_line *line, struct options *options,
                               struct error *error)
 {
-    char shown[SHOWN_MAX], found[LABEL_MAX] = "";
+    char shown[SHOWN_MAX], word[SHOWN_MAX], found[LABEL_MAX] = "";
+    if (line->word_count > 1 && command_find(line->words[0]) != NULL)
+        return error_set(error, STATUS_USAGE,
+                         "help %s %s is one word too many: `pipeline help %s` is about the "
+                         "command; did you mean `pipeline %s %s`?",
+                         line->words[0], text_shown(line->words[1], shown), line->words[0],
+                         line->words[0], shown);
     if (line->word_count != 1)
         return check_one_word(line, "help", error);
     options->all = strcmp(line->words[0], "all") == 0;
-    options->topic = options->all ? NULL : topic_of(line->words[0], found);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(line->words[0], "="), line->words[0]);
+    options->topic = options->all ? NULL : topic_of(word, found);
     if (strchr(found, ',') != NULL)
         return error_set(error, STATUS_USAGE,
                          "help %s: several options have that value, among them %s",
                          line->words[0], found);
     if (options->all || options->topic != NULL)
         return STATUS_OK;
-    struct nearest nearest = nearest_begin(line->words[0] + strspn(line->words[0], "-"));
+    if (lesson_find(word) != NULL)
+        return error_set(error, STATUS_USAGE, "help %s: that is a lesson: `pipeline lesson %s`",
+                         word, word);
+    struct nearest nearest = nearest_begin(word + strspn(word, "-"));
     for (const struct command_row *row = command_rows; row->name != NULL; row++)
         nearest_offer(&nearest, row->name);
     for (int i = 0; i < OPTION_COUNT; i++)

@@ -129,6 +129,17 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
             units_time(verdicts->recording_ns, limit));
 }
 
+/* Returns true if the first cause that can be fixed is the one that cost most. */
+static bool is_by_size(const struct verdicts *verdicts)
+{
+    const struct verdict *first = &verdicts->items[0];
+    bool largest = true;
+    for (int i = 1; i < verdicts->named && first->cost_ns > 0; i++)
+        largest &= verdicts->items[i].cost_ns <= first->cost_ns ||
+                   verdicts->items[i].code == VERDICT_SHORT_RUN;
+    return largest;
+}
+
 /* Writes a line for the run, and those of its causes. */
 static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
 {
@@ -142,6 +153,9 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
     if (verdicts->count == 0)
         return;
     put_limit(out, run, name, style);
+    if (!is_by_size(verdicts))
+        writer_put_words(out, style->width, INDENT,
+                         "  The first is what to fix first; it is not what cost most.");
     for (int i = 0; i < verdicts->named; i++)
         put_cause(out, run, i, style);
     bool shown = verdicts->named > 0 && strcmp(verdicts->items[0].command, verdicts->best) == 0;
