@@ -190,13 +190,13 @@ END_TEST
 
 /* --- times --- */
 
-/* A mistake, the change that mends it, and how far the mended plan's time may be from that of
+/* A mistake, the change that fixes it, and how far the fixed plan's time may be from that of
  * the plan without the mistake, as a part of it. */
-static const struct mended {
+static const struct fixed_by {
     const char *mistake;
     struct rework change;
     double bound;
-} mended[] = {
+} fixed_by[] = {
     {"pageable-memory", {.pins = true}, 0.001},
     {"legacy-stream", {.unblocks = true}, 0.03},
     {"blocking-stream", {.unblocks = true}, 0.03},
@@ -239,7 +239,7 @@ START_TEST(test_fixed_mistakes_take_the_time_of_the_right_plan)
 {
     struct error error = {0};
     struct machine machine = test_machine_named("h200");
-    for (size_t i = 0; i < sizeof mended / sizeof mended[0]; i++) {
+    for (size_t i = 0; i < sizeof fixed_by / sizeof fixed_by[0]; i++) {
         for (int k = 0; k < 4; k++) {
             struct settings settings = test_settings(k % 2 ? "scale" : "scale,scale");
             settings.elements = 64 << 20;
@@ -247,16 +247,16 @@ START_TEST(test_fixed_mistakes_take_the_time_of_the_right_plan)
             settings.order = k / 2 ? ORDER_BREADTH : ORDER_DEPTH;
             struct plan wrong, right, fixed;
             struct rework_base base;
-            make_both(&settings, mended[i].mistake, &machine, &wrong, &right);
+            make_both(&settings, fixed_by[i].mistake, &machine, &wrong, &right);
             ck_assert_int_eq(rework_begin(&base, &wrong, &machine, &error), STATUS_OK);
-            ck_assert_msg(rework_apply(&base, &mended[i].change, &fixed, &error) == STATUS_OK,
+            ck_assert_msg(rework_apply(&base, &fixed_by[i].change, &fixed, &error) == STATUS_OK,
                           "%s", error.text);
             int64_t wrong_ns = time_of(&wrong, &machine), right_ns = time_of(&right, &machine);
             int64_t fixed_ns = time_of(&fixed, &machine);
             double off = (double)(fixed_ns - right_ns) / (double)right_ns;
-            ck_assert_msg(off >= -mended[i].bound && off <= mended[i].bound,
-                          "%s, %d: %ld ns, fixed %ld, right %ld: %.1f %%", mended[i].mistake, k,
-                          (long)wrong_ns, (long)fixed_ns, (long)right_ns, 100 * off);
+            ck_assert_msg(off >= -fixed_by[i].bound && off <= fixed_by[i].bound,
+                          "%s, %d: %ld ns, fixed %ld, right %ld: %.1f %%", fixed_by[i].mistake,
+                          k, (long)wrong_ns, (long)fixed_ns, (long)right_ns, 100 * off);
             ck_assert_int_lt(right_ns, wrong_ns);
             rework_end(&base);
             plan_free(&wrong);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BUILD SECONDS READER... - runs libFuzzer on readers of files, side by side. What it learns is
 # kept in BUILD/corpus/READER, so that the next run goes on from there; its words are in
-# BUILD/READER.log, and the input that broke a promise is in BUILD/found: once that is mended, keep it
+# BUILD/READER.log, and the input that broke a promise is in BUILD/found: once that is fixed, keep it
 # in tests/fuzz/seeds/READER.
 set -u
 
