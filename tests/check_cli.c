@@ -462,6 +462,20 @@ START_TEST(test_full_disk_is_an_error)
 }
 END_TEST
 
+START_TEST(test_an_error_stands_after_the_report)
+{
+    const int status = system(PIPELINE_PROGRAM " -d sim:h200 -n 64k -t 4 --layout=stage "
+                                               "--mistake=missing-wait >both 2>&1");
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+    char *text = test_file_text("both");
+    const char *error = strstr(text, "pipeline: ");
+    ck_assert_ptr_nonnull(error);
+    ck_assert_ptr_null(strstr(error, "why"));
+    ck_assert_ptr_eq(strchr(error, '\n'), text + strlen(text) - 1);
+    free(text);
+}
+END_TEST
+
 START_TEST(test_no_device_is_77)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
@@ -504,6 +518,7 @@ Suite *cli_suite(void)
     tcase_add_test(bad, test_bad_files);
     tcase_add_test(bad, test_too_large_for_memory_says_how_much);
     tcase_add_test(bad, test_full_disk_is_an_error);
+    tcase_add_test(bad, test_an_error_stands_after_the_report);
     tcase_add_test(bad, test_no_device_is_77);
     suite_add_tcase(suite, bad);
     return suite;

@@ -164,6 +164,7 @@ int main(int argc, char *argv[])
     if (parsed)
         options_free(&options);
     status = ranks_end(status, &error);
+    fflush(stdout); /* where both go to one file, the error stands after the report */
     if (status != STATUS_OK && ranks_speak())
         fprintf(stderr, "pipeline: %s\n", error.text);
     kernel_own_end(exit_code(status, &end));

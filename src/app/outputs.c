@@ -130,22 +130,29 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     return STATUS_OK;
 }
 
-/* Writes the report as text. A lesson's picture comes first; --all asks for the rest, too. */
+/* A lesson's picture comes first; --all asks for the rest, too. */
+static enum status write_lesson(const struct options *options, const struct report *report,
+                                const struct writer_style *style)
+{
+    const enum status status = write_gantt(stdout, report, style);
+    if (options->all || options->gantt == GANTT_NONE) {
+        write_text(stdout, report, style);
+        write_verdicts(stdout, report, style);
+    }
+    return status;
+}
+
 static enum status write_words(const struct options *options, const struct report *report,
                                const struct writer_style *style)
 {
-    const bool lesson = options->command == COMMAND_LESSON;
-    const bool brief = lesson && !options->all && options->gantt != GANTT_NONE;
     enum status status = STATUS_OK;
-    if (lesson)
-        status = write_gantt(stdout, report, style);
-    if (brief)
-        return status;
+    if (options->command == COMMAND_LESSON)
+        return write_lesson(options, report, style);
     if (options->command == COMMAND_VIEW)
         status = write_view(stdout, report, style);
     else
         write_text(stdout, report, style);
-    if (status == STATUS_OK && !lesson)
+    if (status == STATUS_OK)
         status = write_gantt(stdout, report, style);
     write_verdicts(stdout, report, style);
     return status;
