@@ -27,7 +27,7 @@ static void put_spread(const struct settings *settings, char *text, size_t room)
                  settings->exchange == EXCHANGE_HOST ? "handed on by the host" : "peer copies");
     else if (settings_has_halo(settings) && settings_devices(settings) > 1)
         snprintf(text, room, "; rows over devices, exchange %s",
-                 settings->hide == HIDE_YES ? "beside the inner rows" : "behind each step");
+                 settings->hide == HIDE_YES ? "beside the inner rows" : "after each step");
     else if (settings_devices(settings) > 1)
         snprintf(text, room, "; tiles over %s",
                  settings->sharing == SHARING_SLICES ? "processes, in time slices"
