@@ -4,7 +4,7 @@
  * The kernels are part of the program, but come in by the door that libraries come in by, and
  * are called through the same hooks. */
 #include "bench/bench_own.h"
-#include "app/measured.h"
+#include "app/job.h"
 #include "bench/bench.h"
 
 #include "kernels/own.h"

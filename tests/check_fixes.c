@@ -1,6 +1,6 @@
 /* check_fixes.c - what is advised can be done: every command that a report prints, typed behind
  * the options of the run, is taken by the options' check and takes the time that was told. */
-#include "app/fix.h"
+#include "app/commands.h"
 #include "app/job.h"
 #include "fixtures.h"
 #include "options/options.h"

@@ -3,7 +3,7 @@
 #include "plot_cases.h"
 #include "suites.h"
 #include "test_folder.h"
-#include "writers/plot.h"
+#include "writers/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "options_cases.h"
 #include "suites.h"
 #include "test_program.h"
-#include "trace/cut.h"
+#include "trace/trace.h"
 #include "trace/view.h"
 #include "trace_cases.h"
 #include "view_cases.h"

@@ -4,7 +4,7 @@
  * kept. */
 #include "suites.h"
 #include "test_folder.h"
-#include "trace/csv_line.h"
+#include "trace/input.h"
 #include "writer_cases.h"
 #include "writers/table.h"
 

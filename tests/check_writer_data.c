@@ -1,5 +1,5 @@
 /* check_writer_data.c - JSON and CSV are read back, field by field. */
-#include "trace/csv_line.h"
+#include "trace/input.h"
 #include "writer_cases.h"
 
 #include <inttypes.h>

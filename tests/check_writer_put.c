@@ -1,7 +1,7 @@
 /* check_writer_put.c - numbers and texts, as snprintf() and the slower writers print them. */
 #include "fixtures.h"
 #include "suites.h"
-#include "trace/csv_line.h"
+#include "trace/input.h"
 #include "writer_cases.h"
 #include "writers/put.h"
 

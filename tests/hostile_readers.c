@@ -1,6 +1,6 @@
 /* hostile_readers.c - reads back what the writers wrote: UTF-8, CSV, JSON, HTML. */
 #include "hostile_cases.h"
-#include "trace/csv_line.h"
+#include "trace/input.h"
 #include "writers/writer.h"
 
 #include <check.h>

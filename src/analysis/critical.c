@@ -7,7 +7,7 @@
 #include "analysis/critical_finder.h"
 
 #include "analysis/analysis.h"
-#include "plan/legacy.h"
+#include "plan/barriers.h"
 
 #include <math.h>
 #include <stdlib.h>

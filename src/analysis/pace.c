@@ -1,6 +1,6 @@
 /* pace.c - how the device follows a host that issues: whose threads take turns, what of its
  * time is work of its own, and how often it is late. */
-#include "analysis/pace.h"
+#include "analysis/traced.h"
 #include "core/compare.h"
 
 #include <stdlib.h>

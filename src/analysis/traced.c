@@ -2,8 +2,6 @@
  * ops by their ends, and what all memsets have in common. What launches do is in launched.c. */
 #include "analysis/traced.h"
 
-#include "analysis/pace.h"
-
 #include "core/compare.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* anonymous.c - see anonymous.h. */
-#include "app/anonymous.h"
+/* anonymous.c - runs whose report leaves names out: --anonymous. */
+#include "app/job.h"
 
 #include "core/anonymous.h"
 #include "kernels/own.h"

@@ -1,5 +1,5 @@
-/* beside.c - see beside.h. */
-#include "app/beside.h"
+/* beside.c - other settings on a job's device, before the job's own plan is prepared. */
+#include "app/job.h"
 
 #include "plan/build.h"
 #include "run/verify.h"

@@ -1,7 +1,6 @@
 /* choice.c - settings that are left to the simulator, and the note that says what it chose. */
-#include "app/choice.h"
+#include "app/job.h"
 
-#include "app/beside.h"
 #include "core/units.h"
 #include "emit/emit.h"
 #include "mpi/ranks.h"

@@ -1,5 +1,5 @@
 /* fix.c - finds a better run for each, before any is made. */
-#include "app/fix.h"
+#include "app/commands.h"
 
 #include "app/backends.h"
 #include "app/job.h"

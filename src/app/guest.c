@@ -1,8 +1,9 @@
-/* guest.c - see guest.h. All signals are blocked while the program runs and are taken one by
- * one, so that no handler of ours is ever called. */
-#include "app/guest.h"
+/* guest.c - another program, run in our place: it has all that we were given, and is told what
+ * we are told. All signals are blocked while the program runs and are taken one by one, so that
+ * no handler of ours is ever called. */
+#include "app/record.h"
 
-#include "app/process.h"
+#include "app/commands.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,6 @@
 #include "analysis/analysis.h"
 #include "analysis/limit.h"
 #include "app/backends.h"
-#include "app/choice.h"
-#include "app/untiled.h"
 #include "mpi/ranks.h"
 #include "plan/build.h"
 #include "plan/device.h"

@@ -2,6 +2,7 @@
 #ifndef PIPELINE_APP_JOB_H
 #define PIPELINE_APP_JOB_H
 
+#include "calibrate/calibrate.h"
 #include "options/options.h"
 #include "report/report.h"
 #include "report/tune.h"
@@ -30,7 +31,7 @@ struct job {
     const struct machine *file, *calibrated;
     struct plan plan;
     struct arrays arrays;
-    struct arrays untiled; /* its output alone: app/untiled.h */
+    struct arrays untiled; /* its output alone: untiled.c */
     struct workload workload;
     struct tile_fold fold;
     struct error wrong; /* a wrong result that was made on purpose: settings.mistake */
@@ -76,5 +77,89 @@ enum status job_write_output(struct job *job, const struct run_report *report,
 /* Gives everything back but job->settings and job->usual, which the report refers to. Safe
  * after any stage, also one that failed. */
 void job_end(struct job *job);
+
+/* --- beside.c: other settings on a job's device, before the job's own plan is prepared --- */
+
+struct beside {
+    /* The caller sets these. */
+    struct settings settings;
+    uint32_t runs;
+    bool untold; /* what is right is not known: results are not judged, and nothing warms up */
+    /* beside_run() sets these. */
+    bool ran;             /* the device could do it: an error came after that */
+    struct arrays arrays; /* the host arrays, with the last output. Owned by the caller, also
+                             after an error; none with settings.no_data */
+    int64_t median_ns;
+};
+
+/* Prepares the settings' plan on the job's open device, warms up where that measures, and runs
+ * it `runs` times, each verified; then gives back all but the arrays. A simulated device runs
+ * once. STATUS_USAGE where the device can't run it, STATUS_NO_MEMORY, STATUS_FAILED. */
+enum status beside_run(struct job *job, struct beside *beside, struct error *error);
+
+/* --- choice.c: settings that are left to the simulator --- */
+
+/* Chooses tiles, streams, order, layout and issue where they are auto, on the machine that
+ * stands for the opened device, and notes what was chosen and what else was tried: from here on
+ * job->settings say what is used. Returns what tune_settings() does. */
+enum status choice_make(struct job *job, struct error *error);
+
+/* Measures what was chosen, what would be usual and what the simulator found nearly as good, on
+ * a real device, notes what came out, and sets job->settings to the fastest; *changed: they are
+ * others now, so that the job needs another plan. Does nothing where choice_weigh() does
+ * nothing. STATUS_FAILED: one went wrong. */
+enum status choice_try(struct job *job, bool *changed, struct error *error);
+
+/* Runs the settings that would be usual in place of those that were chosen, on the same device,
+ * as often as the job's own, and gives the report their median time. Does nothing where nothing
+ * was chosen, the choice is what is usual, those settings can't be run, or the run shows a
+ * mistake or is for a profiler or for ranks. STATUS_FAILED: they went wrong. */
+enum status choice_weigh(struct job *job, struct run_report *report, struct error *error);
+
+/* --- untiled.c: what is right of a kernel that has no CPU twin --- */
+
+/* Refuses settings of which such a kernel's results could not be judged, or that ask a CPU to
+ * do its work: `real` says that the device measures. STATUS_USAGE names the kernel and what
+ * else would do. Nothing is refused where all kernels have twins. */
+enum status untiled_check(const struct settings *settings, bool real, struct error *error);
+
+/* Has the job's device do the chain's work with all elements as one tile, if a kernel of it has
+ * no twin, and keeps the output in job->untiled, in one piece. Memory for the whole array is
+ * taken on the host and on the device, and given back but for that output. Comes before the
+ * job's own plan is prepared. */
+enum status untiled_run(struct job *job, struct error *error);
+
+/* --- measured.c: what is calibrated on the device that is here --- */
+
+/* The machine file that stands for a device, and the same with what calls cost that device's
+ * host as measured. */
+struct calls_measured {
+    struct machine file, machine;
+};
+
+/* Measures the CUDA device that is here, for `pipeline view --calibrate`. Sets *found on
+ * STATUS_OK: to be freed. STATUS_USAGE: --machine was given as well; else as
+ * calibrate_device(). */
+enum status measured_device(const struct options *options, struct calibration **found,
+                            struct error *error);
+
+/* For `pipeline compare --calibrate`: measures what calls cost the host of each device that the
+ * runs name, once for each, and sets the jobs' `file` and `calibrated` to it; for other runs it
+ * does nothing. The jobs have their settings. *measured is to be freed when the jobs have
+ * ended, also after a failure. STATUS_USAGE where there is nothing that a measured call could
+ * stand in the place of; else as calibrate_calls_of(). */
+enum status measured_calls(const struct options *options, struct job *jobs,
+                           struct calls_measured **measured, struct error *error);
+
+/* --- anonymous.c: runs whose report leaves names out: --anonymous --- */
+
+/* Leaves folders of files and names of hosts out of runs that are about to be reported, and of
+ * their settings, by which nothing is opened any more. Hosts are numbered, in each run from 1.
+ */
+void anonymous_runs(struct job *jobs, struct report *report);
+
+/* Leaves them out of a copy of a run's settings, which is shown before the run's files are
+ * opened: `device` gets what is left of its device, if that is a file. */
+void anonymous_settings(struct settings *settings, char device[TIMELINE_TEXT]);
 
 #endif

@@ -1,5 +1,5 @@
 /* list.c - prints the tables that the other rooms keep. */
-#include "app/list.h"
+#include "app/commands.h"
 
 #include "app/backends.h"
 #include "causes/verdict.h"

@@ -1,13 +1,9 @@
 /* main.c - the commands, and the only owner of exit codes. */
 #include "app/backends.h"
-#include "app/fix.h"
-#include "app/list.h"
-#include "app/measured.h"
+#include "app/commands.h"
+#include "app/job.h"
 #include "app/outputs.h"
-#include "app/own.h"
-#include "app/process.h"
 #include "app/record.h"
-#include "app/runs.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
@@ -15,7 +11,6 @@
 #include "mpi/ranks.h"
 #include "options/options.h"
 #include "trace/view.h"
-#include "writers/plan_json.h"
 #include "writers/writer.h"
 
 #include <errno.h>

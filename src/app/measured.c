@@ -1,5 +1,5 @@
 /* measured.c - what is calibrated on the device that is here before anything else is done. */
-#include "app/measured.h"
+#include "app/job.h"
 
 #include "app/backends.h"
 

@@ -1,5 +1,5 @@
-/* own.c - see own.h: `pipeline kernel new`. */
-#include "app/own.h"
+/* own.c - `pipeline kernel new`. */
+#include "app/commands.h"
 
 #include "core/embedded.h"
 #include "kernels/kernel.h"

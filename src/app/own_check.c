@@ -3,10 +3,9 @@
  *
  * Each try is a process of its own, so that what crashes, hangs or spoils a device ends that
  * one alone. A part can be named; this process then makes it, where a debugger can look on. */
-#include "app/own.h"
+#include "app/commands.h"
 
 #include "app/backends.h"
-#include "app/own_parts.h"
 #include "kernels/kernel_code.h"
 #include "kernels/own.h"
 #include "term/child.h"

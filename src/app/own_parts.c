@@ -1,6 +1,6 @@
 /* own_parts.c - the parts of a kernel of the user's, each tried in this process: its twin, its
  * launcher, and what it says that it costs. */
-#include "app/own_parts.h"
+#include "app/commands.h"
 
 #include "app/backends.h"
 #include "kernels/kernel_code.h"

@@ -1,6 +1,6 @@
 /* process.c - what the process makes sure of before anything else: environment, descriptors and
  * signals. */
-#include "app/process.h"
+#include "app/commands.h"
 
 #include "core/c_locale.h"
 #include "kernels/own.h"

@@ -1,9 +1,6 @@
 /* record.c - see record.h. docs/recording.md says what the recorder is told. */
 #include "app/record.h"
 
-#include "app/guest.h"
-#include "app/record_files.h"
-#include "app/record_words.h"
 #include "term/progress.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* record_anonymous.c - see record_anonymous.h. Lines are changed as text: all but a few stay as
- * they are, and a text in one is no longer behind than before. */
-#include "app/record_anonymous.h"
+/* record_anonymous.c - a recording without the names that it is to leave out: `pipeline record
+ * --anonymous`. Lines are changed as text: all but a few stay as they are, and a text in one is
+ * no longer behind than before. */
+#include "app/record.h"
 
 #include "core/anonymous.h"
 

@@ -1,10 +1,7 @@
-/* record_files.c - see record_files.h. */
-#include "app/record_files.h"
+/* record_files.c - the recordings of a program and of the processes that it started: the folder
+ * that they are written to, and the places that they get. */
+#include "app/record.h"
 
-#include "app/record_anonymous.h"
-#include "app/record_lines.h"
-#include "app/record_scan.h"
-#include "app/record_words.h"
 #include "core/anonymous.h"
 #include "core/compare.h"
 #include "core/items.h"

@@ -1,9 +1,8 @@
-/* record_lines.c - see record_lines.h. Calls in a loop have the same frames, so what is looked
- * for is each chain of frames once. */
-#include "app/record_lines.h"
+/* record_lines.c - the program's source lines that calls were made from, found from the frames
+ * that a recording has with --backtrace. Calls in a loop have the same frames, so what is
+ * looked for is each chain of frames once. */
+#include "app/record.h"
 
-#include "app/record_scan.h"
-#include "app/source_line.h"
 #include "core/compare.h"
 #include "core/items.h"
 #include "core/names.h"

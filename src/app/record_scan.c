@@ -1,5 +1,6 @@
-/* record_scan.c - see record_scan.h. */
-#include "app/record_scan.h"
+/* record_scan.c - what a recording holds, counted line by line: it may be larger than the
+ * memory that the reader of whole recordings, trace/recording.h, would take. */
+#include "app/record.h"
 
 #include "trace/recording_line.h"
 

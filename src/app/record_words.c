@@ -1,5 +1,5 @@
-/* record_words.c - see record_words.h. */
-#include "app/record_words.h"
+/* record_words.c - what `pipeline record` says on standard error of what was recorded. */
+#include "app/record.h"
 
 #include "core/escape.h"
 #include "core/status.h"

@@ -1,15 +1,12 @@
 /* runs.c - all runs of a command, each through the stages in order:
  *
  *     options -> plan -> backend -> timeline -> analysis -> writers */
-#include "app/runs.h"
+#include "app/commands.h"
 
-#include "app/anonymous.h"
 #include "app/backends.h"
 #include "app/job.h"
 #include "app/lesson.h"
-#include "app/measured.h"
 #include "app/outputs.h"
-#include "app/untiled.h"
 #include "core/version.h"
 #include "kernels/kernel_code.h"
 #include "mpi/ranks.h"
@@ -18,7 +15,6 @@
 #include "run/backend.h"
 #include "term/marks.h"
 #include "term/progress.h"
-#include "writers/plan_json.h"
 #include "writers/writer.h"
 
 #include <stdio.h>

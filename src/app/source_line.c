@@ -1,5 +1,6 @@
-/* source_line.c - see source_line.h. GNU's addr2line reads the debug information. */
-#include "app/source_line.h"
+/* source_line.c - the source lines of places in programs and libraries. GNU's addr2line reads
+ * the debug information. */
+#include "app/record.h"
 
 #include "term/child.h"
 

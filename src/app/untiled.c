@@ -1,7 +1,7 @@
-/* untiled.c - see untiled.h. */
-#include "app/untiled.h"
+/* untiled.c - what is right of a kernel that has no CPU twin: what one launch on the whole
+ * array gives, on the same device. */
+#include "app/job.h"
 
-#include "app/beside.h"
 #include "kernels/kernel_code.h"
 #include "mpi/ranks.h"
 #include "plan/mistake.h"

@@ -3,7 +3,6 @@
 #ifndef PIPELINE_CAUSES_FOREIGN_H
 #define PIPELINE_CAUSES_FOREIGN_H
 
-#include "analysis/pace.h"
 #include "analysis/traced.h"
 #include "causes/judge.h"
 #include "causes/knobs.h"

@@ -12,10 +12,9 @@
  * - trial: a launcher on its own;
  * - device: starting and describing devices, and settings that CUDA takes only once;
  * - cupti: the library that records; check: errors of CUDA calls. */
-#include "cuda/describe.h"
-#include "cuda/managed.h"
-#include "cuda/memory.h"
-#include "cuda/trace.h"
+#include "cuda/device.h"
+#include "cuda/prepare.h"
+#include "cuda/run.h"
 #include "cuda/trial.h"
 
 #include <inttypes.h>

@@ -1,9 +1,7 @@
 /* calls.c - turns a plan's ops into the arguments of CUDA calls, before anything is timed. */
-#include "cuda/calls.h"
+#include "cuda/prepare.h"
 
 #include "cuda/issue.h"
-#include "cuda/memory.h"
-#include "cuda/slots.h"
 #include "plan/rules.h"
 
 #include <inttypes.h>

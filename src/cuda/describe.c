@@ -1,10 +1,11 @@
-/* describe.c - measures the devices of a run, and remembers what the process has measured. */
-#include "cuda/describe.h"
+/* describe.c - measures the devices of a run, and remembers what the process has measured.
+ *
+ * Environment:
+ *   PIPELINE_NO_RATES=1  kernels' rates are not measured, which takes long under a checker;
+ *                        limits then know those of memory and copies alone */
+#include "cuda/device.h"
 
 #include "cuda/probe.h"
-#include "cuda/probe_host.h"
-#include "cuda/probe_peers.h"
-#include "cuda/rates.h"
 #include "plan/mistake.h"
 #include "run/topology.h"
 

@@ -107,4 +107,14 @@ bool cuda_kernel_is_loaded(const struct kernel *kernel);
 /* Remembers that the kernel's code is loaded, or is about to be. */
 void cuda_kernel_loaded(const struct kernel *kernel);
 
+/* --- describe.c: the devices of a run as one machine --- */
+
+/* Sets *machine to a device with its copy rates, and the rates of the kernels (and with 4 ways
+ * of their CPU twins) in the chain of `settings`: measured now, unless the process knows them.
+ * Of several devices each is measured alone, and then what the host's memory gives all of them
+ * at once. Tiles are dealt evenly, so a run waits for the slowest: each figure is that of the
+ * device with which it is worst. */
+enum status cuda_describe(const struct cuda_devices *devices, const struct settings *settings,
+                          struct machine *machine, struct error *error);
+
 #endif

@@ -3,7 +3,7 @@
  * The capture begins in the first stream, forks to the others that have ops, and joins them
  * again. Streams' orders and events become edges, and the calls that would issue ops make
  * nodes: so the same function captures a plan and issues it. */
-#include "cuda/graph.h"
+#include "cuda/prepare.h"
 
 #include "core/items.h"
 #include "cuda/issue.h"

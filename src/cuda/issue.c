@@ -1,7 +1,7 @@
 /* issue.c - what issues one op, where that is more than one call, or a call of the driver's. */
 #include "cuda/issue.h"
 
-#include "cuda/slots.h"
+#include "cuda/prepare.h"
 
 #include <cuda.h>
 #include <errno.h>

@@ -2,7 +2,6 @@
 #ifndef PIPELINE_CUDA_ISSUE_H
 #define PIPELINE_CUDA_ISSUE_H
 
-#include "cuda/managed.h"
 #include "cuda/prepare.h"
 
 /* --- flags of the host's memory that streams raise and await, in their order: so they tell

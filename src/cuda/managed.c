@@ -2,7 +2,7 @@
  *
  * The arrays stay what they are to all others, who fill, poison and verify them: what a run
  * works on is a copy of them. */
-#include "cuda/managed.h"
+#include "cuda/prepare.h"
 
 #include "plan/validate.h"
 

@@ -1,5 +1,5 @@
 /* match.c - finds the op that each of CUPTI's records belongs to. */
-#include "cuda/match.h"
+#include "cuda/run.h"
 
 #include "core/compare.h"
 

@@ -1,9 +1,8 @@
 /* memory.c - takes, clears, poisons and page-locks the memory of a run, and lets devices that
  * copy to each other reach each other's. */
-#include "cuda/memory.h"
+#include "cuda/prepare.h"
 
 #include "core/units.h"
-#include "cuda/managed.h"
 #include "plan/host_layout.h"
 
 #include <stdlib.h>

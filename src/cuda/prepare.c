@@ -1,10 +1,7 @@
 /* prepare.c - makes a plan ready to run, and undoes that. */
 #include "cuda/prepare.h"
 
-#include "cuda/calls.h"
 #include "cuda/issue.h"
-#include "cuda/memory.h"
-#include "cuda/slots.h"
 #include "plan/mistake.h"
 #include "plan/validate.h"
 #include "run/topology.h"

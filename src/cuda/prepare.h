@@ -10,7 +10,7 @@
 
 #include "cuda/device.h"
 #include "kernels/kernel_code.h"
-#include "plan/numa.h"
+#include "plan/timeline.h"
 #include "run/backend.h"
 #include "run/cpu_worker.h"
 #include "term/marks.h"
@@ -166,5 +166,122 @@ void cuda_run_release(struct cuda_run *run);
 /* Names the streams for a tool that listens: "pipeline stream 3", or, with one stream per
  * stage, "pipeline h2d". */
 void cuda_run_name_streams(const struct cuda_run *run);
+
+/* --- memory.c: each device's part of each buffer, and page-locked host arrays --- */
+
+/* Takes each device's memory, and clears what kernels expect to be zero. STATUS_FAILED with the
+ * bytes, and the device where there are several, if one has too little. */
+enum status cuda_memory_take(struct cuda_run *run, struct error *error);
+
+/* Returns the host's or a device's own address of a range that lies in one piece; NULL for
+ * none. A plan counts a buffer's bytes through all devices, each of which has its own part. */
+void *cuda_memory_at(const struct cuda_run *run, const struct range *range);
+
+/* Gives back a device's memory; it is the current one. */
+void cuda_memory_free(struct cuda_run *run, uint32_t device);
+
+/* Page-locks the host's arrays, for all devices, or takes managed memory in their place. */
+enum status cuda_memory_register(struct cuda_run *run, struct error *error);
+
+/* Undoes that. */
+void cuda_memory_unregister(struct cuda_run *run);
+
+/* Fills device memory, but for scratch, with the poison of the present run: what an earlier run
+ * left could look right. Does nothing under PIPELINE_NO_POISON. */
+enum status cuda_memory_poison(const struct cuda_run *run, struct error *error);
+
+/* --- devices of one host that copy to each other --- */
+
+/* Sets *can to whether two of the devices can reach each other's memory. */
+enum status cuda_peers_can(const struct cuda_devices *devices, uint32_t from, uint32_t to,
+                           bool *can, struct error *error);
+
+/* Lets two devices that can reach each other's memory do so, both ways: without it copies from
+ * one to the other would go by the host, and nobody would be told. Access that is on already is
+ * no error, and stays on for the process. The first device is then current. */
+enum status cuda_peers_join(const struct cuda_devices *devices, uint32_t from, uint32_t to,
+                            struct error *error);
+
+/* Joins all devices that a plan copies between in that way. STATUS_USAGE where two of them
+ * can't be peers. */
+enum status cuda_peers_enable(const struct plan *plan, const struct cuda_devices *devices,
+                              struct error *error);
+
+/* --- managed.c: managed memory, and its pages' moves --- */
+
+/* Takes managed memory for the host's arrays of a plan that is to have it, with the inputs;
+ * run->host and run->mapped are there from then on. STATUS_FAILED where the device can't work
+ * on it beside the host, or has less than four times as much free. */
+enum status cuda_managed_take(struct cuda_run *run, struct error *error);
+
+/* Gives it back. Does nothing where there is none. */
+void cuda_managed_free(struct cuda_run *run);
+
+/* Brings all pages home before a run, and the output with its poison into them; and after it,
+ * with the results, which the arrays then have. Both wait, and do nothing where plans have
+ * other memory. */
+enum status cuda_managed_begin(const struct cuda_run *run, struct error *error);
+enum status cuda_managed_end(const struct cuda_run *run, struct error *error);
+
+/* Issues a prefetch: of an op that copies in to its device, else to the host. */
+cudaError_t cuda_managed_prefetch(const struct cuda_issued *op);
+
+/* --- slots.c: memory of the device that is taken for each tile and given back (--alloc) --- */
+
+/* STATUS_USAGE where memory is to be taken in stream order and a device has no memory pools. */
+enum status cuda_slots_check(const struct plan *plan, const struct cuda_devices *devices,
+                             struct error *error);
+
+/* Makes the run's pool, if its memory comes from one of its own, and finds the places of all
+ * addresses. The run's calls are looked up, with addresses as if the memory began at NULL.
+ * cuda_slots_free() in any case. */
+enum status cuda_slots_look_up(struct cuda_run *run, struct error *error);
+
+/* Gives back what is still taken; the device has done all its work. */
+void cuda_slots_give_all(struct cuda_run *run);
+
+/* Frees all of that, the memory too. */
+void cuda_slots_free(struct cuda_run *run);
+
+/* Take a slot's memory and give it back, in the order of the op's stream or at once. */
+cudaError_t cuda_slot_take(const struct cuda_issued *op);
+cudaError_t cuda_slot_give(const struct cuda_issued *op);
+
+/* --- calls.c: which CUDA call each op is, with all its arguments --- */
+
+/* Turns the plan's ops into run->issued and what that refers to. The run has its memory,
+ * streams, events and contexts. cuda_calls_free() in any case; callbacks are freed by whoever
+ * knows that the device is idle. */
+enum status cuda_calls_look_up(struct cuda_run *run, struct error *error);
+void cuda_calls_free(struct cuda_run *run);
+
+/* --- graph.c: a prepared plan as one CUDA graph --- */
+
+/* A node of a captured graph, and the op that made it. */
+struct cuda_node {
+    cudaGraphNode_t node;
+    uint32_t op;
+};
+
+/* A captured graph. Zeroed where there is none. */
+struct cuda_graph {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    struct cuda_node *nodes; /* every op's nodes, if they were to be kept */
+    size_t node_count, node_capacity;
+};
+
+/* Captures the plan, instantiates the graph and uploads it to the device, all that a launch
+ * needs; the caller frees it. `ends` gives, by op id, an event to be recorded behind the op;
+ * it, or an entry of it, may be NULL. `keep` says to keep each op's nodes. */
+enum status cuda_graph_create(const struct cuda_run *run, cudaEvent_t *ends, bool keep,
+                              struct cuda_graph *graph, struct error *error);
+
+/* Launches the graph of the run's plan, in one call. Sets *last to the plan's last op. */
+cudaError_t cuda_graph_launch(const struct cuda_run *run, const struct cuda_graph *graph,
+                              uint32_t *last);
+
+/* Frees a graph, or nothing if it is zeroed. */
+void cuda_graph_free(const struct cuda_run *run, struct cuda_graph *graph);
 
 #endif

@@ -6,9 +6,13 @@
 #ifndef PIPELINE_CUDA_PROBE_H
 #define PIPELINE_CUDA_PROBE_H
 
+#include "core/status.h"
 #include "cuda/check.h"
+#include "cuda/device.h"
+#include "kernels/kernel.h"
 #include "kernels/kernel_code.h"
 #include "machine/machine.h"
+#include "plan/rules.h"
 
 enum { PROBE_HOST_BYTES = 16 << 20 };
 
@@ -53,5 +57,45 @@ double probe_twin_ns(const struct kernel *kernel, const struct kernel_args *args
 /* Sets the machine's copy rates, latencies and memory bandwidth: takes about 0.2 s, and 32 MiB
  * of host memory. The rest of `machine` is as it was. */
 enum status probe_copies(struct machine *machine, struct error *error);
+
+/* --- probe_host.c: copies of several devices at once --- */
+
+/* Sets what all devices copy together, in bytes per second: into them, out of them, and both
+ * ways at once. Takes some tenths of a second, and 256 MiB of host memory for each device. */
+enum status probe_host(const struct cuda_devices *devices, struct host_rates *rates,
+                       struct error *error);
+
+/* --- probe_peers.c: how fast the devices of a run copy to each other --- */
+
+/* Of one device's copies to another: bytes per second one way, and both ways together; and the
+ * time from the one copy's end to the next one's first byte. */
+struct peer_rates {
+    double one_way, both_ways; /* 0: they can't reach each other's memory */
+    int64_t latency_ns;
+};
+
+/* Measures each device and the one that follows it in their order, as tiles are handed on, and
+ * sets the worst of these pairs' figures: all zero, if one of them can't be peers. Switches
+ * peer access on. Takes some tenths of a second. */
+enum status probe_peers(const struct cuda_devices *devices, struct peer_rates *rates,
+                        struct error *error);
+
+/* --- rates.c: the rates of kernels on the current device, and of their CPU twins --- */
+
+/* One kernel's rates as measured, and on what. */
+struct cuda_measured {
+    const struct kernel *kernel;
+    struct kernel_params params;
+    uint64_t tile; /* elements, where rates depend on a tile's shape; else 0 */
+    bool cpu;      /* the CPU twin is measured, too */
+    struct machine_kernel row;
+};
+
+/* Measures measured->kernel, and where measured->cpu is set its CPU twin; sets measured->row.
+ * Most kernels are measured on buffers larger than the device's caches, their twins on at most
+ * `elements`. A matrix product is measured on measured->tile elements, or on as many as there
+ * is room for, and only the rates of its arithmetic are set. */
+enum status cuda_rates_measure(const struct machine *machine, uint64_t elements,
+                               struct cuda_measured *measured, struct error *error);
 
 #endif

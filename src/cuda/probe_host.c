@@ -3,7 +3,7 @@
  * The host's memory is larger than its caches, where copies would find what an earlier one
  * left. Times are the host's: events know one device's clock alone. The fastest of several
  * repeats counts, for a disturbance only ever slows a copy down. */
-#include "cuda/probe_host.h"
+#include "cuda/probe.h"
 
 #include "cuda/check.h"
 #include "run/arrays.h"

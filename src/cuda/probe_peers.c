@@ -1,9 +1,8 @@
 /* probe_peers.c - bare copies from device to device. One way they are timed by events of the
  * sender's; both ways by the host, for events know one device's clock alone. */
-#include "cuda/probe_peers.h"
-
-#include "cuda/memory.h"
 #include "cuda/probe.h"
+
+#include "cuda/prepare.h"
 #include "run/cpu_worker.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
  *
  * Launches take turns through several sets of buffers, so that none finds its data in a cache.
  */
-#include "cuda/rates.h"
-
 #include "cuda/probe.h"
+
 #include "run/arrays.h"
 
 #include <math.h>

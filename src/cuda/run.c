@@ -2,8 +2,7 @@
 #include "cuda/run.h"
 
 #include "cuda/issue.h"
-#include "cuda/memory.h"
-#include "cuda/slots.h"
+#include "cuda/prepare.h"
 
 #include <cuda_profiler_api.h>
 #include <inttypes.h>

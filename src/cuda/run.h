@@ -3,7 +3,8 @@
 #ifndef PIPELINE_CUDA_RUN_H
 #define PIPELINE_CUDA_RUN_H
 
-#include "cuda/graph.h"
+#include "cuda/cupti.h"
+#include "cuda/prepare.h"
 
 /* Runs the plan, as `graph` if that has been captured (it may be zeroed), else op by op. While
  * a tool listens there are NVTX ranges around the calls. */
@@ -36,5 +37,55 @@ int cuda_first_ops(const struct cuda_run *run, uint32_t ops[CUDA_FIRST_OPS]);
  * timed run: after the pause that arrays_settle() makes, the host's first calls would take some
  * 90 us more than later ones. */
 enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *error);
+
+/* --- match.c: the op that each of CUPTI's records belongs to --- */
+
+enum { MATCH_WHY = 96 };
+
+/* A traced run, while it is made. */
+struct traced_run {
+    struct cuda_run *run;
+    const struct plan *plan;
+    struct timeline *timeline;
+    struct interval *cpu_times;     /* by op id; NULL: the plan has no CPU ops */
+    const struct cuda_graph *graph; /* the plan as a graph; NULL: issued op by op */
+    cudaEvent_t
+        *ends; /* by op id, an event to record behind the op; it or an entry may be NULL */
+    int64_t begin_ns;  /* the host's clock at the first issue: the timeline's zero */
+    int64_t issued_ns; /* from there to when the last call returned */
+};
+
+/* Sets a span's times. They may come from another clock than its issue, off by a microsecond or
+ * so, but nothing runs before it is issued. */
+static inline void traced_span_set(struct span *span, int64_t start_ns, int64_t end_ns)
+{
+    span->start_ns = start_ns > span->issue_ns ? start_ns : span->issue_ns;
+    span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
+}
+
+/* Sets the times of the timeline's copies, memsets and kernels from the records of a run that
+ * was issued op by op; before it the first ops ran once, and have records, too. Returns false
+ * where the records don't fit one to one; `why` then says how. */
+bool match_streams(const struct traced_run *traced, struct cupti_trace *cupti,
+                   const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
+
+/* Sets them from the records of one launch of traced->graph. `ids` may be NULL: CUPTI knows no
+ * nodes. */
+bool match_nodes(const struct traced_run *traced, struct cupti_graph *ids,
+                 const struct cupti_record *records, size_t count, char why[MATCH_WHY]);
+
+/* --- trace.c: the run with a timeline --- */
+
+/* A backend's use of CUPTI. Zero-initialise. */
+struct cuda_tracer {
+    struct cupti_trace *cupti; /* opened by the first traced run */
+    const char *no_cupti;      /* why CUPTI is not used; NULL: not tried yet, or it is used */
+    char mismatch[MATCH_WHY]; /* the text that no_cupti points to where records did not match */
+};
+
+/* Runs the plan once and fills `timeline`, which is initialised, with when each op ran. */
+enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
+                            struct timeline *timeline, struct run_times *times,
+                            struct error *error);
 
 #endif

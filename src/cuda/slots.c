@@ -1,5 +1,9 @@
-/* slots.c - takes the memory of tiles while the plan runs. */
-#include "cuda/slots.h"
+/* slots.c - takes the memory of tiles while the plan runs.
+ *
+ * Its addresses are known only while the plan runs. So each slot keeps the places of the
+ * arguments that are addresses in it, found before the run; taking the memory fills them in,
+ * and the calls of the tile cost no more than where the memory was there before. */
+#include "cuda/prepare.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

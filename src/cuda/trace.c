@@ -1,6 +1,9 @@
 /* trace.c - the run with a timeline. The host's times are read between the calls; the device's
- * come from CUPTI's records, and where that does not work from events. */
-#include "cuda/trace.h"
+ * come from CUPTI's records, and where that does not work from events.
+ *
+ * Environment:
+ *   PIPELINE_NO_CUPTI=1   traced runs take their times from events */
+#include "cuda/run.h"
 
 #include "cuda/issue.h"
 

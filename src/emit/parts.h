@@ -7,13 +7,12 @@
  *   libraries.c  kernels of libraries: cuBLAS' matrix product, and users' own with their twins
  *   text.c     lines, broken where they are too long
  *   names.c    what streams, slots and events are called, and where tiles are
- *   (names.h)  declares these
+ *   (names.h)  declares these, and what devices.c has
  *   places.c   where tiles lie on the host
  *   calls.c    the calls as text, and why each is there
  *   when.c     which batches have them, as conditions
  *   body.c     the loops around them
  *   devices.c  going from one device to the next, and handing tiles on along a chain
- *   (devices.h)  declares that
  *   objects.c  buffers and their slots; arrays: how they are declared, their
  *              bytes; and streams' priorities
  *   bare.c     what the bare copies ask, beside which main() shows its time
@@ -23,7 +22,6 @@
 #ifndef PIPELINE_EMIT_PARTS_H
 #define PIPELINE_EMIT_PARTS_H
 
-#include "emit/devices.h"
 #include "emit/emit.h"
 #include "emit/names.h"
 #include "plan/steps.h"

@@ -3,7 +3,7 @@
 #define PIPELINE_MPI_WORLD_H
 
 #include "core/status.h"
-#include "plan/ranks.h"
+#include "plan/timeline.h"
 
 #include <mpi.h>
 #include <stdint.h>

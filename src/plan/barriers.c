@@ -2,7 +2,6 @@
 #include "plan/barriers.h"
 
 #include "core/compare.h"
-#include "plan/legacy.h"
 
 void waiters_init(struct waiters *waiters, uint32_t streams, struct arena *arena)
 {

@@ -1,7 +1,7 @@
 /* clocks.c - the walk with vector clocks. */
 #include "plan/clocks.h"
 
-#include "plan/legacy.h"
+#include "plan/barriers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

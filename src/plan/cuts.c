@@ -1,5 +1,5 @@
 /* cuts.c - a sorted table of offsets. */
-#include "plan/cuts.h"
+#include "plan/cells.h"
 
 #include "core/compare.h"
 

@@ -8,8 +8,8 @@
 
 #include "core/compare.h"
 #include "core/items.h"
+#include "plan/cells.h"
 #include "plan/clocks.h"
-#include "plan/cuts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,12 +4,61 @@
 
 #include "core/arena.h"
 #include "core/status.h"
+#include "machine/machine.h"
 #include "plan/host_call.h"
-#include "plan/numa.h"
 #include "plan/plan.h"
-#include "plan/ranks.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* --- the processes that shared a run, each with a device of its own --- */
+
+enum { RANK_HOST = 64 };
+
+/* A rank's host, and what its clock says more than rank 0's; that is known to within
+ * `error_ns`. */
+struct rank_place {
+    char host[RANK_HOST];
+    int64_t offset_ns, error_ns;
+    bool common; /* what it hands on, or is handed, lies before all ranks of its host */
+};
+
+/* What was seen of a run's ranks. All zero: the run had one process. */
+struct ranks_seen {
+    uint32_t count;
+    bool clocks; /* they were compared: virtual time has none */
+    struct rank_place places[MACHINE_DEVICES_MAX];
+};
+
+/* --- which NUMA node each device is near, and where the host's buffers lie --- */
+
+/* A node of the host's memory. All zero: nothing is known of it. */
+struct numa_place {
+    bool known;
+    uint16_t node;
+};
+
+/* What was seen of a run: a backend that knows fills it, and elsewhere it is all zero. */
+struct numa_seen {
+    struct numa_place buffers; /* known where nearly all of them lie on one node */
+    struct numa_place devices[MACHINE_DEVICES_MAX];
+};
+
+/* Returns true if the buffers are known to lie on another node than the device is near. */
+static inline bool numa_is_far(const struct numa_seen *seen, uint32_t device)
+{
+    return device < MACHINE_DEVICES_MAX && seen->buffers.known && seen->devices[device].known &&
+           seen->buffers.node != seen->devices[device].node;
+}
+
+/* Returns the first of `devices` that the buffers are far from; `devices`: none. */
+static inline uint32_t numa_first_far(const struct numa_seen *seen, uint32_t devices)
+{
+    uint32_t device = 0;
+    while (device < devices && !numa_is_far(seen, device))
+        device++;
+    return device;
+}
 
 static inline int64_t earlier(int64_t a, int64_t b)
 {

@@ -5,7 +5,7 @@
 #include "plan/timeline.h"
 
 #include "core/event_queue.h"
-#include "plan/legacy.h"
+#include "plan/barriers.h"
 
 #include <stdlib.h>
 

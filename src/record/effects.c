@@ -1,5 +1,5 @@
 /* effects.c - what calls do, read from their arguments: the table is record/calls.def. */
-#include "record/effects.h"
+#include "record/record.h"
 
 #include <string.h>
 

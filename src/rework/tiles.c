@@ -8,7 +8,7 @@
  * use, too. */
 #include "core/arena.h"
 #include "core/items.h"
-#include "plan/cuts.h"
+#include "plan/cells.h"
 #include "rework/parts.h"
 
 #include <stdlib.h>

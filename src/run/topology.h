@@ -4,7 +4,7 @@
 #define PIPELINE_RUN_TOPOLOGY_H
 
 #include "core/status.h"
-#include "plan/numa.h"
+#include "plan/timeline.h"
 #include "run/arrays.h"
 
 /* Where Linux describes the hardware: what functions below take as `sysfs`, but in tests. */

@@ -6,7 +6,6 @@
  * "Duration (us)", "Bytes (MB)". Quoting is RFC 4180's. */
 #include "core/units.h"
 #include "trace/build.h"
-#include "trace/csv_line.h"
 #include "trace/input.h"
 
 #include <ctype.h>

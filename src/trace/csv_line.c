@@ -1,6 +1,6 @@
 /* csv_line.c - a line of CSV cut into its fields, and a field as it was before it was written.
  */
-#include "trace/csv_line.h"
+#include "trace/input.h"
 
 #include "core/escape.h"
 

@@ -1,5 +1,5 @@
 /* cut.c - a part of a trace: some of its time, some of its streams. */
-#include "trace/cut.h"
+#include "trace/trace.h"
 
 #include "core/units.h"
 #include "trace/build.h"

@@ -4,7 +4,6 @@
 #include "core/items.h"
 #include "core/units.h"
 #include "plan/settings.h"
-#include "trace/csv_line.h"
 #include "trace/input.h"
 #include "trace/saved.h"
 

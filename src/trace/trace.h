@@ -22,6 +22,7 @@
 
 #include "analysis/loop.h"
 #include "core/status.h"
+#include "options/options.h"
 #include "plan/timeline.h"
 
 #include <stdio.h>
@@ -94,5 +95,20 @@ typedef enum status trace_reader(struct trace_input *input, const char *path,
                                  struct traces *traces, struct error *error);
 trace_reader trace_csv_read, saved_csv_read, trace_recording_read;
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
+
+/* --- cut.c: a part of a trace: some of its time, some of its streams --- */
+
+/* Leaves the devices, the streams and the time that `part` asks for. An op that crosses an edge
+ * of the window is cut there, its bytes in proportion; times then count from the window's
+ * beginning. Sets trace->part to what was kept, in words; what the file said of the whole, its
+ * limit and speed-up, is then forgotten. STATUS_USAGE: the file `path` has no such device or
+ * stream, and the error lists those that it has; or the window begins behind the end of all, or
+ * ends before it begins. STATUS_NO_MEMORY: the traces can then only be freed. */
+enum status traces_cut(struct traces *traces, const struct view_part *part, const char *path,
+                       struct error *error);
+
+/* Leaves the loop of a trace, trace->loop, which must have been found, and sets trace->end_ns.
+ * STATUS_NO_MEMORY: the trace can then only be freed. */
+enum status trace_keep_loop(struct trace *trace, struct error *error);
 
 #endif

@@ -4,8 +4,8 @@
 #include "core/items.h"
 #include "core/version.h"
 #include "term/progress.h"
-#include "trace/cut.h"
 #include "trace/recording.h"
+#include "trace/trace.h"
 #include "trace/view_parts.h"
 
 #include <inttypes.h>

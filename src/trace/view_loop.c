@@ -2,8 +2,8 @@
 #include "trace/view_parts.h"
 
 #include "rework/rework.h"
-#include "trace/cut.h"
 #include "trace/recording.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* plan_json.c - plans as JSON: an object per op, on a line of its own, so that a plan of
  * millions of ops takes no memory beside itself. docs/architecture.md has the schema. */
-#include "writers/plan_json.h"
 #include "core/version.h"
 #include "report/hazard_report.h"
+#include "writers/writer.h"
 
 enum { SCHEMA = 1, INDENT = 2 };
 

@@ -11,7 +11,7 @@
  *
  * gnuplot does not notice what it could not write. So the picture is taken in here, and goes
  * into its file only when it is whole. */
-#include "writers/plot.h"
+#include "writers/writer.h"
 
 #include "core/embedded.h"
 #include "term/child.h"

@@ -10,6 +10,7 @@
 #include "options/options.h"
 #include "report/report.h"
 #include "term/output_file.h"
+#include "writers/json.h"
 #include "writers/list.h"
 
 #include <stdio.h>
@@ -114,7 +115,7 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
  * would take it for a formula (it begins with =, +, - or @ and is no number), where it has what
  * a terminal would obey or is no UTF-8, and where it begins with a ' itself. In a marked field
  * core/escape.h's escapes stand for such characters, and \\ for a backslash: csv_unmark() of
- * trace/csv_line.h gives back what it was. */
+ * trace/csv_line.c gives back what it was. */
 void write_csv_field(FILE *out, const char *text);
 
 /* Writes the same without quotes: for the end of a line of provenance. */
@@ -193,5 +194,31 @@ void writer_put_title(FILE *out, const struct report *report);
  * colours only on a terminal, unless --no-color, NO_COLOR (no-color.org) or TERM=dumb says
  * otherwise. */
 struct writer_style terminal_style(const struct options *options);
+
+/* --- plan_json.c: `--dry-run --format=json`: the plans of all runs, one after the other --- */
+
+/* A document that is being written to `out`, which is not owned. Zero-initialise the rest. */
+struct plan_list {
+    FILE *out;
+    struct put put;
+    struct json json;
+};
+
+/* Writes a plan, its settings, the hazards of `run` and all ops; the first also begins the
+ * document. */
+void plan_list_add(struct plan_list *list, const struct plan *plan,
+                   const struct settings *settings, const struct run_report *run);
+
+/* Ends the document, also after a failure, so that it is JSON. Nothing is written where no plan
+ * was. */
+void plan_list_end(struct plan_list *list);
+
+/* --- plot.c --- */
+
+/* Does what plot_draw() does, with `seconds` for gnuplot instead of a minute. STATUS_FAILED:
+ * `error` says why there is no picture, and where its data was kept. Nothing is written to
+ * `file` before the picture is whole. */
+enum status plot_draw_within(int seconds, struct output_file *file, const struct report *report,
+                             const struct picture_style *style, struct error *error);
 
 #endif
