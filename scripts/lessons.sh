@@ -1,23 +1,22 @@
 #!/bin/sh
 # lessons.sh - runs every lesson, and puts what it reports and its picture on the lesson's page.
 #
-#     scripts/lessons.sh PROGRAM FOLDER [DATA]
+#     scripts/lessons.sh PROGRAM FOLDER
 #
 # FOLDER, which may be docs itself, gets a page and a picture for each lesson, lessons/NAME.md and
 # lessons/NAME.svg: docs/lessons/NAME.md, of which all above "<!-- end -->" is made anew. It also gets
 # lessons.md: docs/lessons.md, with a table of the lessons below each "<!-- lessons FIRST to LAST -->"; and
-# the page of sources. The folder DATA gets each timeline as NAME.csv and report as NAME.report.
+# the page of sources.
 # Sections that name no device run on a simulated H200 or, with DEVICE=cuda in the environment, on the
 # first CUDA device. A lesson that fails, or that has no page, is an error.
 set -eu
 
-if [ $# -ne 2 ] && [ $# -ne 3 ]; then
-    echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER [DATA]" >&2
+if [ $# -ne 2 ]; then
+    echo "usage: [DEVICE=cuda] $0 PROGRAM FOLDER" >&2
     exit 2
 fi
 program=$(realpath -m "$1")
 folder=$(realpath -m "$2")
-data=${3:+$(realpath -m "$3")}
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -78,8 +77,7 @@ show() {
 run() {
     wanted=$(head_says "$2" Exit)
     code=0
-    "$program" -q --gantt=none --size=paper --timeline="$work/$1.svg" \
-        ${data:+--timeline="$data/$1.csv"} "$2" >"$work/report" \
+    "$program" -q --gantt=none --size=paper --timeline="$work/$1.svg" "$2" >"$work/report" \
         2>"$work/errors" || code=$?
     # On a real GPU a race may end well.
     if [ "$code" != "${wanted:-0}" ] && [ "$code${DEVICE:-}" != 0cuda ]; then
@@ -87,7 +85,6 @@ run() {
         fail "$2: exit code $code, not ${wanted:-0}"
     fi
     mv "$work/$1.svg" "$folder/lessons/$1.svg"
-    [ -z "$data" ] || cp "$work/report" "$data/$1.report"
 }
 
 mkdir -p "$folder/lessons"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # lecture.sh BUILD - makes the lecture, and holds it to what a lecturer counts on: each lesson asks before it answers,
 # nothing is too small to read, nothing is fetched from anywhere, the plans take the time that they are named
-# for, and a slide is a page of paper, as is a handout. The lessons' pages show what the program prints now.
+# for, a slide is a page of paper, and a handout a sheet whose front does not answer. The lessons' pages show what the program prints now.
 # Where cmark-gfm isn't there, only that is tested.
 set -u
 build=$(cd "$1" && pwd)
@@ -61,7 +61,9 @@ for file in configs/lessons/*.ini; do
     same "questions of $name" "$(sed -n "/<section id=\"$name-guess\"/,/<\/section>/p" "$deck" | grep -c '<h3>')" \
         "$(grep -c '^; Guess: ' "$file")"
     grep -q '^; Live: [A-Z`]' "$file" || fail "$name does not say what may go wrong live"
-    [ -e "$made/handouts/$name.html" ] || fail "there is no handout of $name"
+    front=$(sed '/<\/section>/q' "$made/handouts/$name.html")
+    same "questions of the handout of $name" "$(echo "$front" | grep -c '<h3>')" "$(grep -c '^; Guess: ' "$file")"
+    case $front in *"$message"*) fail "the front of the handout of $name answers" ;; esac
     grep -qF "<section id=\"$name\">" "$book" || fail "the book has no lesson $name"
     [ ! -e "$made/lab.html" ] || grep -qF "<a href=\"lab.html#lesson=$name\">" "$deck" || fail "$name is not linked in the lab"
 done
@@ -100,7 +102,7 @@ DEVICE='' PDF='' scripts/lecture.sh "$build/pipeline" "$made/20" 20 2>/dev/null 
 if command -v weasyprint >/dev/null 2>&1; then
     same "pages of deck.pdf" "$(grep -ac '^/Type /Page$' "$made/20/deck.pdf")" "$(grep -c '^<section id="' "$made/20/deck.html")"
     for page in "$made"/20/handouts/*.pdf; do
-        same "pages of $page" "$(grep -ac '^/Type /Page$' "$page")" 1
+        same "pages of $page" "$(grep -ac '^/Type /Page$' "$page")" 2
     done
     [ "$(grep -ac file:// "$made/20/deck.pdf")" = 0 ] || fail "deck.pdf has a path of this machine"
 fi
