@@ -6,7 +6,7 @@ LAB_SOURCES := $(wildcard src/lab/*.c src/lab/page/*.c src/core/*.c src/machine/
   src/analysis/*.c src/rework/*.c src/causes/*.c src/report/*.c) kernels/kernel.c \
   $(filter-out src/options/input_file.c,$(wildcard src/options/*.c)) \
   $(filter-out src/run/array% src/run/cpu_worker.c src/run/npy% src/run/topology.c src/run/verify.c,$(wildcard src/run/*.c)) \
-  src/app/job.c src/app/job_run.c src/app/choice.c src/app/untiled.c src/app/beside.c src/app/backends.c src/cuda/backend_none.c src/mpi/ranks_none.c src/term/marks_none.c \
+  src/app/job.c src/app/job_run.c src/app/choice.c src/app/untiled.c src/app/backends.c src/cuda/backend_none.c src/mpi/ranks_none.c src/term/marks_none.c \
   $(filter-out src/trace/sqlite.c src/trace/sqlite_file.c src/trace/sqlite_host.c,$(wildcard src/trace/*.c)) \
   $(wildcard src/emit/*.c) $(addprefix src/writers/,html.c html_threads.c json.c put.c cause.c writer.c)
 LAB_TEXTS := machine_texts lesson_texts config_texts plot_texts program_texts

@@ -19,7 +19,7 @@ check-format:
 CUDA_HEADERS := $(wildcard src/cuda/*.h src/record/*.h) bench/bench_cuda.h
 check-headers:
 	$(say) HEADERS "$(words $(HEADERS)) files"
-	$(Q)$(call each,1,$(filter-out $(if $(NVCC),,$(CUDA_HEADERS)) $(if $(MPICC),,src/mpi/world.h),$(HEADERS))) \
+	$(Q)$(call each,1,$(filter-out $(if $(NVCC),,$(CUDA_HEADERS)) $(if $(MPICC),,src/mpi/parts.h),$(HEADERS))) \
 		sh -c 'echo "#include \"$$0\"" | $(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror \
 			-I. -Isrc $(if $(NVCC),-isystem $(CUDA_HOME)/include) $(MPI_INCLUDES) -fsyntax-only -x c -'
 

@@ -4,7 +4,6 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/hazard.h"
-#include "plan/validate.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"

@@ -4,7 +4,6 @@
 #include "check_contract_timeline.h"
 #include "fixtures.h"
 #include "plan/build.h"
-#include "plan/validate.h"
 #include "sim/simulator.h"
 #include "suites.h"
 

@@ -1,6 +1,6 @@
 /* check_host_bound.c - programs whose device waits for the host: it issues slowly, or works for
  * itself; and others that look so. */
-#include "analysis/chain.h"
+#include "analysis/analysis.h"
 #include "causes/knobs.h"
 #include "foreign_cases.h"
 #include "plan/build.h"

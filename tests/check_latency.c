@@ -1,6 +1,6 @@
 /* check_latency.c - how long tiles took: timelines computed by hand, random ones the slow way,
  * what priorities do on simulated machines, and how the program shows it. */
-#include "analysis/latency.h"
+#include "analysis/analysis.h"
 
 #include "fixtures.h"
 #include "sim_cases.h"

@@ -1,6 +1,6 @@
 /* check_needed.c - which orders the data of a plan asks for. */
 #include "fixtures.h"
-#include "plan/needed.h"
+#include "plan/hazard.h"
 #include "suites.h"
 
 #include <stdlib.h>

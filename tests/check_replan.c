@@ -3,7 +3,7 @@
 #include "fixtures.h"
 #include "options/options.h"
 #include "plan/build.h"
-#include "plan/needed.h"
+#include "plan/hazard.h"
 #include "recording_maker.h"
 #include "sim/simulator.h"
 #include "suites.h"

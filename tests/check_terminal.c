@@ -2,7 +2,6 @@
  * terminal stands for the real one. */
 #include "suites.h"
 #include "term/progress.h"
-#include "term/progress_line.h"
 #include "writers/writer.h"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  */
 #include "causes/verdict.h"
 
-#include "analysis/headway.h"
-#include "analysis/pieces.h"
+#include "analysis/analysis.h"
+#include "analysis/critical.h"
 #include "causes/judge.h"
 #include "fixtures.h"
 #include "hostile_cases.h"

@@ -2,7 +2,6 @@
  * `pipeline view` says it. */
 #include "suites.h"
 #include "trace/view.h"
-#include "trace/view_facts.h"
 #include "trace_cases.h"
 #include "view_cases.h"
 #include "writers/writer.h"

@@ -4,9 +4,9 @@
 
 #include "machine/machine.h"
 #include "options/options.h"
+#include "plan/build.h"
 #include "plan/hazard.h"
 #include "plan/mistake.h"
-#include "plan/validate.h"
 
 #include <check.h>
 

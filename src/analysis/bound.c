@@ -1,5 +1,5 @@
 /* bound.c - the work that bounds a run: the parts of the sums in limit.c. */
-#include "analysis/headway.h"
+#include "analysis/analysis.h"
 
 #include "plan/rules.h"
 

@@ -1,9 +1,9 @@
 /* chain.c - what no change of the host's calls makes shorter: ops of one stream, and those that
  * need each other's data. */
-#include "analysis/chain.h"
+#include "analysis/analysis.h"
 
 #include "core/arena.h"
-#include "plan/needed.h"
+#include "plan/hazard.h"
 
 /* Returns true if op `i` reads bytes that op `before` writes. A kernel may read all that it may
  * write. */

@@ -1,5 +1,5 @@
 /* headway.c - a line of straight pieces, one between any two starts or ends of spans. */
-#include "analysis/headway.h"
+#include "analysis/analysis.h"
 #include "core/compare.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* latency.c - one pass over the spans in op order, then a sort by priority and time. */
-#include "analysis/latency.h"
-
 #include "analysis/analysis.h"
+
 #include "core/arena.h"
 #include "core/compare.h"
 

@@ -1,5 +1,5 @@
 /* pieces.c - follows the critical path backwards, through the host's calls, too. */
-#include "analysis/pieces.h"
+#include "analysis/critical.h"
 
 #include "core/arena.h"
 #include "core/items.h"

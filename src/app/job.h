@@ -151,15 +151,4 @@ enum status measured_device(const struct options *options, struct calibration **
 enum status measured_calls(const struct options *options, struct job *jobs,
                            struct calls_measured **measured, struct error *error);
 
-/* --- anonymous.c: runs whose report leaves names out: --anonymous --- */
-
-/* Leaves folders of files and names of hosts out of runs that are about to be reported, and of
- * their settings, by which nothing is opened any more. Hosts are numbered, in each run from 1.
- */
-void anonymous_runs(struct job *jobs, struct report *report);
-
-/* Leaves them out of a copy of a run's settings, which is shown before the run's files are
- * opened: `device` gets what is left of its device, if that is a file. */
-void anonymous_settings(struct settings *settings, char device[TIMELINE_TEXT]);
-
 #endif

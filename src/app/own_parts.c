@@ -4,7 +4,7 @@
 
 #include "app/backends.h"
 #include "kernels/kernel_code.h"
-#include "run/trial.h"
+#include "run/backend.h"
 
 #include <string.h>
 

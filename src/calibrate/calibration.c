@@ -1,6 +1,6 @@
 /* calibration.c - the machine file that a calibration writes, with a comment beside each
  * figure. */
-#include "calibrate/calibration.h"
+#include "calibrate/calibrate.h"
 
 #include "core/version.h"
 #include "machine/fields.h"

@@ -1,7 +1,7 @@
 /* row.c - builds the small plan of a row. */
-#include "calibrate/row.h"
+#include "calibrate/rig.h"
 
-#include "plan/validate.h"
+#include "plan/build.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* account_run.c - charges what was lost on the critical path to what it waited for.
  *
- * The critical path is cut into pieces (analysis/pieces.h). The headway of the work that bounds
- * the run says how much of each piece was lost (analysis/headway.h). What was lost is charged
- * to the piece's cause; where the piece is work that had to be done, to the nearest thing on
- * the path that kept the bounding engine from working meanwhile: the next that something waited
- * for, else the one before. */
-#include "analysis/headway.h"
+ * The critical path is cut into pieces (analysis/critical.h). The headway of the work that
+ * bounds the run says how much of each piece was lost (analysis/analysis.h). What was lost is
+ * charged to the piece's cause; where the piece is work that had to be done, to the nearest
+ * thing on the path that kept the bounding engine from working meanwhile: the next that
+ * something waited for, else the one before. */
+#include "analysis/analysis.h"
 #include "causes/judge.h"
 #include "core/arena.h"
 

@@ -1,6 +1,6 @@
 /* charge_foreign.c - the fixes of a recorded program, tried in the simulator, and what its
  * causes cost by what those gain. */
-#include "analysis/chain.h"
+#include "analysis/analysis.h"
 #include "causes/foreign.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* facts_foreign.c - causes that a recording's facts show: what copies brought, who touched
  * managed memory, how events and pools were made. */
-#include "analysis/chain.h"
+#include "analysis/analysis.h"
 #include "causes/foreign.h"
 #include "core/units.h"
 

@@ -15,7 +15,7 @@
 #ifndef PIPELINE_CAUSES_JUDGE_H
 #define PIPELINE_CAUSES_JUDGE_H
 
-#include "analysis/pieces.h"
+#include "analysis/critical.h"
 #include "causes/search.h"
 
 /* The charges: what each cause cost, by its code, and where that was lost. */

@@ -2,7 +2,7 @@
  * causes that they stand for, and changes tried in the simulator. */
 #include "causes/knobs.h"
 
-#include "analysis/chain.h"
+#include "analysis/analysis.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 

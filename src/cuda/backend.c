@@ -15,7 +15,6 @@
 #include "cuda/device.h"
 #include "cuda/prepare.h"
 #include "cuda/run.h"
-#include "cuda/trial.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* cupti.c - opens CUPTI, takes its buffers of records and keeps what is wanted of them, and
  * remembers the clone of each captured node. */
-#include "cuda/cupti.h"
+#include "cuda/run.h"
 
 #include "core/compare.h"
 #include "core/items.h"

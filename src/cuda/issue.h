@@ -5,7 +5,7 @@
 #include "cuda/prepare.h"
 
 /* --- flags of the host's memory that streams raise and await, in their order: so they tell
- * other processes how far they are, and go on when those are (run/flags.h) --- */
+ * other processes how far they are, and go on when those are (run/backend.h) --- */
 
 /* Page-locks the workload's flags, if it has any, and finds the driver's calls. STATUS_FAILED
  * where the driver has none. */

@@ -4,7 +4,7 @@
  * works on is a copy of them. */
 #include "cuda/prepare.h"
 
-#include "plan/validate.h"
+#include "plan/build.h"
 
 #include <string.h>
 

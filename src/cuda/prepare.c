@@ -2,8 +2,8 @@
 #include "cuda/prepare.h"
 
 #include "cuda/issue.h"
+#include "plan/build.h"
 #include "plan/mistake.h"
-#include "plan/validate.h"
 #include "run/topology.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
-/* trial.c - see trial.h. */
-#include "cuda/trial.h"
+/* trial.c - a launcher's work on its own, for run/trial.c: right on the stream that it is
+ * given, and there alone. */
+#include "cuda/run.h"
 
 #include "cuda/check.h"
 #include "kernels/kernel_code.h"

@@ -3,7 +3,6 @@
 
 #include "causes/verdict.h"
 #include "core/version.h"
-#include "lab/answer.h"
 #include "options/lesson.h"
 #include "options/options.h"
 #include "options/table.h"

@@ -4,7 +4,6 @@
 #include "app/job.h"
 #include "core/version.h"
 #include "emit/emit.h"
-#include "lab/answer.h"
 #include "trace/view.h"
 #include "writers/json.h"
 #include "writers/writer.h"

@@ -7,7 +7,6 @@
 #include "kernels/kernel_code.h"
 #include "mpi/parts.h"
 #include "mpi/ranks.h"
-#include "mpi/world.h"
 #include "plan/device.h"
 #include "plan/portion.h"
 

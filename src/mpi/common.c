@@ -6,8 +6,6 @@
  * takes it from a file system that may be smaller than the memory. */
 #include "mpi/parts.h"
 
-#include "mpi/world.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

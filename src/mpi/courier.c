@@ -2,9 +2,8 @@
 #include "mpi/parts.h"
 
 #include "core/arena.h"
-#include "mpi/world.h"
 #include "run/arrays.h"
-#include "run/flags.h"
+#include "run/backend.h"
 
 #include <inttypes.h>
 #include <pthread.h>

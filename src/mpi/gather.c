@@ -1,7 +1,6 @@
 /* gather.c - see parts.h. */
 #include "mpi/parts.h"
 
-#include "mpi/world.h"
 #include "plan/portion.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "core/mix.h"
 #include "core/version.h"
 #include "mpi/parts.h"
-#include "mpi/world.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* settings.c - see parts.h. */
 #include "mpi/parts.h"
 
-#include "mpi/world.h"
 #include "options/options.h"
 #include "plan/device.h"
 #include "term/progress.h"

@@ -5,7 +5,6 @@
  * same: how long that may take, nobody knows. */
 #include "mpi/parts.h"
 
-#include "mpi/world.h"
 #include "run/cpu_worker.h"
 #include "term/output_file.h"
 

@@ -1,5 +1,6 @@
-/* world.c - see world.h. A failed call of MPI ends all ranks, in the words of its library. */
-#include "mpi/world.h"
+/* world.c - who the ranks are, how they agree, and how far their clocks are apart. A failed
+ * call of MPI ends all ranks, in the words of its library. */
+#include "mpi/parts.h"
 
 #include "plan/timeline.h"
 #include "run/cpu_worker.h"

@@ -12,7 +12,6 @@
 #include "plan/build_parts.h"
 #include "plan/host_layout.h"
 #include "plan/rules.h"
-#include "plan/validate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * has read all of them since; one whose halves differ is split. A write makes the nodes that it
  * covers whole again, so what it costs to visit a split node was paid for by who split it: an
  * access visits log n nodes in the mean, beside those that give an edge. */
-#include "plan/needed.h"
+#include "plan/hazard.h"
 
 #include "core/compare.h"
 #include "core/items.h"

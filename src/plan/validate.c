@@ -1,6 +1,6 @@
 /* validate.c - checks that each op of a plan, built or recorded, refers to what is there, and
  * that a plan can be captured as a graph, or run on managed memory. */
-#include "plan/validate.h"
+#include "plan/build.h"
 
 #include "core/arena.h"
 #include "core/units.h"

@@ -4,7 +4,6 @@
 
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
-#include "analysis/latency.h"
 #include "analysis/limit.h"
 #include "causes/verdict.h"
 #include "machine/machine.h"

@@ -2,7 +2,7 @@
  *
  * A fix takes something away that held ops up: a wait of the host's, the default stream's rule,
  * one stream's order, memory that is not page-locked. The orders that the program's data asks
- * for (plan/needed.h), and that it kept, are kept: where nothing else does, by an event. So a
+ * for (plan/hazard.h), and that it kept, are kept: where nothing else does, by an event. So a
  * fixed plan computes the same, as far as its ops' bytes tell. What a fix presumes beyond that
  * is said beside it. */
 #ifndef PIPELINE_REWORK_REWORK_H
@@ -11,7 +11,7 @@
 #include "core/status.h"
 #include "machine/machine.h"
 #include "plan/clocks.h"
-#include "plan/needed.h"
+#include "plan/hazard.h"
 #include "plan/plan.h"
 
 enum rework_order { REWORK_AS_ISSUED, REWORK_DEPTH, REWORK_BREADTH };

@@ -10,15 +10,89 @@
 #define PIPELINE_RUN_BACKEND_H
 
 #include "core/status.h"
+#include "kernels/kernel.h"
 #include "machine/machine.h"
 #include "options/options.h"
 #include "plan/plan.h"
 #include "plan/timeline.h"
 #include "run/arrays.h"
-#include "run/flags.h"
-#include "run/trial.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+/* --- trial.c --- */
+
+/* A kernel's work on its own, without a plan: odd numbers of elements, at any element
+ * of memory, in place and not, by few blocks and by many; and nothing but its output may
+ * change.
+ *
+ * All memory that a trial needs is one image: the arrays with guards before, between and behind
+ * them. The image goes to where the work is done, and comes back. */
+
+/* One piece of work on an image. Places are bytes from the image's beginning. */
+struct trial_work {
+    uint64_t in[KERNEL_INPUTS_MAX], out;
+    uint64_t count;  /* elements */
+    uint32_t blocks; /* for a launcher */
+};
+
+/* Runs the work on the image, `bytes` long, in place or on a copy that it brings back. An error
+ * says what is wrong with the work; it begins with a verb: its subject is the function that was
+ * tried. */
+typedef enum status trial_runner(void *context, const struct kernel *kernel,
+                                 const struct trial_work *work, char *image, uint64_t bytes,
+                                 struct error *error);
+
+/* Tries a kernel of the user's by `run`: at 17 numbers of elements, each at three places, with
+ * `blocks` blocks and with one, and maps whose types are equally large in place as well. What
+ * is right is what the CPU twin makes of pieces of at most 509 elements or, where there is no
+ * twin, what `run` makes of those. *trials gets the number of trials. STATUS_FAILED: the error
+ * says in which of them what was wrong, and its subject is the function that was tried. */
+enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_runner *run,
+                         void *context, int *trials, struct error *error);
+
+/* Calls the CPU twin, on the image itself. `context` is not used. */
+enum status trial_on_host(void *context, const struct kernel *kernel,
+                          const struct trial_work *work, char *image, uint64_t bytes,
+                          struct error *error);
+
+/* Calls the CPU twin from many threads at once, on an image each. */
+enum status trial_threads(const struct kernel *kernel, int *trials, struct error *error);
+
+/* --- flags.c --- */
+
+/* Words of the host's memory by which streams and other processes tell each other how
+ * far they are: a portion's record raises one, and its waits await one (plan/portion.h). */
+
+struct flags {
+    _Atomic uint32_t *words; /* page-aligned; flag 1 is the first. 0: lowered, 1: raised */
+    uint32_t count;
+    uint64_t bytes; /* whole pages */
+};
+
+/* Takes `count` flags, all lowered. STATUS_NO_MEMORY. */
+enum status flags_take(struct flags *flags, uint32_t count, struct error *error);
+
+/* Gives them back, or does nothing where none were taken. */
+void flags_free(struct flags *flags);
+
+/* Lowers all of them. Nobody may look at them meanwhile. */
+void flags_lower(struct flags *flags);
+
+/* Whoever sees a flag raised also sees what was written before it was. */
+static inline void flags_raise(struct flags *flags, uint32_t flag)
+{
+    atomic_store_explicit(&flags->words[flag - 1], 1, memory_order_release);
+}
+
+static inline bool flags_is_raised(const struct flags *flags, uint32_t flag)
+{
+    return atomic_load_explicit(&flags->words[flag - 1], memory_order_acquire) != 0;
+}
+
+/* Returns when the flag is raised. */
+void flags_await(const struct flags *flags, uint32_t flag);
 
 struct backend; /* each backend defines its own */
 
@@ -77,7 +151,7 @@ struct backend_ops {
      * it is issued. A plan without ops asks about that alone. */
     enum status (*check)(struct backend *backend, const struct plan *plan, struct error *error);
 
-    /* Runs a kernel without a plan, by its launcher (run/trial.h). NULL: the device has
+    /* Runs a kernel without a plan, by its launcher (trial.c). NULL: the device has
      * no use for launchers. */
     enum status (*try_work)(struct backend *backend, const struct kernel *kernel,
                             const struct trial_work *work, char *image, uint64_t bytes,

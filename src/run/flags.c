@@ -1,6 +1,7 @@
-/* flags.c - see flags.h. It stands apart from arrays.c because the lab page has flags and no
- * arrays. */
-#include "run/flags.h"
+/* flags.c - words of the host's memory by which streams and other processes tell each other how
+ * far they are: a portion's record raises one, and its waits await one (plan/portion.h). It
+ * stands apart from arrays.c because the lab page has flags and no arrays. */
+#include "run/backend.h"
 
 #include "run/arrays.h"
 

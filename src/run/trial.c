@@ -1,5 +1,8 @@
-/* trial.c - see trial.h. */
-#include "run/trial.h"
+/* trial.c - a kernel's work on its own, without a plan: odd numbers of elements, at any element
+ * of memory, in place and not, by few blocks and by many; and nothing but its output may
+ * change. All memory that a trial needs is one image: the arrays with guards before, between
+ * and behind them. The image goes to where the work is done, and comes back. */
+#include "run/backend.h"
 
 #include "core/mix.h"
 #include "kernels/kernel_code.h"

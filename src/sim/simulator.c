@@ -7,7 +7,7 @@
  * runs. Its end makes the next op of its stream the head. */
 #include "sim/simulator.h"
 
-#include "plan/validate.h"
+#include "plan/build.h"
 #include "sim/parts.h"
 
 #include <inttypes.h>

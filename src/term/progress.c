@@ -5,7 +5,6 @@
 #include "core/c_locale.h"
 #include "core/escape.h"
 #include "core/status.h"
-#include "term/progress_line.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* progress_line.c - the text of the progress line, cut to fit the terminal. */
-#include "term/progress_line.h"
+#include "term/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>

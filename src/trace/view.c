@@ -1,6 +1,7 @@
 /* view.c - traces in, a report of foreign runs out. */
 #include "trace/view.h"
 
+#include "core/anonymous.h"
 #include "core/items.h"
 #include "core/version.h"
 #include "term/progress.h"
@@ -13,6 +14,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { VIEW_ANONYMOUS_NAME = 32 };
+
+/* Leaves template arguments of kernels and folders of source files out of traces that were
+ * read. What is made of them, plans, causes and files, has no more than they have. Returns what
+ * the file is called then: `name`, which gets its number unless that is 0. */
+static const char *view_anonymise(struct traces *traces, int number,
+                                  char name[VIEW_ANONYMOUS_NAME])
+{
+    for (int i = 0; i < traces->count; i++) {
+        struct timeline *timeline = &traces->items[i].timeline;
+        for (uint32_t kernel = 0; kernel < timeline->name_count; kernel++)
+            anonymous_cut_kernel((char *)timeline->names[kernel]);
+        for (uint32_t line = 0; line < timeline->line_count; line++)
+            timeline->lines[line] = anonymous_file(timeline->lines[line]);
+    }
+    struct recording *recording = traces->recording;
+    for (size_t i = 0; recording != NULL && i < recording->name_count; i++)
+        anonymous_cut_kernel(recording->names[i]);
+    for (size_t i = 0; recording != NULL && i < recording->line_count; i++)
+        anonymous_cut_file(recording->lines[i].text);
+    strcpy(name, ANONYMOUS_PROGRAM);
+    if (number > 0)
+        snprintf(name, VIEW_ANONYMOUS_NAME, ANONYMOUS_PROGRAM " %d", number);
+    return name;
+}
 
 /* The file's name without its folder and its ending; the device, or the run of ours, too where
  * there are several. */

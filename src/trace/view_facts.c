@@ -1,6 +1,6 @@
 /* view_facts.c - what a trace shows beside its busy times. */
-#include "trace/view_facts.h"
 #include "core/compare.h"
+#include "trace/view.h"
 
 #include <stdlib.h>
 

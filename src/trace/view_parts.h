@@ -5,15 +5,6 @@
 #include "trace/replan.h"
 #include "trace/view.h"
 
-/* --- view_anonymous.c: traces of other programs without their names --- */
-
-enum { VIEW_ANONYMOUS_NAME = 32 };
-
-/* Leaves template arguments of kernels and folders of source files out of traces that were
- * read. What is made of them, plans, causes and files, has no more than they have. Returns what
- * the file is called then: `name`, which gets its number unless that is 0. */
-const char *view_anonymise(struct traces *traces, int number, char name[VIEW_ANONYMOUS_NAME]);
-
 /* --- view_loop.c: the loop of a run, what of its timeline and its plan is judged --- */
 
 /* Finds the loop of a run that was read whole from `trace` and leaves nothing but that in its

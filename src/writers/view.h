@@ -2,7 +2,7 @@
 #ifndef PIPELINE_WRITERS_VIEW_H
 #define PIPELINE_WRITERS_VIEW_H
 
-#include "trace/view_facts.h"
+#include "trace/view.h"
 #include "writers/writer.h"
 
 /* Writes how many ops engines worked on, and how many waits and host's calls there are beside:

@@ -3,7 +3,7 @@
  */
 #include "check_gpu_latency.h"
 
-#include "analysis/latency.h"
+#include "analysis/analysis.h"
 #include "fixtures.h"
 #include "run/backend.h"
 #include "run/verify.h"

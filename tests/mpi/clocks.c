@@ -6,7 +6,7 @@
  *
  * Prints one line by rank 0, and exits with 1 where a clock is further off than it is said to
  * be. */
-#include "mpi/world.h"
+#include "mpi/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

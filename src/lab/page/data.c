@@ -1,13 +1,17 @@
-/* data.c - stands for arrays, their files and the kernels' code on a page, where runs have no
- * bytes: no_data keeps a run from calling any of these. */
+/* data.c - stands for what a page has not: arrays, their files and the kernels' code, of which
+ * no_data keeps a run from calling any; and a progress line. Notes go to standard error, which
+ * the page shows. */
 #include "kernels/kernel_code.h"
 #include "run/arrays.h"
 #include "run/cpu_worker.h"
 #include "run/npy.h"
 #include "run/verify.h"
 #include "term/output_file.h"
+#include "term/progress.h"
 
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* These functions stand in for others, so they have their parameters, and use none. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -82,4 +86,27 @@ int array_path_is_npy(const char *path)
 enum status output_file_commit(struct output_file *file, struct error *error)
 {
     return refuse(error);
+}
+
+void note_print(bool quiet, const char *format, ...)
+{
+    va_list list;
+    if (quiet)
+        return;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+}
+
+void progress_repeat(uint32_t repeat, uint32_t repeats)
+{
+}
+
+void progress_timed(bool timed)
+{
+}
+
+void progress_tile(uint32_t done, uint32_t tiles)
+{
 }
