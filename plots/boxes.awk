@@ -269,16 +269,25 @@ function draw_gap(i, top, bottom, by_stream,    from, to, own, code) {
     }
     from = (run in LENS) ? lens_at(run, from) : from * scale
     to = (run in LENS) ? lens_at(run, to) : to * scale
+    # Of several gaps that are one, the height says which part of the time was lost.
+    if (GAP_PART[run, i] < 1)
+        bottom = top + (GAP_PART[run, i] < 0.15 ? 0.15 : GAP_PART[run, i]) * (bottom - top)
     BOX[own ? "slow" : "gaps", ++boxes] = box_text(from, to - from < density ? from + density : to, top, bottom)
-    note_gap(run SUBSEP GAP_NAME[run, i], from, to, top, bottom, own)
+    note_gap(run SUBSEP GAP_NAME[run, i], from, to, top, bottom, own, i)
+}
+
+# What a cause cost, and how much of that is marked where it is far less.
+function cost_text(cost, placed) {
+    return cost == 0 ? "" : " " time_text(cost) (placed < 0.6 * cost ? " (" time_text(placed) " hatched)" : "")
 }
 
 # Each cause has its name once, at its longest gap.
-function note_gap(code, from, to, top, bottom, own,    i) {
+function note_gap(code, from, to, top, bottom, own, gap,    i) {
     if (!(code in NOTE_OF)) {
         NOTE_OF[code] = ++notes
         NOTE_RUN[notes] = run
         NOTE[notes] = substr(code, length(run) + 2)
+        NOTE_COST[notes] = cost_text(SET[run, NOTE[notes]] + 0, PLACED[run, NOTE[notes]])
     }
     i = NOTE_OF[code]
     if (to - from <= NOTE_LENGTH[i] + 0)
@@ -287,8 +296,8 @@ function note_gap(code, from, to, top, bottom, own,    i) {
     NOTE_AT[i] = (from + to) / 2
     NOTE_GAP[i] = top
     NOTE_MIDDLE[i] = (top + bottom) / 2
-    NOTE_INSIDE[i] = !own && (bottom - top) * row >= 1.1 * strip_size && \
-                     to - from >= characters(NOTE[i]) * 0.6 * strip_size * density
+    NOTE_INSIDE[i] = !own && (bottom - top) * row >= 1.1 * strip_size && GAP_PART[run, gap] == 1 && \
+                     to - from >= characters(NOTE[i] NOTE_COST[i]) * 0.6 * strip_size * density
 }
 
 # The strip above each section takes the limit's name and the causes' names; none covers another.
@@ -305,9 +314,9 @@ function put_notes(    i, s, x) {
                 NOTE_GAP[i] >= SECTION_BOTTOM[s])
                 continue
             if (NOTE_INSIDE[i]) {
-                put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i], 4)
+                put_note(NOTE_AT[i], NOTE_MIDDLE[i], NOTE[i] NOTE_COST[i], 4)
                 inside = 1
-            } else if (put_name(s, NOTE_AT[i], NOTE[i], 2))
+            } else if (put_name(s, NOTE_AT[i], NOTE[i] NOTE_COST[i], 2) || put_name(s, NOTE_AT[i], NOTE[i], 2))
                 LEAD[++leads] = sprintf("%.9g\t%.6g\t%.9g\t%.6g", NOTE_AT[i] / scale / unit_ns,
                                         SECTION_TOP[s] - 0.08, 0, NOTE_GAP[i] - SECTION_TOP[s] + 0.08)
         }
@@ -381,13 +390,13 @@ function put_limits(    s, i, at) {
     }
     for (i = 1; i <= lanes; i++) {
         s = LANE_SECTION[LANE_TOP[i]]
-        if (LIMIT_AT[s] >= 0 && CUT[LANE_TOP[i]])
+        if (LIMIT_AT[s] >= 0 && CUT[LANE_TOP[i]] && !(LANE_TOP[i] in IS_ISSUE))
             put_limit(s, LANE_TOP[i], LANE_TOP[i] + LANE_HEIGHT[i])
     }
     print "END\n$limits_over << END\n-9\t-9\t1"
     for (i = 1; i <= lanes; i++) {
         s = LANE_SECTION[LANE_TOP[i]]
-        if (LIMIT_AT[s] >= 0 && !CUT[LANE_TOP[i]])
+        if (LIMIT_AT[s] >= 0 && !CUT[LANE_TOP[i]] && !(LANE_TOP[i] in IS_ISSUE))
             put_limit(s, LANE_TOP[i], LANE_TOP[i] + LANE_HEIGHT[i])
     }
     print "END"

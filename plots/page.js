@@ -66,10 +66,11 @@ function readData(next) {
 }
 
 /* The engines of a run, which spans name by number: those of each device, then the host's. */
-function enginesOf({ devices }) {
-    const several = devices > 1, own = data.engines.filter((engine) => engine.of_device);
+function enginesOf({ devices, settings }) {
+    const shared = settings?.some(([name, value]) => name === 'share' && /slices|mps/.test(value));
+    const several = devices > 1, home = shared ? 'process' : 'GPU', own = data.engines.filter((engine) => engine.of_device);
     const each = Array.from({ length: devices }, (_, device) => own.map(({ name, label }) =>
-        ({ name, label: several ? `${device} ${label}` : label, device })));
+        ({ name, label: several ? `${home} ${device} ${label}` : label, device })));
     const host = data.engines.filter((engine) => !engine.of_device);
     return [...each.flat(), ...host].map((engine, number) => ({ ...engine, number }));
 }
@@ -357,13 +358,15 @@ function copyBar(span, mark) {
 function drawGaps(run) {
     const longest = new Map();
     const rects = run.gaps.map((gap) => {
-        const { code, from, span, engine } = gap, op = run.spans[span];
+        const { code, from, span, engine, lost } = gap, op = run.spans[span];
         const to = view === 'streams' && op && from < op.start ? Math.min(gap.to, op.start) : gap.to;
         const row = op?.row.index ?? run.rows.findIndex((one) => one.group === engine);
         if (row < 0) return null;
         if (!(to - from <= longest.get(code)?.length)) longest.set(code, { length: to - from, middle: (share(from) + share(to)) / 2, row });
+        // Of several gaps that are one, the height says which part of the time was lost.
+        const part = lost > 0 ? Math.min(1, Math.max(0.15, lost / (gap.to - from))) : 1;
         return { own: op && from >= op.start && from < op.end, rect: svg('rect', { class: 'cause', x: at(from),
-            width: stretch(from, to), y: row * ROW + 2, height: ROW - 4 }, svg('title', {}, `${code}: ${timeText(to - from)}`)) };
+            width: stretch(from, to), y: row * ROW + 2, height: (ROW - 4) * part }, svg('title', {}, `${code}: ${timeText(part < 1 ? lost : to - from)}`)) };
     }).filter(Boolean);
     const leads = [...longest.values()].map(({ middle, row }) => svg('line', { class: 'lead', x1: percent(middle),
         x2: percent(middle), y1: 0, y2: row * ROW + 2 }));
@@ -376,10 +379,11 @@ function drawGaps(run) {
 function drawNames(run) {
     let end = 0;
     fill(run.names, run.causes.flatMap(([code, { middle }]) => {
-        const width = 7.6 * code.length, x = Math.min(Math.max(end, middle * whole - width / 2), whole - width);
+        const cost = run.verdicts?.find((cause) => cause.code === code)?.cost, name = cost ? `${code} ${cost}` : code;
+        const width = 7.6 * name.length, x = Math.min(Math.max(end, middle * whole - width / 2), whole - width);
         if (x < end) return [];
         end = x + width + 8;
-        return [svg('text', { class: 'cause-name', x: percent(x / whole), y: 12 }, code)];
+        return [svg('text', { class: 'cause-name', x: percent(x / whole), y: 12 }, name)];
     }));
 }
 
@@ -390,7 +394,7 @@ function drawIssue(run) {
     return svg('svg', { class: 'issue', role: 'img', 'aria-label': 'the order of issue' }, ...ops.flatMap((span, i) => [
         svg('rect', { class: stageClass(span), x: percent(i * part), width: percent(part * 0.94), y: 1, height: 16 }),
         ...(span.tile >= 0 && ops.length <= 48 ? [svg('text', { class: `on-${span.kind}`, x: middleOf(i), y: 13, 'text-anchor': 'middle' }, span.tile)] : []),
-    ]));
+    ]), ...(ops.length * part < 0.6 ? [svg('text', { x: '100%', y: 13, 'text-anchor': 'end' }, 'order of the calls, not time')] : []));
 }
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
@@ -575,8 +579,8 @@ function drawRun(run) {
     run.numbers);
     run.above = svg('svg', { class: 'marks', 'aria-hidden': true }, run.running, run.marks);
     if (run.span_count > 0) {
-        if (run.issue && run.spans.length <= 128)
-            run.section.append(html('div', 'rows', html('div', 'labels', html('div', '', 'issue')), drawIssue(run)));
+        if (run.issue && run.spans.length)
+            run.section.append(html('div', 'rows', html('div', 'labels', html('div', '', 'issue order')), drawIssue(run)));
         if (run.gaps.length) run.section.append(html('div', 'rows', html('div'), run.names));
         run.section.append(html('div', 'rows', run.labels, html('div', 'time', run.svg, run.above)));
     }

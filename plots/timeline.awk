@@ -12,7 +12,6 @@
 
 BEGIN {
     SECTIONS_MAX = 24
-    ISSUE_MAX = 128
     engines = split(engine_names, ENGINES, " ")
     split(engine_labels, ENGINE_LABEL, " ")
     for (i = 1; i <= engines; i++)
@@ -110,7 +109,7 @@ function comment(line,    key) {
             settings(runs, INFO[runs, key])
         if (key == "streams") # those that the plan has, not those that were asked for
             SET[runs, key] = INFO[runs, key]
-        if (key == "busy_ns")
+        if (key == "busy_ns" || key == "lost_ns")
             settings(runs, INFO[runs, key])
         if (key == "gaps")
             read_gaps(runs, INFO[runs, key])
@@ -119,17 +118,21 @@ function comment(line,    key) {
     }
 }
 
-# "sync-in-loop 17 1234 5678; ...": a cause, an op in whose row its gap lies, from when, to when.
-function read_gaps(of, text,    list, parts, i, n) {
+# "sync-in-loop 17 1234 5678; ...": a cause, an op in whose row its gap lies, from when, to when; of several
+# gaps that are one also what was lost there.
+function read_gaps(of, text,    list, parts, i, n, fields) {
     n = split(text, list, "; *")
     for (i = 1; i <= n; i++) {
-        if (split(list[i], parts, " ") != 4)
+        fields = split(list[i], parts, " ")
+        if (fields < 4 || fields > 5)
             continue
         GAP_NAME[of, ++GAPS[of]] = one_line(parts[1])
         GAP_NEXT[of, GAPS[of]] = GAP_OF[of, parts[2]] # of the same op
         GAP_OF[of, parts[2]] = GAPS[of]
         GAP_FROM[of, GAPS[of]] = parts[3] + 0
         GAP_TO[of, GAPS[of]] = parts[4] + 0
+        GAP_PART[of, GAPS[of]] = fields == 5 && parts[4] > parts[3] ? parts[5] / (parts[4] - parts[3]) : 1
+        PLACED[of, GAP_NAME[of, GAPS[of]]] += fields == 5 ? parts[5] : parts[4] - parts[3]
     }
 }
 
@@ -216,7 +219,7 @@ function measure(    band) {
 
 # --- between the passes: where everything goes ------------------------------------------------
 
-function lay_out(    i, first, last) {
+function lay_out(    first, last, room) {
     if (!headed)
         refuse("this is no timeline: it is empty")
     if (rows == "" || rows == "auto")
@@ -238,12 +241,14 @@ function lay_out(    i, first, last) {
     TO = last
     choose_axis()
     # Room above each section for the names of its limit and of its gaps.
-    strip = last - first >= (figure ? 4 : 12) ? 0.35 : figure ? 0.9 : 0.8
-    for (i = first; i <= last; i++) {
-        if (rows != "streams")
-            add_section(i, 0)
-        if (rows != "engines")
-            add_section(i, 1)
+    strip = last - first >= 12 ? 0.35 : figure ? 0.9 : 0.8
+    add_sections(first, last)
+    # In a figure it is as high as the text, if the rows are left half of that.
+    room = page_height - 4.35 * em - sections * em
+    if (figure && room / (y - sections * strip) >= 0.3 * em) {
+        strip = em * (y - sections * strip) / room
+        y = sections = bands = lanes = heads = 0
+        add_sections(first, last)
     }
     print "sections = " sections + 0
     print "rows_both = " (rows == "both")
@@ -285,6 +290,15 @@ function total_spans(    i, total) {
     return total
 }
 
+function add_sections(first, last,    i) {
+    for (i = first; i <= last; i++) {
+        if (rows != "streams")
+            add_section(i, 0)
+        if (rows != "engines")
+            add_section(i, 1)
+    }
+}
+
 function add_section(of, by_stream,    from) {
     y += strip + (sections > 0 && TO - FROM < 6 ? 0.15 : 0)
     SECTION_RUN[++sections] = of
@@ -323,10 +337,13 @@ function add_streams(of,    i, n, most, height) {
 }
 
 # An engine with several lanes is higher, but not as often. Above them stands the order of issue, where
-# another one was tried and the ops are few enough.
+# that was asked for.
 function add_engines(of,    device, devices, i, keys, n, busy) {
-    if (INFO[of, "other_order_ns"] > 0 && ISSUED[of] <= ISSUE_MAX && LENGTH[of] * 8 > x_max)
-        add_band(of, "issue", "issue", 1, 1)
+    if (INFO[of, "issue"] == "drawn") {
+        add_band(of, "issue", "issue order", 1, 1)
+        IS_ISSUE[BAND_TOP[of, "issue"]] = ++issues
+        y += 0.25
+    }
     devices = INFO[of, "devices"] > 1 ? INFO[of, "devices"] : 1
     for (device = 0; device <= devices; device++) { # the last one stands for the host
         for (i = 1; i <= engines; i++) {
@@ -414,7 +431,7 @@ function set_margins(    i, of) {
         names_width = (name_length * 0.62 + 1) * em
         right = em * (figure && lowest_of(SECTION_HEIGHT, sections) * row < 2.6 * em ? 9.5 : 7)
         if (figure && lowest_of(BAND_HEIGHT, bands) * row < least_band * em)
-            labels_width = head_length > 0 ? (head_length * 0.6 + 0.4) * em : 0 # the colours tell
+            labels_width = head_length > 0 ? (head_length * 0.6 + 0.4) * em : issues > 0 ? 7.2 * em : 0 # the colours tell
     }
     left = names_width + labels_width
     printf "left = %.1f\nlabels_left = %.1f\nright = %.1f\n", left, names_width, right
@@ -433,7 +450,7 @@ function choose_lenses(    i, from, factor, step) {
     for (i = FROM; i <= TO && rows != "both"; i++) {
         if (LENGTH[i] <= 0 || LENGTH[i] * 8 > x_max)
             continue
-        from = LENGTH[i] * scale + 4 * em * density
+        from = LENGTH[i] * scale + (figure ? 5.5 : 4.5) * em * density
         factor = (columns - from - em * density) / (LENGTH[i] * scale)
         for (step = 1; step * 10 <= factor; step *= 10)
             ;
@@ -472,13 +489,14 @@ function put_sections(    i, of, note) {
     print "array band_note[" bands + 1 "]"
     print "array band_y[" bands + 1 "]"
     print "array band_height[" bands + 1 "]"
-    print "array band_lanes[" bands + 1 "]"
+    print "array band_lanes[" bands + 1 "]\narray band_issue[" bands + 1 "]"
     for (i = 1; i <= bands; i++) {
         print "band_name[" i "] = " quoted(BAND_NAME[i])
         print "band_note[" i "] = " quoted(BAND_NOTE[i])
         print "band_y[" i "] = " BAND_Y[i]
         print "band_height[" i "] = " BAND_HEIGHT[i]
         print "band_lanes[" i "] = " BAND_LANES[i]
+        print "band_issue[" i "] = " ((BAND_Y[i] - BAND_HEIGHT[i] / 2) in IS_ISSUE)
     }
     print "limits = " limits + 0
     print "heads = " heads + 0 "\narray head_name[" heads + 1 "]\narray head_top[" heads + 1 "]"

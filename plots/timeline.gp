@@ -133,6 +133,16 @@ do for [i = 1:heads] {
     }
 }
 
+# The order of issue is no time: it has no ground, and says so where there is room.
+do for [i = 1:bands] {
+    if (band_issue[i]) {
+        set object rectangle from 0, band_y[i] - band_height[i] / 2.0 to x_max, band_y[i] + band_height[i] / 2.0 + 0.25 \
+            fc rgb "white" fs solid noborder behind
+        if (band_height[i] * row >= legible(0.7 * em)) { set label "order of the calls, not time" at screen sx(page_width - right), first band_y[i] right \
+            font face(0.7 * em) tc rgb pale }
+    }
+}
+
 # A label for every band that is high enough; of a pile of thin ones as many as there is room for.
 last_y = -1e9
 thinnest = page_height
@@ -140,10 +150,11 @@ do for [i = 1:bands] {
     thinnest = band_height[i] * row < thinnest ? band_height[i] * row : thinnest
 }
 # Engines without a name are still told by their colours.
-do for [i = 1:rows ne "streams" && !rows_both && thinnest < least_band * em ? 0 : bands] {
+by_color = rows ne "streams" && !rows_both && thinnest < least_band * em
+do for [i = 1:bands] {
     height = band_height[i] * row
     size_ = height > 1.05 * small ? small : height > 0.62 * em ? height / 1.05 : 0.62 * em
-    if ((band_y[i] - last_y) * row >= (is_figure ? least_band * em : 1.04 * size_)) {
+    if ((!by_color || band_issue[i]) && (band_y[i] - last_y) * row >= (is_figure ? least_band * em : 1.04 * size_)) {
         set label band_name[i] at screen sx(left - 0.35 * em), first band_y[i] right \
             font face(size_) tc rgb ink
         if (band_note[i] ne "") {
@@ -229,11 +240,11 @@ middle_x(a, b) = (a + b) / 2.0
 set style textbox opaque noborder fillcolor rgb paper margins 0.6, 0.3
 # A wait is a third as high as work, and stands back behind it.
 plot $lenses using (middle_x($1, $2)):(middle_x($3, $4)):1:2:3:4 with boxxyerror \
-        fs solid border rgb pale lc rgb "white" lw 0.7, \
-    $lenses using 5:3:($1 - $5):(0) with vectors nohead lw 0.7 lc rgb pale, \
-    $lenses using 5:4:($1 - $5):(0) with vectors nohead lw 0.7 lc rgb pale, \
-    $lenses using (middle_x($5, $1)):(middle_x($3, $4)):(sprintf("%gx", $6)) with labels center \
-        font face(0.7 * em) tc rgb pale, \
+        fs solid border rgb ink lc rgb "white" lw 1, \
+    $lenses using 5:3:($1 - $5):(0) with vectors nohead lw 1 lc rgb ink, \
+    $lenses using 5:4:($1 - $5):(0) with vectors nohead lw 1 lc rgb ink, \
+    $lenses using (middle_x($5, $1)):(middle_x($3, $4)):(sprintf("%gx zoom", $6)) with labels center \
+        font face(0.7 * em) tc rgb ink, \
     $ticks using 1:2:(0):3 with vectors nohead lw 0.7 lc rgb grid, \
     $limits using 1:2:(0):3 with vectors nohead lw 2.5 dt (6, 3) lc rgb ink, \
     $leads using 1:2:3:4 with vectors nohead lw 1.2 lc rgb bad, \

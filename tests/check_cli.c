@@ -57,17 +57,17 @@ START_TEST(test_headline_command)
 }
 END_TEST
 
-/* The order of issue is drawn, and whether it matters here is said, where one was asked for or
- * another would take another time. */
+/* The order of issue is drawn where one was asked for; whether it matters here is said there,
+ * and where another would take another time. */
 START_TEST(test_order_of_issue)
 {
     static const struct {
         const char *command, *row, *words;
     } cases[] = {
-        {"--no-data --order=breadth", "issue     HHHHKKKKDDDDHHHHKKKKDDDD",
+        {"--no-data --order=breadth", "issued    HHHHKKKKDDDDHHHHKKKKDDDD",
          "the order of issue makes no difference here: --order=depth takes as long"},
-        {"--no-data --order=depth", "issue     HKDHKDHKDHKD", "makes no difference here"},
-        {"--no-data -d sim:c2050", "issue     HKDHKDHKDHKD",
+        {"--no-data --order=depth", "issued    HKDHKDHKDHKD", "makes no difference here"},
+        {"--no-data -d sim:c2050", "why",
          "the order of issue matters here: with --order=breadth it would take"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -75,6 +75,7 @@ START_TEST(test_order_of_issue)
         assert_shown(program_out, cases[i].row);
         assert_shown(program_out, cases[i].words);
     }
+    ck_assert_ptr_null(strstr(program_out, "issued"));
     assert_ok("--no-data -d sim:c2050 --order=breadth --format=json");
     assert_shown(program_out, "\"other_order_ms\": 242.");
     assert_ok("--no-data -d sim:h200");

@@ -1,5 +1,6 @@
 /* check_writer_marks.c - what is marked and said of runs wherever they are shown: speed-ups,
  * results that are wrong, gaps with their causes, ops that raced, urgent streams, messages. */
+#include "causes/judge.h"
 #include "writer_cases.h"
 #include "writers/cause.h"
 
@@ -81,31 +82,44 @@ static struct test_report *marked_new(void)
 static void add_verdict(struct test_report *test, enum verdict_code code, struct loss lost)
 {
     struct verdicts *verdicts = &test->runs[0].verdicts;
-    verdicts->items[verdicts->count++] = (struct verdict){.code = code, .cost_ns = 160};
-    if (lost.end_ns > 0)
-        verdicts->lost.items[verdicts->lost.count++] = (struct charged){lost, 160, code};
+    const int64_t cost_ns = lost.end_ns - lost.start_ns;
+    verdicts->items[verdicts->count++] = (struct verdict){.code = code, .cost_ns = cost_ns};
+    verdicts->lost.items[verdicts->lost.count++] = (struct charged){lost, cost_ns, code};
     verdicts->named = verdicts->count;
     verdicts->time_ns = 530;
 }
 
+/* Causes are placed in gaps of 170 and 10 ns that end together, each charged 10, 60 and more.
+ */
 START_TEST(no_time_is_marked_twice)
 {
-    struct marks marks;
     struct test_report *test = marked_new();
     struct run_report *run = &test->runs[0];
-    add_verdict(test, VERDICT_SHORT_RUN, (struct loss){0}); /* it is everywhere */
-    add_verdict(test, VERDICT_SYNC_IN_LOOP, (struct loss){100, 270, SECOND_H2D});
-    add_verdict(test, VERDICT_LEGACY_STREAM, (struct loss){260, 270, SECOND_H2D});
-    add_verdict(test, VERDICT_FEW_BLOCKS, (struct loss){380, 430, SECOND_KERNEL});
-    add_verdict(test, VERDICT_SLOW_COPIES, (struct loss){430, 530, 6});
+    struct losses *lost = &run->verdicts.lost;
+    struct marks marks;
+    static const struct verdict causes[] = {{.code = VERDICT_LEGACY_STREAM, .cost_ns = 11},
+                                            {.code = VERDICT_SYNC_IN_LOOP, .cost_ns = 60},
+                                            {.code = VERDICT_ONE_STREAM, .cost_ns = 500}};
+    struct account *account = malloc(sizeof *account);
+    ck_assert_ptr_nonnull(account);
+    account_begin(account, &run->timeline);
+    account_place(account, VERDICT_LEGACY_STREAM, (struct loss){260, 270, SECOND_H2D});
+    account_place(account, VERDICT_SYNC_IN_LOOP, (struct loss){100, 270, SECOND_H2D});
+    account_place(account, VERDICT_ONE_STREAM, (struct loss){100, 270, SECOND_H2D});
+    for (int i = 0; i < 3; i++)
+        account_list_places(account, &causes[i], lost);
+    ck_assert_uint_eq(lost->count, 3);
+    ck_assert_int_eq(lost->items[0].at.end_ns, 270);
+    for (int i = 1; i < 3; i++)
+        ck_assert_int_eq(lost->items[i].at.end_ns, lost->items[i - 1].at.start_ns);
+    ck_assert_int_eq(lost->items[1].cost_ns, 59); /* of a time in ns, rounded down */
+    ck_assert_int_eq(lost->items[2].at.start_ns, 100);
     ck_assert_int_eq(writer_find_marks(run, &marks), STATUS_OK);
-    ck_assert_int_eq(marks.gap_count, 3);
-    ck_assert_int_eq(marks.gaps[0]->code, VERDICT_SYNC_IN_LOOP);
-    ck_assert_int_eq(marks.gaps[1]->code, VERDICT_FEW_BLOCKS);
-    ck_assert_int_eq(marks.gaps[2]->code, VERDICT_SLOW_COPIES);
+    ck_assert_uint_eq(marks.gap_count, 3);
     run->timeline.span_count = 0; /* as in a sweep, which keeps no timelines */
     ck_assert_int_eq(writer_find_marks(run, &marks), STATUS_OK);
-    ck_assert_int_eq(marks.gap_count, 0);
+    ck_assert_uint_eq(marks.gap_count, 0);
+    free(account);
     free(test);
 }
 END_TEST
@@ -142,7 +156,8 @@ START_TEST(marks_stand_above_the_spans)
     char *text = test_written(&test->report, write_csv_timeline);
     ck_assert_ptr_nonnull(strstr(text, "\n# message: serial: WRONG RESULT: the host waits"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   verified: no\n"));
-    ck_assert_ptr_nonnull(strstr(text, "\n#   gaps: sync-in-loop 4 100 270\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\n#   gaps: sync-in-loop 4 100 270\n#   lost_ns: sync-in-loop=170\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   raced: 0 1 5\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n#   urgent: 1 3\n"));
     free(text);
@@ -205,7 +220,7 @@ START_TEST(a_comparison_says_which_is_how_much_faster)
     for (int i = 0; i < 4; i++)
         test->runs[i].median_ns = 1000000 + i;
     writer_message(&test->report, text);
-    ck_assert_str_eq(text, "all 4 runs take about the same time, 1 ms");
+    ck_assert_str_eq(text, "All 4 runs take about the same time, 1 ms");
     for (int i = 0; i < 4; i++)
         test->settings[i].intensity = (uint32_t)i + 1; /* no two do the same work */
     writer_message(&test->report, text);

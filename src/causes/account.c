@@ -1,6 +1,9 @@
 /* account.c - what causes are charged, where that was lost, and which are worth a name. */
 #include "causes/judge.h"
 
+#include <math.h>
+#include <stdio.h>
+
 static const double LISTED_PERCENT = 0.5; /* a cause of less is no listed part of the rest */
 
 /* --- charges --- */
@@ -89,7 +92,7 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
     account_place(account, code, lost);
 }
 
-int64_t account_placed_ns(const struct account *account, int code)
+static int64_t placed_ns(const struct account *account, int code)
 {
     int64_t sum_ns = 0;
     for (uint32_t i = 0; i < account->lost.count; i++) {
@@ -97,6 +100,11 @@ int64_t account_placed_ns(const struct account *account, int code)
             sum_ns = plus(sum_ns, account->lost.items[i].cost_ns);
     }
     return sum_ns;
+}
+
+bool account_lacks_places(const struct account *account, int code)
+{
+    return account->causes[code].cost_ns > 2 * placed_ns(account, code);
 }
 
 static void move_places(struct account *account, enum verdict_code from, enum verdict_code to)
@@ -124,24 +132,76 @@ int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns)
     return ns;
 }
 
+/* Returns the cause whose places say more than it cost by most; VERDICT_REST: none's do. */
+static enum verdict_code overfull(const struct account *account)
+{
+    int found = VERDICT_REST;
+    int64_t most_ns = 0;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        const int64_t ns = placed_ns(account, code) - later(0, account->causes[code].cost_ns);
+        found = ns > most_ns ? code : found;
+        most_ns = later(most_ns, ns);
+    }
+    return (enum verdict_code)found;
+}
+
 void account_place_others(struct account *account)
 {
-    int from = VERDICT_REST, to = VERDICT_REST;
+    const enum verdict_code from = overfull(account);
     int64_t most_ns = 0;
-    for (int code = 0; code < VERDICT_COUNT; code++) {
-        const int64_t placed_ns = account_placed_ns(account, code);
-        const struct verdict *cause = &account->causes[code];
-        if (cause->cost_ns <= 0 && placed_ns > most_ns) {
-            most_ns = placed_ns;
-            from = code;
-        } else if (code < VERDICT_COPY_BOUND && placed_ns == 0 &&
-                   cause->cost_ns > account->causes[to].cost_ns * (to != VERDICT_REST) &&
-                   (verdict_rows[code].traits & NO_PLACE) == 0) {
-            to = code;
-        }
+    int to = VERDICT_REST;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
+        const int64_t cost_ns = account->causes[code].cost_ns;
+        if (!account_lacks_places(account, code) || cost_ns <= most_ns ||
+            (verdict_rows[code].traits & NO_PLACE) != 0)
+            continue;
+        to = code;
+        most_ns = cost_ns;
     }
-    if (to != VERDICT_REST)
-        move_places(account, (enum verdict_code)from, (enum verdict_code)to);
+    if (to == VERDICT_REST || from == VERDICT_REST)
+        return;
+    if (account->causes[from].cost_ns <= 0)
+        move_places(account, from, (enum verdict_code)to);
+    for (uint32_t i = account->lost.count; i-- > 0;) {
+        if (account->lost.items[i].code == from)
+            account_place(account, (enum verdict_code)to, account->lost.items[i].at);
+    }
+}
+
+/* Returns the last `ns` of a stretch that are not marked in its row yet. */
+static struct loss free_part(const struct timeline *timeline, const struct losses *taken,
+                             struct loss lost, int64_t ns)
+{
+    const struct loss whole = lost;
+    for (uint32_t i = 0; i < taken->count; i++) {
+        const struct charged *other = &taken->items[i];
+        if (other->cost_ns < length_of(&other->at) || other->at.start_ns >= lost.end_ns ||
+            other->at.end_ns <= later(lost.start_ns, lost.end_ns - ns) ||
+            !is_one_row(timeline, &whole, &other->at))
+            continue;
+        lost.end_ns = other->at.start_ns;
+        i = UINT32_MAX; /* what is before it may be marked, too */
+    }
+    lost.start_ns = later(lost.start_ns, lost.end_ns - ns);
+    return lost;
+}
+
+void account_list_places(const struct account *account, const struct verdict *cause,
+                         struct losses *listed)
+{
+    const double all_ns = 1 + (double)placed_ns(account, (int)cause->code);
+    const double part = fmin(1, (double)cause->cost_ns / all_ns);
+    for (uint32_t i = 0; i < account->lost.count; i++) {
+        struct charged one = account->lost.items[i];
+        const bool single = one.cost_ns == length_of(&one.at);
+        one.cost_ns = (int64_t)(part * (double)one.cost_ns);
+        if (one.code == cause->code && single) {
+            one.at = free_part(account->timeline, listed, one.at, one.cost_ns);
+            one.cost_ns = length_of(&one.at);
+        }
+        if (one.code == cause->code && one.cost_ns > 0)
+            listed->items[listed->count++] = one;
+    }
 }
 
 /* --- the list --- */
@@ -182,4 +242,28 @@ void judge_list(struct judge *judge, struct verdicts *verdicts)
         else
             add_to_rest(judge, &causes[code], &causes[VERDICT_REST]);
     }
+}
+
+/* Puts a race before all that cost time. */
+static void put_race_first(const struct verdict_case *facts, struct verdicts *verdicts)
+{
+    const struct verdict_row *row = &verdict_rows[VERDICT_MISSING_WAIT];
+    struct verdict race = {.code = VERDICT_MISSING_WAIT,
+                           .evidence = facts->likely ? EVIDENCE_LIKELY : row->evidence};
+    snprintf(race.seen, sizeof race.seen, "%s", facts->race != NULL ? facts->race : row->seen);
+    for (int i = verdicts->count++; i > 0; i--)
+        verdicts->items[i] = verdicts->items[i - 1];
+    verdicts->items[0] = race;
+}
+
+void judge_complete(const struct judge *judge, struct verdicts *verdicts)
+{
+    if (judge->facts->races)
+        put_race_first(judge->facts, verdicts);
+    verdicts->named = verdicts->count;
+    for (int i = 0; i < verdicts->named; i++)
+        account_list_places(&judge->charges, &verdicts->items[i], &verdicts->lost);
+    verdicts->items[verdicts->count++] =
+        (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
+    verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];
 }

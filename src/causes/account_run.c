@@ -29,6 +29,7 @@ struct charging {
     struct span **spans; /* those of each engine in the order of their starts; by engine: */
     size_t *next, *ends; /* its next one that starts behind a piece, and the end of its own */
     struct account *account;
+    bool lacking[VERDICT_COUNT]; /* causes whose places say too little of their cost */
 };
 
 /* --- what is near --- */
@@ -151,29 +152,6 @@ static struct loss filling_of(const struct timeline *timeline)
     return lost;
 }
 
-/* A cause that the path does not show may be seen beside it: there it has lost nothing, but
- * held ops up. */
-static void find_beside_path(const struct charging *charging)
-{
-    const struct verdict_case *facts = charging->facts;
-    struct account *account = charging->account;
-    bool shown[VERDICT_COUNT];
-    for (int code = 0; code < VERDICT_COUNT; code++)
-        shown[code] = account_placed_ns(account, code) > 0;
-    for (uint32_t i = 0; i < facts->timeline->span_count; i++) {
-        const struct span *span = &facts->timeline->spans[i];
-        const struct hold *hold = &facts->critical->holds[i];
-        const struct path_piece piece = {.link = LINK_HELD, .span = i, .from = hold->span};
-        if (hold->span == SPAN_NONE || span->engine >= ENGINE_WORKING)
-            continue;
-        const enum verdict_code code = verdict_link_cause(facts, &piece);
-        const int64_t waited_ns = later(charging->idle_ns[i], span->issue_ns);
-        if (!shown[code] && code != VERDICT_REST)
-            account_place(account, code,
-                          (struct loss){earlier(hold->ready_ns, waited_ns), span->start_ns, i});
-    }
-}
-
 /* --- charging --- */
 
 static void charge_piece(const struct charging *charging, uint32_t index, int64_t lost_ns)
@@ -219,27 +197,32 @@ static void charge_pieces(const struct charging *charging, const struct headway 
     account_place(charging->account, VERDICT_FEW_TILES, filling_of(charging->facts->timeline));
 }
 
+/* Allocates what find_idle() finds. */
+static bool idle_begin(struct charging *charging, struct arena *arena)
+{
+    const size_t spans = charging->facts->timeline->span_count + (size_t)1;
+    const size_t engines = resource_count(timeline_devices(charging->facts->timeline));
+    charging->idle_ns = arena_zeros(arena, spans, sizeof *charging->idle_ns);
+    charging->spans = arena_zeros(arena, spans, sizeof *charging->spans);
+    charging->next = arena_zeros(arena, engines, sizeof *charging->next);
+    charging->ends = arena_zeros(arena, engines, sizeof *charging->ends);
+    return !arena->full;
+}
+
 static enum status charge_all(const struct verdict_case *facts,
                               const struct path_pieces *pieces, const struct headway *headway,
                               struct account *account, struct error *error)
 {
-    const size_t spans = facts->timeline->span_count + (size_t)1;
-    const size_t engines = resource_count(timeline_devices(facts->timeline));
     struct charging charging = {
         .facts = facts, .pieces = pieces, .last = SPAN_NONE, .account = account};
     struct arena arena = {0};
     charging.near = arena_zeros(&arena, pieces->count, sizeof *charging.near);
-    charging.idle_ns = arena_zeros(&arena, spans, sizeof *charging.idle_ns);
-    charging.spans = arena_zeros(&arena, spans, sizeof *charging.spans);
-    charging.next = arena_zeros(&arena, engines, sizeof *charging.next);
-    charging.ends = arena_zeros(&arena, engines, sizeof *charging.ends);
-    const bool room = !arena.full;
+    const bool room = idle_begin(&charging, &arena);
     if (room) {
         find_near(&charging);
         find_hand_overs(&charging);
         find_idle(&charging);
         charge_pieces(&charging, headway);
-        find_beside_path(&charging);
     }
     arena_free(&arena);
     return room ? STATUS_OK
@@ -265,4 +248,39 @@ enum status verdict_account_find(const struct verdict_case *facts, struct accoun
     pieces_free(&pieces);
     arena_free(&headway.arena);
     return status;
+}
+
+/* An op in a queue was ready before it was let go; any other waited since its engine was idle.
+ */
+static void place_hold(const struct charging *charging, uint32_t index)
+{
+    const struct verdict_case *facts = charging->facts;
+    const struct span *span = &facts->timeline->spans[index];
+    const struct hold *hold = &facts->critical->holds[index];
+    const struct path_piece piece = {.link = LINK_HELD, .span = index, .from = hold->span};
+    if (hold->span == SPAN_NONE || span->engine >= ENGINE_WORKING)
+        return;
+    const enum verdict_code code = verdict_link_cause(facts, &piece);
+    const bool queued = hold->by == HELD_BY_QUEUE || hold->by == HELD_BY_SIGNAL;
+    const int64_t since_ns =
+        queued ? hold->ready_ns : later(charging->idle_ns[index], span->issue_ns);
+    if (code != VERDICT_REST && charging->lacking[code])
+        account_place(charging->account, code, (struct loss){since_ns, span->start_ns, index});
+}
+
+enum status verdict_place_holds(const struct verdict_case *facts, struct account *account,
+                                struct error *error)
+{
+    struct charging charging = {.facts = facts, .account = account};
+    struct arena arena = {0};
+    const bool room = idle_begin(&charging, &arena);
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        charging.lacking[code] = account_lacks_places(account, code);
+    if (room)
+        find_idle(&charging);
+    for (uint32_t i = 0; i < facts->timeline->span_count && room; i++)
+        place_hold(&charging, i);
+    arena_free(&arena);
+    return room ? STATUS_OK
+                : error_set(error, STATUS_NO_MEMORY, "no memory for the places of causes");
 }

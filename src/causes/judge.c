@@ -4,9 +4,6 @@
 
 #include "plan/host_call.h"
 
-#include <math.h>
-#include <stdio.h>
-
 static const double ALIKE = 0.03; /* predicted times that differ by less are alike */
 
 /* --- the table --- */
@@ -148,46 +145,4 @@ void judge_rank(const struct judge *judge, bool fixes, struct verdicts *verdicts
             verdicts->items[place] = verdicts->items[place - 1];
         verdicts->items[place] = item;
     }
-}
-
-/* Puts a race before all that cost time. */
-static void put_race_first(const struct verdict_case *facts, struct verdicts *verdicts)
-{
-    const struct verdict_row *row = &verdict_rows[VERDICT_MISSING_WAIT];
-    struct verdict race = {.code = VERDICT_MISSING_WAIT,
-                           .evidence = facts->likely ? EVIDENCE_LIKELY : row->evidence};
-    snprintf(race.seen, sizeof race.seen, "%s", facts->race != NULL ? facts->race : row->seen);
-    for (int i = verdicts->count++; i > 0; i--)
-        verdicts->items[i] = verdicts->items[i - 1];
-    verdicts->items[0] = race;
-}
-
-/* Lists where a named cause lost what it cost, and no more. Of several gaps that are one, the
- * end stands for all; of a cause that costs less than its gaps, a part of each. */
-static void list_places(const struct losses *all, const struct verdict *cause,
-                        struct losses *lost)
-{
-    double placed_ns = 1; /* never 0 */
-    for (uint32_t k = 0; k < all->count; k++)
-        placed_ns += all->items[k].code == cause->code ? (double)all->items[k].cost_ns : 0;
-    for (uint32_t k = 0; k < all->count; k++) {
-        struct charged one = all->items[k];
-        one.cost_ns =
-            (int64_t)(fmin(1, (double)cause->cost_ns / placed_ns) * (double)one.cost_ns);
-        one.at.start_ns = one.at.end_ns - one.cost_ns;
-        if (one.code == cause->code && one.cost_ns > 0)
-            lost->items[lost->count++] = one;
-    }
-}
-
-void judge_complete(const struct judge *judge, struct verdicts *verdicts)
-{
-    if (judge->facts->races)
-        put_race_first(judge->facts, verdicts);
-    verdicts->named = verdicts->count;
-    for (int i = 0; i < verdicts->named; i++)
-        list_places(&judge->charges.lost, &verdicts->items[i], &verdicts->lost);
-    verdicts->items[verdicts->count++] =
-        (struct verdict){.code = verdict_marked(MARKED_LIMIT, verdicts->bound)};
-    verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_REST];
 }

@@ -35,8 +35,8 @@ void account_charge(struct account *account, enum verdict_code code, int64_t cos
 /* Gives a cause a place without charging it. */
 void account_place(struct account *account, enum verdict_code code, struct loss lost);
 
-/* Returns what the places of a cause, by its code, add up to. */
-int64_t account_placed_ns(const struct account *account, int code);
+/* Returns true if the places of a cause, by its code, add up to less than half of its cost. */
+bool account_lacks_places(const struct account *account, int code);
 
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
@@ -44,10 +44,15 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
 /* Leaves `ns`, of *from_ns at most, to the rest; returns how much that is. */
 int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns);
 
-/* Gives the cause that cost most of those that only trials tell, such as a graph's launch, the
- * places of what was lost most on the path under a name that is charged nothing; none to those
- * whose row says NO_PLACE. */
+/* Gives the cause that cost most of those that lack places, such as a graph's launch, which
+ * only trials tell, the places of the one that has most more than it cost; none to those whose
+ * row says NO_PLACE. */
 void account_place_others(struct account *account);
+
+/* Lists where a named cause lost what it cost, and no more: of a cause that costs less than its
+ * gaps the end of each, where nothing is marked yet. Several gaps that are one stay whole. */
+void account_list_places(const struct account *account, const struct verdict *cause,
+                         struct losses *listed);
 
 /* A run that is being judged. */
 struct judge {
@@ -108,6 +113,11 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
  * STATUS_NO_MEMORY or STATUS_OK. */
 enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
                                  struct error *error);
+
+/* Places a cause that lacks places, as trials and not the path found it, where it held ops up.
+ * STATUS_NO_MEMORY or STATUS_OK. */
+enum status verdict_place_holds(const struct verdict_case *facts, struct account *account,
+                                struct error *error);
 
 /* Charges what was lost by what the simulator tried; STATUS_NO_MEMORY or STATUS_OK.
  * Or, where nothing can be tried, by the critical path alone. `path` has the path's charges. */

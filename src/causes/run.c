@@ -114,6 +114,8 @@ static enum status charge_all(struct judge *judge, struct error *error)
     else
         verdict_charge_path(judge, &path);
     charge_unknown(judge);
+    if (status == STATUS_OK)
+        status = verdict_place_holds(judge->facts, &judge->charges, error);
     account_place_others(&judge->charges);
     return status;
 }

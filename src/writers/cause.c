@@ -4,28 +4,19 @@
 
 #include "core/units.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- marks --- */
 
-static bool overlap(const struct timeline *timeline, const struct loss *x, const struct loss *y)
-{
-    const struct span *one = &timeline->spans[x->span], *other = &timeline->spans[y->span];
-    return x->start_ns < y->end_ns && y->start_ns < x->end_ns && one->engine == other->engine &&
-           one->device == other->device;
-}
-
 /* A run of a sweep keeps no spans. */
 static void find_gaps(const struct run_report *run, struct marks *marks)
 {
     const struct losses *lost = &run->verdicts.lost;
     for (uint32_t i = 0; i < lost->count; i++) {
-        bool seen = lost->items[i].at.span < run->timeline.span_count;
-        for (uint32_t k = 0; k < marks->gap_count && seen; k++)
-            seen = !overlap(&run->timeline, &marks->gaps[k]->at, &lost->items[i].at);
-        if (seen)
+        if (lost->items[i].at.span < run->timeline.span_count)
             marks->gaps[marks->gap_count++] = &lost->items[i];
     }
 }
@@ -84,7 +75,9 @@ static enum status find_rows(const struct timeline *timeline, struct marks *mark
 
 enum status writer_find_marks(const struct run_report *run, struct marks *marks)
 {
-    *marks = (struct marks){0};
+    enum { ISSUE_MAX = 128 };
+    *marks = (struct marks){.issue = run->other_order_ns > 0 && run->settings->order_given &&
+                                     run->timeline.span_count <= ISSUE_MAX};
     find_gaps(run, marks);
     const enum status status = find_rows(&run->timeline, marks);
     return status == STATUS_OK ? find_races(run, marks) : status;
@@ -149,7 +142,8 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     if (first->cost_ns == 0 && first->predicted_ns == 0)
-        snprintf(text, MESSAGE_TEXT, "%s: %s", row->name, row->text);
+        snprintf(text, MESSAGE_TEXT, "%s%s%s", title ? "" : row->name, title ? "" : ": ",
+                 row->text);
     else if (title)
         snprintf(text, MESSAGE_TEXT, "%s of %s lost: %s", cost, time, row->text);
     else if (first->predicted_ns > 0)
@@ -183,8 +177,11 @@ void writer_run_message(const struct run_report *run, bool title, char text[MESS
         snprintf(text, MESSAGE_TEXT, "WRONG RESULT%s%s", first != NULL ? ": " : "",
                  first != NULL ? verdict_rows[first->code].text : "");
     else if (first != NULL && first->code == VERDICT_MISSING_WAIT)
-        snprintf(text, MESSAGE_TEXT, "missing-wait%s: %s; another run may give another result",
-                 first->evidence == EVIDENCE_LIKELY ? " (likely)" : "",
+        snprintf(text, MESSAGE_TEXT, "%s%s%s; another run may give another result",
+                 title ? "" : "missing-wait",
+                 first->evidence != EVIDENCE_LIKELY ? title ? "" : ": "
+                 : title                            ? "likely: "
+                                                    : " (likely): ",
                  verdict_rows[first->code].text);
     else if (fixable)
         put_cause(run, first, title, text);
@@ -203,6 +200,8 @@ void writer_run_message(const struct run_report *run, bool title, char text[MESS
                                          : "");
     else if (verdicts->count > 0)
         snprintf(text, MESSAGE_TEXT, "nothing to fix was found");
+    if (title)
+        text[0] = (char)toupper((unsigned char)text[0]);
 }
 
 /* The runs of a report that are compared: the same work on the same device. */
@@ -319,7 +318,7 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
     if (ratio_of(&group) >= ALIKE)
         put_comparison(&group, text);
     else if (group.count > 2 && group.count == report->run_count)
-        snprintf(text, MESSAGE_TEXT, "all %d runs take about the same time, %s", group.count,
+        snprintf(text, MESSAGE_TEXT, "All %d runs take about the same time, %s", group.count,
                  units_time(group.first->median_ns, time));
     else if (group.count > 1)
         snprintf(text, MESSAGE_TEXT, "%s takes about as long as %s, %s",

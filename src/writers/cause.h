@@ -6,14 +6,14 @@
 #include "writers/writer.h"
 
 struct marks {
-    const struct charged
-        *gaps[LOSSES_MAX]; /* of the first cause first; no two of a row overlap */
+    const struct charged *gaps[LOSSES_MAX]; /* of the first cause first */
     uint32_t gap_count;
     bool *races;  /* by the id of each op up to the last that races: whether it does; or NULL */
     uint32_t ops; /* how many these are */
     /* By resource_number(): kernels of the device lie in several lanes, and are drawn in one
      * row, for they ran side by side for too little of the run to be seen. */
     bool one_row[RESOURCES_MOST];
+    bool issue; /* the order of issue was asked for, and its ops are few enough to be drawn */
 };
 
 /* Finds the gaps, the ops that raced, and rows. free(marks->races) on STATUS_OK;

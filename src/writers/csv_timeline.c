@@ -42,12 +42,19 @@ static void put_comment(FILE *out, const char *name, const char *text)
 static void put_marks(FILE *out, const struct run_report *run, const struct marks *marks)
 {
     for (uint32_t i = 0; i < marks->gap_count; i++) {
-        const struct loss *lost = &marks->gaps[i]->at;
+        const struct charged *gap = marks->gaps[i];
         fprintf(out, "%s%s %" PRIu32 " %" PRId64 " %" PRId64,
-                i > 0 ? "; " : "#   gaps: ", verdict_rows[marks->gaps[i]->code].name,
-                run->timeline.spans[lost->span].op, lost->start_ns, lost->end_ns);
+                i > 0 ? "; " : "#   gaps: ", verdict_rows[gap->code].name,
+                run->timeline.spans[gap->at.span].op, gap->at.start_ns, gap->at.end_ns);
+        if (gap->cost_ns < gap->at.end_ns - gap->at.start_ns) /* several that lie near */
+            fprintf(out, " %" PRId64, gap->cost_ns);
     }
+    fputs(marks->gap_count > 0 ? "\n#   lost_ns:" : "", out);
+    for (int i = 0; i < run->verdicts.named && marks->gap_count > 0; i++)
+        fprintf(out, " %s=%" PRId64, verdict_rows[run->verdicts.items[i].code].name,
+                run->verdicts.items[i].cost_ns);
     fputs(marks->gap_count > 0 ? "\n" : "", out);
+    fputs(marks->issue ? "#   issue: drawn\n" : "", out);
     fputs(marks->ops > 0 ? "#   raced:" : "", out);
     for (uint32_t op = 0; op < marks->ops; op++) {
         if (marks->races[op])
@@ -82,8 +89,6 @@ static void put_results(FILE *out, const struct run_report *run, const struct ma
     fprintf(out, "#   time_ns: %" PRId64 "\n", run->median_ns);
     if (writer_limit_known(run))
         fprintf(out, "#   limit_ns: %" PRId64 "\n", run->limit.ns);
-    if (run->other_order_ns > 0)
-        fprintf(out, "#   other_order_ns: %" PRId64 "\n", run->other_order_ns);
     if (!run->foreign || isfinite(run->speedup))
         fprintf(out, "#   speedup: %.9g\n", isfinite(run->speedup) ? run->speedup : 0);
     if (run->profiled)

@@ -217,15 +217,16 @@ static void mark_gaps(struct picture *picture, struct grid *grid)
     for (uint32_t i = 0; i < marks->gap_count; i++) {
         const struct charged *gap = marks->gaps[i];
         const struct span *span = &grid->timeline->spans[gap->at.span];
-        int64_t end_ns = gap->at.end_ns;
-        if (picture->style->gantt == GANTT_STREAMS && gap->at.start_ns < span->start_ns)
+        int64_t end_ns = gap->at.end_ns; /* where several are one, it stands for them */
+        const int64_t start_ns = later(gap->at.start_ns, end_ns - gap->cost_ns);
+        if (picture->style->gantt == GANTT_STREAMS && start_ns < span->start_ns)
             end_ns = earlier(end_ns, span->start_ns);
-        char *at = mark_stretch(picture, grid, span, gap->at.start_ns, end_ns,
+        char *at = mark_stretch(picture, grid, span, start_ns, end_ns,
                                 gap->code != marks->gaps[0]->code, '^');
         picture->seen_gap |= at != NULL;
-        if (at != NULL && (longest == NULL || end_ns - gap->at.start_ns > longest_ns)) {
+        if (at != NULL && (longest == NULL || end_ns - start_ns > longest_ns)) {
             longest = at;
-            longest_ns = end_ns - gap->at.start_ns;
+            longest_ns = end_ns - start_ns;
         }
         if (i + 1 < marks->gap_count && marks->gaps[i + 1]->code == gap->code)
             continue;
@@ -314,7 +315,7 @@ static void print_issue(struct picture *picture, const struct timeline *timeline
     const int room = picture->columns - (int)strlen(cut);
     int used = 0;
     uint32_t i = 0;
-    fprintf(picture->out, "  %-*s", picture->margin - 2, "issue");
+    fprintf(picture->out, "  %-*s", picture->margin - 2, "issued");
     for (; i < timeline->span_count && used < room; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->engine >= ENGINE_NONE)
@@ -374,7 +375,7 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
-        if (run->other_order_ns > 0)
+        if (grid.found.issue)
             print_issue(picture, timeline);
         print_grid(picture, timeline, &grid, limit);
     }

@@ -196,7 +196,7 @@ void gantt_put_legend(struct picture *picture)
     if (picture->seen_race)
         print_entry(picture, &used, MARK_LIMIT, "!!", "raced");
     if (picture->seen_issue)
-        print_entry(picture, &used, -1, "issue:", "calls in order, not to scale");
+        print_entry(picture, &used, -1, "issued:", "order of the calls, not time");
     putc('\n', picture->out);
 }
 

@@ -172,6 +172,7 @@ static void put_marks(struct json *json, const struct run_report *run,
         json_put_text(json_key(json, "code"), verdict_rows[marks->gaps[i]->code].name);
         html_put_exact(json_key(json, "from"), lost->start_ns);
         html_put_exact(json_key(json, "to"), lost->end_ns);
+        html_put_exact(json_key(json, "lost"), marks->gaps[i]->cost_ns);
         json_put_count(json_key(json, "span"), lost->span);
         json_put_count(json_key(json, "engine"),
                        span_engine(run, &run->timeline.spans[lost->span]));
@@ -302,7 +303,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
         put_results(json, run, alone);
     put_verdicts(json, run);
     put_marks(json, run, &marks);
-    json_put_bool(json_key(json, "issue"), run->other_order_ns > 0);
+    json_put_bool(json_key(json, "issue"), marks.issue);
     put_names(json, run);
     json_put_count(json_key(json, "span_count"), timeline->span_count);
     const double columns_per_ns = (double)HTML_COLUMNS / (double)axis_ns;

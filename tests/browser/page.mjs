@@ -67,7 +67,7 @@ describe('every page', () => {
             .sort((a, b) => a.end - b.end);
         assert.equal(copies.length, 12);
         const drawn = await hands();
-        assert.deepEqual(drawn.map(({ label }) => label), wanted((to) => `${to} kernel`).map(({ label }) => label));
+        assert.deepEqual(drawn.map(({ label }) => label), wanted((to) => `GPU ${to} kernel`).map(({ label }) => label));
         const axis = await page.evaluate(() => axis);
         wanted(() => '').forEach(({ end }, i) => assert.ok(Math.abs(drawn[i].at - 100 * end / axis) < 1e-4));
         await page.click('#streams');
