@@ -47,13 +47,13 @@ static void list_machines(FILE *out)
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine machine;
         if (machine_parse(&machine, text->text, text->name, NULL) == STATUS_OK)
-            fprintf(out, "%-16s %-8s %s\n", text->name, machine.architecture, machine.summary);
+            fprintf(out, "%-18s %-8s %s\n", text->name, machine.architecture, machine.summary);
     }
 }
 
 static void print_device(void *context, const char *device, const char *summary)
 {
-    fprintf(context, "%-16s %s\n", device, summary);
+    fprintf(context, "%-18s %s\n", device, summary);
 }
 
 static void list_devices(FILE *out)

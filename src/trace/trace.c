@@ -57,8 +57,9 @@ static enum status refuse_json(struct trace_input *input, const char *path,
                          trace_shown(path, shown), line);
     return error_set(
         error, STATUS_USAGE,
-        "%s:1: JSON, but not a recording; Chrome traces are for other viewers: view the "
-        "timeline that --timeline=FILE.csv writes of the same run",
+        "%s:1: JSON, but not a recording. Chrome traces, as PyTorch's profiler writes, are not "
+        "read: record the program by pipeline record or nsys; of a run of pipeline view what "
+        "--timeline=FILE.csv writes",
         trace_shown(path, shown));
 }
 

@@ -154,10 +154,11 @@ static bool late_issue(const struct run_report *run, const struct view_facts *fa
         count += run->critical.holds[i].by == HELD_BY_ISSUE;
     if (100 * (double)issue_ns < ISSUE_PERCENT * (double)run->median_ns)
         return false;
-    snprintf(text, FINDING_TEXT,
-             "The host: what the end waited for was issued only at %s; %" PRIu32 " of %" PRIu32
-             " ops waited for nothing but their issue.",
-             units_time(issue_ns, time), count, run->timeline.span_count);
+    snprintf(
+        text, FINDING_TEXT,
+        "The host is late: the critical path begins only at %s, when its first op was issued; "
+        "%" PRIu32 " of %" PRIu32 " ops waited for nothing but their issue.",
+        units_time(issue_ns, time), count, run->timeline.span_count);
     return true;
 }
 
