@@ -321,10 +321,9 @@ static void charge_readbacks(struct foreign *foreign)
 {
     const struct found *found = &foreign->judge.found;
     const struct knob_gain *gain = knob_of(foreign, VERDICT_LAUNCH_BOUND);
-    struct verdict seen = {0};
     struct verdict *launches = &foreign->judge.charges.causes[VERDICT_LAUNCH_BOUND];
     if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
-        facts_put_readback(foreign, &seen))
+        facts_put_readback(foreign, NULL))
         launches->cost_ns -= foreign_charge(foreign, VERDICT_SYNC_IN_LOOP, launches->cost_ns);
 }
 
@@ -350,9 +349,8 @@ static void charge_small(struct foreign *foreign)
 static uint32_t unseen_knobs(const struct foreign *foreign)
 {
     const struct engine_use *engines = foreign->trace.analysis.engines;
-    struct verdict seen = {0};
     const bool tiles = engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 &&
-                       !facts_put_readback(foreign, &seen);
+                       !facts_put_readback(foreign, NULL);
     const bool room = foreign->timeline->streams < 2 || foreign->stream_waits > 0;
     return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
            (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |

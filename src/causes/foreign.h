@@ -146,8 +146,8 @@ enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict
 enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict);
 enum evidence facts_null_free(const struct foreign *foreign, struct verdict *verdict);
 
-/* Says that most waits are for a few bytes that were copied back. Returns false, and says
- * nothing, where they are not. */
+/* Says that most waits are for a few bytes that were copied back, unless `verdict` is NULL.
+ * Returns false, and says nothing, where they are not. */
 bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict);
 
 /* Returns how long nothing but such copies was at work between two ops, which the second waited

@@ -198,45 +198,33 @@ static bool clocks(const struct run_report *run, const struct view_facts *facts,
     return true;
 }
 
-static bool unseen(const struct run_report *run, const struct view_facts *facts,
-                   char text[FINDING_TEXT])
+/* Says what a whole recording has only one side of: calls without their ops, ops without their
+ * calls, and both where CUDA says that it refused the call. */
+static bool one_sided(const struct run_report *run, const struct view_facts *facts,
+                      char text[FINDING_TEXT])
 {
+    const struct trace *trace = run->trace;
     (void)facts;
-    if (run->trace == NULL || run->trace->unseen == 0 || run->trace->part[0] != '\0')
+    text[0] = '\0';
+    if (trace == NULL || trace->part[0] != '\0')
         return false;
-    snprintf(text, FINDING_TEXT,
-             "The recording lacks what %" PRIu64 " of its calls issued: no copy, memset or "
-             "kernel of theirs is in it as it ran. All figures, causes and times with a fix "
-             "are of what is there.",
-             run->trace->unseen);
-    return true;
-}
-
-static bool uncalled(const struct run_report *run, const struct view_facts *facts,
-                     char text[FINDING_TEXT])
-{
-    (void)facts;
-    if (run->trace == NULL || run->trace->recording == NULL || run->trace->uncalled == 0 ||
-        run->trace->part[0] != '\0')
-        return false;
-    snprintf(text, FINDING_TEXT,
-             "The recording lacks the calls that issued %" PRIu32
-             " of its ops: these count in no limit and in no fix.",
-             run->trace->uncalled);
-    return true;
-}
-
-static bool refused(const struct run_report *run, const struct view_facts *facts,
-                    char text[FINDING_TEXT])
-{
-    (void)facts;
-    if (run->trace == NULL || run->trace->refused == 0 || run->trace->part[0] != '\0')
-        return false;
-    snprintf(text, FINDING_TEXT,
-             "CUDA refused %" PRIu64 " calls whose ops ran all the same: these count in no "
-             "limit and in no fix.",
-             run->trace->refused);
-    return true;
+    if (trace->unseen > 0)
+        text_add(text, FINDING_TEXT, "",
+                 "The recording lacks what %" PRIu64 " of its calls issued: no copy, memset or "
+                 "kernel of theirs is in it as it ran. All figures, causes and times with a "
+                 "fix are of what is there.",
+                 trace->unseen);
+    if (trace->recording != NULL && trace->uncalled > 0)
+        text_add(text, FINDING_TEXT, " ",
+                 "The recording lacks the calls that issued %" PRIu32
+                 " of its ops: these count in no limit and in no fix.",
+                 trace->uncalled);
+    if (trace->refused > 0)
+        text_add(text, FINDING_TEXT, " ",
+                 "CUDA refused %" PRIu64 " calls whose ops ran all the same: these count in no "
+                 "limit and in no fix.",
+                 trace->refused);
+    return text[0] != '\0';
 }
 
 /* Says what the trace does not, and what that hides. */
@@ -265,9 +253,8 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
 }
 
 static finding *const findings[] = {
-    one_stream, kernels_beside_copies, copies_both_ways, pageable, short_ops, idle,
-    late_issue, coarse_bytes,          clocks,           unseen,   uncalled,  refused,
-    lacks};
+    one_stream, kernels_beside_copies, copies_both_ways, pageable,  short_ops, idle,
+    late_issue, coarse_bytes,          clocks,           one_sided, lacks};
 
 static void put_texts(FILE *out, char (*texts)[HAZARD_TEXT], size_t count, size_t most,
                       const struct writer_style *style)
