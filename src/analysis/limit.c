@@ -9,13 +9,13 @@
 
 #include <math.h>
 
-/* The times in ns that a share of the elements needs on the links or, if that is longer, in
- * what all devices share, and on the GPUs' units; and the figure that sets the former. */
+/* The times in ns that a share of the elements needs on the links (or in what all devices
+ * share, if that takes longer) and on the GPUs' units; and the figure that sets the former. */
 struct limit_needs {
     double copies, kernels;
     enum limit_cause cause; /* what sets the former */
     const char *figure;
-    bool by_host; /* by links: tiles are handed on through the host's memory */
+    bool by_host; /* by links: tiles are passed on through the host's memory */
 };
 
 /* The work as the limit counts it: bytes and ns of all elements. */
@@ -26,12 +26,12 @@ struct limit_work {
     uint32_t slowest;    /* by links: the device whose kernels take longest */
     double handed_bytes; /* by links: from each device to the next */
     double in_bytes, out_bytes;
-    double resident_bytes; /* of inputs that every tile needs: whole on each device */
-    double result_bytes;   /* of a reduction: as much for any share */
+    double resident_bytes; /* of inputs that every tile needs, whole on each device */
+    double result_bytes;   /* of a reduction: the same for any share */
     double kernels_ns, cpu_ns;
 };
 
-/* Sets what the kernels take: all of them or, by links, those of the slowest device. */
+/* Sets the time of the kernels: of all or, by links, of the slowest device's. */
 static void add_kernels(const struct machine *machine, const struct plan *plan,
                         struct limit_work *work)
 {
@@ -74,8 +74,8 @@ static struct limit_work work_of(const struct machine *machine, const struct pla
 }
 
 /* Returns the time of copies of `in` and `out` bytes. With an engine each, both directions run
- * side by side, at the rates that they have then, until one is done; with one engine, in turn.
- */
+ * at once, at the rates that they then have, until one is done; with one engine, they take
+ * turns. */
 static double copies_ns(const struct machine *machine, double in, double out)
 {
     double in_rate = machine->h2d_bytes_per_s, out_rate = machine->d2h_bytes_per_s;
@@ -103,8 +103,8 @@ static double link_ns(const struct machine *machine, double in, double out, cons
     return fmin(copies, mapped);
 }
 
-/* Returns how long what devices share takes at least for all their copies of `in` and `out`
- * bytes, and sets which figure sets it; 0 where there is one device, whose rates say it all. */
+/* Returns the least time that what devices share takes for all their copies of `in` and `out`
+ * bytes, and sets which figure sets it; 0 for a single device, whose own rates include that. */
 static double host_ns(const struct machine *machine, uint32_t devices, double in, double out,
                       const char **figure)
 {
@@ -124,7 +124,7 @@ static enum limit_cause shared_cause(const struct machine *machine)
     return machine->host_shared == MACHINE_SHARES_SWITCH ? LIMIT_SWITCH : LIMIT_HOST;
 }
 
-/* Takes `ns` for what the copies need, if that is more than what they needed so far. */
+/* Raises what the copies need to `ns`, if that is more. */
 static void need(struct limit_needs *needs, double ns, enum limit_cause cause,
                  const char *figure)
 {
@@ -135,7 +135,7 @@ static void need(struct limit_needs *needs, double ns, enum limit_cause cause,
     needs->figure = figure;
 }
 
-/* By links and the host: each device's link has what comes and what goes on. */
+/* By links and the host: each device's link carries what comes in and what goes on. */
 static void need_by_host(const struct machine *machine, uint32_t devices, double in, double out,
                          double handed, struct limit_needs *needs)
 {
@@ -153,8 +153,8 @@ static void need_by_host(const struct machine *machine, uint32_t devices, double
     need(needs, ns, shared_cause(machine), figure);
 }
 
-/* By links, as peers: one device's link has what comes in, and another's what goes out; a
- * device in the middle receives and sends at once. */
+/* By links, as peers: one device's link carries what comes in, and another's what goes out; a
+ * device in between receives and sends at once. */
 static void need_as_peers(const struct machine *machine, uint32_t devices, double in,
                           double out, double handed, struct limit_needs *needs)
 {
@@ -164,7 +164,7 @@ static void need_as_peers(const struct machine *machine, uint32_t devices, doubl
     need(needs, 1e9 * out / out_rate, LIMIT_COPIES, "d2h_bytes_per_s");
     need(needs, 1e9 * (in + out) / both, shared_cause(machine), "host_joint_bytes_per_s");
     need(needs, 1e9 * handed / machine->peer_bytes_per_s, LIMIT_PEER, "peer_bytes_per_s");
-    /* It may as well do one behind the other. */
+    /* It may also do one after the other. */
     const bool at_once = machine->peer_joint_bytes_per_s > machine->peer_bytes_per_s;
     if (devices > 2)
         need(needs,
@@ -173,7 +173,7 @@ static void need_as_peers(const struct machine *machine, uint32_t devices, doubl
              LIMIT_PEER, at_once ? "peer_joint_bytes_per_s" : "peer_bytes_per_s");
 }
 
-/* Does what needs_of() does where devices have parts of the chain. */
+/* Does what needs_of() does if devices have parts of the chain. */
 static struct limit_needs needs_by_link(const struct machine *machine,
                                         const struct limit_work *work, double share)
 {
@@ -190,10 +190,11 @@ static struct limit_needs needs_by_link(const struct machine *machine,
     return machine_has_peers(machine) && as_peers.copies <= by_host.copies ? as_peers : by_host;
 }
 
-/* Does what needs_of() does for a stencil. A step is of all rows, so a device's copies in, its
- * steps and its copies out come one after another: `copies` is both ways. With as many steps as
- * devices or more the last ones need what came to any device, so that all is in before anything
- * goes out; the steps in which a device may be ahead of others are not counted then. */
+/* Does what needs_of() does for a stencil. A step works on all rows, so a device's copies in,
+ * its steps and its copies out follow one another: `copies` is both ways. With at least as many
+ * steps as devices the last ones need what came to any device, so everything is in before
+ * anything goes out; the steps in which a device may be ahead of others are then not counted.
+ */
 static struct limit_needs needs_in_steps(const struct machine *machine,
                                          const struct limit_work *work)
 {
@@ -233,9 +234,9 @@ static struct limit_needs needs_of(const struct machine *machine, const struct l
     return needs;
 }
 
-/* Returns the GPU's share with which it and the CPU end together; 0 where the CPU is done
- * before the GPU has what it needs for any. The GPU's time grows with its share, and the CPU's
- * falls. */
+/* Returns the GPU's share with which it and the CPU end together; 0 if the CPU is done before
+ * the GPU has what it needs to begin. The GPU's time grows with its share, and the CPU's falls.
+ */
 static double best_share(const struct machine *machine, const struct limit_work *work)
 {
     enum { HALVINGS = 60 };
@@ -268,7 +269,7 @@ static const char *kernel_figure(const struct machine *machine, const struct pla
     return figure;
 }
 
-/* Rounds down, as the limit is to be below what whole ns add up to. */
+/* Rounds down, because the limit has to be below a sum of whole ns. */
 static int64_t floor_ns(double ns)
 {
     return ns < (double)MACHINE_NEVER_NS ? (int64_t)floor(ns) : MACHINE_NEVER_NS;

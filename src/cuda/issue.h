@@ -4,20 +4,20 @@
 
 #include "cuda/prepare.h"
 
-/* --- flags of the host's memory that streams raise and await, in their order: so they tell
- * other processes how far they are, and go on when those are (run/backend.h) --- */
+/* --- flags in host memory that streams set and wait for, in stream order: this is how they
+ * tell other processes how far they are, and wait for them (run/backend.h) --- */
 
 /* Page-locks the workload's flags, if it has any, and finds the driver's calls. STATUS_FAILED
- * where the driver has none. */
+ * if the driver has none. */
 enum status cuda_flags_take(struct cuda_run *run, struct error *error);
 
-/* Undoes that, or does nothing. No stream may be at work. */
+/* Undoes that, or does nothing. No stream may be working. */
 void cuda_flags_free(struct cuda_run *run);
 
 /* Returns the device's address of a flag; 0 for flag 0. */
 uint64_t cuda_flag_at(const struct cuda_run *run, uint32_t flag);
 
-/* Issue a record whose flag others await, too, and a wait for a flag. */
+/* Issue a record whose flag others wait for, and a wait for a flag. */
 cudaError_t cuda_flag_raise(const struct cuda_issued *op);
 cudaError_t cuda_flag_await(const struct cuda_issued *op);
 
@@ -26,20 +26,20 @@ cudaError_t cuda_flag_await(const struct cuda_issued *op);
 /* Runs a callback's op; the driver calls it, on a thread of its own. */
 void CUDART_CB cuda_callback_main(void *callback);
 
-/* Takes a tile's memory, gives it back, or takes some that nothing uses and gives that back. */
+/* Allocates a tile's memory, frees it, or allocates and frees some that nothing uses. */
 cudaError_t cuda_issue_alloc(const struct cuda_issued *op);
 
 /* Waits for all streams of all devices. */
 cudaError_t cuda_issue_sync(const struct cuda_issued *op);
 
-/* STATUS_USAGE where a plan goes in batches and the driver, or the CUDA Toolkit that this
- * program was built with, is older than 12.8. */
+/* STATUS_USAGE if a plan has batches and the driver, or the CUDA Toolkit that this program was
+ * built with, is older than 12.8. */
 enum status cuda_issue_check(const struct plan *plan, struct error *error);
 
 /* Issues a batch of copies in `stream`, which must not be the legacy default stream. */
 cudaError_t cuda_issue_batch(const struct pieces *pieces, cudaStream_t stream);
 
-/* Issues a copy to or from the host, of one piece or of rows that lie apart. */
+/* Issues a copy to or from the host, of one piece or of separate rows. */
 static inline cudaError_t cuda_issue_copy(const struct cuda_issued *op,
                                           enum cudaMemcpyKind kind)
 {
@@ -54,8 +54,8 @@ static inline cudaError_t cuda_issue_copy(const struct cuda_issued *op,
     return cudaMemcpyAsync(op->copy.to, op->copy.from, op->copy.bytes, kind, op->stream);
 }
 
-/* Issues one op, in one call (an allocation that gives back in two). CPU ops are the worker's.
- * Its device is the current one. */
+/* Issues one op, in one call (an allocation that is freed, in two). The worker runs CPU ops.
+ * The op's device is the current one. */
 static inline cudaError_t cuda_issue(const struct cuda_issued *op)
 {
     switch (op->kind) {
@@ -99,11 +99,11 @@ static inline cudaError_t cuda_issue(const struct cuda_issued *op)
     return cudaSuccess;
 }
 
-/* Makes the op's device current, and keeps a failure of that in run->entering. */
+/* Makes the op's device current, and keeps an error of that in run->entering. */
 cudaError_t cuda_issue_enter(struct cuda_run *run, const struct cuda_issued *op);
 
-/* Issues op `i` of the plan, whose turn it is, inside an NVTX range of its own if `marked`.
- * Where `marked` is a constant false and the device stays, this is cuda_issue(). */
+/* Issues op `i` of the plan, whose turn it is, inside its own NVTX range if `marked`. If
+ * `marked` is a constant false and the device stays, this is cuda_issue(). */
 static inline cudaError_t cuda_issue_op(struct cuda_run *run, uint32_t i, bool marked)
 {
     const struct plan *plan = run->workload.plan;

@@ -7,8 +7,8 @@
 #include <cuda_profiler_api.h>
 #include <inttypes.h>
 
-/* Reports a failed call of a device. An error of work that was issued earlier may surface at
- * any later call, which the text says once the context is lost. */
+/* Reports a failed call of a device. An error of earlier work may surface at any later call,
+ * which the text says once the context is lost. */
 static enum status report(const struct cuda_run *run, const char *call, cudaError_t result,
                           uint32_t at, uint32_t device, struct error *error)
 {
@@ -120,7 +120,7 @@ static void spoil_output(const struct cuda_run *run, const struct op *op)
         arrays_fill_poison(run->workload.arrays, cuda_memory_at(run, &piece), piece.bytes);
 }
 
-/* Runs one of the first ops to its end. */
+/* Runs one of the first ops to completion. */
 static enum status run_first_op(struct cuda_run *run, uint32_t op, struct error *error)
 {
     const uint32_t device =
@@ -146,7 +146,7 @@ enum status cuda_run_first_ops(struct cuda_run *run, int *count, struct error *e
     uint32_t ops[CUDA_FIRST_OPS];
     const int all = cuda_first_ops(run, ops);
     *count = 0;
-    for (int i = 0; i < all; i++) { /* they may be of several streams: one after another */
+    for (int i = 0; i < all; i++) { /* they may be in several streams: one after another */
         const struct op *op = &run->workload.plan->ops[ops[i]];
         if (run_first_op(run, ops[i], error) != STATUS_OK)
             return error->status;
@@ -173,9 +173,8 @@ enum status cuda_run_plain(struct cuda_run *run, const struct cuda_graph *graph,
     return status;
 }
 
-/* Between cudaProfilerStart() and cudaProfilerStop() there is the plain run and nothing else. A
- * tool that begins to listen there may not know the names and ranges of before, so those are
- * said again. */
+/* Between cudaProfilerStart() and cudaProfilerStop() there is only the plain run. A tool that
+ * begins to listen there may not know earlier names and ranges, so they are repeated. */
 enum status cuda_run_profiled(struct cuda_run *run, const struct cuda_graph *graph,
                               struct run_times *times, struct error *error)
 {

@@ -48,7 +48,7 @@ static const struct option_row *row_of_code(int code)
     return NULL;
 }
 
-/* Refuses `word`, "--name" or "--name=value": there is no such name, or several begin so. */
+/* Refuses `word`, "--name" or "--name=value": no name begins like that, or several do. */
 static enum status refuse_long_option(const char *word, struct error *error)
 {
     char shown[SHOWN_MAX], candidates[LABEL_MAX] = "", name[LABEL_MAX];
@@ -87,19 +87,20 @@ static enum status refuse_option(const char *word, struct error *error)
                      text_shown(letter, shown));
 }
 
-/* Returns the field of an option that is no run's setting with this command, or NULL. */
+/* Returns the field of an option that is not a run's setting with this command, or NULL. */
 static const char **other_field(const struct option_row *row, enum command command,
                                 struct options *options)
 {
     if (row == &option_rows[OPTION_DEVICE] && command == COMMAND_VIEW)
-        return &options->part.device; /* of a trace: no device to run on */
+        return &options->part.device; /* of a trace, not a device to run on */
     return row == &option_rows[OPTION_OUTPUT] &&
                    (command == COMMAND_RECORD || command == COMMAND_LAB)
                ? &options->output
                : NULL;
 }
 
-/* Takes one option. An option of the whole is set at once, one of a run later in each run. */
+/* Takes one option. One for the whole command is set at once, one for a run later, in each run.
+ */
 static enum status take_option(struct command_line *line, const struct option_row *row,
                                const char *value, struct options *options, struct error *error)
 {
@@ -127,19 +128,19 @@ static enum command find_command(int argc, char *const argv[])
     const struct command_row *row = NULL;
     int code;
     getopt_tables(longs, shorts);
-    optind = 0; /* glibc: begin anew */
+    optind = 0; /* glibc: start again */
     opterr = 0;
     while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1 && code != WORD_CODE)
         continue;
     if (code == WORD_CODE)
         row = command_find(optarg);
-    else if (optind < argc) /* behind "--" */
+    else if (optind < argc) /* after "--" */
         row = command_find(argv[optind]);
     return row != NULL ? row->command : COMMAND_RUN;
 }
 
-/* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored; so
- * does the program to be recorded, and the rest is that program's. */
+/* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored. The
+ * program to be recorded ends it, too, and the rest is that program's. */
 static enum status command_line_read(int argc, char *const argv[], struct command_line *line,
                                      struct options *options, struct error *error)
 {
@@ -221,8 +222,8 @@ static enum status check_command(const struct command_line *line, const struct o
     return STATUS_OK;
 }
 
-/* Refuses kernels that `pipeline calibrate` would not heed: it measures those of the table in
- * any case, and beside them one of the user's own. */
+/* Refuses kernels that `pipeline calibrate` would ignore: it always measures those of the
+ * table, and can measure one of the user's own as well. */
 static enum status check_calibrated(const struct command_line *line, enum command command,
                                     struct error *error)
 {
@@ -245,7 +246,7 @@ static enum status check_calibrated(const struct command_line *line, enum comman
     return STATUS_OK;
 }
 
-/* The words behind `pipeline help` are names, also where they begin with dashes. */
+/* The words after `pipeline help` are names, even if they begin with dashes. */
 static enum status parse_help(int argc, char *const argv[], struct command_line *line,
                               struct options *options, struct error *error)
 {
@@ -318,7 +319,7 @@ enum status options_read_text(const char *name, const char *text, struct options
     const struct command_line line = {
         .given = &given, .given_count = 1, .storage = &read.storage};
     enum status status = options_set_defaults(SCOPE_PROGRAM, &read, error);
-    read.command = COMMAND_LESSON; /* whose config is no file either */
+    read.command = COMMAND_LESSON; /* whose config is not a file either */
     read.lesson = &config;
     if (status == STATUS_OK)
         status = runs_build(&line, &read, error);

@@ -1,12 +1,9 @@
-/* build.c - turns settings into a plan.
- *
- * Three questions settle the whole plan:
- *   when is a step issued?        loops_begin(): the ways and the order
- *   in which stream?              steps_place(): the ways and the layout
- *   which steps must end first?   steps_follow(): data flow, and slots that are used again
- * Where a step follows one of another stream, an event joins them: recorded right behind the
+/* build.c - turns settings into a plan. Three questions determine the whole plan: when is a
+ * step issued? loops_begin(): the ways and the order in which stream? steps_place(): the ways
+ * and the layout which steps must end first? steps_follow(): data flow, and slots that are used
+ * again If a step follows one in another stream, an event joins them: recorded right after the
  * earlier step, waited for right before the later one. Which steps need a record is known only
- * once all are placed, so the schedule runs twice: first to mark, then to write the ops. */
+ * when all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan/build.h"
 
 #include "plan/build_parts.h"
@@ -21,8 +18,8 @@ enum { NO_EVENT = 0 };
 
 /* --- steps --- */
 
-/* Makes `stream` wait for the step before it goes on with the tiles, unless its own order, that
- * of the legacy default stream or an earlier wait sees to it. */
+/* Makes `stream` wait for the step before it continues, unless its own order, that of the
+ * legacy default stream or an earlier wait already ensures that. */
 static void join(struct builder *builder, uint32_t stream, struct tiles tiles,
                  struct follow follow)
 {
@@ -44,7 +41,7 @@ static void join(struct builder *builder, uint32_t stream, struct tiles tiles,
     build_append_event(builder, &wait, follow.relation, step->stage);
 }
 
-/* Records an event, by `op`, behind a step if others wait for it. */
+/* Records an event, by `op`, after a step if others wait for it. */
 static void record_step(struct builder *builder, struct op op, const struct step_place *step)
 {
     uint32_t *event = &builder->events[step->index];
@@ -78,7 +75,7 @@ static void note(struct builder *builder, struct loop_item item)
         loops_note(builder->plan->loops, item);
 }
 
-/* Packs a batch, once its slot is free: the host's slots are used in turn, as the device's. */
+/* Packs a batch once its slot is free: the host's slots are used in turn, like the device's. */
 static void pack(struct builder *builder, uint32_t batch)
 {
     const struct loop_item taken_back = {.kind = OP_SYNC_EVENT,
@@ -94,7 +91,7 @@ static void pack(struct builder *builder, uint32_t batch)
         build_packs(builder, batch);
 }
 
-/* Takes back the batches that are still under way when all are issued. */
+/* Unpacks the batches that are still in flight when all are issued. */
 static void take_back_rest(struct builder *builder)
 {
     const uint32_t batches = builder->steps.batches, slots = builder->plan->slots;
@@ -178,7 +175,7 @@ static void schedule_twice(struct builder *builder)
     schedule(builder);
     builder->marked = build_steps_so_far(builder);
     loops_step(builder->plan->loops, (struct step){builder->steps.stages, 0});
-    /* The CPU starts first: handing it its tiles costs the host next to nothing. */
+    /* The CPU starts first, since giving it its tiles costs the host next to nothing. */
     build_cpu_tiles(builder);
     if (builder->mistake.row->at_start != NULL)
         builder->mistake.row->at_start(&builder->mistake);
@@ -195,7 +192,7 @@ static void write_ops(struct builder *builder)
     mistake_check(&builder->mistake);
 }
 
-/* Refuses what could not even be laid out. All else is settings_check()'s. */
+/* Refuses what could not even be laid out. settings_check() refuses all else. */
 static enum status check_settings(const struct settings *settings, struct error *error)
 {
     bool whole = settings->chain_length >= 1 && settings->chain_length <= CHAIN_MAX &&
@@ -247,7 +244,7 @@ struct plan plan_outline(const struct settings *settings, const struct machine *
     return plan;
 }
 
-/* Writes a plan whose tiles come and go, of which the facts are set. */
+/* Writes a plan whose tiles come and go, and whose facts are set. */
 static void build_tiles(struct builder *builder)
 {
     const struct settings *settings = builder->settings;

@@ -3,8 +3,8 @@
 
 #include "plan/loops.h"
 
-/* Returns how many streams a device has for `in_flight` batches. A stream per stage is one
- * stream where there are no copies. */
+/* Returns how many streams a device has for `in_flight` batches. Without copies, a stream per
+ * stage is a single stream. */
 static uint32_t count_streams(const struct steps *steps, uint32_t in_flight)
 {
     if (steps->ways == 1)
@@ -20,8 +20,8 @@ static void add_stage(struct steps *steps, enum stage_kind kind, uint32_t link, 
         (struct stage){.kind = kind, .link = link, .device = device, .frees = STAGE_NONE};
 }
 
-/* Lists the stages of a batch. Each device hands on what its last kernel leaves, in streams of
- * its own; what comes by the host the next one copies in. */
+/* Lists the stages of a batch. Each device passes on what its last kernel leaves, in its own
+ * streams; what goes through the host is copied in by the next device. */
 static void list_stages(struct steps *steps)
 {
     const struct plan *plan = steps->plan;
@@ -61,7 +61,7 @@ void steps_begin(struct steps *steps, const struct settings *settings, struct pl
     uint32_t in_flight = settings->streams;
     if (in_flight > most) /* of a device; 0: all is the CPU's */
         in_flight = most > 0 ? most : 1;
-    /* Serial and 2-way hold all that a device works on there at once. */
+    /* Serial and 2-way keep everything that a device works on there at once. */
     const uint32_t slots = steps->ways <= 2 ? most : in_flight;
     plan->slots = devices * slots;
     steps->slots = plan->by_link ? slots : plan->slots;
@@ -87,9 +87,9 @@ static int64_t stream_of(const struct steps *steps, uint32_t stage, int32_t kern
     return steps->by_stage ? by_kind[kind] : STREAM_DEALT;
 }
 
-/* Sets what stages overwrite where each device has a part of the chain. Maps read once what the
- * device takes in; a chain that ends in a reduction works in place, and hands on what it worked
- * on. */
+/* Sets what stages overwrite if each device has a part of the chain. Maps read the device's
+ * input once; a chain that ends in a reduction works in place, and passes on what it worked on.
+ */
 static void settle_by_link(struct steps *steps, const struct placement *placement)
 {
     uint32_t first[MACHINE_DEVICES_MAX] = {0}, behind[MACHINE_DEVICES_MAX] = {0}; /* kernels */
@@ -120,8 +120,8 @@ static void settle_by_link(struct steps *steps, const struct placement *placemen
     }
 }
 
-/* Sets what stages overwrite where each batch stays on its device, and where memory is taken
- * within the run: in the order of a stream as soon as it is needed, by the host at once. */
+/* Sets what stages overwrite if each batch stays on its device, and where memory is allocated
+ * within the run: in stream order as soon as it is needed, by the host at once. */
 static void settle_by_tiles(struct steps *steps, const struct placement *placement)
 {
     const struct plan *plan = steps->plan;
@@ -130,11 +130,11 @@ static void settle_by_tiles(struct steps *steps, const struct placement *placeme
     const uint32_t last_input =
         placement->in_place ? out : steps->kernel_stage[placement->last_input_link];
     const bool ordered = plan->alloc != ALLOC_LOOP;
-    if (placement->mapped) { /* kernels alone use a slot: the last frees it for the first */
+    if (placement->mapped) { /* only kernels use a slot: the last frees it for the first */
         steps->stage[first_kernel].frees = steps->kernel_stage[plan->chain_length - 1];
         return;
     }
-    steps->stage[0].frees = last_input; /* what is still sent out, or kernels still read */
+    steps->stage[0].frees = last_input; /* what is still being sent out, or read by kernels */
     if (!placement->in_place)
         steps->stage[first_output].frees = out;
     if (plan->alloc == ALLOC_ONCE)
@@ -219,8 +219,8 @@ int steps_follow(const struct steps *steps, struct step step,
     int count = 0;
     if (stage->kind == STAGE_ONCE)
         return 0;
-    /* 2-way kernels come after H2D of all that their device gets, for which a scan's first
-     * batch has waited already. */
+    /* 2-way kernels come after all H2D of their device, for which a scan's first batch has
+     * already waited. */
     bool after_all = begins && steps->ways == 2;
     bool carries = stage->carries && batch > 0;
     bool waited = carries && batch >= steps->devices; /* a batch before it on its device */

@@ -30,8 +30,8 @@ static enum span_alloc span_alloc_of(const struct op *op)
     return op->alloc.ordered ? SPAN_ORDERED_GIVE : SPAN_GIVE;
 }
 
-/* Makes a span of what `op` says of it. Only a kernel that reaches the host's arrays moves
- * bytes over the link: elsewhere its ranges, which are far memory, need not be looked at. */
+/* Makes a span from its `op`. Only a kernel that accesses the host's arrays moves bytes over
+ * the link; otherwise its ranges, which are far memory, need not be read. */
 static void span_fill(struct span *span, const struct plan *plan, const struct op *op)
 {
     bool moves = op->kind != OP_KERNEL || plan_kernels_move_bytes(plan);
@@ -60,8 +60,9 @@ static void span_tell(struct span *span, const struct op_recorded *seen)
         span->host_memory = seen->pageable ? HOST_MEMORY_PAGEABLE : HOST_MEMORY_PINNED;
 }
 
-/* Makes the spans, in one pass over the ops, which are far more memory than the spans. An event
- * stands for the op before its record in the record's stream: that is what a wait waits for. */
+/* Makes the spans, in one pass over the ops, which take far more memory than the spans. An
+ * event stands for the op before its record in the record's stream: that is what a wait waits
+ * for. */
 static void fill_spans(struct timeline *timeline, const struct plan *plan, uint32_t *event_op,
                        uint32_t *last_op)
 {
@@ -86,8 +87,8 @@ static void fill_spans(struct timeline *timeline, const struct plan *plan, uint3
     timeline->span_count = (uint32_t)(span - timeline->spans);
 }
 
-/* Returns how many kernels a timeline can name, whose spans name them by 16 bits: the names
- * behind them are those of nobody. */
+/* Returns how many kernels a timeline can name: spans have 16 bits for that, and no span uses
+ * the names beyond. */
 static uint32_t kernel_names(const struct plan *plan)
 {
     uint32_t names =

@@ -1,7 +1,7 @@
 /* simulator.c - streams, hardware queues and the loop: the machinery that applies the rules of
  * plan/rules.h.
  *
- * The way of an op: its thread's call ends (EVENT_ISSUED); when everything before it in its
+ * The path of an op: its thread's call ends (EVENT_ISSUED); when everything before it in its
  * stream has ended it is the stream's head and, after a delay, ready (EVENT_READY); when it is
  * also at the front of its hardware queue it goes to its engine, waits there for its turn, and
  * runs. Its end makes the next op of its stream the head. */
@@ -30,7 +30,7 @@ static void pass_record(struct simulation *sim, uint32_t op)
 }
 
 /* Hands an op that is ready, and at the front of its hardware queue, to its engine. A record is
- * over then, and its stream goes on. */
+ * then over, and its stream goes on. */
 static enum status engine_accept(struct simulation *sim, uint32_t op)
 {
     enum op_kind kind = kind_of(sim, op);
@@ -73,8 +73,9 @@ static enum status op_ready(struct simulation *sim, uint32_t op)
     return queue < 0 ? engine_accept(sim, op) : queue_drain(sim, queue);
 }
 
-/* Returns when the head of a stream is ready: it has been launched, and told of the end of what
- * came before it and of the events that its stream waited for. `woken`: see stream_advance. */
+/* Returns when the head of a stream is ready: it has been launched, and has been told that what
+ * came before it, and the events that its stream waited for, have ended. `woken`: see
+ * stream_advance. */
 static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool woken)
 {
     const struct machine *machine = sim->machine;
@@ -85,9 +86,9 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
     uint32_t others = queue >= 0 ? sim->waiting[sim->hardware_queues[queue].engine] - 1 : 0;
     int64_t ready = sim->now + (woken ? 0 : facts->launch_ns);
     int64_t signal_ns = lane->signal_ns;
-    /* What a recorded kernel took includes its beginning and its end, beside which a graph's
-     * next one begins: on an H200 a kernel more takes 0.9 us, and kernels that do nothing took
-     * that. */
+    /* A recorded kernel's time includes its start and its end, which overlap the start of a
+     * graph's next kernel: on an H200 each further kernel takes 0.9 us, which is what empty
+     * kernels took. */
     const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
     const int64_t gap_ns = seen != NULL && seen->in_graph ? 0 : facts->same_engine_ns;
     if (lane->last_end_ns != NEVER && lane->last_kind == facts->engine_kind)
@@ -99,8 +100,8 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
     return ready + facts->begin_ns;
 }
 
-/* Returns when a graph's node starts that is ready at `ready_ns` as far as its dependencies
- * have a say: the device takes it up now, or behind those that it took up before. */
+/* Returns when a graph's node starts whose dependencies are met at `ready_ns`: the device takes
+ * it up now, or after those that it took up before. */
 static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
 {
     int64_t begins = later(sim->node_free_ns, sim->now);
@@ -108,7 +109,7 @@ static int64_t graph_ready_ns(struct simulation *sim, int64_t ready_ns)
     return later(ready_ns, sim->node_free_ns);
 }
 
-/* Returns when a callback that is its stream's head can be called. Behind another, whose end is
+/* Returns when a callback at its stream's head can be called. After another one, which ends
  * now, the thread goes on with it. */
 static int64_t callback_ready_ns(struct simulation *sim, uint32_t op)
 {
@@ -179,7 +180,7 @@ static enum status advance_all(struct simulation *sim)
     return status;
 }
 
-/* A thread's call is over: its op may be its stream's head, and the thread goes on. */
+/* A thread's call is over: its op may now be its stream's head, and the thread goes on. */
 static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 {
     uint32_t op = thread->next, stream = stream_of(sim, op);
@@ -193,8 +194,8 @@ static enum status op_issued(struct simulation *sim, struct host_thread *thread)
 
 /* --- a plan that is launched as one graph --- */
 
-/* Returns where the call will be when it next hands ops over: behind all, or behind the next
- * node and the records and waits that follow it. */
+/* Returns where the call will be when it next hands ops over: after all, or after the next node
+ * and the records and waits that follow it. */
 static uint32_t launched_next(const struct simulation *sim)
 {
     const uint32_t count = sim->plan->op_count;
@@ -216,7 +217,7 @@ static enum status graph_go_on(struct simulation *sim)
     return simulation_post(sim, at_ns - sim->now, EVENT_LAUNCHED, launched_next(sim), 0);
 }
 
-/* Lets the device know an op, or the CPU, of whose ops no call tells it. */
+/* Announces an op to the device, or to the CPU, whose ops need no call. */
 static enum status graph_issue(struct simulation *sim, uint32_t op)
 {
     const uint32_t stream = stream_of(sim, op);
@@ -234,8 +235,8 @@ static enum status graph_begin(struct simulation *sim)
     return status;
 }
 
-/* The call has handed over all ops before `end`: for these, from here on only dependencies and
- * engines have a say. It returns behind the last. */
+/* The call has handed over all ops before `end`: from here on only dependencies and engines
+ * hold these up. It returns after the last. */
 static enum status graph_launched(struct simulation *sim, uint32_t end)
 {
     enum status status = STATUS_OK;
@@ -279,10 +280,10 @@ static enum status dispatch(struct simulation *sim, const struct event *event)
     return STATUS_FAILED;
 }
 
-/* Returns the timer that goes off first. Engines take turns in patterns that repeat, so that a
- * processor mostly foresees a branch here, and goes on before the times are known that are
+/* Returns the timer that goes off first. Engines take turns in patterns that repeat, so a
+ * processor mostly predicts a branch here, and goes on before it knows the times that are
  * compared. The compiler would choose without a branch, by instructions that wait for those
- * times: told that a branch is hardly ever taken, it makes one. */
+ * times; told that a branch is hardly ever taken, it makes one. */
 static struct event *first_timer(struct simulation *sim)
 {
     struct event *first = &sim->timers[0];
@@ -324,8 +325,8 @@ static enum status run_to_end(struct simulation *sim)
 }
 
 /* Every op of a plan that plan_validate() accepts ends, on any machine that a machine file can
- * describe: an op waits only for what was issued before it. So an op that is left when no event
- * is to come is a mistake of the caller, who did not call plan_validate(). */
+ * describe: an op waits only for what was issued before it. So if an op is left when there are
+ * no more events, the caller did not call plan_validate(). */
 static enum status check_all_ended(const struct simulation *sim)
 {
     if (sim->ended == sim->plan->op_count)
