@@ -394,7 +394,7 @@ function drawIssue(run) {
     return svg('svg', { class: 'issue', role: 'img', 'aria-label': 'the order of issue' }, ...ops.flatMap((span, i) => [
         svg('rect', { class: stageClass(span), x: percent(i * part), width: percent(part * 0.94), y: 1, height: 16 }),
         ...(span.tile >= 0 && ops.length <= 48 ? [svg('text', { class: `on-${span.kind}`, x: middleOf(i), y: 13, 'text-anchor': 'middle' }, span.tile)] : []),
-    ]), ...(ops.length * part < 0.6 ? [svg('text', { x: '100%', y: 13, 'text-anchor': 'end' }, 'order of the calls, not time')] : []));
+    ]), ...(ops.length * part < 0.6 ? [svg('text', { class: 'said', x: '100%', y: 13 }, 'order of the calls, not time')] : []));
 }
 
 /* Work that is little of a dense row would be lost from sight: its ground says when there was some. */
@@ -1232,6 +1232,7 @@ function show(next) {
     for (const id of ['future', 'over']) fill(element(id), []);
     readData(next);
     if (axis > 2 * before || before > 2 * axis) setZoom(1);
+    document.body.classList.toggle('several', runs.some((run) => run.devices > 1));
     runs.forEach(drawRun);
     runs.forEach(listen);
     fill(element('runs'), runs.map((run) => run.section));

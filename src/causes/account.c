@@ -107,7 +107,7 @@ bool account_lacks_places(const struct account *account, int code)
     return account->causes[code].cost_ns > 2 * placed_ns(account, code);
 }
 
-static void move_places(struct account *account, enum verdict_code from, enum verdict_code to)
+void account_move_places(struct account *account, enum verdict_code from, enum verdict_code to)
 {
     for (uint32_t i = 0; i < account->lost.count; i++) {
         if (account->lost.items[i].code == from)
@@ -121,7 +121,7 @@ void account_move(struct account *account, enum verdict_code from, enum verdict_
         return;
     account->causes[to].cost_ns += account->causes[from].cost_ns;
     account->causes[from].cost_ns = 0;
-    move_places(account, from, to);
+    account_move_places(account, from, to);
 }
 
 int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns)
@@ -161,7 +161,7 @@ void account_place_others(struct account *account)
     if (to == VERDICT_REST || from == VERDICT_REST)
         return;
     if (account->causes[from].cost_ns <= 0)
-        move_places(account, from, (enum verdict_code)to);
+        account_move_places(account, from, (enum verdict_code)to);
     for (uint32_t i = account->lost.count; i-- > 0;) {
         if (account->lost.items[i].code == from)
             account_place(account, (enum verdict_code)to, account->lost.items[i].at);

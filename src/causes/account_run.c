@@ -29,7 +29,9 @@ struct charging {
     struct span **spans; /* those of each engine in the order of their starts; by engine: */
     size_t *next, *ends; /* its next one that starts behind a piece, and the end of its own */
     struct account *account;
-    bool lacking[VERDICT_COUNT]; /* causes whose places say too little of their cost */
+    bool lacking[VERDICT_COUNT]; /* causes whose places on the path say too little of their cost
+                                  */
+    bool held[VERDICT_COUNT];    /* those of them that have other places by now */
 };
 
 /* --- what is near --- */
@@ -252,7 +254,7 @@ enum status verdict_account_find(const struct verdict_case *facts, struct accoun
 
 /* An op in a queue was ready before it was let go; any other waited since its engine was idle.
  */
-static void place_hold(const struct charging *charging, uint32_t index)
+static void place_hold(struct charging *charging, uint32_t index)
 {
     const struct verdict_case *facts = charging->facts;
     const struct span *span = &facts->timeline->spans[index];
@@ -264,8 +266,12 @@ static void place_hold(const struct charging *charging, uint32_t index)
     const bool queued = hold->by == HELD_BY_QUEUE || hold->by == HELD_BY_SIGNAL;
     const int64_t since_ns =
         queued ? hold->ready_ns : later(charging->idle_ns[index], span->issue_ns);
-    if (code != VERDICT_REST && charging->lacking[code])
-        account_place(charging->account, code, (struct loss){since_ns, span->start_ns, index});
+    if (code == VERDICT_REST || !charging->lacking[code])
+        return;
+    if (!charging->held[code])
+        account_move_places(charging->account, code, VERDICT_REST);
+    charging->held[code] = true;
+    account_place(charging->account, code, (struct loss){since_ns, span->start_ns, index});
 }
 
 enum status verdict_place_holds(const struct verdict_case *facts, struct account *account,

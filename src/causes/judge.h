@@ -41,6 +41,9 @@ bool account_lacks_places(const struct account *account, int code);
 /* Moves what was charged to `from` to `to`. */
 void account_move(struct account *account, enum verdict_code from, enum verdict_code to);
 
+/* Makes the places of `from` places of `to`; those of the rest are never shown. */
+void account_move_places(struct account *account, enum verdict_code from, enum verdict_code to);
+
 /* Leaves `ns`, of *from_ns at most, to the rest; returns how much that is. */
 int64_t account_leave(struct account *account, int64_t ns, int64_t *from_ns);
 
