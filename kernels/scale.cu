@@ -200,16 +200,6 @@ static void branches_host(const struct kernel_args *args, bool diverges)
     blocks_host(args, term);
 }
 
-static void uniform_host(const struct kernel_args *args)
-{
-    branches_host(args, false);
-}
-
-static void divergent_host(const struct kernel_args *args)
-{
-    branches_host(args, true);
-}
-
 /* The exact value has a closed form: with the fixed point p = b/(1-a), R repeats give
  * p + (x-p) a^R.
  *
@@ -258,21 +248,21 @@ static void branches_oracle(struct oracle *oracle, const void *second,
     turn_round(oracle, diverges);
 }
 
-static void uniform_oracle(struct oracle *oracle, const void *second,
-                           const struct kernel_params *params)
-{
-    branches_oracle(oracle, second, params, false);
-}
-
-static void divergent_oracle(struct oracle *oracle, const void *second,
-                             const struct kernel_params *params)
-{
-    branches_oracle(oracle, second, params, true);
-}
-
 const struct kernel_code scale_code = {.host = scale_host, .oracle_map = scale_oracle};
-const struct kernel_code uniform_code = {.host = uniform_host, .oracle_map = uniform_oracle};
-const struct kernel_code divergent_code = {.host = divergent_host,
-                                           .oracle_map = divergent_oracle};
+
+/* Defines the code of a row. */
+#define BRANCHES_CODE(name, diverges)                                                          \
+    static void name##_host(const struct kernel_args *args)                                    \
+    {                                                                                          \
+        branches_host(args, diverges);                                                         \
+    }                                                                                          \
+    static void name##_oracle(struct oracle *oracle, const void *second,                       \
+                              const struct kernel_params *params)                              \
+    {                                                                                          \
+        branches_oracle(oracle, second, params, diverges);                                     \
+    }                                                                                          \
+    const struct kernel_code name##_code = {.host = name##_host, .oracle_map = name##_oracle}
+BRANCHES_CODE(uniform, false);
+BRANCHES_CODE(divergent, true);
 
 #endif

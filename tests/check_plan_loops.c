@@ -3,7 +3,7 @@
 #include "fixtures.h"
 #include "options/options.h"
 #include "plan/build.h"
-#include "plan/loops.h"
+#include "plan/steps.h"
 #include "suites.h"
 
 #include <stdlib.h>

@@ -242,7 +242,6 @@ static void know_no_graphs(struct rig *rig)
               "as kernel_gap_ns: this machine knows no graphs");
 }
 
-/* Measures the costs of a graph: its launch costs the host, its nodes host and device. */
 void calibrate_graphs(struct rig *rig)
 {
     /* There are so many branches that the nodes' own times hide behind one another, and so many

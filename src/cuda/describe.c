@@ -114,51 +114,34 @@ static enum status describe_one(const struct cuda_device *device,
 
 /* --- several devices --- */
 
-static void take_less(double *figure, double other)
-{
-    if (other < *figure)
-        *figure = other;
-}
-
-static void take_fewer(uint32_t *figure, uint32_t other)
-{
-    if (other < *figure)
-        *figure = other;
-}
-
-static void take_longer(int64_t *figure, int64_t other)
-{
-    if (other > *figure)
-        *figure = other;
-}
+/* Makes a figure of `machine` the other device's where that one is worse: less, or more. */
+#define TAKE(figure, less_or_more)                                                             \
+    (machine->figure =                                                                         \
+         other->figure less_or_more machine->figure ? other->figure : machine->figure)
 
 /* Makes each figure of `machine` the worse of its own and another device's. Their kernels are
  * those of one chain; the CPU's rates are known of the first alone. */
 static void take_worse(struct machine *machine, const struct machine *other)
 {
-    take_less(&machine->h2d_bytes_per_s, other->h2d_bytes_per_s);
-    take_less(&machine->d2h_bytes_per_s, other->d2h_bytes_per_s);
-    take_less(&machine->joint_bytes_per_s, other->joint_bytes_per_s);
-    take_less(&machine->memory_bytes_per_s, other->memory_bytes_per_s);
-    take_less(&machine->flops_per_s, other->flops_per_s);
-    take_less(&machine->compute_capability, other->compute_capability);
-    take_longer(&machine->h2d_latency_ns, other->h2d_latency_ns);
-    take_longer(&machine->d2h_latency_ns, other->d2h_latency_ns);
-    if (other->copy_engines < machine->copy_engines)
-        machine->copy_engines = other->copy_engines;
-    take_fewer(&machine->concurrent_kernels, other->concurrent_kernels);
-    take_fewer(&machine->sms, other->sms);
-    take_fewer(&machine->threads_per_sm, other->threads_per_sm);
-    take_fewer(&machine->blocks_per_sm, other->blocks_per_sm);
-    if (other->memory_bytes < machine->memory_bytes)
-        machine->memory_bytes = other->memory_bytes;
-    if (other->priority_greatest > machine->priority_greatest)
-        machine->priority_greatest = other->priority_greatest; /* a negative number */
-    if (other->priority_least < machine->priority_least)
-        machine->priority_least = other->priority_least;
+    TAKE(h2d_bytes_per_s, <);
+    TAKE(d2h_bytes_per_s, <);
+    TAKE(joint_bytes_per_s, <);
+    TAKE(memory_bytes_per_s, <);
+    TAKE(flops_per_s, <);
+    TAKE(compute_capability, <);
+    TAKE(h2d_latency_ns, >);
+    TAKE(d2h_latency_ns, >);
+    TAKE(copy_engines, <);
+    TAKE(concurrent_kernels, <);
+    TAKE(sms, <);
+    TAKE(threads_per_sm, <);
+    TAKE(blocks_per_sm, <);
+    TAKE(memory_bytes, <);
+    TAKE(priority_greatest, >); /* a negative number */
+    TAKE(priority_least, <);
     for (int i = 0; i < machine->kernel_count && i < other->kernel_count; i++) {
-        take_less(&machine->kernels[i].bytes_per_s, other->kernels[i].bytes_per_s);
-        take_less(&machine->kernels[i].flops_per_s, other->kernels[i].flops_per_s);
+        TAKE(kernels[i].bytes_per_s, <);
+        TAKE(kernels[i].flops_per_s, <);
     }
 }
 

@@ -26,7 +26,6 @@ enum status emit_check_cpu(const struct emit_program *program, struct error *err
 
 /* --- the text --- */
 
-/* Returns the place of the piece in a host array. */
 const char *emit_piece_of(const struct emit_program *program, const char *array,
                           char text[EMIT_TEXT])
 {

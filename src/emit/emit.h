@@ -1,7 +1,7 @@
 /* emit.h - a plan as one CUDA program that people read: --emit=FILE.cu.
  *
  * The program has loops where the plan has a list of ops: those that the plan was unrolled from
- * (plan/loops.h). */
+ * (plan/steps.h). */
 #ifndef PIPELINE_EMIT_EMIT_H
 #define PIPELINE_EMIT_EMIT_H
 

@@ -25,7 +25,6 @@ bool emit_kernels_are_legacy(const struct emit_program *program)
            program->stages[KERNEL_STAGE].what.stream == program->legacy;
 }
 
-/* Returns true if kernels are in several streams, each of which has a handle. */
 bool emit_has_handles(const struct emit_program *program)
 {
     return program->stages[KERNEL_STAGE].what.stream == STREAM_DEALT;

@@ -1,5 +1,4 @@
-/* names.c - what a program calls its streams, slots and events, and where its tiles are.
- */
+/* names.c - what a program calls its streams, slots and events, and where its tiles are. */
 #include "emit/parts.h"
 #include "plan/device.h"
 
@@ -56,7 +55,6 @@ const char *emit_each_device(const struct emit_program *program)
     return emit_has_devices(program) ? "[DEVICES]" : "";
 }
 
-/* Returns the variable of the loops. */
 const char *emit_index_name(const struct emit_program *program)
 {
     return program->plan->batch > 1 ? "batch" : "tile";
@@ -141,7 +139,6 @@ const char *emit_wave_name(const struct emit_program *program)
     return "WAVE";
 }
 
-/* Returns the slot of the loop's batch: a variable, or 0. */
 const char *emit_slot_name(const struct emit_program *program)
 {
     if (program->slots == 1)
@@ -213,7 +210,6 @@ static const char *choose_ahead(const struct emit_program *program, char text[EM
     return text;
 }
 
-/* Returns the event that a stage's end is. */
 const char *emit_event_name(const struct emit_program *program, uint32_t stage,
                             enum relation relation, char text[EMIT_TEXT])
 {
@@ -345,7 +341,6 @@ const char *emit_bytes_name(const struct emit_program *program, enum buffer buff
     return emit_is_product(program) && second ? "B_BYTES" : "BYTES";
 }
 
-/* Returns the address of the loop's tile in a buffer; `each`: of tile i of the batch. */
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT])
 {

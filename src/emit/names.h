@@ -3,7 +3,7 @@
 #ifndef PIPELINE_EMIT_NAMES_H
 #define PIPELINE_EMIT_NAMES_H
 
-#include "plan/loops.h"
+#include "plan/steps.h"
 
 #include <stdio.h>
 

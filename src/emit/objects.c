@@ -142,7 +142,6 @@ static const enum buffer device_arrays[] = {BUFFER_DEVICE_IN0, BUFFER_DEVICE_IN1
                                             BUFFER_DEVICE_OUT};
 enum { DEVICE_ARRAYS = sizeof device_arrays / sizeof *device_arrays };
 
-/* Returns the bytes of a device array that is taken once, or NULL: it is none. */
 const char *emit_device_bytes(const struct emit_program *program, enum buffer array,
                               char text[EMIT_LINE])
 {
@@ -151,8 +150,6 @@ const char *emit_device_bytes(const struct emit_program *program, enum buffer ar
     return slots_bytes(program, array, text);
 }
 
-/* Returns the bytes of all slots of an array that the CPU packs tiles into, or that a device
- * hands them on by. */
 const char *emit_packed_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
     return slots_bytes(program, BUFFER_HOST_PACK_IN0, text);
@@ -189,8 +186,6 @@ const char *emit_device_arrays(const struct emit_program *program, char text[EMI
     return text;
 }
 
-/* Returns the bytes of each device array, if there are several and all have as many; else NULL.
- */
 const char *emit_alike_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
     char other[EMIT_LINE] = "";

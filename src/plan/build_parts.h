@@ -7,8 +7,8 @@
 #define PIPELINE_PLAN_BUILD_PARTS_H
 
 #include "core/arena.h"
-#include "plan/loops.h"
 #include "plan/mistake.h"
+#include "plan/steps.h"
 
 struct builder {
     const struct settings *settings;

@@ -2,7 +2,7 @@
 #include "plan/mistake.h"
 
 #include "core/names.h"
-#include "plan/loops.h"
+#include "plan/steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -56,7 +56,7 @@ struct plan {
     const struct kernel *chain[CHAIN_MAX];
     int chain_length;
     struct kernel_params params;
-    struct plan_loops *loops;       /* that it was unrolled from (plan/loops.h); NULL: none */
+    struct plan_loops *loops;       /* that it was unrolled from (plan/steps.h); NULL: none */
     struct plan_recorded *recorded; /* of another program's plan; NULL: this one was built. It
                                        then has no chain, tiles, elements or buffer_bytes */
 };

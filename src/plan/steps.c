@@ -1,8 +1,6 @@
 /* steps.c - which steps a plan has, in which stream each goes, and which it follows. */
 #include "plan/steps.h"
 
-#include "plan/loops.h"
-
 /* Returns how many streams a device has for `in_flight` batches. Without copies, a stream per
  * stage is a single stream. */
 static uint32_t count_streams(const struct steps *steps, uint32_t in_flight)

@@ -55,7 +55,6 @@ enum place_side place_side(uint64_t place)
     return PLACE_PROGRAMS;
 }
 
-/* Writes each frame as the file that its code is from and the place in it. */
 void places_write(const struct entry *entry, const uint64_t *words)
 {
     struct field fields[1 + 2 * FRAMES_MOST] = {FIELD(entry->call)};

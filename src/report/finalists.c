@@ -1,5 +1,6 @@
-/* finalists.c - see finalists.h. */
-#include "report/finalists.h"
+/* finalists.c - the settings that the simulator finds nearly as good as the best, and which of
+ * them a device finds the fastest. */
+#include "report/tune.h"
 
 #include "analysis/analysis.h"
 

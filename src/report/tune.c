@@ -9,7 +9,6 @@
 
 #include "plan/rules.h"
 #include "plan/together.h"
-#include "report/tune_tiles.h"
 
 #include <math.h>
 #include <time.h>

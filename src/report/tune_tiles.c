@@ -4,7 +4,7 @@
  * the host's time to issue them. Once a trial came near to that, no other with as many tiles is
  * made; most of the large numbers of tiles, which are dear to simulate, are saved that way. The
  * choice doesn't depend on how fast the host is, so it is the same everywhere. */
-#include "report/tune_tiles.h"
+#include "report/tune.h"
 
 #include "analysis/limit.h"
 #include "core/units.h"
