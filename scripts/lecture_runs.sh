@@ -61,13 +61,15 @@ facts() {
     ' "$work/$1.csv"
 }
 
-# The number of the run that lesson $1 shows before it lets guess: the slowest that its first guess names, or of all.
+# The number of the run that lesson $1 shows before it lets guess: the slowest that its first guess names, or of all; the
+# first where the slowest is what is asked for.
 run_asked() {
     sed -n '/^; Guess: /{s/^; Guess: //;s/ - .*//;p;q;}' "$configs/lessons/$1.ini" |
-        awk 'NR == FNR { named = " " $0 " "; next }
+        awk 'NR == FNR { kind = $1; named = " " $0 " "; next }
             index(named, " " $1 " ") { some = 1 }
             { time[FNR] = $2; is_named[FNR] = index(named, " " $1 " ") }
-            END { for (i = 1; i <= FNR; i++) if ((is_named[i] || !some) && time[i] > time[most]) most = i; print most }
+            END { for (i = 1; i <= FNR; i++) if ((is_named[i] || !some) && time[i] > time[most]) most = i
+                print (kind == "slowest" ? 1 : most) }
         ' - "$work/$1.facts"
 }
 
