@@ -599,6 +599,9 @@ START_TEST(test_lesson_command)
     json_t *report = json_loads(program_out, 0, NULL);
     ck_assert_ptr_nonnull(report);
     json_decref(report);
+    ck_assert_int_eq(program_run("lesson 2 -q --no-data --sweep=tiles=4,8"), 0);
+    ck_assert_ptr_null(strstr(program_out, "Answers:")); /* its guesses are of other runs */
+    assert_has(program_out, "What to see:");
     ck_assert_int_eq(program_run("lesson 20 -q -n 1M"), 1); /* wrong on purpose */
     assert_has(program_out, "x as fast as right, WRONG RESULT\n");
     assert_has(program_out, "What to see:");

@@ -45,6 +45,8 @@ enum status lesson_begin(const struct options *options, struct lesson *lesson,
     enum status status = lesson_read(lesson, file->name, file->text, error);
     if (status != STATUS_OK)
         return status;
+    if (options->sweep.axis_count > 0)
+        lesson->guess_count = 0; /* a sweep has other runs than those that it asks about */
     printf("Lesson %d: %s\n\n%s\n\n", atoi(file->name), lesson->title, lesson->question);
     for (int i = 0; i < lesson->guess_count; i++) {
         char text[LESSON_TEXT];
@@ -56,7 +58,8 @@ enum status lesson_begin(const struct options *options, struct lesson *lesson,
     }
     if (options->gantt == GANTT_NONE)
         putchar('\n'); /* a picture begins with one */
-    if (options->quiet || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+    if (lesson->guess_count == 0 || options->quiet || !isatty(STDIN_FILENO) ||
+        !isatty(STDOUT_FILENO))
         return STATUS_OK;
     fputs("\nYour guess? Enter shows what happens, Ctrl-C leaves. ", stdout);
     fflush(stdout);
@@ -64,7 +67,7 @@ enum status lesson_begin(const struct options *options, struct lesson *lesson,
     while (key != '\n' && key != EOF)
         key = getchar();
     if (key == EOF)
-        putchar('\n');
+        putchar('\n'); /* the terminal wrote none */
     return STATUS_OK;
 }
 
@@ -78,15 +81,19 @@ static const struct run_report *run_called(const struct report *report, const ch
     return run;
 }
 
-/* Returns the fastest run, or the slowest. */
-static int run_first(const struct report *report, bool fastest)
+/* Says in `text` which run is the fastest, or the slowest, and returns its number. */
+static int answer_first(const struct lesson_guess *guess, const struct report *report,
+                        char text[LESSON_TEXT])
 {
+    const int sign = guess->kind == GUESS_FASTEST ? 1 : -1;
     int first = 0;
     for (int i = 1; i < report->run_count; i++) {
-        const int64_t ns = report->runs[i].median_ns, best = report->runs[first].median_ns;
-        if (fastest ? ns < best : ns > best)
+        if (sign * report->runs[i].median_ns < sign * report->runs[first].median_ns)
             first = i;
     }
+    char time[UNITS_TEXT];
+    snprintf(text, LESSON_TEXT, "%s is %s: %s", report->runs[first].settings->name,
+             guess_kind_names[guess->kind], units_time(report->runs[first].median_ns, time));
     return first;
 }
 
@@ -134,27 +141,24 @@ static int answer_cause(const struct lesson_guess *guess, const struct report *r
     return -1;
 }
 
-static int answer(const struct lesson_guess *guess, const struct report *report,
-                  char text[LESSON_TEXT])
-{
-    char time[UNITS_TEXT];
-    if (guess->kind == GUESS_CAUSE)
-        return answer_cause(guess, report, text);
-    if (guess->kind == GUESS_FASTER || guess->kind == GUESS_EITHER)
-        return answer_pair(guess, report, text);
-    const int first = run_first(report, guess->kind == GUESS_FASTEST);
-    snprintf(text, LESSON_TEXT, "%s is %s: %s", report->runs[first].settings->name,
-             guess_kind_names[guess->kind], units_time(report->runs[first].median_ns, time));
-    return first;
-}
+/* Each says in `text` what the runs gave, and returns which choice that is; -1: none. */
+static int (*const answers[GUESS_KIND_COUNT])(const struct lesson_guess *guess,
+                                              const struct report *report,
+                                              char text[LESSON_TEXT]) = {
+    [GUESS_FASTER] = answer_pair,   [GUESS_EITHER] = answer_pair,
+    [GUESS_FASTEST] = answer_first, [GUESS_SLOWEST] = answer_first,
+    [GUESS_CAUSE] = answer_cause,
+};
 
 void lesson_end(const struct options *options, const struct lesson *lesson,
                 const struct report *report)
 {
-    puts("\nAnswers:");
+    if (lesson->guess_count > 0)
+        puts("\nAnswers:");
     for (int i = 0; i < lesson->guess_count; i++) {
         char text[LESSON_TEXT];
-        const int right = answer(&lesson->guesses[i], report, text);
+        const struct lesson_guess *guess = &lesson->guesses[i];
+        const int right = answers[guess->kind](guess, report, text);
         if (right < 0)
             printf("  none of these: %s\n", text);
         else

@@ -98,120 +98,84 @@ static bool run_is_there(const char *text, const char *name)
 
 /* --- guesses --- */
 
-/* A guess being read. `words` are what is left of its line; `complaint` says what is wrong. */
-struct guess_line {
-    struct lesson_guess *guess;
-    const char *text; /* the lesson's */
-    char *words;
-    char complaint[LESSON_TEXT];
+/* Takes `word` as choice `at`, or returns what is wrong with it. Two factors that are closer
+ * than a fifth could both be the answer. */
+static const char *factor_take(struct lesson_guess *guess, int at, const char *word)
+{
+    double *factor = &guess->factors[at];
+    char *end;
+    *factor = strtod(word, &end);
+    if (*end != '\0' || !(*factor > 0 && *factor <= 1000))
+        return "a factor should be above 0";
+    return at > 0 && *factor <= 1.19 * factor[-1]
+               ? "each factor should be a fifth above the last"
+               : NULL;
+}
+
+/* Does the same with a cause. The order of the alphabet tells nothing of the answer. */
+static const char *code_take(struct lesson_guess *guess, int at, const char *word)
+{
+    int *code = &guess->codes[at];
+    *code = verdict_code_find(word);
+    if (*code < 0)
+        return "it names a cause that is not there";
+    return at > 0 && strcmp(verdict_rows[code[-1]].name, word) >= 0
+               ? "its causes should stand in alphabetical order"
+               : NULL;
+}
+
+/* How many runs a guess of each kind names, and what takes the choices behind them. */
+static const struct {
+    int runs;
+    const char *(*take)(struct lesson_guess *guess, int at, const char *word);
+} shapes[GUESS_KIND_COUNT] = {
+    [GUESS_FASTER] = {2, factor_take},
+    [GUESS_EITHER] = {2, NULL},
+    [GUESS_CAUSE] = {1, code_take},
 };
 
-static bool guess_refuse(struct guess_line *line, const char *why, const char *what)
+/* Reads the guess of lesson `text` whose line is `words`. Returns what is wrong with it, or
+ * NULL.
+ */
+static const char *guess_read(struct lesson_guess *guess, const char *text, char *words)
 {
-    snprintf(line->complaint, sizeof line->complaint, "%s%.100s", why, what);
-    return false;
-}
-
-/* Takes the next word; "" where there is none. */
-static char *word_take(struct guess_line *line)
-{
-    char *word = line->words + strspn(line->words, " ");
-    line->words = word + strcspn(word, " ");
-    if (line->words[0] != '\0')
-        *line->words++ = '\0';
-    return word;
-}
-
-static bool runs_take(struct guess_line *line, int count)
-{
-    struct lesson_guess *guess = line->guess;
-    for (; guess->run_count < count; guess->run_count++) {
-        const char *name = word_take(line);
-        if (name[0] == '\0')
-            return guess_refuse(line, "it names too few runs", "");
-        if (strlen(name) >= RUN_NAME_MAX || !run_is_there(line->text, name))
-            return guess_refuse(line, "there is no run ", name);
-        strcpy(guess->runs[guess->run_count], name);
-    }
-    if (count == 2 && strcmp(guess->runs[0], guess->runs[1]) == 0)
-        return guess_refuse(line, "it names one run twice: ", guess->runs[0]);
-    return true;
-}
-
-/* Two factors that are closer than a fifth could both be the answer. */
-static bool factor_take(struct guess_line *line, int at, const char *word)
-{
-    double *factors = line->guess->factors;
-    char *end;
-    factors[at] = strtod(word, &end);
-    if (end == word || *end != '\0' || !(factors[at] > 0 && factors[at] <= 1000))
-        return guess_refuse(line, "a factor should be above 0, not ", word);
-    return at == 0 || factors[at] > 1.19 * factors[at - 1] ||
-           guess_refuse(line, "each factor should be a fifth above the last, not ", word);
-}
-
-/* The order of the alphabet tells nothing of the answer. */
-static bool code_take(struct guess_line *line, int at, const char *word)
-{
-    int *codes = line->guess->codes;
-    codes[at] = verdict_code_find(word);
-    if (codes[at] < 0)
-        return guess_refuse(line, "there is no cause ", word);
-    return at == 0 || strcmp(verdict_rows[codes[at - 1]].name, word) < 0 ||
-           guess_refuse(line, "causes stand in alphabetical order, not ", word);
-}
-
-static bool choices_take(struct guess_line *line,
-                         bool (*take)(struct guess_line *line, int at, const char *word))
-{
-    struct lesson_guess *guess = line->guess;
-    char *rest = NULL, *list = word_take(line);
-    for (char *word = strtok_r(list, ",", &rest); word != NULL;
-         word = strtok_r(NULL, ",", &rest)) {
-        if (guess->choice_count == LESSON_CHOICES_MAX)
-            return guess_refuse(line, "it offers too many choices", "");
-        if (!take(line, guess->choice_count++, word))
-            return false;
-    }
-    return guess->choice_count >= 2 ||
-           guess_refuse(line, "it should offer two choices or more", "");
-}
-
-/* Reads what follows the name of the guess's kind. */
-static bool parts_take(struct guess_line *line)
-{
-    switch (line->guess->kind) {
-    case GUESS_FASTER:
-        return runs_take(line, 2) && choices_take(line, factor_take);
-    case GUESS_EITHER:
-        return runs_take(line, 2);
-    case GUESS_CAUSE:
-        return runs_take(line, 1) && choices_take(line, code_take);
-    default:
-        return true;
-    }
-}
-
-/* Reads the guess whose words, one line, are at `line->words`. */
-static bool guess_read(struct guess_line *line)
-{
-    struct lesson_guess *guess = line->guess;
-    char *question = strstr(line->words, " - ");
+    char *question = strstr(words, " - "), *rest = NULL;
     if (question != NULL)
         *question = '\0';
-    const char *name = word_take(line);
-    while (guess->kind < GUESS_KIND_COUNT && strcmp(guess_kind_names[guess->kind], name) != 0)
+    const char *word = strtok_r(words, " ", &rest), *wrong = NULL;
+    while (guess->kind < GUESS_KIND_COUNT &&
+           (word == NULL || strcmp(guess_kind_names[guess->kind], word) != 0))
         guess->kind++;
     if (guess->kind == GUESS_KIND_COUNT)
-        return guess_refuse(line, "there is no guess of the kind ", name);
-    if (!parts_take(line))
-        return false;
-    const char *more = word_take(line);
-    if (more[0] != '\0')
-        return guess_refuse(line, "it has a word too many: ", more);
-    return (question != NULL &&
-            line_copy(question + 3, guess->question, sizeof guess->question)) ||
-           guess_refuse(line, "it has no ' - ' and a question behind that", "");
+        return "there is no guess of that kind";
+    for (; guess->run_count < shapes[guess->kind].runs; guess->run_count++) {
+        word = strtok_r(NULL, " ", &rest);
+        if (word == NULL)
+            return "it names too few runs";
+        if (strlen(word) >= RUN_NAME_MAX || !run_is_there(text, word))
+            return "it names a run that is not there";
+        strcpy(guess->runs[guess->run_count], word);
+    }
+    if (guess->run_count == 2 && strcmp(guess->runs[0], guess->runs[1]) == 0)
+        return "it names one run twice";
+    if (shapes[guess->kind].take != NULL) {
+        char *choices = strtok_r(NULL, " ", &rest), *others = NULL;
+        for (word = choices != NULL ? strtok_r(choices, ",", &others) : NULL; word != NULL;
+             word = strtok_r(NULL, ",", &others)) {
+            if (guess->choice_count == LESSON_CHOICES_MAX)
+                return "it offers too many choices";
+            wrong = shapes[guess->kind].take(guess, guess->choice_count++, word);
+            if (wrong != NULL)
+                return wrong;
+        }
+        if (guess->choice_count < 2)
+            return "it should offer two choices or more";
+    }
+    if (strtok_r(NULL, " ", &rest) != NULL)
+        return "it has a word too many";
+    return question != NULL && line_copy(question + 3, guess->question, sizeof guess->question)
+               ? NULL
+               : "it has no ' - ' and a question behind that";
 }
 
 static enum status guesses_read(struct lesson *lesson, const char *name, const char *text,
@@ -223,13 +187,13 @@ static enum status guesses_read(struct lesson *lesson, const char *name, const c
         if (lesson->guess_count == LESSON_GUESSES_MAX)
             return error_set(error, STATUS_FAILED, "lesson %s: more than %d lines '; Guess:'",
                              name, LESSON_GUESSES_MAX);
-        struct guess_line line = {.guess = &lesson->guesses[lesson->guess_count++],
-                                  .text = text,
-                                  .words = words,
-                                  .complaint = "it is empty or too long"};
-        if (!line_copy(from, words, sizeof words) || !guess_read(&line))
+        const char *wrong =
+            line_copy(from, words, sizeof words)
+                ? guess_read(&lesson->guesses[lesson->guess_count++], text, words)
+                : "it is empty or too long";
+        if (wrong != NULL)
             return error_set(error, STATUS_FAILED, "lesson %s: '; Guess: %.*s': %s", name,
-                             (int)strcspn(from, "\n"), from, line.complaint);
+                             (int)strcspn(from, "\n"), from, wrong);
         from += strcspn(from, "\n");
         from += from[0] == '\n';
     }
