@@ -386,8 +386,8 @@ static enum evidence unknown(const struct foreign *foreign, struct verdict *verd
         : recorded ? "no call to CUDA, no op and no wait for an event explains it; a "
                      "recording does not show what else the program did"
         : timeline->timing != TIMING_NSYS
-            ? "no call and no op in the file explains it: the same run made again, not read "
-              "from its file, is judged with its plan and its machine"
+            ? "no call and no op explains it; of a timeline alone neither the plan nor the "
+              "machine is known"
         : timeline->issue_unknown
             ? "the trace has no calls of the host: record with nsys profile -t cuda, export "
               "with nsys export -t sqlite, and view that"

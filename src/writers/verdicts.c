@@ -3,14 +3,13 @@
 #include "core/units.h"
 #include "report/order.h"
 #include "writers/cause.h"
-#include "writers/table.h"
 #include "writers/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { INDENT = 4 };
+enum { INDENT = 4, NAME_COLUMNS = 40, NAME_TEXT = 4 * NAME_COLUMNS + 4 };
 
 static double percent_of(int64_t part_ns, int64_t all_ns)
 {
@@ -21,7 +20,7 @@ static double percent_of(int64_t part_ns, int64_t all_ns)
 
 void write_answers(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    char name[TABLE_NAME], text[MESSAGE_TEXT], order[ORDER_TEXT];
+    char name[NAME_TEXT], text[MESSAGE_TEXT], order[ORDER_TEXT];
     bool any = false;
     for (int i = 0; i < report->run_count; i++) {
         writer_run_message(&report->runs[i], false, text);
@@ -30,7 +29,7 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
         if (!any)
             putc('\n', out);
         any = true;
-        table_name(&report->runs[i], name);
+        writer_fit(name, sizeof name, report->runs[i].settings->name, NAME_COLUMNS);
         writer_print_words(out, style->width, INDENT, "%s: %s", name, text);
     }
     order_message(report, order);
@@ -40,8 +39,9 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
 
 /* --- the causes --- */
 
+/* Writes a cause; how to fix it in CUDA only where that is not `told` yet. */
 static void put_cause(FILE *out, const struct run_report *run, int index,
-                      const struct writer_style *style)
+                      bool told[VERDICT_COUNT], const struct writer_style *style)
 {
     const struct verdict *verdict = &run->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
@@ -67,9 +67,12 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
                            verdict->no_time != NULL ? "; " : "",
                            verdict->no_time != NULL ? verdict->no_time : "");
     /* An option that undoes a mistake is no fix of a program. */
-    if (row->cuda[0] != '\0' &&
-        (run->foreign || style->verbose > 0 || run->settings->mistake != MISTAKE_NONE))
+    const bool wanted =
+        run->foreign || style->verbose > 0 || run->settings->mistake != MISTAKE_NONE;
+    if (row->cuda[0] != '\0' && wanted && !told[verdict->code]) {
         writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
+        told[verdict->code] = true;
+    }
 }
 
 static void put_rest(FILE *out, const struct verdicts *verdicts,
@@ -141,11 +144,12 @@ static bool is_by_size(const struct verdicts *verdicts)
 }
 
 /* Writes a line for the run, and those of its causes. */
-static void put_run(FILE *out, const struct run_report *run, const struct writer_style *style)
+static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_COUNT],
+                    const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[TABLE_NAME], best[UNITS_TEXT];
-    table_name(run, name);
+    char name[NAME_TEXT], best[UNITS_TEXT];
+    writer_fit(name, sizeof name, run->settings->name, NAME_COLUMNS);
     if (run->no_verdict[0] != '\0') {
         writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);
         return;
@@ -157,7 +161,7 @@ static void put_run(FILE *out, const struct run_report *run, const struct writer
         writer_put_words(out, style->width, INDENT,
                          "  The first is what to fix first; it is not what cost most.");
     for (int i = 0; i < verdicts->named; i++)
-        put_cause(out, run, i, style);
+        put_cause(out, run, i, told, style);
     bool shown = verdicts->named > 0 && strcmp(verdicts->items[0].command, verdicts->best) == 0;
     if (verdicts->best_ns > 0 && !shown)
         writer_print_words(out, style->width, INDENT,
@@ -200,7 +204,7 @@ static void find_bases(const struct run_report *run, bool found[BASES])
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)
 {
-    bool any = false, found[BASES] = {false};
+    bool any = false, found[BASES] = {false}, told[VERDICT_COUNT] = {false};
     for (int i = 0; i < report->run_count; i++) {
         any |= report->runs[i].verdicts.count > 0 || report->runs[i].no_verdict[0] != '\0';
         find_bases(&report->runs[i], found);
@@ -215,5 +219,5 @@ void write_verdicts(FILE *out, const struct report *report, const struct writer_
     if (basis < BASES)
         writer_put_words(out, style->width, 0, basis_texts[basis]);
     for (int i = 0; i < report->run_count; i++)
-        put_run(out, &report->runs[i], style);
+        put_run(out, &report->runs[i], told, style);
 }
