@@ -192,6 +192,7 @@ START_TEST(many_spans_show_how_busy_they_are)
     memset(row, 'd', COLUMNS);
     check_row(gantt, 0, "D2H", row);
     ck_assert_ptr_nonnull(strstr(gantt, "small letter: busy under half"));
+    ck_assert_ptr_nonnull(strstr(gantt, "--timeline=FILE.html shows the ops one by one"));
     free(gantt);
     free(spans);
     free(test);

@@ -150,6 +150,7 @@ static void draw_span(struct picture *picture, struct grid *grid, const struct s
         draw_bar(cells, (int)(start + 0.5), (int)(end + 0.5), mark, span->tile);
     else
         draw_share(cells, picture->columns, start, end < start ? start : end, mark);
+    picture->shared += end - start < 1;
 }
 
 static char *row_marks(const struct picture *picture, const struct grid *grid, uint32_t row,

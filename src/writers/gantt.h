@@ -49,7 +49,8 @@ struct picture {
     bool one_kernel;   /* there are more names than letters: all are shown as one */
     bool seen[MARK_LIMIT + 1], seen_small, seen_bar, seen_tile, seen_span, seen_gap, seen_race,
         seen_issue;
-    int color; /* the colour that is on; 0: none */
+    uint32_t shared; /* ops that share columns with others */
+    int color;       /* the colour that is on; 0: none */
 };
 
 /* One column of a row. */

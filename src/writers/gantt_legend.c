@@ -197,6 +197,9 @@ void gantt_put_legend(struct picture *picture)
         print_entry(picture, &used, MARK_LIMIT, "!!", "raced");
     if (picture->seen_issue)
         print_entry(picture, &used, -1, "issued:", "order of the calls, not time");
+    enum { CROWDED = 4 }; /* ops per column of the picture: nobody sees what follows what */
+    if (picture->shared > CROWDED * (uint32_t)picture->columns)
+        print_entry(picture, &used, -1, "--timeline=FILE.html", "shows the ops one by one");
     putc('\n', picture->out);
 }
 
