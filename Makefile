@@ -21,6 +21,10 @@ NVTX ?= $(patsubst %/nvtx3/nvToolsExtCudaRt.h,%,$(firstword $(wildcard $(addsuff
 ifeq ($(origin SQLITE),undefined)
 SQLITE := $(shell $(PKG_CONFIG) --exists sqlite3 2>/dev/null && echo sqlite3)
 endif
+# zlib lets it read what gzip packed: `make ZLIB=` leaves it out.
+ifeq ($(origin ZLIB),undefined)
+ZLIB := $(shell $(PKG_CONFIG) --exists zlib 2>/dev/null && echo zlib)
+endif
 # The lab page has the simulator in WebAssembly, which Debian's clang, lld, wasi-libc and
 # libclang-rt-*-dev-wasm32 make: `make LAB=` leaves it out.
 LAB_CC ?= clang --target=wasm32-wasi
@@ -81,7 +85,7 @@ CF_PROTECTION := $(shell $(CC) -fcf-protection -fsyntax-only -x c /dev/null 2>/d
 HARDENING ?= $(FORTIFY) -fstack-protector-strong $(CF_PROTECTION) -fPIE -pie -Wl,-z,relro -Wl,-z,now
 HARDEN_LINK = $(filter -pie -Wl%,$(HARDENING))
 HARDEN = $(filter-out $(HARDEN_LINK),$(HARDENING))
-PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson $(SQLITE))
+PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson $(SQLITE) $(ZLIB))
 # No contraction: the simulator's arithmetic is the same on every machine.
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -I. $(WARNINGS) $(CFLAGS) $(HARDEN) $(ROOM_CFLAGS) \
              $(SANITIZE) -fopenmp -ffp-contract=off -pthread $(PACKAGE_CFLAGS)
@@ -90,7 +94,7 @@ NVCCFLAGS = -std=c++17 -O3 -lineinfo -Isrc -I. $(GENCODE) -Xcompiler -Wall,-Wext
 
 # PORTABLE=1 links the libraries that another machine may lack statically.
 static = $(if $(PORTABLE),-Wl$(COMMA)-Bstatic $(1) -Wl$(COMMA)-Bdynamic,$(1))
-LIBS := $(call static,$(shell $(PKG_CONFIG) --libs jansson $(SQLITE))) -lm -pthread -ldl
+LIBS := $(call static,$(shell $(PKG_CONFIG) --libs jansson $(SQLITE) $(ZLIB))) -lm -pthread -ldl
 CHECK_LIBS := $(if $(PORTABLE),$(call static,-lcheck -lsubunit),$(shell $(PKG_CONFIG) --libs check 2>/dev/null))
 CUDA_LIBS := $(if $(NVCC),-L$(CUDA_HOME)/lib64 -lcudart_static -lrt -lstdc++)
 
@@ -107,7 +111,8 @@ MPI_ROOMS := $(filter-out $(MPI_NONE),$(wildcard src/mpi/*.c))
 CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
-           $(MPI_ROOMS) $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
+           $(MPI_ROOMS) $(if $(ZLIB),src/trace/gunzip_none.c,src/trace/gunzip.c) \
+           $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
            src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts

@@ -176,7 +176,7 @@ function counted(count, word) {
 # What times come from, in words.
 function timing_text(timing) {
     return timing == "virtual" ? "virtual time" : timing == "cupti" ? "CUPTI" : \
-           timing == "nsys" ? "Nsight Systems" : timing
+           timing == "nsys" ? "Nsight Systems" : timing == "chrome" ? "a Chrome trace" : timing
 }
 
 # A setting's value, as pictures say it; nothing for what goes without saying.

@@ -9,7 +9,7 @@ set -eu
 # Of names with | between them the first one is taken that the distribution has.
 build="gcc libc6-dev make pkg-config libjansson-dev"
 wasm="clang lld wasi-libc libclang-rt-14-dev-wasm32|libclang-rt-dev-wasm32"
-test="$build g++ check clang-format-14|clang-format cppcheck python3-numpy libsqlite3-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
+test="$build g++ check clang-format-14|clang-format cppcheck python3-numpy libsqlite3-dev zlib1g-dev libopenblas0 fish mandoc zsh gnuplot-nox fonts-dejavu-core"
 deep="$test $wasm libopenmpi-dev openmpi-bin libclang-rt-14-dev|libclang-rt-dev libomp-dev valgrind cmark-gfm weasyprint"
 lab="$build $wasm"
 mpi="$build libopenmpi-dev openmpi-bin"

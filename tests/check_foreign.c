@@ -48,7 +48,7 @@ bool foreign_run(const char *machine, const struct settings *settings, struct ra
 /* In no order is a database bound to give its rows. */
 static const unsigned left_out[FORM_COUNT] = {[FORM_OLD] = NSYS_NO_STREAMS | NSYS_NO_EVENTS |
                                                            NSYS_BACKWARDS};
-static const char *const form_names[FORM_COUNT] = {"csv", "sqlite", "older", "own"};
+static const char *const form_names[FORM_COUNT] = {"csv", "sqlite", "older", "chrome", "own"};
 
 /* Writes the run as `--timeline=x.csv` does. */
 static void export_own(FILE *out, const struct ran *ran)
@@ -64,6 +64,11 @@ static void export_own(FILE *out, const struct ran *ran)
     write_csv_timeline(out, &report);
 }
 
+static bool is_database(enum form form)
+{
+    return form == FORM_SQLITE || form == FORM_OLD;
+}
+
 bool foreign_export(const struct ran *ran, enum form form, unsigned leaves, const char *more)
 {
     char *text = NULL;
@@ -74,12 +79,14 @@ bool foreign_export(const struct ran *ran, enum form form, unsigned leaves, cons
         nsys_export_csv(out, &ran->plan, &ran->timeline, ran->machine.name);
     else if (form == FORM_OWN)
         export_own(out, ran);
+    else if (form == FORM_CHROME)
+        nsys_export_chrome(out, &ran->plan, &ran->timeline, ran->machine.name);
     else
         nsys_export_sql(out, &ran->plan, &ran->timeline, ran->machine.name, leaves);
     fputs(more, out);
     fclose(out);
     bool made = true;
-    if (form == FORM_CSV || form == FORM_OWN)
+    if (!is_database(form))
         test_file_write(test_trace_path, text, size);
     else
         made = test_sqlite_file(test_trace_path, text);
@@ -308,18 +315,19 @@ static void print_run(const struct cause *cause, const struct base *base, enum f
 }
 
 /* Returns true if the form tells the cause. A file of ours has what a database has, and the
- * run's beginning, too, in which memory is page-locked. */
+ * run's beginning, too, in which memory is page-locked; a Chrome trace has no kinds of streams,
+ * as an older database. */
 static bool is_carried(const struct cause *cause, enum form form)
 {
     if (form == FORM_OWN)
         return cause->carried[FORM_SQLITE] || cause->code == VERDICT_PIN_IN_RUN;
-    return cause->carried[form];
+    return cause->carried[form == FORM_CHROME ? FORM_OLD : form];
 }
 
 /* Returns false for a database where this program was built without SQLite. */
 static bool can_read(enum form form)
 {
-    return form == FORM_CSV || form == FORM_OWN || test_sqlite_file(test_trace_path, "");
+    return !is_database(form) || test_sqlite_file(test_trace_path, "");
 }
 
 /* Counts how a run came back. It shows where the busiest engine was idle for a tenth of the
@@ -372,7 +380,7 @@ static bool is_tried(const struct base *base, const struct cause *cause, enum fo
     if (form == FORM_OWN && cause->make == small_tiles && base->streams == 3)
         return false;
     return !cause->needs_events || base->layout == LAYOUT_TILE || form == FORM_SQLITE ||
-           form == FORM_OWN;
+           form == FORM_CHROME || form == FORM_OWN;
 }
 
 /* PIPELINE_CONFUSION=1 prints the table and every run that it counts. */

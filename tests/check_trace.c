@@ -482,5 +482,6 @@ Suite *trace_suite(void)
     suite_add_tcase(suite, csv_case());
     suite_add_tcase(suite, trace_saved_case());
     suite_add_tcase(suite, trace_sqlite_case());
+    suite_add_tcase(suite, trace_chrome_case());
     return suite;
 }

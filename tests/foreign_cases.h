@@ -19,9 +19,9 @@ struct ran {
 bool foreign_run(const char *machine, const struct settings *settings, struct ran *ran);
 void foreign_ran_free(struct ran *ran);
 
-/* FORM_OLD is a database of an older version, which knows of no streams and events; FORM_OWN is
- * our own timeline as CSV. */
-enum form { FORM_CSV, FORM_SQLITE, FORM_OLD, FORM_OWN, FORM_COUNT };
+/* FORM_OLD is a database of an older version, which knows of no streams and events; FORM_CHROME
+ * what PyTorch's profiler writes; FORM_OWN is our own timeline as CSV. */
+enum form { FORM_CSV, FORM_SQLITE, FORM_OLD, FORM_CHROME, FORM_OWN, FORM_COUNT };
 
 /* Writes the run to test_trace_path, less what `leaves` says, and a database changed by the
  * statements `more`; false where there is no SQLite. */

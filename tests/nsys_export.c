@@ -1,7 +1,8 @@
-/* nsys_export.c - runs of ours in the forms of Nsight Systems' exports. */
+/* nsys_export.c - runs of ours in the forms of profilers' exports. */
 #include "nsys_export.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     PROCESS = 7 << 24, /* globalPid, and the upper part of globalTid */
@@ -52,7 +53,8 @@ struct export
     const struct plan *plan;
     const struct timeline *timeline;
     unsigned leaves;
-    int calls; /* that have a number so far: calls of ops have their op's */
+    bool chrome; /* events of a Chrome trace, in place of rows of a database */
+    int calls;   /* that have a number so far: calls of ops have their op's */
 };
 
 static uint32_t stream_id(const struct plan *plan, uint32_t stream)
@@ -115,6 +117,68 @@ void nsys_export_csv(FILE *out, const struct plan *plan, const struct timeline *
     }
 }
 
+/* --- a Chrome trace --- */
+
+/* Writes what all events have, up to their arguments; a pid of a device is its number. */
+static void put_event(const struct export *export, const char *category, const char *name,
+                      int pid, uint32_t tid, int64_t start_ns, int64_t end_ns)
+{
+    fprintf(export->out,
+            "{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %" PRIu32
+            ",\n\"ts\": %" PRId64 ".%03d, \"dur\": %" PRId64 ".%03d, \"args\": {",
+            category, name, pid, tid, (NSYS_EPOCH_NS + start_ns) / 1000,
+            (int)((NSYS_EPOCH_NS + start_ns) % 1000), (end_ns - start_ns) / 1000,
+            (int)((end_ns - start_ns) % 1000));
+}
+
+static void put_chrome_span(const struct export *export, const struct span *span)
+{
+    static const char *const kinds[] = {[OP_H2D] = "HtoD (%s -> Device)",
+                                        [OP_D2H] = "DtoH (Device -> %s)",
+                                        [OP_D2D] = "DtoD (Device -> Device)"};
+    const uint32_t stream = stream_id(export->plan, span->stream);
+    char name[256], kind[64];
+    const char *category = is_copy(span)             ? "gpu_memcpy"
+                           : span->kind == OP_MEMSET ? "gpu_memset"
+                                                     : "kernel";
+    if (is_copy(span)) {
+        snprintf(kind, sizeof kind, kinds[span->kind],
+                 host_memory(export->plan) == MEMORY_KIND_PAGEABLE ? "Pageable" : "Pinned");
+        snprintf(name, sizeof name, "Memcpy %s", kind);
+    } else if (span->kind == OP_MEMSET) {
+        strcpy(name, "Memset (Device)");
+    } else {
+        snprintf(name, sizeof name, "void %s<float>(float const*, \\\"\\u00b5\\\")",
+                 export->timeline->names[span->link]);
+    }
+    put_event(export, category, name, 0, stream, span->start_ns, span->end_ns);
+    fprintf(export->out,
+            "\"External id\": 3, \"device\": 0, \"context\": %d, \"stream\": %" PRIu32
+            ", \"correlation\": %" PRIu32 ", \"grid\": [128, 1, 1]",
+            CONTEXT, stream, span->op + 1);
+    fprintf(export->out, is_copy(span) ? ", \"bytes\": %" PRIu64 "}},\n" : "}},\n",
+            span->bytes);
+}
+
+/* Writes a stream's wait for what op `wait` of the plan waits for. */
+static void put_chrome_wait(const struct export *export, const struct op *wait,
+                            int64_t start_ns, int64_t end_ns)
+{
+    const struct plan *plan = export->plan;
+    uint32_t record = wait->id;
+    while (record > 0 && !(plan->ops[record].kind == OP_RECORD &&
+                           plan->ops[record].event.event == wait->event.event))
+        record--;
+    put_event(export, "cuda_sync", "Stream Wait Event", 0, stream_id(plan, wait->stream),
+              start_ns, end_ns);
+    fprintf(export->out,
+            "\"stream\": %" PRIu32 ", \"correlation\": %" PRIu32
+            ", \"device\": 0, \"context\": %d, \"wait_on_stream\": %" PRIu32
+            ", \"wait_on_cuda_event_record_corr_id\": %" PRIu32 "}},\n",
+            stream_id(plan, wait->stream), wait->id + 1, CONTEXT,
+            stream_id(plan, plan->ops[record].stream), record + 1);
+}
+
 /* --- SQLite: what ran --- */
 
 static void put_names(const struct export *export)
@@ -162,6 +226,10 @@ static void put_target(const struct export *export, const char *device)
 
 static void put_span(const struct export *export, const struct span *span)
 {
+    if (export->chrome) {
+        put_chrome_span(export, span);
+        return;
+    }
     const char *table = is_copy(span)             ? "MEMCPY"
                         : span->kind == OP_MEMSET ? "MEMSET"
                                                   : "KERNEL";
@@ -194,17 +262,25 @@ static void put_call(struct export *export, enum api call, uint32_t number, int6
     int64_t outside_ns = end_ns - start_ns > 2 * OUTSIDE_NS ? OUTSIDE_NS : 0;
     if (export->leaves & NSYS_NO_CALLS)
         return;
+    export->calls++;
+    if (export->chrome) {
+        put_event(export, "cuda_runtime", call_names[call], 7, 7, start_ns,
+                  end_ns - outside_ns);
+        fprintf(export->out, "\"cbid\": 1, \"correlation\": %" PRIu32 "}},\n", number);
+        return;
+    }
     fprintf(export->out,
             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%" PRId64 ", %" PRId64
             ", 0, %d, %" PRIu32 ", %d, 0);\n",
             NSYS_EPOCH_NS + start_ns, NSYS_EPOCH_NS + end_ns - outside_ns, THREAD, number,
             NAME_CALLS + call);
-    export->calls++;
 }
 
 static void put_sync(const struct export *export, int type, uint32_t stream, int event,
                      uint32_t number, int64_t start_ns, int64_t end_ns)
 {
+    if (export->chrome)
+        return;
     fprintf(export->out,
             "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (%" PRId64 ", %" PRId64
             ", 0, %d, NULL, %" PRIu32 ", %" PRIu32 ", %d, %d, %d);\n",
@@ -255,10 +331,12 @@ static void put_op_call(struct export *export, const struct op *op)
         return;
     }
     put_call(export, calls[op->kind], op->id + 1, start_ns, end_ns);
+    if (op->kind == OP_WAIT && export->chrome)
+        put_chrome_wait(export, op, start_ns, end_ns);
     if (op->kind == OP_WAIT)
         put_sync(export, 2, stream_id(plan, op->stream), (int)op->event.event + 1, op->id + 1,
                  start_ns, end_ns);
-    if (op->kind == OP_RECORD && !(export->leaves & NSYS_NO_EVENTS))
+    if (op->kind == OP_RECORD && !export->chrome && !(export->leaves & NSYS_NO_EVENTS))
         fprintf(export->out,
                 "INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, %d, %" PRIu32
                 ", %" PRIu32 ", %d, %" PRIu32 ");\n",
@@ -313,6 +391,27 @@ static uint32_t row_of(const struct export *export, uint32_t i, uint32_t count)
     return export->leaves & NSYS_BACKWARDS ? count - 1 - i : i;
 }
 
+/* Writes all that ran, and all calls. */
+static void put_rows(struct export *export)
+{
+    const struct plan *plan = export->plan;
+    const struct timeline *timeline = export->timeline;
+    for (uint32_t i = 0; i < timeline->span_count; i++) {
+        const struct span *span = &timeline->spans[row_of(export, i, timeline->span_count)];
+        if (op_on_device(span->kind))
+            put_span(export, span);
+    }
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        put_op_call(export, &plan->ops[row_of(export, i, plan->op_count)]);
+    /* Every program waits for its results. */
+    if (plan->op_count > 0) {
+        int64_t since_ns = call_end(timeline, plan->op_count - 1);
+        int64_t end_ns = timeline_time_ns(timeline) + LAST_CALL_NS;
+        put_call(export, API_DEVICE_SYNC, 2 * plan->op_count + 1, since_ns,
+                 end_ns > since_ns ? end_ns : since_ns + 1);
+    }
+}
+
 void nsys_export_sql(FILE *out, const struct plan *plan, const struct timeline *timeline,
                      const char *device, unsigned leaves)
 {
@@ -321,19 +420,29 @@ void nsys_export_sql(FILE *out, const struct plan *plan, const struct timeline *
     put_tables(&export);
     put_names(&export);
     put_target(&export, device);
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[row_of(&export, i, timeline->span_count)];
-        if (op_on_device(span->kind))
-            put_span(&export, span);
-    }
-    for (uint32_t i = 0; i < plan->op_count; i++)
-        put_op_call(&export, &plan->ops[row_of(&export, i, plan->op_count)]);
-    /* Every program waits for its results. */
-    if (plan->op_count > 0) {
-        int64_t since_ns = call_end(timeline, plan->op_count - 1);
-        int64_t end_ns = timeline_time_ns(timeline) + LAST_CALL_NS;
-        put_call(&export, API_DEVICE_SYNC, 2 * plan->op_count + 1, since_ns,
-                 end_ns > since_ns ? end_ns : since_ns + 1);
-    }
+    put_rows(&export);
     fputs("COMMIT;\n", out);
+}
+
+void nsys_export_chrome(FILE *out, const struct plan *plan, const struct timeline *timeline,
+                        const char *device)
+{
+    struct export export = {.out = out,
+                            .plan = plan,
+                            .timeline = timeline,
+                            .leaves = NSYS_BACKWARDS,
+                            .chrome = true};
+    fputs("{\n\"schemaVersion\": 1,\n\"traceEvents\": [\n"
+          "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 7, \"args\": {\"name\": "
+          "\"a\"}},\n",
+          out);
+    put_rows(&export);
+    fprintf(
+        out,
+        "{\"ph\": \"X\", \"cat\": \"Trace\", \"name\": \"PyTorch Profiler (0)\", \"ts\": 0, "
+        "\"dur\": 9, \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\", \"args\": {\"Op "
+        "count\": 0}}],\n"
+        "\"deviceProperties\": [{\"id\": 0, \"name\": \"%s\", \"numSms\": 132}],\n"
+        "\"baseTimeNanoseconds\": 1790857026000000000\n}\n",
+        device);
 }

@@ -42,4 +42,10 @@ void nsys_export_csv(FILE *out, const struct plan *plan, const struct timeline *
 void nsys_export_sql(FILE *out, const struct plan *plan, const struct timeline *timeline,
                      const char *device, unsigned leaves);
 
+/* Writes the Chrome trace that PyTorch's profiler would have written with
+ * enable_cuda_sync_events: its form is that of libkineto's output_json.cpp. It knows of no
+ * kinds of streams. */
+void nsys_export_chrome(FILE *out, const struct plan *plan, const struct timeline *timeline,
+                        const char *device);
+
 #endif

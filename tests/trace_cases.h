@@ -33,5 +33,6 @@ void test_trace_span(const struct timeline *timeline, uint32_t index, const char
 
 TCase *trace_saved_case(void);
 TCase *trace_sqlite_case(void);
+TCase *trace_chrome_case(void);
 
 #endif

@@ -103,7 +103,7 @@ _pipeline_complete_word()
     list) _pipeline_offer @lists@ ;;
     lesson) _pipeline_offer @lessons@ ;;
     help) _pipeline_offer @topics@ ;;
-    view) _pipeline_offer_files .csv .sqlite .db .jsonl ;;
+    view) _pipeline_offer_files .csv .sqlite .db .jsonl .json .gz ;;
     record) _pipeline_complete_program ;;
     '')
         _pipeline_offer @commands@

@@ -136,12 +136,13 @@ enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdi
 /* --- managed memory --- */
 
 /* Counts the copies that no call asked for, though the trace has the calls: moves of pages,
- * which recordings have lines of their own for. */
+ * which recordings have lines of their own for, and Chrome traces none. */
 static struct tally count_moves(const struct foreign *foreign)
 {
     const struct timeline *timeline = foreign->timeline;
     struct tally moves = {.count = 0};
-    const bool known = !timeline->issue_unknown && timeline->timing != TIMING_RECORDED;
+    const bool known = !timeline->issue_unknown && timeline->timing != TIMING_RECORDED &&
+                       timeline->timing != TIMING_CHROME;
     for (uint32_t i = 0; i < timeline->span_count && known; i++) {
         const struct span *span = &timeline->spans[i];
         const bool cut = timeline->partial && span->start_ns == 0; /* where its call is, too */

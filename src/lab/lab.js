@@ -701,7 +701,7 @@ function showFile(name, drawn) {
 }
 
 function refuseFile(name, { message, refused }) {
-    const none = 'This is no file that the lab can read: a recording of `pipeline record`, a .csv of --timeline, or the CSV of nsys stats.';
+    const none = 'This is no file that the lab can read: a recording of `pipeline record`, a .csv of --timeline, a .pt.trace.json of PyTorch, or the CSV of nsys stats.';
     const why = ended(message.startsWith(name) ? message : `${name}: ${message}`);
     warn(refused ? `${none} ${why}` : message === STOPPED ? `Reading ${name} was stopped.` : why, document.body.classList.contains('stale'));
 }

@@ -139,10 +139,11 @@ static enum status take_traces(struct command_line *line, struct options *option
     static const struct drafts none;
     enum status status = part_check(line, options, error);
     if (status == STATUS_OK && line->word_count == 0)
-        status = error_set(error, STATUS_USAGE,
-                           "view needs a TRACE: what `pipeline record`, `nsys export "
-                           "--type=sqlite` or --timeline=x.csv wrote, or `nsys stats -r "
-                           "cuda_gpu_trace --format csv` printed");
+        status =
+            error_set(error, STATUS_USAGE,
+                      "view needs a TRACE: what `pipeline record`, PyTorch's profiler, `nsys "
+                      "export --type=sqlite` or --timeline=x.csv wrote, or `nsys stats -r "
+                      "cuda_gpu_trace --format csv` printed");
     if (status == STATUS_OK)
         status = take_words(line, options, error);
     return status == STATUS_OK ? outputs_check(line, &none, options, error) : status;

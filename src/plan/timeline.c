@@ -184,11 +184,10 @@ const char *timeline_source(const struct timeline *timeline)
 
 const char *timeline_timing(const struct timeline *timeline)
 {
-    static const char *const names[TIMING_COUNT] = {[TIMING_VIRTUAL] = "virtual",
-                                                    [TIMING_CUPTI] = "cupti",
-                                                    [TIMING_EVENTS] = "events",
-                                                    [TIMING_NSYS] = "nsys",
-                                                    [TIMING_RECORDED] = "recorded"};
+    static const char *const names[TIMING_COUNT] = {
+        [TIMING_VIRTUAL] = "virtual",   [TIMING_CUPTI] = "cupti",
+        [TIMING_EVENTS] = "events",     [TIMING_NSYS] = "nsys",
+        [TIMING_RECORDED] = "recorded", [TIMING_CHROME] = "chrome"};
     return names[timeline->timing];
 }
 

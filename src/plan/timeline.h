@@ -83,6 +83,7 @@ enum timing {
     TIMING_EVENTS,   /* ends from CUDA events; starts rebuilt from engine order */
     TIMING_NSYS,     /* a trace of Nsight Systems */
     TIMING_RECORDED, /* a recording of `pipeline record` */
+    TIMING_CHROME,   /* a Chrome trace, as PyTorch's profiler writes */
     TIMING_COUNT
 };
 

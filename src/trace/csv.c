@@ -67,8 +67,7 @@ static enum status unreadable(const struct reader *reader)
 {
     char shown[TRACE_SHOWN];
     return error_set(reader->csv.text.error, STATUS_USAGE, "%s: can't be read: %s",
-                     trace_shown(reader->csv.text.path, shown),
-                     strerror(reader->csv.text.input->why));
+                     trace_shown(reader->csv.text.path, shown), reader->csv.text.input->why);
 }
 
 static enum status refuse_field(const struct reader *reader, enum column column,

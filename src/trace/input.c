@@ -3,6 +3,7 @@
 
 #include "core/escape.h"
 #include "options/input_file.h"
+#include "trace/gunzip.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,6 +52,32 @@ static bool make_room(struct trace_input *input, size_t wanted)
     return true;
 }
 
+/* Reads a block behind what is there. Returns its bytes; a smaller one is the last. */
+static size_t read_block(struct trace_input *input)
+{
+    static const char magic[] = "\x1f\x8b"; /* ID1 and ID2 of RFC 1952 */
+    char *to = input->text + input->end;
+    const char *why = NULL;
+    size_t got = 0;
+    if (input->packed == NULL) {
+        got = fread(to, 1, BLOCK, input->file);
+        if (ferror(input->file))
+            why = strerror(errno);
+        else if (!input->begun && got > 2 && memcmp(to, magic, 2) == 0) {
+            input->packed = gunzip_create(to, got, &why);
+            got = 0;
+            if (input->packed == NULL && why == NULL)
+                why = strerror(ENOMEM);
+        }
+    }
+    input->begun = true;
+    if (input->packed != NULL)
+        got = gunzip_read(input->packed, input->file, to, BLOCK, &why);
+    input->failed = why != NULL;
+    input->why = why;
+    return got;
+}
+
 bool trace_input_fill(struct trace_input *input, size_t wanted)
 {
     if (input->end - input->at >= wanted || input->over)
@@ -58,19 +85,18 @@ bool trace_input_fill(struct trace_input *input, size_t wanted)
     if (!make_room(input, wanted))
         return false;
     while (input->end < wanted && !input->over) {
-        size_t got = fread(input->text + input->end, 1, BLOCK, input->file);
+        size_t got = read_block(input);
         input->end += got;
         input->over = got < BLOCK;
     }
-    input->failed = ferror(input->file) != 0;
-    input->why = errno;
     return true;
 }
 
 void trace_input_free(struct trace_input *input)
 {
+    gunzip_free(input->packed);
     free(input->text);
-    input->text = NULL;
+    *input = (struct trace_input){.file = input->file};
 }
 
 /* --- texts --- */

@@ -1,6 +1,6 @@
-/* input.h - a trace's text on its way to a reader, from a file or a pipe: each byte is read
- * once, and no more of it is held than the line that is read. Private to the
- * readers of traces. */
+/* input.h - a trace's text on its way to a reader, from a file or a pipe, also one that gzip
+ * packed: each byte is read once, and no more of it is held than the line that is read. Private
+ * to the readers of traces. */
 #ifndef PIPELINE_TRACE_INPUT_H
 #define PIPELINE_TRACE_INPUT_H
 
@@ -23,9 +23,11 @@ struct trace_input {
     FILE *file;
     char *text; /* what was read and not yet taken is from `at` up to `end` */
     size_t at, end, room;
-    uint64_t line;     /* number of the line that was taken last; 0: none yet */
-    bool over, failed; /* the file has ended; it can't be read, with the reason in `why` */
-    int why;           /* an errno */
+    uint64_t line;         /* number of the line that was taken last; 0: none yet */
+    bool over, failed;     /* the file has ended; it can't be read, with the reason in `why` */
+    bool begun;            /* something was read of it */
+    const char *why;       /* a constant, or of strerror() */
+    struct gunzip *packed; /* NULL: it is not */
 };
 
 /* Reads on until `wanted` bytes from `at` on are there, or the file has ended. Returns false

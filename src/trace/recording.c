@@ -105,7 +105,7 @@ static enum status next_line(struct draft *draft, bool *more)
     const struct trace_input *input = draft->text.input;
     enum status status = trace_next_line(&draft->text, more);
     if (status == STATUS_OK && input->failed)
-        return trace_refuse(&draft->text, "can't be read: %s", strerror(input->why));
+        return trace_refuse(&draft->text, "can't be read: %s", input->why);
     return status;
 }
 

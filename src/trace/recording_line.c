@@ -87,10 +87,8 @@ static const char *scan_escape(const char *at, char **to)
     return at + 1;
 }
 
-/* Reads the text behind a quotation mark, in its place: it never grows. Returns its end, or
- * NULL.
- */
-static const char *scan_text(char *at, struct line_value *value)
+/* It is read in its place, and never grows. */
+const char *line_text(char *at, struct line_value *value)
 {
     char *to = at;
     const char *from = at;
@@ -166,7 +164,7 @@ static const char *scan_value(char *at, struct line_value *value)
 {
     switch (*at) {
     case '"':
-        return scan_text(at + 1, value);
+        return line_text(at + 1, value);
     case '[':
         return scan_list(at + 1, value);
     case 't':
@@ -213,55 +211,6 @@ const char *line_scan(char *text, size_t length, struct line *line)
 const char *line_scan_object(char *text, size_t length, struct line *line)
 {
     return scan_all(text, length, true, line);
-}
-
-/* --- JSON of any form --- */
-
-/* A newline that ends the text begins no line: an error there would else be reported on a line
- * that the file does not have. */
-static char *skip_lines(char *at, uint64_t *line)
-{
-    for (; *at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'; at++)
-        *line += *at == '\n' && at[1] != '\0';
-    return at;
-}
-
-/* Checks a value, with others in it up to `depth` deep. Returns its end, or NULL. */
-static char *check_value(char *at, int depth, uint64_t *line)
-{
-    struct line_value value;
-    const bool object = *at == '{';
-    if (!object && *at != '[') {
-        const char *end = scan_value(at, &value);
-        return end != NULL ? at + (end - at) : NULL;
-    }
-    const char close = object ? '}' : ']';
-    at = skip_lines(at + 1, line);
-    if (*at == close)
-        return at + 1;
-    for (; depth > 0; at = skip_lines(at + 1, line)) {
-        if (object) {
-            const char *end = *at == '"' ? scan_text(at + 1, &value) : NULL;
-            at = end != NULL ? skip_lines(at + (end - at), line) : at;
-            if (end == NULL || *at != ':')
-                return NULL;
-            at = skip_lines(at + 1, line);
-        }
-        at = check_value(at, depth - 1, line);
-        at = at != NULL ? skip_lines(at, line) : NULL;
-        if (at == NULL || *at == close)
-            return at != NULL ? at + 1 : NULL;
-        if (*at != ',')
-            return NULL;
-    }
-    return NULL;
-}
-
-bool line_is_json(char *text, uint64_t *line)
-{
-    enum { DEPTH_MAX = 256 };
-    *line = 1;
-    return check_value(skip_lines(text, line), DEPTH_MAX, line) != NULL;
 }
 
 const struct line_value *line_member(const struct line *line, const char *key)

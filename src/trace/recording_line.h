@@ -44,9 +44,9 @@ struct line {
 const char *line_scan(char *text, size_t length, struct line *line);
 const char *line_scan_object(char *text, size_t length, struct line *line);
 
-/* Returns true if `text`, which ends in a NUL and is changed, begins with a value of JSON, of
- * any form and on any number of lines; *line is the one where that ends, or is malformed. */
-bool line_is_json(char *text, uint64_t *line);
+/* Takes the text behind a quotation mark, of what ends in a NUL and is changed. Returns its
+ * end; NULL: it is malformed. */
+const char *line_text(char *at, struct line_value *value);
 
 /* Returns the value of `key` in an object; NULL: it is not there, or null. */
 const struct line_value *line_member(const struct line *line, const char *key);

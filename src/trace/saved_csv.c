@@ -358,8 +358,8 @@ static enum status read_all(struct reader *reader)
             status = read_line(reader);
     }
     if (status == STATUS_OK && reader->csv.text.input->failed)
-        status = trace_refuse(&reader->csv.text, "can't be read: %s",
-                              strerror(reader->csv.text.input->why));
+        status =
+            trace_refuse(&reader->csv.text, "can't be read: %s", reader->csv.text.input->why);
     if (status == STATUS_OK && !reader->headed)
         status = trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
     return status;

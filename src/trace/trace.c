@@ -3,15 +3,12 @@
 
 #include "options/input_file.h"
 #include "trace/input.h"
-#include "trace/recording_line.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     HEADER_MAX = 1 << 14, /* bytes that say what a file is; a recording's header is shorter */
-    JSON_MAX = 1 << 23,   /* bytes in which damage is looked for */
 };
 
 static bool ends_in(const char *path, const char *ending)
@@ -37,33 +34,7 @@ static bool is_recording(const char *text, size_t count)
     return at < end && *at == ':';
 }
 
-/* Refuses a file of JSON that is no recording; of a large one no more is looked at than its
- * beginning. */
-static enum status refuse_json(struct trace_input *input, const char *path,
-                               struct traces *traces, struct error *error)
-{
-    char shown[TRACE_SHOWN];
-    uint64_t line;
-    (void)traces;
-    if (!trace_input_fill(input, JSON_MAX))
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-    if (input->failed)
-        return error_set(error, STATUS_USAGE, "%s: can't be read: %s", trace_shown(path, shown),
-                         strerror(input->why));
-    input->text[input->end] = '\0';
-    input->at += strspn(input->text + input->at, "\xef\xbb\xbf");
-    if (!line_is_json(input->text + input->at, &line) && input->over)
-        return error_set(error, STATUS_USAGE, "%s:%" PRIu64 ": damaged JSON: cut short?",
-                         trace_shown(path, shown), line);
-    return error_set(
-        error, STATUS_USAGE,
-        "%s:1: JSON, but not a recording. Chrome traces, as PyTorch's profiler writes, are not "
-        "read: record the program by pipeline record or nsys; of a run of pipeline view what "
-        "--timeline=FILE.csv writes",
-        trace_shown(path, shown));
-}
-
-/* Returns the reader for a file that this program wrote; NULL: it is none. */
+/* Returns the reader for JSON and for what this program wrote; NULL: it is neither. */
 static trace_reader *saved_reader(const char *bytes, size_t count)
 {
     static const char csv[] = "# pipeline ", header[] = "run,op,kind";
@@ -77,7 +48,7 @@ static trace_reader *saved_reader(const char *bytes, size_t count)
         return saved_csv_read;
     while (count > 0 && (*text == ' ' || *text == '\n' || *text == '\r' || *text == '\t'))
         text++, count--;
-    return count > 0 && *text == '{' ? refuse_json : NULL;
+    return count > 0 && (*text == '{' || *text == '[') ? trace_chrome_read : NULL;
 }
 
 /* Its first bytes say what a file is. They stay in the input, for its reader. */

@@ -93,7 +93,7 @@ enum status traces_create(struct traces *traces, size_t count, struct error *err
  * file. That of databases is STATUS_USAGE without SQLite, saying what to export instead. */
 typedef enum status trace_reader(struct trace_input *input, const char *path,
                                  struct traces *traces, struct error *error);
-trace_reader trace_csv_read, saved_csv_read, trace_recording_read;
+trace_reader trace_csv_read, saved_csv_read, trace_recording_read, trace_chrome_read;
 enum status trace_sqlite_read(const char *path, struct traces *traces, struct error *error);
 
 /* --- cut.c: a part of a trace: some of its time, some of its streams --- */

@@ -41,14 +41,22 @@ static const char *view_anonymise(struct traces *traces, int number,
     return name;
 }
 
-/* The file's name without its folder and its ending; the device, or the run of ours, too where
- * there are several. */
+/* The file's name without its folder and its endings, "x" of "x.pt.trace.json.gz"; the device,
+ * or the run of ours, too where there are several. */
 static void name_run(const char *path, const char *part, char name[RUN_NAME_MAX])
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    int length = dot != NULL && dot > base ? (int)(dot - base) : (int)strlen(base);
+    static const char *const endings[] = {".gz", ".json", ".trace", ".pt"};
+    int length = (int)strlen(base);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const int end = (int)strlen(endings[i]);
+        if (length > end && strncmp(base + length - end, endings[i], (size_t)end) == 0)
+            length -= end;
+    }
+    const char *dot = memrchr(base, '.', (size_t)length);
+    if (base[length] == '\0' && dot != NULL && dot > base)
+        length = (int)(dot - base);
     if (part != NULL)
         snprintf(name, RUN_NAME_MAX, "%.*s: %.29s", length < 32 ? length : 32, base, part);
     else

@@ -42,6 +42,7 @@ static void fact_conditions(const struct run_report *run, char text[FACT_TEXT])
         [TIMING_CUPTI] = "CUPTI",
         [TIMING_NSYS] = "a trace of Nsight Systems",
         [TIMING_RECORDED] = "a recording",
+        [TIMING_CHROME] = "a Chrome trace",
         [TIMING_EVENTS] = "ends from CUDA events, starts worked out from each engine's order",
     };
     const char *memory = memory_names[run->settings->memory];

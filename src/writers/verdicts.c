@@ -194,12 +194,13 @@ static void find_bases(const struct run_report *run, bool found[BASES])
     const enum timing timing = run->timeline.timing;
     const bool unlimited = run->foreign && timing == TIMING_RECORDED &&
                            !run->verdicts.limit_known && !run->verdicts.misfit;
-    found[TRACED] |= run->foreign && timing == TIMING_NSYS;
+    const bool traced = timing == TIMING_NSYS || timing == TIMING_CHROME;
+    found[TRACED] |= run->foreign && traced;
     found[RECORDED] |= unlimited && run->plan != NULL;
     found[PART] |= unlimited && run->timeline.partial;
     found[MISFIT] |= run->verdicts.misfit;
     found[TRIED] |= run->foreign && run->verdicts.limit_known;
-    found[OWN_FILE] |= run->foreign && timing != TIMING_NSYS && timing != TIMING_RECORDED;
+    found[OWN_FILE] |= run->foreign && !traced && timing != TIMING_RECORDED;
 }
 
 void write_verdicts(FILE *out, const struct report *report, const struct writer_style *style)

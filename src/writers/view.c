@@ -112,6 +112,7 @@ static void put_heading(FILE *out, const struct run_report *run,
         [TIMING_EVENTS] = "measured by events",
         [TIMING_NSYS] = "measured",
         [TIMING_RECORDED] = "recorded by pipeline",
+        [TIMING_CHROME] = "measured",
     };
     const struct timeline *timeline = &run->timeline;
     char name[3 * RUN_NAME_MAX], devices[DEVICES_TEXT], driver[3 * TIMELINE_TEXT],

@@ -249,6 +249,12 @@ static bool lacks(const struct run_report *run, const struct view_facts *facts,
         snprintf(text, FINDING_TEXT,
                  "This trace has no waits for events: what was held by those only shows as a "
                  "late start. nsys profile --cuda-event-trace=true records them.");
+    else if (timeline->wait_count == 0 && timeline->timing == TIMING_CHROME &&
+             timeline->streams > 1)
+        snprintf(text, FINDING_TEXT,
+                 "This trace has no waits for events: what was held by those only shows as a "
+                 "late start. PyTorch's profiler records them with experimental_config="
+                 "_ExperimentalConfig(enable_cuda_sync_events=True).");
     return text[0] != '\0';
 }
 

@@ -61,6 +61,7 @@ static void add_kept(struct input *input)
         {TRACE, "data/traces/devices.csv"},
         {TRACE, "data/traces/serial.csv"},
         {TRACE, "data/traces/streams.csv"},
+        {TRACE, "data/traces/pytorch.json"},
         {TRACE, "fuzz/seeds/trace/holds-in-a-circle.csv"},
         {TRACE, "fuzz/seeds/trace/long-op-and-gap.csv"},
         {TRACE, "fuzz/seeds/trace/units.csv"},

@@ -25,6 +25,7 @@ done
 # What commands read.
 mkdir "$folder/in"
 cp tests/data/traces/*.csv tests/recordings/*.jsonl tests/data/traces/trace.sql tests/data/f32.npy configs/ways.ini "$folder/in"
+gzip -c tests/data/traces/pytorch.json >"$folder/in/pytorch.json.gz"
 cp configs/machines/h200.ini "$folder/in/machine.ini"
 "$build/pipeline" -q -d sim:h200 -n 64k -t 4 --timeline="$folder/in/saved.csv" >"$folder/made"
 

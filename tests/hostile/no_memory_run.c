@@ -105,6 +105,7 @@ static const struct command commands[] = {
      "view ../../in/good.jsonl ../../in/devices.jsonl --timeline=t.json",
      {"t.json"},
      false},
+    {"view-chrome", "view ../../in/pytorch.json.gz --timeline=t.csv", {"t.csv"}, false},
     {"view-sqlite", "view ../../in/trace.sqlite --format=json", {0}, false},
     {"view-sqlite-text", "view ../../in/trace.sqlite", {0}, false},
     {"list", "list", {0}, false},

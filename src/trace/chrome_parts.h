@@ -1,0 +1,63 @@
+/* chrome_parts.h - a Chrome trace while it is read: private to its reader. */
+#ifndef PIPELINE_TRACE_CHROME_PARTS_H
+#define PIPELINE_TRACE_CHROME_PARTS_H
+
+#include "trace/build.h"
+#include "trace/json_walk.h"
+
+enum { CHROME_NAME = 4096, CHROME_DEVICES = 64, CHROME_NONE = UINT32_MAX };
+
+/* What ran on a device. */
+struct chrome_op {
+    int64_t start_ns, end_ns;
+    uint64_t bytes, correlation;
+    uint32_t name, device, context, stream;
+    uint8_t kind, memory;
+};
+
+/* A call by which ops are found, with the bytes that ROCm tells of there alone. */
+struct chrome_call {
+    uint64_t correlation, bytes;
+    int64_t start_ns;
+};
+
+/* A wait of a stream for what `record`, a call, recorded in another. */
+struct chrome_wait {
+    uint64_t call, record;
+    uint32_t context, stream, on;
+};
+
+struct chrome_reader {
+    const char *path;
+    struct walk_text text;
+    struct error *error;
+    struct trace_builder builder;
+    struct names names, threads; /* of ops; of processes' threads */
+    struct chrome_op *ops;
+    struct chrome_call *calls; /* that have a correlation */
+    struct chrome_wait *waits;
+    size_t op_count, op_room, id_count, id_room, wait_count, wait_room;
+    char devices[CHROME_DEVICES][TRACE_SHOWN];
+    int64_t base_ns;
+    bool events; /* there was a list of them */
+    bool own;    /* this program wrote it */
+    char name[CHROME_NAME];
+};
+
+/* Finds `count` members of an object by their names; of several of one name the first counts,
+ * and one that is not there has no length. False: it is damaged. */
+bool chrome_find(struct walk_value object, const char *const *names, int count,
+                 struct walk_value *values);
+
+/* Returns a whole number; `instead` where it is none, or larger than `most`. */
+uint64_t chrome_whole_or(const struct walk_value *value, uint64_t most, uint64_t instead);
+
+/* Keeps what an event says of the device or of the host; others are passed over. Errors name
+ * the line. */
+enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value);
+
+/* Refuses the text where it is read: STATUS_USAGE. */
+enum status chrome_refuse(const struct chrome_reader *reader, const char *why);
+enum status chrome_no_memory(const struct chrome_reader *reader);
+
+#endif

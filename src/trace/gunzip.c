@@ -1,0 +1,76 @@
+/* gunzip.c - unpacks what gzip packed, by zlib. */
+#include "trace/gunzip.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum {
+    BLOCK = 1 << 16,
+    GZIP_ONLY = 16 + MAX_WBITS, /* of inflateInit2(): no other form that zlib has */
+};
+
+struct gunzip {
+    z_stream stream;
+    bool over; /* a part has ended: another may follow */
+    unsigned char bytes[BLOCK];
+};
+
+struct gunzip *gunzip_create(const char *first, size_t count, const char **why)
+{
+    struct gunzip *gunzip = calloc(1, sizeof *gunzip);
+    *why = NULL;
+    if (gunzip == NULL || count > BLOCK || inflateInit2(&gunzip->stream, GZIP_ONLY) != Z_OK) {
+        free(gunzip);
+        return NULL;
+    }
+    memcpy(gunzip->bytes, first, count);
+    gunzip->stream.next_in = gunzip->bytes;
+    gunzip->stream.avail_in = (uInt)count;
+    return gunzip;
+}
+
+void gunzip_free(struct gunzip *gunzip)
+{
+    if (gunzip != NULL)
+        inflateEnd(&gunzip->stream);
+    free(gunzip);
+}
+
+/* Reads on where nothing is left to unpack. False: the file has ended, or can't be read. */
+static bool fill(struct gunzip *gunzip, FILE *file, const char **why)
+{
+    z_stream *stream = &gunzip->stream;
+    if (stream->avail_in > 0)
+        return true;
+    stream->next_in = gunzip->bytes;
+    stream->avail_in = (uInt)fread(gunzip->bytes, 1, BLOCK, file);
+    if (ferror(file))
+        *why = strerror(errno);
+    return stream->avail_in > 0;
+}
+
+size_t gunzip_read(struct gunzip *gunzip, FILE *file, char *to, size_t room, const char **why)
+{
+    z_stream *stream = &gunzip->stream;
+    stream->next_out = (unsigned char *)to;
+    stream->avail_out = (uInt)room;
+    while (stream->avail_out > 0 && fill(gunzip, file, why)) {
+        if (gunzip->over && inflateReset(stream) != Z_OK)
+            break;
+        const int code = inflate(stream, Z_NO_FLUSH);
+        if (gunzip->over && code == Z_DATA_ERROR) { /* what follows the last part is padding */
+            stream->avail_in = 0;
+            break;
+        }
+        gunzip->over = code == Z_STREAM_END;
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+            *why =
+                code == Z_MEM_ERROR ? "no memory to unpack it" : "what gzip packed is damaged";
+            break;
+        }
+    }
+    return room - stream->avail_out;
+}

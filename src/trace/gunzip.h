@@ -1,0 +1,21 @@
+/* gunzip.h - what gzip packed (RFC 1952), on its way to a trace's reader: zlib unpacks it as a
+ * stream, so that memory stays as it is however much comes out of it. */
+#ifndef PIPELINE_TRACE_GUNZIP_H
+#define PIPELINE_TRACE_GUNZIP_H
+
+#include <stdio.h>
+
+struct gunzip;
+
+/* Returns what unpacks a file of which `count` bytes were read already, `first`; NULL: no
+ * memory, or there was no zlib to build with, which *why then says. Free with gunzip_free(),
+ * NULL too. */
+struct gunzip *gunzip_create(const char *first, size_t count, const char **why);
+void gunzip_free(struct gunzip *gunzip);
+
+/* Unpacks up to `room` bytes. Fewer come at the end, also where the file ends within what is
+ * packed, or where it is damaged or can't be read: *why then says so, and is left as it is
+ * otherwise. */
+size_t gunzip_read(struct gunzip *gunzip, FILE *file, char *to, size_t room, const char **why);
+
+#endif
