@@ -45,7 +45,7 @@ const nameOf = (run) => html('code', '', run);
 const firstCause = (run) => (run.verdicts ?? []).find(({ named }) => named);
 const causeOf = (code) => catalogue.verdicts.find((verdict) => verdict.code === code);
 const causeText = (code) => causeOf(code)?.text ?? '';
-const fixOf = (code) => causeOf(code).fix;
+const wordsOfFix = (code) => causeOf(code).fix;
 const link = (address, ...content) => Object.assign(html('a', '', ...content), { href: address });
 const heading = (level, text) => Object.assign(html(level, '', text), { tabIndex: -1 });
 
@@ -159,7 +159,7 @@ function answerFirst({ kind }, guess, drawn) {
 }
 
 function answerCause({ runs: [name] }, guess, drawn) {
-    return causeAnswer(guess, firstCause(runCalled(drawn, name)), fixOf);
+    return causeAnswer(guess, firstCause(runCalled(drawn, name)), wordsOfFix);
 }
 
 /* A cause was offered by what `words` says of its code. */
@@ -178,7 +178,7 @@ const guessKinds = {
         makeChoice(question, [runOffer(a), runOffer(b), [NEITHER, NEITHER]]), answer: answerEither },
     fastest: { ask: askRun, answer: answerFirst },
     slowest: { ask: askRun, answer: answerFirst },
-    cause: { ask: ({ question, codes }) => makeChoice(question, codes.map((code) => [code, fixOf(code)])), answer: answerCause },
+    cause: { ask: ({ question, codes }) => makeChoice(question, codes.map((code) => [code, wordsOfFix(code)])), answer: answerCause },
 };
 
 /* --- the two parts of the page that a lesson has: above the picture, and below it --------------- */
