@@ -309,6 +309,28 @@ START_TEST(test_many_names)
 }
 END_TEST
 
+/* nvprof has its units in a line of their own, and a kilobyte of it has 1024 bytes. */
+START_TEST(test_nvprof)
+{
+    static const char text[] =
+        "==9== NVPROF is profiling process 9, command: ./a\n==9== Profiling result:\n"
+        "\"Start\",\"Duration\",\"Grid "
+        "X\",\"Size\",\"Throughput\",\"Device\",\"Context\",\"Stream\","
+        "\"Name\"\nms,us,,KB,GB/s,,,,\n"
+        "215.000001,8.256000,,39.062500,4.5,\"GeForce (0)\",\"1\",\"13\",\"[CUDA memcpy "
+        "HtoD]\"\n"
+        "215.010001,2.5,4,,,\"GeForce (0)\",\"1\",\"7\",\"add(int*) [12]\"\n";
+    test_file_write(test_trace_path, text, strlen(text));
+    struct traces traces = test_traces(test_trace_path);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->span_count, 2);
+    ck_assert_uint_eq(timeline->spans[0].bytes, 40000);
+    test_trace_span(timeline, 0, "h2d", 13, 0, 8256);
+    test_trace_span(timeline, 1, "add(int*) [12]", 7, 10000, 12500);
+    traces_free(&traces);
+}
+END_TEST
+
 /* --- files that are no trace --- */
 
 void test_trace_refused(const char *words)
@@ -464,6 +486,7 @@ static TCase *csv_case(void)
     tcase_add_test(tests, test_names_of_copies);
     tcase_add_test(tests, test_names_of_kernels);
     tcase_add_test(tests, test_units);
+    tcase_add_test(tests, test_nvprof);
     tcase_add_test(tests, test_order_and_lanes);
     tcase_add_test(tests, test_nothing_ran);
     tcase_add_test(tests, test_calls_within_calls);

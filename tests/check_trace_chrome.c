@@ -254,6 +254,7 @@ START_TEST(test_refused)
     } cases[] = {
         {"{\"traceEvents\":[]}", ":1: |Chrome trace|ProfilerActivity.CUDA"},
         {"{\"traceEvents\":{}}", ":1: |no list"},
+        {"{\"Type\":127,\"CudaEvent\":{\"startNs\":\"1\"}}\n{}", ":1: |nsys export -t sqlite"},
         {"[]", ":1: |not a recording"},
         {"[1,{\"file\":\"x\"}]", ":1: |not a recording"},
         {"{\"a\":[],\"b\":{\"c\":[1,{},[-2.5e3,true,null]]}}", ":1: |not a recording"},

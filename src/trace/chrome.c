@@ -84,6 +84,9 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
     else if (strcmp(name, "baseTimeNanoseconds") == 0 && walk_whole(&value, &base) &&
              base <= INT64_MAX / 2)
         reader->base_ns = (int64_t)base;
+    else if (strcmp(name, "CudaEvent") == 0)
+        return chrome_refuse(
+            reader, "JSON of Nsight Systems: export with nsys export -t sqlite, and view that");
     else if (strcmp(name, "schemaVersion") == 0)
         strcpy(reader->builder.facts.driver, "traced by PyTorch's profiler");
     else if (strcmp(name, "metadata") == 0 && *value.at == '{')

@@ -1,4 +1,5 @@
-/* csv.c - reads what `nsys stats -r cuda_gpu_trace --format csv` prints, line by line.
+/* csv.c - reads what `nsys stats -r cuda_gpu_trace --format csv` and `nvprof --print-gpu-trace
+ * --csv` print, line by line.
  *
  * Lines before the one with the columns' names are the tool's own ("Processing [x.sqlite] with
  * ..."). Columns are found by how their names begin, since versions differ in which there are
@@ -35,20 +36,25 @@ static const struct unit byte_units[] = {
     {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
 };
 
+static const struct unit nvprof_byte_units[] = {
+    {"B", 1}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {NULL, 0},
+};
+
 static const struct {
     const char *begins, *called;
     bool required;
-    const struct unit *units; /* NULL where no unit stands behind the name */
+    const struct unit *units; /* NULL where it has none */
+    const char *nvprof;       /* how nvprof's name begins, where that differs; or NULL */
 } columns[COLUMNS] = {
-    [START] = {"Start", "Start", true, time_units},
-    [DURATION] = {"Dur", "Duration", true, time_units},
-    [NAME] = {"Name", "Name", true, NULL},
-    [STREAM] = {"Str", "Strm", true, NULL},
-    [DEVICE] = {"Dev", "Device", false, NULL},
-    [CONTEXT] = {"Ctx", "Ctx", false, NULL},
-    [BYTES] = {"Bytes", "Bytes", false, byte_units},
-    [SOURCE] = {"SrcMem", "SrcMemKd", false, NULL},
-    [TARGET] = {"DstMem", "DstMemKd", false, NULL},
+    [START] = {"Start", "Start", true, time_units, NULL},
+    [DURATION] = {"Dur", "Duration", true, time_units, NULL},
+    [NAME] = {"Name", "Name", true, NULL, NULL},
+    [STREAM] = {"Str", "Strm", true, NULL, NULL},
+    [DEVICE] = {"Dev", "Device", false, NULL, NULL},
+    [CONTEXT] = {"Ctx", "Ctx", false, NULL, "Context"},
+    [BYTES] = {"Bytes", "Bytes", false, byte_units, "Size"},
+    [SOURCE] = {"SrcMem", "SrcMemKd", false, NULL, NULL},
+    [TARGET] = {"DstMem", "DstMemKd", false, NULL, NULL},
 };
 
 struct reader {
@@ -90,6 +96,16 @@ static bool is_header(const struct reader *reader)
     return start && duration;
 }
 
+/* Returns the unit of that name; NULL: there is none. */
+static const struct unit *unit_named(const struct unit *units, const char *name, size_t length)
+{
+    for (; units->name != NULL; units++) {
+        if (strlen(units->name) == length && strncasecmp(units->name, name, length) == 0)
+            return units;
+    }
+    return NULL;
+}
+
 /* Reads the unit in the brackets behind a column's name; without brackets it is the first of
  * the column's units. */
 static enum status read_unit(struct reader *reader, enum column column)
@@ -101,14 +117,30 @@ static enum status read_unit(struct reader *reader, enum column column)
     const char *text = strpbrk(reader->csv.fields[reader->at[column]], "([");
     if (text == NULL)
         return STATUS_OK;
-    size_t length = strcspn(++text, ")]");
-    for (; unit->name != NULL; unit++) {
-        if (strlen(unit->name) == length && strncasecmp(unit->name, text, length) == 0) {
-            reader->unit[column] = unit->size;
-            return STATUS_OK;
-        }
+    text++;
+    unit = unit_named(unit, text, strcspn(text, ")]"));
+    if (unit == NULL)
+        return refuse_field(reader, column, "has a unit that is not known");
+    reader->unit[column] = unit->size;
+    return STATUS_OK;
+}
+
+/* Reads units from the line below the columns' names, where nvprof has them; it counts bytes in
+ * powers of two. False: the line is a row. */
+static bool read_unit_line(struct reader *reader)
+{
+    const struct unit *found[COLUMNS] = {NULL};
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *field = reader->at[i] >= 0 ? reader->csv.fields[reader->at[i]] : "";
+        if (columns[i].units != NULL)
+            found[i] =
+                unit_named(i == BYTES ? nvprof_byte_units : time_units, field, strlen(field));
     }
-    return refuse_field(reader, column, "has a unit that is not known");
+    if (found[START] == NULL || found[DURATION] == NULL)
+        return false;
+    for (int i = 0; i < COLUMNS; i++)
+        reader->unit[i] = found[i] != NULL ? found[i]->size : reader->unit[i];
+    return true;
 }
 
 /* Finds the field of a column and the unit of its numbers. */
@@ -116,8 +148,10 @@ static enum status find_column(struct reader *reader, enum column column)
 {
     reader->at[column] = -1;
     for (int i = 0; i < reader->csv.field_count; i++) {
-        const char *begins = columns[column].begins;
-        if (strncasecmp(reader->csv.fields[i], begins, strlen(begins)) != 0)
+        const char *field = reader->csv.fields[i];
+        const char *begins = columns[column].begins, *nvprof = columns[column].nvprof;
+        if (strncasecmp(field, begins, strlen(begins)) != 0 &&
+            (nvprof == NULL || strncasecmp(field, nvprof, strlen(nvprof)) != 0))
             continue;
         if (reader->at[column] >= 0)
             return trace_refuse(&reader->csv.text, "two columns are called %s",
@@ -331,7 +365,8 @@ static enum status read_line(struct reader *reader, bool *more)
         return status;
     reader->blank = false;
     status = csv_check_count(&reader->csv);
-    return status == STATUS_OK ? read_row(reader) : status;
+    const bool first = reader->builder.count == 0;
+    return status != STATUS_OK || (first && read_unit_line(reader)) ? status : read_row(reader);
 }
 
 static enum status read_rows(struct reader *reader)
