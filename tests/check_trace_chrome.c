@@ -159,7 +159,8 @@ START_TEST(test_rocm)
 }
 END_TEST
 
-/* What was issued before the profiler began has no call: the timeline begins behind it. */
+/* What was issued before the profiler began has no call: it counts as issued at the beginning,
+ * and all else is known. */
 START_TEST(test_window)
 {
     struct traces traces =
@@ -168,8 +169,11 @@ START_TEST(test_window)
             OP("7", "2")) "," EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1",
                                     CALL("3")) "," EVENT("kernel", "new", "8", "2",
                                                          OP("7", "3"))));
-    ck_assert_uint_eq(traces.items[0].timeline.span_count, 1);
-    ck_assert(!traces.items[0].timeline.issue_unknown);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->span_count, 3);
+    ck_assert(!timeline->issue_unknown);
+    ck_assert_int_eq(timeline->spans[1].issue_ns, 0);
+    ck_assert_int_eq(timeline->spans[2].issue_ns, 4000);
     ck_assert_ptr_nonnull(strstr(traces.unread, "2 operations"));
     traces_free(&traces);
 }

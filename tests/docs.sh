@@ -43,6 +43,7 @@ for page; do
     ln -s "$program" "$place/build/pipeline"
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
+    gzip -c "$source/tests/data/traces/pytorch.json" >"$place/train.pt.trace.json.gz"
     for packed in "$source/docs/recordings/$(basename "$page" .md)"/*.xz; do
         [ ! -f "$packed" ] || xz -dc "$packed" >"$place/$(basename "$packed" .xz)"
     done

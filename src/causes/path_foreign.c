@@ -296,7 +296,10 @@ static enum verdict_code event_cause(struct foreign *foreign, const struct span 
 /* Finds what a late op waited for that is in no record of its own. */
 static void find_late(const struct foreign *foreign, uint32_t index, struct wait *wait)
 {
-    enum { STALLS_MIN = 4 }; /* fewer may have come by chance */
+    enum {
+        STALLS_MIN = 4,     /* fewer may have come by chance */
+        LOADED_NS = 250000, /* what code that is loaded held begins in this time */
+    };
     const struct timeline *timeline = foreign->timeline;
     const struct span *span = span_at(foreign, index);
     uint32_t last = traced_ended_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
@@ -313,10 +316,15 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
                   before->host_memory == HOST_MEMORY_PAGEABLE;
     bool bars = close && foreign->trace.memsets_bar &&
                 (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
-    bool loads = !timeline->issue_unknown &&
-                 traced_loads_within(&foreign->trace, wait->free_ns, span->start_ns);
+    bool loads =
+        !timeline->issue_unknown &&
+        traced_loads_within(&foreign->trace, later(wait->free_ns, span->start_ns - LOADED_NS),
+                            span->start_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
-    bool stalls = foreign->trace.stalls.count >= STALLS_MIN &&
+    /* Of several streams of which no wait is known, one may wait for another. */
+    bool ordered = timeline->timing == TIMING_RECORDED || timeline->streams == 1 ||
+                   timeline->wait_count > 0;
+    bool stalls = ordered && foreign->trace.stalls.count >= STALLS_MIN &&
                   traced_stall_ns(&foreign->trace, index, wait->free_ns) > 0;
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING

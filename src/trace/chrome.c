@@ -36,8 +36,6 @@ static enum status refuse_value(struct chrome_reader *reader, bool *cut)
     const struct trace_input *input = reader->text.input;
     if (reader->text.no_memory)
         return chrome_no_memory(reader);
-    if (input->failed)
-        return chrome_refuse(reader, input->why);
     if (reader->text.too_large)
         return chrome_refuse(reader, "a value of more than 64 MiB");
     *cut = input->over;
@@ -124,16 +122,23 @@ static const struct chrome_call *call_of(const struct chrome_reader *reader,
                : NULL;
 }
 
-static enum status add_rows(struct chrome_reader *reader, int64_t from_ns)
+/* Adds the ops. One without a call was issued before the profiler began, or its call is left
+ * out: it counts as issued at the beginning, since nothing says that it was late. */
+static enum status add_rows(struct chrome_reader *reader, size_t *uncalled)
 {
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < reader->op_count; i++) {
+        if (reader->ops[i].start_ns < first_ns)
+            first_ns = reader->ops[i].start_ns;
+    }
+    *uncalled = 0;
     enum status status = STATUS_OK;
     struct error why = {0};
     for (size_t i = 0; i < reader->op_count && status == STATUS_OK; i++) {
         const struct chrome_op *op = &reader->ops[i];
         const struct chrome_call *call = call_of(reader, op->correlation);
         char device[TRACE_SHOWN + 32] = "";
-        if (op->start_ns < from_ns)
-            continue;
+        *uncalled += call == NULL;
         if (op->device != CHROME_NONE)
             snprintf(device, sizeof device, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
                      op->device < CHROME_DEVICES && reader->devices[op->device][0] != '\0'
@@ -148,7 +153,9 @@ static enum status add_rows(struct chrome_reader *reader, int64_t from_ns)
             .stream = op->stream,
             .bytes = op->bytes > 0 || call == NULL ? op->bytes : call->bytes,
             .memory = (enum host_memory)op->memory,
-            .issue_ns = call != NULL ? reader->base_ns + call->start_ns : -1,
+            .issue_ns = reader->id_count == 0
+                            ? -1
+                            : reader->base_ns + (call != NULL ? call->start_ns : first_ns),
             .start_ns = reader->base_ns + op->start_ns,
             .end_ns = reader->base_ns + op->end_ns,
         };
@@ -186,50 +193,31 @@ static bool add_events(struct chrome_reader *reader)
     return true;
 }
 
-/* Returns when the first op began whose call is known: what ran before was issued before the
- * profiler began. INT64_MIN: all, or none, have calls. */
-static int64_t first_issued(const struct chrome_reader *reader, size_t *before)
-{
-    int64_t first_ns = INT64_MAX;
-    *before = 0;
-    for (size_t i = 0; i < reader->op_count; i++) {
-        const struct chrome_op *op = &reader->ops[i];
-        if (op->start_ns < first_ns && call_of(reader, op->correlation) != NULL)
-            first_ns = op->start_ns;
-    }
-    if (first_ns == INT64_MAX)
-        return INT64_MIN;
-    for (size_t i = 0; i < reader->op_count; i++)
-        *before += reader->ops[i].start_ns < first_ns;
-    return first_ns;
-}
-
 static enum status finish(struct chrome_reader *reader, bool cut, struct traces *traces)
 {
     struct trace_facts *facts = &reader->builder.facts;
     char shown[TRACE_SHOWN], early[128] = "", ends[64] = "";
-    size_t before;
+    size_t uncalled = 0;
     if (reader->id_count > 1)
         qsort(reader->calls, reader->id_count, sizeof *reader->calls, compare_calls);
-    const int64_t from_ns = first_issued(reader, &before);
     for (size_t i = 0; i < facts->call_count; i++) {
         facts->calls[i].start_ns += reader->base_ns;
         facts->calls[i].end_ns += reader->base_ns;
     }
     enum status status =
-        add_events(reader) ? add_rows(reader, from_ns) : chrome_no_memory(reader);
+        add_events(reader) ? add_rows(reader, &uncalled) : chrome_no_memory(reader);
     if (status == STATUS_OK)
         status = trace_build_finish(&reader->builder, traces, reader->error);
     if (status != STATUS_OK)
         return status;
-    if (before > 0)
+    if (uncalled > 0 && reader->id_count > 0)
         snprintf(early, sizeof early,
-                 ": %zu operations at its beginning were issued before the profiler began, and "
-                 "are left out",
-                 before);
+                 ": it has no call for %zu operations, as for those issued before the profiler "
+                 "began",
+                 uncalled);
     if (cut)
         snprintf(ends, sizeof ends, ": it has no end, and this is what there is");
-    if (before > 0 || cut)
+    if (*early != '\0' || cut)
         snprintf(traces->unread, sizeof traces->unread, "%s%s%s",
                  trace_shown(reader->path, shown), early, ends);
     return STATUS_OK;
@@ -267,8 +255,6 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
                                                  .bytes_unit = 1};
     enum status status = read_text(reader, &cut);
     walk_peek(&reader->text); /* whether what was packed is whole stands behind it */
-    if (status == STATUS_OK && input->failed)
-        status = chrome_refuse(reader, input->why);
     if (status == STATUS_OK && (reader->op_count == 0 || reader->own))
         status = refuse_whole(reader, cut);
     if (status == STATUS_OK)

@@ -5,7 +5,8 @@
 #include "trace/build.h"
 #include "trace/json_walk.h"
 
-enum { CHROME_NAME = 4096, CHROME_DEVICES = 64, CHROME_NONE = UINT32_MAX };
+#define CHROME_NONE UINT32_MAX /* a number that is not there */
+enum { CHROME_NAME = 4096, CHROME_DEVICES = 64 };
 
 /* What ran on a device. */
 struct chrome_op {

@@ -68,14 +68,6 @@ struct reader {
 
 /* --- lines and fields --- */
 
-/* Refuses a file that the system can't read. */
-static enum status unreadable(const struct reader *reader)
-{
-    char shown[TRACE_SHOWN];
-    return error_set(reader->csv.text.error, STATUS_USAGE, "%s: can't be read: %s",
-                     trace_shown(reader->csv.text.path, shown), reader->csv.text.input->why);
-}
-
 static enum status refuse_field(const struct reader *reader, enum column column,
                                 const char *why)
 {
@@ -178,8 +170,6 @@ static enum status read_header(struct reader *reader)
 
 static enum status refuse_file(struct reader *reader, const char *why)
 {
-    if (reader->csv.text.input->failed)
-        return unreadable(reader);
     const bool empty = reader->csv.text.line_number == 0;
     reader->csv.text.line_number = 1;
     if (empty)
@@ -378,8 +368,6 @@ static enum status read_rows(struct reader *reader)
         if (more && status == STATUS_OK)
             status = read_line(reader, &more);
     }
-    if (status == STATUS_OK && reader->csv.text.input->failed)
-        status = unreadable(reader);
     return status;
 }
 

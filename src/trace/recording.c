@@ -100,15 +100,6 @@ static enum status read_header(struct draft *draft)
 
 /* --- lines --- */
 
-static enum status next_line(struct draft *draft, bool *more)
-{
-    const struct trace_input *input = draft->text.input;
-    enum status status = trace_next_line(&draft->text, more);
-    if (status == STATUS_OK && input->failed)
-        return trace_refuse(&draft->text, "can't be read: %s", input->why);
-    return status;
-}
-
 /* Reads a line behind the header. One that is malformed is where the recording was cut, if it
  * is the last: then *cut is set. */
 static enum status read_line(struct draft *draft, bool *cut)
@@ -129,7 +120,7 @@ static enum status read_line(struct draft *draft, bool *cut)
 static enum status read_all(struct draft *draft)
 {
     bool more, cut = false;
-    enum status status = next_line(draft, &more);
+    enum status status = trace_next_line(&draft->text, &more);
     if (status == STATUS_OK && !more) {
         draft->text.line_number = 1;
         status = trace_refuse(&draft->text, "the file is empty");
@@ -137,7 +128,7 @@ static enum status read_all(struct draft *draft)
     if (status == STATUS_OK)
         status = read_header(draft);
     while (status == STATUS_OK && more && !cut) {
-        status = next_line(draft, &more);
+        status = trace_next_line(&draft->text, &more);
         if (status == STATUS_OK && more)
             status = read_line(draft, &cut);
     }

@@ -357,9 +357,6 @@ static enum status read_all(struct reader *reader)
         if (more && status == STATUS_OK)
             status = read_line(reader);
     }
-    if (status == STATUS_OK && reader->csv.text.input->failed)
-        status =
-            trace_refuse(&reader->csv.text, "can't be read: %s", reader->csv.text.input->why);
     if (status == STATUS_OK && !reader->headed)
         status = trace_refuse(&reader->csv.text, "no line names the columns: cut short?");
     return status;

@@ -68,6 +68,12 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
                          "%s:1: an SQLite database can't be read through a pipe: name its file",
                          trace_shown(path, shown));
     }
+    if (count >= 6 && memcmp(bytes,
+                             "\xfd"
+                             "7zXZ",
+                             6) == 0)
+        return error_set(error, STATUS_USAGE, "%s:1: xz packed it: unpack it by xz -dk",
+                         trace_shown(path, shown));
     if (ends_in(path, ".nsys-rep") || ends_in(path, ".qdrep"))
         return error_set(error, STATUS_USAGE,
                          "%s:1: a report that only Nsight Systems reads: export it with nsys "
@@ -85,7 +91,18 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
     enum status status = input_open(path, &input.file, &regular, why);
     if (status != STATUS_OK)
         return error_set(error, status, "%s: can't be read: %s", trace_shown(path, shown), why);
-    status = read_file(&input, path, regular, traces, error);
+    struct traces whole = {0};
+    struct error what = {0};
+    status = read_file(&input, path, regular, &whole, &what);
+    if (input.failed) /* what was read of it is not all */
+        status = error_set(&what, STATUS_USAGE, "%s: can't be read: %s",
+                           trace_shown(path, shown), input.why);
+    if (status == STATUS_OK) {
+        *traces = whole;
+    } else {
+        traces_free(&whole);
+        error_pass(error, &what);
+    }
     trace_input_free(&input);
     fclose(input.file);
     return status;
