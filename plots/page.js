@@ -19,7 +19,7 @@ const ROW = 22, BAR = 16, THIN = 5; // px: a row, a bar in it, a wait
 const HAND_APART = 80; // pixels from arrow to arrow of a row, at least
 const ROWS_MAX = 64; // lanes of an engine, or streams; those beyond share the last row
 const DIGIT = 7; // px
-const NAMED = 8; // spans that the status line names before it counts
+const NAMED = 8; // spans that the status line names, and stages that the legend names, before they are counted
 const ZOOM_STEP = 1.5, WIDTH_MAX = 8e6; // px: beyond, browsers place things by guess
 const PAPER_WIDTH = 880; // px, of the plot on a landscape page
 const PLAY_MS = 400;
@@ -1002,15 +1002,20 @@ function redrawSoon() {
 /* --- what stands beside ------------------------------------------------------------------------- */
 
 function drawLegend() {
-    const shapes = new Map(); // by name
+    const shapes = new Map(), lasted = new Map(); // by name
     for (const run of runs) {
         for (const span of run.spans) {
             const wait = span.kind === 'wait', name = stageName(run, span);
+            lasted.set(name, (lasted.get(name) ?? 0) + span.end - span.start);
             if (!shapes.has(name)) shapes.set(name, svg('rect', {
                 class: stageClass(span), width: '100%', y: wait ? 4 : 0, height: wait ? THIN : '100%',
             }, svg('title', {}, kinds.get(span.kind).title)));
         }
     }
+    // A program has hundreds of kernels: those that lasted longest are named.
+    const short = [...lasted].sort((a, b) => b[1] - a[1]).slice(NAMED).map(([name]) => name);
+    short.forEach((name) => shapes.delete(name));
+    if (short.length) shapes.set(`and ${short.length} more, which took less time`, svg('g', {}));
     const mark = (className) => svg('rect', { class: className, x: 1, y: 1, width: '90%', height: '85%' });
     if (runs.some((run) => run.gaps.length)) shapes.set('lost time, with its cause', mark('cause'));
     if (runs.some((run) => run.raced.size)) {
@@ -1025,7 +1030,7 @@ function drawLegend() {
     const limit = 'limit: no order of this work ends before it';
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     fill(element('legend'), [...shapes].map(([name, shape]) =>
-        html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), name)));
+        html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), html('span', 'name', name))));
     if (runs.some((run) => run.spans.some((span) => span.engine.name === 'compute' && placeOf(run, span)[1] > 0))) {
         element('legend').append(html('li', '', 'kernel 0, kernel 1, ...: kernels side by side'));
     }

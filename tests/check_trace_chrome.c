@@ -163,12 +163,14 @@ END_TEST
  * and all else is known. */
 START_TEST(test_window)
 {
-    struct traces traces =
-        read_text(TRACE(EVENT("kernel", "old", "1", "2", OP("7", "1")) "," EVENT(
-            "kernel", "old", "4", "2",
-            OP("7", "2")) "," EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1",
-                                    CALL("3")) "," EVENT("kernel", "new", "8", "2",
-                                                         OP("7", "3"))));
+    /* clang-format off */
+    struct traces traces = read_text(TRACE(
+        EVENT("kernel", "old", "1", "2", OP("7", "1")) ","
+        EVENT("kernel", "old", "4", "2", OP("7", "2")) ","
+        "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"ts\":2,\"dur\":1},"
+        EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1", CALL("3")) ","
+        EVENT("kernel", "new", "8", "2", OP("7", "3"))));
+    /* clang-format on */
     const struct timeline *timeline = &traces.items[0].timeline;
     ck_assert_uint_eq(timeline->span_count, 3);
     ck_assert(!timeline->issue_unknown);

@@ -67,7 +67,10 @@ bool chrome_find(struct walk_value object, const char *const *names, int count,
 {
     bool damaged = false;
     struct walk_value key, value;
-    memset(values, 0, (size_t)count * sizeof *values);
+    for (int i = 0; i < count; i++)
+        values[i] = (struct walk_value){.at = ""};
+    if (object.length == 0)
+        return true;
     while (walk_member(&object, &key, &value, &damaged)) {
         for (int i = 0; i < count; i++) {
             if (values[i].length == 0 && walk_is(&key, names[i])) {
