@@ -170,8 +170,8 @@ static struct pauses pauses_of(const struct foreign *foreign)
     return pauses;
 }
 
-/* Says in which NVTX range the host was for most of its longest pause: of those around it, the
- * one that began last. */
+/* Says in which NVTX range, or operator or function of Python, the host was for most of its
+ * longest pause: of those around it, the one that began last. */
 static void put_range(const struct foreign *foreign, const struct pauses *pauses,
                       char seen[VERDICT_SEEN])
 {

@@ -177,8 +177,8 @@ struct timeline {
     const char **lines; /* of the program's source, "/home/me/fit.cu:88", which calls refer to;
                            NULL: none. Owned, what they point to is not */
     uint32_t line_count;
-    const struct host_range *ranges; /* of a recorded program, in order of start; NULL: none.
-                                        Not owned */
+    const struct host_range *ranges; /* of another program, in order of start; NULL: none. A
+                                        recording's are not owned */
     size_t range_count;
     int64_t ranges_from_ns;    /* what is taken from their times here */
     struct stream_wait *waits; /* of a trace, by stream and issue; NULL: not known. Owned */

@@ -228,7 +228,7 @@ void trace_count_copies(struct trace *trace)
 }
 
 /* Gives the timeline what the trace says of its streams and of the host. */
-static enum status set_evidence(const struct trace_part *part, const struct trace_facts *facts,
+static enum status set_evidence(const struct trace_part *part, struct trace_facts *facts,
                                 int64_t first_ns, struct timeline *timeline,
                                 struct error *error)
 {
@@ -244,6 +244,9 @@ static enum status set_evidence(const struct trace_part *part, const struct trac
         return status;
     status = trace_waits_take(timeline, &part->stream_numbers, facts->events,
                               facts->event_count, first_ns, error);
+    if (status != STATUS_OK)
+        return status;
+    status = trace_ranges_take(timeline, facts, first_ns, error);
     if (status != STATUS_OK)
         return status;
     if (facts->line_count > 0) {
@@ -263,7 +266,7 @@ static const char *device_name(const struct trace_part *part)
     return part->device[0] != '\0' ? part->device : "a GPU";
 }
 
-static enum status finish_part(struct trace_part *part, const struct trace_facts *facts,
+static enum status finish_part(struct trace_part *part, struct trace_facts *facts,
                                struct trace *trace, struct error *error)
 {
     const struct plan no_plan = {0};
@@ -355,5 +358,6 @@ void trace_build_free(struct trace_builder *builder)
     free(builder->facts.lines);
     free(builder->facts.events);
     free(builder->facts.streams);
+    free(builder->facts.ranges);
     *builder = (struct trace_builder){0};
 }

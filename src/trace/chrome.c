@@ -200,6 +200,11 @@ static enum status finish(struct chrome_reader *reader, bool cut, struct traces 
     size_t uncalled = 0;
     if (reader->id_count > 1)
         qsort(reader->calls, reader->id_count, sizeof *reader->calls, compare_calls);
+    facts->range_names = &reader->names;
+    for (size_t i = 0; i < facts->range_count; i++) {
+        facts->ranges[i].start_ns += reader->base_ns;
+        facts->ranges[i].end_ns += reader->base_ns;
+    }
     for (size_t i = 0; i < facts->call_count; i++) {
         facts->calls[i].start_ns += reader->base_ns;
         facts->calls[i].end_ns += reader->base_ns;

@@ -28,6 +28,7 @@ enum category {
     OP_SET_EVENT,
     CALL_EVENT,
     WAIT_EVENT,
+    RANGE_EVENT,
     OTHER_EVENT
 };
 
@@ -38,12 +39,13 @@ static enum category category_of(const struct walk_value *value)
         const char *name;
         enum category category;
     } names[] = {
-        {"kernel", OP_KERNEL_EVENT},  {"gpu_memcpy", OP_COPY_EVENT},
-        {"Memcpy", OP_COPY_EVENT},    {"gpu_memset", OP_SET_EVENT},
-        {"Memset", OP_SET_EVENT},     {"Kernel", OP_KERNEL_EVENT},
-        {"cuda_runtime", CALL_EVENT}, {"cuda_driver", CALL_EVENT},
-        {"Runtime", CALL_EVENT},      {"hip_runtime", CALL_EVENT},
-        {"cuda_sync", WAIT_EVENT},
+        {"kernel", OP_KERNEL_EVENT},      {"gpu_memcpy", OP_COPY_EVENT},
+        {"Memcpy", OP_COPY_EVENT},        {"gpu_memset", OP_SET_EVENT},
+        {"Memset", OP_SET_EVENT},         {"Kernel", OP_KERNEL_EVENT},
+        {"cuda_runtime", CALL_EVENT},     {"cuda_driver", CALL_EVENT},
+        {"Runtime", CALL_EVENT},          {"hip_runtime", CALL_EVENT},
+        {"cuda_sync", WAIT_EVENT},        {"cpu_op", RANGE_EVENT},
+        {"user_annotation", RANGE_EVENT}, {"python_function", RANGE_EVENT},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (walk_is(value, names[i].name))
@@ -172,22 +174,52 @@ static uint16_t row_of(char *name)
     return host_call_row(cuda);
 }
 
+/* Numbers the thread of an event; threads are told apart as texts, since old traces cut their
+ * numbers. */
+static bool thread_of(struct chrome_reader *reader, const struct walk_value *event,
+                      uint32_t *number)
+{
+    enum { MOST = 22 };
+    char thread[2 * MOST + 2];
+    const struct walk_value *pid = &event[PID], *tid = &event[TID];
+    const int length = snprintf(thread, sizeof thread, "%.*s %.*s",
+                                (int)(pid->length < MOST ? pid->length : MOST), pid->at,
+                                (int)(tid->length < MOST ? tid->length : MOST), tid->at);
+    return names_number(&reader->threads, thread, (size_t)length, number);
+}
+
+/* Keeps what the host was at for long: an operator, a module, a function of Python. Short ones
+ * are most of a trace, and tell of no pause. */
+static bool add_range(struct chrome_reader *reader, const struct walk_value *event)
+{
+    enum { LONG_NS = 100000 };
+    struct trace_facts *facts = &reader->builder.facts;
+    struct trace_range range;
+    if (!find_times(event, &range.start_ns, &range.end_ns) ||
+        range.end_ns - range.start_ns < LONG_NS)
+        return true;
+    const char *name = walk_string(&event[NAME], reader->name, sizeof reader->name);
+    struct trace_range *kept =
+        thread_of(reader, event, &range.thread) &&
+                names_number(&reader->names, name, strlen(name), &range.name)
+            ? ITEMS_ADD(facts->ranges, facts->range_count, facts->range_room)
+            : NULL;
+    if (kept != NULL)
+        *kept = range;
+    return kept != NULL;
+}
+
 static bool add_call(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
     struct trace_facts *facts = &reader->builder.facts;
     struct host_call call = {.row = 0};
-    char thread[2 * 24];
     uint32_t number;
     if (!find_times(event, &call.start_ns, &call.end_ns))
         return true;
     walk_string(&event[NAME], reader->name, sizeof reader->name);
     call.row = row_of(reader->name);
-    const int length =
-        snprintf(thread, sizeof thread, "%.*s %.*s",
-                 (int)(event[PID].length < 22 ? event[PID].length : 22), event[PID].at,
-                 (int)(event[TID].length < 22 ? event[TID].length : 22), event[TID].at);
-    struct host_call *kept = names_number(&reader->threads, thread, (size_t)length, &number)
+    struct host_call *kept = thread_of(reader, event, &number)
                                  ? ITEMS_ADD(facts->calls, facts->call_count, facts->call_room)
                                  : NULL;
     if (kept == NULL)
@@ -233,6 +265,8 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
         event[CATEGORY].length > 0 ? category_of(&event[CATEGORY]) : OTHER_EVENT;
     if (category == OTHER_EVENT || !walk_is(&event[PHASE], "X"))
         return STATUS_OK;
+    if (category == RANGE_EVENT)
+        return add_range(reader, event) ? STATUS_OK : chrome_no_memory(reader);
     if (!chrome_find(event[ARGS], arguments, ARGUMENTS, argument))
         return chrome_refuse(reader, "damaged JSON");
     const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)

@@ -33,7 +33,7 @@ struct chrome_reader {
     struct walk_text text;
     struct error *error;
     struct trace_builder builder;
-    struct names names, threads; /* of ops; of processes' threads */
+    struct names names, threads; /* of ops and ranges; of processes' threads */
     struct chrome_op *ops;
     struct chrome_call *calls; /* that have a correlation */
     struct chrome_wait *waits;
