@@ -429,7 +429,8 @@ START_TEST(help_has_topics)
     parse_wrong(LINE("help", "8"), "that is a lesson: `pipeline lesson 8`", NULL);
     parse_wrong(LINE("help", "--"), "help --", "pipeline help", NULL);
     parse_wrong(LINE("help", "planetarium"), "help planetarium", "pipeline help", NULL);
-    parse_wrong(LINE("help", "tiles", "streams"), "help streams", "one word too many", NULL);
+    parse_wrong(LINE("help", "tiles", "streams"), "`help` takes one word",
+                "'streams' is one too many", NULL);
     parse_wrong(LINE("-t4", "help"), "--tiles=4 is not for `pipeline help`", NULL);
 }
 END_TEST
@@ -450,7 +451,7 @@ START_TEST(lessons_are_known)
     parse_wrong(LINE("lesson", ""), "there is no lesson", "list lessons", NULL);
     parse_wrong(LINE("lesson", "99999999999999999999999"), "there is no lesson 9999", NULL);
     parse_wrong(LINE("lesson", "serail"), "serail", "did you mean serial?", NULL);
-    parse_wrong(LINE("lesson", "1", "2"), "lesson 2 is one word too many", NULL);
+    parse_wrong(LINE("lesson", "1", "2"), "`lesson` takes one word; '2' is one too many", NULL);
     parse_wrong(LINE("lessons"), "did you mean lesson?", NULL);
 }
 END_TEST

@@ -178,7 +178,7 @@ static const struct {
     {{"list", "kernel"}, {"list kernel ", "did you mean kernels?", "machines, devices"}},
     {{"list", "planets"},
      {"list planets ", "kernels, machines, devices, mistakes, verdicts, lessons"}},
-    {{"list", "kernels", "machines"}, {"list machines ", "one word too many"}},
+    {{"list", "kernels", "machines"}, {"`list` takes one word", "'machines' is one too many"}},
     {{"-n", "10"},
      {"tiles=32 (the default)", "--elements=10", "use --tiles=10, or --elements=32"}},
     {{"-kwave-launches", "--intensity=65536", "-t257"},

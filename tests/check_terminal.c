@@ -21,7 +21,7 @@ struct session {
     int columns;
     const char *const *environment; /* "NAME=value", ended by NULL */
     const char *type_at;            /* `typed` is when this has been seen; NULL: never */
-    char typed;
+    const char *typed;
     bool output_piped; /* standard output is /dev/null: only the errors are seen */
 };
 
@@ -59,7 +59,8 @@ static char *show(const struct session *session, char *const words[], int *statu
             break;
         if (until == NULL || strstr(shown, until) == NULL)
             continue;
-        ck_assert_int_eq(write(terminal, &session->typed, 1), 1);
+        ck_assert_int_eq(write(terminal, session->typed, strlen(session->typed)),
+                         (ssize_t)strlen(session->typed));
         until = NULL;
     }
     ck_assert_int_eq(waitpid(child, status, 0), child);
@@ -127,16 +128,27 @@ START_TEST(colors_are_for_terminals_that_want_them)
 }
 END_TEST
 
-/* A lesson asks, and shows its picture after Enter; under --quiet it doesn't ask. */
+/* A lesson asks until it has a guess, and says after its picture whether that was right; q
+ * leaves; under --quiet it doesn't ask. */
 START_TEST(lesson_waits_for_a_guess)
 {
-    const struct session session = {.columns = 80, .type_at = "Your guess?", .typed = '\n'};
+    const struct session session = {.columns = 80,
+                                    .type_at = "Your guess?",
+                                    .typed = "z\nd\nB\n"},
+                         leaves = {.columns = 80, .type_at = "Your guess?", .typed = "q\n"};
     char *words[] = {"pipeline", "lesson", "1", "--no-data", NULL, NULL};
     int status;
     char *shown = show(&session, words, &status);
     const char *asked = strstr(shown, "Your guess?"), *picture = strstr(shown, "  kernel ");
     ck_assert_int_eq(status, 0);
     ck_assert_msg(asked != NULL && picture > asked, "%s", shown);
+    ck_assert_msg(strstr(picture, "You said D: wrong. B: ") != NULL &&
+                      strstr(picture, "You said B: right. B: ") != NULL,
+                  "%s", shown);
+    free(shown);
+    shown = show(&leaves, words, &status);
+    ck_assert_int_eq(status, 0);
+    ck_assert_ptr_null(strstr(shown, "  kernel "));
     free(shown);
     words[4] = "--quiet";
     shown = show(&session, words, &status);
@@ -157,7 +169,7 @@ START_TEST(line_appears_and_an_interrupt_clears_it)
 {
     static const int widths[] = {0, 40, 80, 200};
     const struct session session = {
-        .columns = widths[_i], .type_at = "3 s so far", .typed = '\003', .output_piped = true};
+        .columns = widths[_i], .type_at = "3 s so far", .typed = "\003", .output_piped = true};
     char *const words[] = {LONG, "--sweep=streams=1..8", NULL};
     int status, columns = 0, most = widths[_i] > 0 ? widths[_i] : 80;
     char *shown = show(&session, words, &status);

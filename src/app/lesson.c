@@ -38,7 +38,30 @@ static const char *choice_text(const struct options *options, const struct lesso
     }
 }
 
-enum status lesson_begin(const struct options *options, struct lesson *lesson,
+/* Asks until one of `count` choices is taken, or none. Returns false where the reader leaves.
+ */
+static bool guess_take(struct lesson_guess *guess, int count)
+{
+    char line[LESSON_TEXT];
+    for (;;) {
+        printf("  Your guess? A to %c, Enter without one, q to leave: ", 'A' + count - 1);
+        fflush(stdout);
+        if (fgets(line, sizeof line, stdin) == NULL) {
+            putchar('\n'); /* the terminal wrote none */
+            return true;
+        }
+        guess->guessed = (line[0] | 0x20) - 'a' + 1; /* either case */
+        if (line[0] == 'q' || line[0] == 'Q')
+            return false;
+        if (guess->guessed >= 1 && guess->guessed <= count && line[1] == '\n')
+            return true;
+        guess->guessed = 0;
+        if (line[0] == '\n')
+            return true;
+    }
+}
+
+enum status lesson_begin(const struct options *options, struct lesson *lesson, bool *leaves,
                          struct error *error)
 {
     const struct embedded *file = options->lesson;
@@ -47,27 +70,22 @@ enum status lesson_begin(const struct options *options, struct lesson *lesson,
         return status;
     if (options->sweep.axis_count > 0)
         lesson->guess_count = 0; /* a sweep has other runs than those that it asks about */
+    const bool waits = !options->quiet && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     printf("Lesson %d: %s\n\n%s\n\n", atoi(file->name), lesson->title, lesson->question);
     for (int i = 0; i < lesson->guess_count; i++) {
         char text[LESSON_TEXT];
         const char *choice;
         print_paragraph(stdout, lesson->guesses[i].question);
-        for (int k = 0; (choice = choice_text(options, &lesson->guesses[i], k, text)) != NULL;
-             k++)
+        int k = 0;
+        for (; (choice = choice_text(options, &lesson->guesses[i], k, text)) != NULL; k++)
             printf("    %c  %s\n", 'A' + k, choice);
+        if (waits && !guess_take(&lesson->guesses[i], k)) {
+            *leaves = true;
+            return STATUS_OK;
+        }
     }
     if (options->gantt == GANTT_NONE)
         putchar('\n'); /* a picture begins with one */
-    if (lesson->guess_count == 0 || options->quiet || !isatty(STDIN_FILENO) ||
-        !isatty(STDOUT_FILENO))
-        return STATUS_OK;
-    fputs("\nYour guess? Enter shows what happens, Ctrl-C leaves. ", stdout);
-    fflush(stdout);
-    int key = getchar();
-    while (key != '\n' && key != EOF)
-        key = getchar();
-    if (key == EOF)
-        putchar('\n'); /* the terminal wrote none */
     return STATUS_OK;
 }
 
@@ -159,16 +177,27 @@ void lesson_end(const struct options *options, const struct lesson *lesson,
         char text[LESSON_TEXT];
         const struct lesson_guess *guess = &lesson->guesses[i];
         const int right = answers[guess->kind](guess, report, text);
+        const int guessed = guess->guessed;
+        fputs("  ", stdout);
+        if (guessed > 0)
+            printf("You said %c: %s", 'A' + guessed - 1,
+                   guessed == right + 1 ? "right. " : "wrong. ");
         if (right < 0)
-            printf("  none of these: %s\n", text);
+            printf("none of these: %s\n", text);
         else
-            printf("  %c: %s\n", 'A' + right, text);
+            printf("%c: %s\n", 'A' + right, text);
     }
     puts("\nWhat to see:");
     lesson_explain(options->lesson->text, print_paragraph, stdout);
     puts("\nTo remember:");
     print_paragraph(stdout, lesson->message);
+    const int number = atoi(options->lesson->name);
+    putchar('\n');
     if (!options->all)
-        printf("\nSettings, tables and causes: pipeline lesson %d --all\n",
-               atoi(options->lesson->name));
+        printf("Settings, tables and causes: pipeline lesson %d --all\n", number);
+    printf("How to do it: docs/lessons/%s.md; as CUDA programs: pipeline lesson %d "
+           "--emit=-\n",
+           options->lesson->name, number);
+    if (options->lesson[1].name != NULL)
+        printf("Next: pipeline lesson %d\n", number + 1);
 }

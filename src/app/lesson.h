@@ -6,8 +6,9 @@
 #include "options/options.h"
 #include "report/report.h"
 
-/* Reads the head of options->lesson, and asks. On a terminal it waits for the Enter key. */
-enum status lesson_begin(const struct options *options, struct lesson *lesson,
+/* Reads the head of options->lesson, and asks. On a terminal it takes guesses; *leaves: the
+ * reader wants no answers. */
+enum status lesson_begin(const struct options *options, struct lesson *lesson, bool *leaves,
                          struct error *error);
 
 /* Prints what the runs answered, and the lesson's explanation. */

@@ -315,6 +315,10 @@ static void note_findings(const struct options *options)
         note_print(options->quiet,
                    "there is no file %.200s here: taking the one that is part of this program",
                    options->embedded);
+    if (options->lesson != NULL && options->message == NULL)
+        note_print(
+            options->quiet,
+            "your options replace the lesson's own: its answers and message may not hold");
     bool profiles = false, measures = false;
     for (int i = 0; i < options->run_count; i++) {
         profiles |= options->runs[i].profile;
@@ -342,6 +346,7 @@ enum status runs_all(const struct options *options, struct error *error)
     struct job *jobs = calloc(count, sizeof *jobs);
     struct calls_measured *calls = NULL;
     struct lesson lesson;
+    bool leaves = false;
     const bool teaches = options->command == COMMAND_LESSON && options->format == FORMAT_TEXT &&
                          !plans_only(options);
     struct report report = {.version = PIPELINE_VERSION,
@@ -363,7 +368,9 @@ enum status runs_all(const struct options *options, struct error *error)
         status = measured_calls(options, jobs, &calls, error);
     status = ranks_agree(status, error);
     if (status == STATUS_OK && teaches)
-        status = lesson_begin(options, &lesson, error);
+        status = lesson_begin(options, &lesson, &leaves, error);
+    if (leaves)
+        goto discard;
     if (status == STATUS_OK) {
         note_findings(options);
         for (size_t i = 0; i < count; i++)
@@ -386,6 +393,7 @@ enum status runs_all(const struct options *options, struct error *error)
         status = check_results(options, jobs, &report, error);
     if (status == STATUS_OK && reports)
         status = report_fail_above(&report, options, error);
+discard:
     outputs_discard(options, &outputs);
     report_free(&report);
 free_all:

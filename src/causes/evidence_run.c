@@ -269,7 +269,7 @@ static enum evidence loading(const struct sight *sight, struct verdict *verdict)
 static enum evidence one_stream(const struct sight *sight, struct verdict *verdict)
 {
     (void)say(sight, EVIDENCE_CERTAIN,
-              "the tiles' {copies} copies and {kernels} kernels are in ", verdict);
+              "the tiles' {copies} copies and {kernels:kernel|kernels} are in ", verdict);
     text_add(verdict->seen, sizeof verdict->seen, "", "%s",
              sight->streams == 1                ? "one stream"
              : sight->streams <= sight->devices ? "one stream of each device"

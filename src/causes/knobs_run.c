@@ -233,6 +233,8 @@ static enum verdict_code streams_cause(const struct plan *plan, const struct set
 {
     if (better->streams < given->streams)
         return given->connections < given->streams ? VERDICT_FEW_QUEUES : VERDICT_FULL_GPU;
+    if (given->tiles == 1) /* further streams have nothing to do */
+        return VERDICT_FEW_TILES;
     return plan->streams <= plan_devices(plan) ? VERDICT_ONE_STREAM /* of each device */
                                                : VERDICT_FEW_STREAMS;
 }

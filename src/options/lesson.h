@@ -6,7 +6,7 @@
  *     ; 02-pinned.ini - Pinned against pageable memory
  *     ; Question: Why does nothing overlap?
  *     ; Message: Pageable memory makes every call wait.
- *     ; Guess: faster pageable pinned 1,2,10,50 - How many times as fast is pinned memory?
+ *     ; Guess: faster pageable pinned 1,2,10,50 - How many times faster is pinned memory?
  *     ; Exit: 1                                  where a result is wrong on purpose
  *     ; Live: How slow it is depends on the host. what may go wrong before an audience
  *     ;
@@ -56,6 +56,7 @@ struct lesson_guess {
     int codes[LESSON_CHOICES_MAX];      /* cause: enum verdict_code, by their names */
     int choice_count;                   /* of factors or codes */
     char question[LESSON_TEXT];
+    int guessed; /* the reader's choice, counted from 1; 0: none */
 };
 
 struct lesson {

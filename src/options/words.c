@@ -14,7 +14,7 @@ static enum status check_one_word(const struct command_line *line, const char *c
     char shown[SHOWN_MAX];
     if (line->word_count <= 1)
         return STATUS_OK;
-    return error_set(error, STATUS_USAGE, "%s %s is one word too many: allowed is one", command,
+    return error_set(error, STATUS_USAGE, "`%s` takes one word; '%s' is one too many", command,
                      text_shown(line->words[1], shown));
 }
 

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double APART = 0.01; /* times that differ by a smaller part are alike */
+static const double APART = 0.01;   /* times that differ by a smaller part are alike */
+static const double MATTERS = 0.05; /* from here on it is worth a word to who did not ask */
 
 /* Returns by which part of its own time the other order's time differs. */
 static double apart(int64_t own_ns, int64_t other_ns)
@@ -50,7 +51,8 @@ void order_message(const struct report *report, char text[ORDER_TEXT])
     text[0] = '\0';
     for (int i = 0; i < report->run_count; i++) {
         const struct run_report *run = &report->runs[i];
-        if (run->other_order_ns == 0)
+        if (run->other_order_ns == 0 || (!run->settings->order_given &&
+                                         apart(run->median_ns, run->other_order_ns) < MATTERS))
             continue;
         if (most != NULL && most->settings->order != run->settings->order)
             return; /* the table compares them */
@@ -75,9 +77,10 @@ void order_message(const struct report *report, char text[ORDER_TEXT])
             "lesson 13",
             order);
     else
-        snprintf(text, ORDER_TEXT,
-                 "the order of issue matters here: with --order=%s %s would take %s instead of "
-                 "%s",
-                 order, name, units_time(most->other_order_ns, other),
-                 units_time(most->median_ns, own));
+        snprintf(
+            text, ORDER_TEXT,
+            "the order of issue matters %shere: with --order=%s %s would take %s instead of "
+            "%s",
+            apart(most->median_ns, most->other_order_ns) < MATTERS ? "little " : "", order,
+            name, units_time(most->other_order_ns, other), units_time(most->median_ns, own));
 }

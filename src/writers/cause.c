@@ -139,6 +139,8 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT], best[UNITS_TEXT];
     units_time(first->cost_ns, cost);
     units_time(run->verdicts.time_ns, time);
+    /* That option means nothing to a program of the reader's own. */
+    const bool mistake = strncmp(first->command, "--mistake=", 10) == 0;
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
     if (first->cost_ns == 0 && first->predicted_ns == 0)
@@ -147,8 +149,10 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     else if (title)
         snprintf(text, MESSAGE_TEXT, "%s of %s lost: %s", cost, time, row->text);
     else if (first->predicted_ns > 0)
-        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s; with %s it would take %s%s%s%s%s",
-                 row->name, cost, time, first->command[0] != '\0' ? first->command : "the fix",
+        snprintf(text, MESSAGE_TEXT,
+                 "%s costs %s of %s; with %s%s%s%s it would take %s%s%s%s%s", row->name, cost,
+                 time, first->command[0] != '\0' ? first->command : "the fix",
+                 mistake ? " (" : "", mistake ? row->fix : "", mistake ? ")" : "",
                  units_time(first->predicted_ns, fixed), more ? ", with " : "",
                  more ? verdicts->best : "", more ? " " : "",
                  more ? units_time(verdicts->best_ns, best) : "");
@@ -189,7 +193,7 @@ void writer_run_message(const struct run_report *run, bool title, char text[MESS
         put_best(run, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
         snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s %s%s",
-                 verdicts->modelled_ns == 0 ? "no cause is worth a name"
+                 verdicts->modelled_ns == 0 ? "no single cause is worth naming"
                  : run->foreign             ? "no fix was found"
                                             : "no better setting was found",
                  100 * (double)verdicts->limit_ns / (double)verdicts->time_ns,
