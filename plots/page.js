@@ -1017,7 +1017,7 @@ function drawLegend() {
     short.forEach((name) => shapes.delete(name));
     if (short.length) shapes.set(`and ${short.length} more, which took less time`, svg('g', {}));
     const mark = (className) => svg('rect', { class: className, x: 1, y: 1, width: '90%', height: '85%' });
-    if (runs.some((run) => run.gaps.length)) shapes.set('lost time, with its cause', mark('cause'));
+    if (runs.some((run) => run.gaps.length)) shapes.set('lost time, with its cause; as high as the share that was lost', mark('cause'));
     if (runs.some((run) => run.raced.size)) {
         shapes.set('raced', svg('g', {}, svg('rect', { class: 'kernel', width: '100%', height: '100%' }), mark('raced')));
     }
@@ -1027,7 +1027,7 @@ function drawLegend() {
     for (const [className, name] of [['call holds', 'call that waits, or takes memory'], ['call', 'other call to CUDA'], ['range', 'NVTX range']]) {
         if (hasItems(className)) shapes.set(name, mark(className));
     }
-    const limit = 'limit: no order of this work ends before it';
+    const limit = 'limit: this work can\'t finish earlier, however it is ordered';
     if (runs.some((run) => run.limit_ns)) shapes.set(limit, vertical('limit', 12));
     fill(element('legend'), [...shapes].map(([name, shape]) =>
         html('li', '', svg('svg', { 'aria-hidden': 'true' }, shape), html('span', 'name', name))));

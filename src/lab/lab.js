@@ -316,7 +316,6 @@ function makeControl(option) {
         control.field.focus();
     };
     control.row = html('div', `setting of-${option.type}`, label, html('span', 'parts', ...control.parts), back, about, refusal);
-    control.row.title = words;
     Object.assign(control, { option, words, refusal, back });
     controls.set(option.name, control);
     return control.row;
@@ -356,13 +355,17 @@ function presetOf(ways) {
     return { machine: state.machine, settings: { ...Object.fromEntries(kept.map((name) => [name, state.settings[name]])), ways } };
 }
 
-const valueOf = (option) => (option.name === 'machine' ? state.machine : state.settings[option.name] ?? option.default);
+const isAlone = ({ name }) => name === 'streams' && state.settings.ways === '1';
+const valueOf = (option) => (option.name === 'machine' ? state.machine : state.settings[option.name] ?? (isAlone(option) ? '1' : option.default));
 
 function writeControls() {
     for (const control of controls.values()) {
-        const value = valueOf(control.option), changed = !isDefault(control.option, value);
+        const value = valueOf(control.option), changed = control.option.name in state.settings || (control.option.name === 'machine' && !isDefault(control.option, value));
         control.write(value);
         control.row.classList.toggle('changed', changed);
+        const alone = isAlone(control.option) && !changed; // the control is locked, and its title says why
+        for (const part of control.parts) part.disabled = alone;
+        control.row.title = alone ? 'ways=1 is serial: it uses one stream' : control.words;
         control.back.hidden = !changed;
     }
     const more = element('controls').querySelector('details');
@@ -379,9 +382,9 @@ function writeControls() {
 function showHelp(target) {
     const control = [...controls.values()].find(({ row }) => row.contains(target));
     if (!control) return;
-    const { option, words } = control, chosen = [...(option.name === 'machine' ? catalogue.machines : []),
+    const { option, row } = control, chosen = [...(option.name === 'machine' ? catalogue.machines : []),
         ...(option.name === 'mistake' ? catalogue.mistakes : [])].find(({ name }) => name === valueOf(option));
-    fill(element('help'), [html('b', '', `${option.name}: `), `${words}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
+    fill(element('help'), [html('b', '', `${option.name}: `), `${row.title}${chosen ? `. ${chosen.name}: ${chosen.summary}` : ''}`]);
 }
 
 /* --- asking the simulator ----------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ function writeProgress() {
 /* --- words -------------------------------------------------------------------------------------- */
 
 const numberOf = (lesson) => Number.parseInt(lesson.name, 10);
-const timesText = (ratio) => `${Number(ratio.toPrecision(3))} times`;
+const timesText = (ratio) => `${Number(ratio.toPrecision(ratio < 1 ? 2 : 3))}x`;
 const runCalled = (drawn, name) => drawn.runs.find((run) => run.name === name);
 const timeOf = (run) => Number(run.time_ns);
 const shareOf = (run, verdict) => Number(verdict.ns) / timeOf(run);
@@ -162,9 +162,10 @@ function answerCause({ runs: [name] }, guess, drawn) {
     return causeAnswer(guess, firstCause(runCalled(drawn, name)), wordsOfFix);
 }
 
-/* A cause was offered by what `words` says of its code. */
-const causeAnswer = (guess, cause, words = (code) => code) => ({ mark: markOf(guess, cause.code),
-    parts: [guessedText(guess && words(guess), words(cause.code)), ...causeSentences(cause)] });
+/* A cause was offered by what `words` says of its code, and the answer says that before it. */
+const causeAnswer = (guess, cause, words) => ({ mark: markOf(guess, cause.code), parts: [
+    guessedText(guess && (words?.(guess) ?? guess), words?.(cause.code) ?? cause.code) + (words ? `${words(cause.code)}: ` : ''),
+    ...causeSentences(cause)] });
 const answerLine = ({ mark, parts }) => html('p', `answer ${mark}`, ...parts);
 
 const runOffer = (name) => [name, nameOf(name)];
@@ -261,7 +262,7 @@ function openLesson(lesson) {
     const asked = lesson.guesses.map((guess) => guessKinds[guess.kind].ask(guess, lesson));
     const reveal = Object.assign(html('button', 'reveal', 'Reveal'), { type: 'submit' });
     const form = html('form', 'guesses', ...asked.map(({ field }) => field), html('p', '', reveal,
-        html('span', 'hint', ' A guess may be wrong, or left out: what counts is that you made up your mind.')));
+        html('span', 'hint', ' It\'s fine to guess wrong, or to skip a question; what helps is to decide before you look.')));
     openPart('lesson', `${numberOf(lesson)}. ${lesson.title}`,
         html('div', 'asked', html('p', 'question', lesson.question), runsTable(lesson)), form);
     const part = opening;

@@ -21,7 +21,7 @@ function expected({ kind, runs: names = [] }, report) {
     const time = (name) => Number(report.find((run) => run.name === name).figures.time);
     const byTime = [...report].sort((a, b) => a.figures.time - b.figures.time), ratio = time(names[0] ?? report[0].name) / time(names[1] ?? report[0].name);
     switch (kind) {
-    case 'faster': return `${Number(ratio.toPrecision(3))} times`;
+    case 'faster': return `${Number(ratio.toPrecision(ratio < 1 ? 2 : 3))}x`;
     case 'either': return Math.max(ratio, 1 / ratio) < 1.01 ? 'no difference' : names[ratio < 1 ? 0 : 1];
     case 'fastest': return byTime[0].name;
     case 'slowest': return byTime.at(-1).name;
