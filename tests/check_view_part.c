@@ -323,7 +323,7 @@ START_TEST(test_before_and_after)
     char message[MESSAGE_TEXT];
     writer_message(&view.report, message);
     assert_has(message, "after is ");
-    assert_has(message, "x as fast as before, which loses ");
+    assert_has(message, "x as fast as before, which lost ");
     view.report.runs[1].analysis.engines[ENGINE_H2D].bytes /= 2;
     writer_message(&view.report, message);
     assert_has(message, "but other amounts are copied");

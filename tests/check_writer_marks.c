@@ -210,9 +210,9 @@ START_TEST(a_comparison_says_which_is_how_much_faster)
         (struct verdict){.code = VERDICT_ONE_STREAM, .cost_ns = 500000};
     test->runs[0].verdicts.named = 1;
     writer_message(&test->report, text);
-    ck_assert_str_eq(text,
-                     "4-way is 2.22x as fast as serial, which loses 500 us: all is in one "
-                     "stream, where each op waits for the one before it");
+    ck_assert_str_eq(
+        text, "4-way is 2.22x as fast as serial, which lost 500 us because all is in one "
+              "stream, where each op waits for the one before it");
     test->report.message = "One stream overlaps nothing.";
     writer_message(&test->report, text);
     ck_assert_str_eq(text, "One stream overlaps nothing.");

@@ -184,7 +184,7 @@ const struct together_row together_rows[] = {
          together_tiles, .detail = together_unit, .when = TOGETHER_ELEMENTS),
 
     PAIR("ways", serial, "is serial and uses one stream, but", "streams", some_streams,
-         " was given", "streams=1 ways=2|3", .when = TOGETHER_BOTH_GIVEN),
+         " was given", "streams=1 ways=2|3|4", .when = TOGETHER_BOTH_GIVEN),
     PAIR("ways", up_to_three, "leaves the CPU idle, but", "cpu-share", share_of_cpu,
          " was given", "cpu-share=auto ways=4", .when = TOGETHER_BOTH_GIVEN),
     PAIR("ways", four_ways, "gives the CPU tiles of its own, but", "kernel", scans,

@@ -290,7 +290,7 @@ static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
     snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
              (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
     if (verdict != NULL && verdict->cost_ns > 0)
-        text_add(text, MESSAGE_TEXT, ", ", "which loses %s: %s",
+        text_add(text, MESSAGE_TEXT, ", ", "which lost %s because %s",
                  units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].text);
 }
 
@@ -327,5 +327,5 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
     else if (group.count > 1)
         snprintf(text, MESSAGE_TEXT, "%s takes about as long as %s, %s",
                  name_of(group.last, answer), name_of(group.first, name),
-                 units_time(group.first->median_ns, time));
+                 units_time(group.last->median_ns, time));
 }
