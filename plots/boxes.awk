@@ -99,6 +99,9 @@ function put_span(from, to, top, bottom, by_stream, factor,    table) {
         put_share(from, to, top, bottom)
         return
     }
+    # Browsers may leave out what is narrower than a pixel of an SVG.
+    if (to - from < 1.01 * density)
+        to = from + 1.01 * density
     BOX[table, ++boxes] = box_text(from, to, top, bottom)
     if (class == WAITS)
         return
@@ -270,6 +273,7 @@ function draw_gap(i, top, bottom, by_stream,    from, to, own, code) {
     from = (run in LENS) ? lens_at(run, from) : from * scale
     to = (run in LENS) ? lens_at(run, to) : to * scale
     # Of several gaps that are one, the height says which part of the time was lost.
+    part_drawn = part_drawn || GAP_PART[run, i] < 1
     if (GAP_PART[run, i] < 1)
         bottom = top + (GAP_PART[run, i] < 0.15 ? 0.15 : GAP_PART[run, i]) * (bottom - top)
     BOX[own ? "slow" : "gaps", ++boxes] = box_text(from, to - from < density ? from + density : to, top, bottom)

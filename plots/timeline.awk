@@ -594,9 +594,11 @@ function put_remark(    text) {
     if (left_out > 0)
         text = "and " left_out " more runs"
     if (beside)
-        text = text (text == "" ? "" : "; ") "several rows: side by side"
+        text = text (text == "" ? "" : "; ") "several rows of an engine: its ops ran side by side"
     if (dense_drawn)
-        text = text (text == "" ? "" : "; ") "short ops: as high as busy"
+        text = text (text == "" ? "" : "; ") "ops too short to draw: as high as their share of the time"
+    if (part_drawn)
+        text = text (text == "" ? "" : "; ") "hatching: as high as the share of the time lost"
     print "remark = " quoted(text)
 }
 
