@@ -260,4 +260,5 @@ void options_print_topic(FILE *out, const char *topic)
         print_option(out, option);
     else if (command == NULL && verdict >= 0)
         print_verdict(out, &verdict_rows[verdict]);
+    fputs("\nWords such as overlap, limit and tile: docs/glossary.md\n", out);
 }

@@ -92,7 +92,8 @@ static enum status take_topic(const struct command_line *line, struct options *o
     for (int i = 0; i < VERDICT_COUNT; i++)
         nearest_offer(&nearest, verdict_rows[i].name);
     return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help all`",
-                          "help %s: there is no such command, option or cause",
+                          "help %s: there is no such command, option or cause (words: "
+                          "docs/glossary.md)",
                           text_shown(line->words[0], shown));
 }
 
