@@ -149,7 +149,7 @@ static struct own_place *place_of(const char *path, const struct pipeline_kernel
             own != NULL ? take(place, here, own, error) : open_into(place, here, error);
         return status == STATUS_OK ? place : NULL;
     }
-    error_set(error, STATUS_USAGE, "%.200s is one library too many: allowed are %d", path,
+    error_set(error, STATUS_USAGE, "%.200s is one library too many: at most %d", path,
               OWN_PLACES);
     return NULL;
 }

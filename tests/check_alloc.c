@@ -141,7 +141,7 @@ START_TEST(test_program)
     refused("-q --alloc=loop --mistake=sync-in-loop", "use --mistake=none, or --alloc=once\n");
     refused("-q --alloc=async -k stencil --columns=64 -n 64k",
             "on the device for all steps: use --alloc=once\n");
-    refused("-q --alloc=sometimes", "allowed are once, loop, async, pool\n");
+    refused("-q --alloc=sometimes", "must be once, loop, async, pool\n");
     ck_assert_int_eq(program_run("-n 64k -t 16 --gantt=none --alloc=loop --timeline=t.csv"), 0);
     assert_has(program_out, " with alloc=loop on 64k elements");
     assert_has(program_out, "alloc-in-loop costs");

@@ -301,7 +301,7 @@ START_TEST(test_program)
     ck_assert_int_eq(program_run("-q --carry=callback"), 2);
     assert_has(program_err, "use --carry=device, or a --kernel such as scan\n");
     ck_assert_int_eq(program_run("-q --carry=event -k scan"), 2);
-    assert_has(program_err, "--carry=event is unknown: allowed are device, callback, sync\n");
+    assert_has(program_err, "--carry=event is unknown: must be device, callback, sync\n");
 }
 END_TEST
 

@@ -121,7 +121,7 @@ START_TEST(what_cannot_be_is_refused)
         {"[run]\ntiles = 0\n", "tiles=0 is too small"},
         {"[run]\ntile = 4\n", "did you mean"},
         {"[run]\ndevice = sim:h300\n", "there is no machine 'h300'"},
-        {"[run]\nmemory = pinnned\n", "memory=pinnned is unknown: allowed are pinned, "},
+        {"[run]\nmemory = pinnned\n", "memory=pinnned is unknown: must be pinned, "},
         {"tiles = 4\n", "lab:1: "},
         {"[a]\n[b]\ndevice = sim:c2050\nconnections = 9\n", "run b: --connections=9"},
         {"", "lab holds no section: allowed are [global] and one [NAME] for each run"},

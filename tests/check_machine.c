@@ -57,7 +57,7 @@ END_TEST
 START_TEST(test_bad_machine_files)
 {
     assert_refused("sms = 132", "sms = 0", "mine.ini:");
-    assert_refused("sms = 132", "sms = 0", "sms=0: allowed are whole numbers from 1");
+    assert_refused("sms = 132", "sms = 0", "sms=0: must be whole numbers from 1");
     assert_refused("sms = 132", "sms = 13.5", "sms=13.5");
     assert_refused("sms = 132", "sms = many", "sms=many");
     assert_refused("sms = 132", "sms = 132x", "sms=132x");
@@ -89,8 +89,7 @@ START_TEST(test_bad_machine_files)
     assert_refused("joint_bytes_per_s = ", "joint_bytes_per_s = 1e9 ;", "joint_bytes_per_s");
     assert_refused("priority_greatest = -5", "priority_greatest = 5", "priority_greatest");
     assert_refused("compute_capability = 9.0", "", "compute_capability is missing");
-    assert_refused("compute_capability = 9.0", "compute_capability = 0.9",
-                   "allowed are 1 to 99");
+    assert_refused("compute_capability = 9.0", "compute_capability = 0.9", "must be 1 to 99");
     assert_refused("compute_capability = 9.0", "compute_capability = 2.0",
                    "compute_capability=2 does not go with architecture=sm_90");
     assert_refused("copy_engines = 2", "copy_engines = 0", "copy_engines=0");
@@ -153,12 +152,12 @@ START_TEST(test_formats)
     h200_with("format = 1\n", "", text);
     read_text(text, &machine);
     ck_assert_mem_eq(&machine, &original, sizeof machine);
-    assert_refused("format = 1", "format = 0", "format=0: allowed are whole numbers from 1");
+    assert_refused("format = 1", "format = 0", "format=0: must be whole numbers from 1");
     assert_refused("format = 1", "format = one", "format=one");
     assert_refused("format = 1", "format = 2", "mine.ini:8: the file is of format 2");
     assert_refused("format = 1", "format = 2", "up to format 1");
     /* Nothing else that a newer file may hold is complained about. */
-    assert_refused("host_shared = memory", "host_shared = cable", "allowed are memory, switch");
+    assert_refused("host_shared = memory", "host_shared = cable", "must be memory, switch");
     assert_refused("summary = NVIDIA H200\n", "wheels = 4\nwhat\nformat = 12\n", "format 12");
     assert_refused("[copies]\n", "[copies]\nformat = 1\n", "format is no key of [copies]");
 }

@@ -107,8 +107,8 @@ static const struct {
     {OWN "FALLS_LATE.so", "code that runs when it is closed crashed: Segmentation fault"},
     {"scale," OWN "TOTAL.so", "leaves float32, mine takes int32"},
     {OWN "TOTAL.so,scale", "leaves one value per tile"},
-    {OWN "SOFT.so -o " OWN "SOFT.so", "SOFT.so, which is read: allowed is another file"},
-    {OWN "SOFT.so --emit=" OWN "SOFT.so", "which is read: allowed is another file"},
+    {OWN "SOFT.so -o " OWN "SOFT.so", "SOFT.so, which is read: give another file"},
+    {OWN "SOFT.so --emit=" OWN "SOFT.so", "which is read: give another file"},
     {OWN "DOUBLES.so,sum-double", "work in place, and mine makes float64 of float32"},
     {OWN "BLIND.so --no-data --emit=-", "mine has no CPU twin, which the program compares"},
     {"scale," OWN "DOUBLES.so", "work in place, and mine makes float64 of float32"},
@@ -346,7 +346,7 @@ START_TEST(programs_may_add_some)
         snprintf(path, sizeof path, "a/%d.so", added++);
     while (kernel_own_add(path, &own, &error) == STATUS_OK);
     ck_assert_int_eq(added, 8);
-    assert_has(error.text, "a/7.so is one library too many: allowed are 8");
+    assert_has(error.text, "a/7.so is one library too many: at most 8");
 }
 END_TEST
 

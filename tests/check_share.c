@@ -247,7 +247,7 @@ START_TEST(test_program)
     refused("-w 4", "use --ways=1, 2 or 3");
     refused("--pack", "use --pack=no");
     refused("--issue=auto", "use --issue=streams or batch");
-    refused("--share=always", "allowed are none, slices, mps");
+    refused("--share=always", "must be none, slices, mps");
     ck_assert_int_eq(program_run("-d sim:h200*4 --share=slices -n 1M -t 16 --timeline=t.csv"),
                      0);
     assert_has(program_out, "NVIDIA H200, shared by 4 processes");

@@ -401,7 +401,7 @@ START_TEST(timelines_are_found_by_their_ending)
 END_TEST
 
 #define ENDINGS                                                                                \
-    "the ending names no form of a timeline: allowed are .csv, .json, .html, .svg, .png, .pdf"
+    "the ending names no form of a timeline: must be .csv, .json, .html, .svg, .png, .pdf"
 
 static const struct {
     const char *path, *message;
@@ -433,7 +433,7 @@ START_TEST(a_long_path_is_refused_in_one_line)
     path[sizeof path - 1] = '\0';
     ck_assert_int_eq(timeline_writer_find(path, &writer, &error), STATUS_USAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "..': the ending names no form of a timeline: "
-                                             "allowed are .csv"));
+                                             "must be .csv"));
 }
 END_TEST
 

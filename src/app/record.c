@@ -94,7 +94,7 @@ static enum status check_output(const char *output, const char *program, const c
         if (stat(read[i], &other) == 0 && other.st_dev == about.st_dev &&
             other.st_ino == about.st_ino)
             return error_set(error, STATUS_USAGE,
-                             "--output=%s is %s, which is run: allowed is another file", output,
+                             "--output=%s is %s, which is run: give another file", output,
                              read[i]);
     }
     return STATUS_OK;

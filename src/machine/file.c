@@ -56,10 +56,9 @@ static enum status number_set(const struct machine_reader *reader,
     bool unknown = number == 0 && field->zero_unknown;
     if (end == value || *end != '\0' || errno != 0 || !whole ||
         !(number >= field->least || unknown) || !(number <= field->most))
-        return complain(reader, reader->ini.line, "%s=%.60s: allowed are %s%.15g to %.15g",
-                        field->key, value,
-                        field->type == FIELD_REAL ? "" : "whole numbers from ", field->least,
-                        field->most);
+        return complain(
+            reader, reader->ini.line, "%s=%.60s: must be %s%.15g to %.15g", field->key, value,
+            field->type == FIELD_REAL ? "" : "whole numbers from ", field->least, field->most);
     machine_field_put(field, record, number);
     return STATUS_OK;
 }
@@ -76,8 +75,7 @@ static enum status word_set(const struct machine_reader *reader,
         }
         text_add(words, sizeof words, ", ", "%s", field->words[i]);
     }
-    return complain(reader, reader->ini.line, "%s=%.60s: allowed are %s", field->key, value,
-                    words);
+    return complain(reader, reader->ini.line, "%s=%.60s: must be %s", field->key, value, words);
 }
 
 /* Refuses a name that no section of that kind may have. Kernels of users' own have sections of
@@ -325,7 +323,7 @@ enum status machine_built_in(struct machine *machine, const char *name, struct e
                          name, nearest);
     if (text == NULL)
         return error_set(error, STATUS_USAGE,
-                         "there is no machine '%s': allowed are those of `pipeline list "
+                         "there is no machine '%s': see `pipeline list "
                          "machines`, or a path to a machine file (./mine.ini)",
                          name);
     enum status status = machine_parse(machine, text, name, error);

@@ -8,9 +8,8 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
 {
     char label[LABEL_MAX], shown[SHOWN_MAX];
     return refuse_unknown(error, kernel_nearest(name), " (see `pipeline list kernels`)",
-                          "allowed are those of `pipeline list kernels`",
-                          "%s: unknown kernel '%s'", assignment_label(given, label),
-                          text_shown(name, shown));
+                          "see `pipeline list kernels`", "%s: unknown kernel '%s'",
+                          assignment_label(given, label), text_shown(name, shown));
 }
 
 /* Says why kernel number `misfit` of the chain can't follow the one before it. */

@@ -60,7 +60,7 @@ static enum status begin_section(struct config *config)
 {
     char shown[SHOWN_MAX];
     if (config->ini.followed)
-        return config_refuse(config, "'%s' is no section: allowed is [NAME]",
+        return config_refuse(config, "'%s' is no section: must be [NAME]",
                              line_shown(config, shown));
     if (strcmp(config->ini.section, "global") == 0)
         return begin_global(config);
@@ -80,8 +80,7 @@ static enum status refuse_key(struct config *config, const struct option_row *ro
     text_shown(config->ini.key, shown);
     if (nearest != NULL)
         return config_refuse(config, "unknown key '%s': did you mean %s?", shown, nearest);
-    return config_refuse(config, "unknown key '%s': allowed are those of `pipeline help all`",
-                         shown);
+    return config_refuse(config, "unknown key '%s': see `pipeline help all`", shown);
 }
 
 /* Sets one key of the section that is being read. */
@@ -143,12 +142,12 @@ static enum status read_lines(struct config *config)
             status = set_key(config);
             break;
         case INI_TOO_LONG:
-            return config_refuse(config, "line '%s' is too long: allowed are %d bytes",
+            return config_refuse(config, "line '%s' is too long: at most %d bytes",
                                  line_shown(config, shown), INI_LINE_MAX);
         case INI_NEITHER:
             line_shown(config, shown);
             return shown[0] == '['
-                       ? config_refuse(config, "'%s' is no section: allowed is [NAME]", shown)
+                       ? config_refuse(config, "'%s' is no section: must be [NAME]", shown)
                        : config_refuse(config,
                                        "'%s' has no value: allowed are [NAME], KEY=VALUE and "
                                        "; COMMENT",

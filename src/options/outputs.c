@@ -149,11 +149,10 @@ static enum status refuse_outputs(const struct file *first, const struct file *s
     file_label(first, label);
     file_label(second, other);
     if (first->draft == NULL)
-        return error_set(error, STATUS_USAGE, "%s is given twice: allowed is each file once",
-                         other);
+        return error_set(error, STATUS_USAGE, "%s is given twice: give each file once", other);
     if (second->draft == NULL)
-        return error_set(error, STATUS_USAGE,
-                         "%s is the same file as %s: allowed is each file once", other, label);
+        return error_set(error, STATUS_USAGE, "%s is the same file as %s: give each file once",
+                         other, label);
     return error_set(error, STATUS_USAGE,
                      "%s would be written by two runs, '%s' and '%s': allowed is an output of "
                      "its own for each",
@@ -192,15 +191,14 @@ static enum status check_output(const struct file *output, const struct files *o
         return STATUS_OK;
     for (size_t i = 0; i < inputs->count; i++) {
         if (is_same(&inputs->items[i], output))
-            return error_set(
-                error, STATUS_USAGE,
-                "%s is the same file as %s, which is read: allowed is another file",
-                file_label(output, label), file_label(&inputs->items[i], other));
+            return error_set(error, STATUS_USAGE,
+                             "%s is the same file as %s, which is read: give another file",
+                             file_label(output, label), file_label(&inputs->items[i], other));
     }
     if (is_plot_script(output))
         return error_set(error, STATUS_USAGE,
                          "%s is a script in the folder that PIPELINE_PLOTS names, and is read: "
-                         "allowed is another file",
+                         "give another file",
                          file_label(output, label));
     /* A kernel's source and an emitted program have names of one kind, and are easily mixed up.
      */

@@ -66,9 +66,8 @@ static enum status refuse_long_option(const char *word, struct error *error)
                          candidates);
     const char *nearest = option_nearest(name, false);
     snprintf(name, sizeof name, "--%s", nearest != NULL ? nearest : "");
-    return refuse_unknown(error, nearest != NULL ? name : NULL, "",
-                          "allowed are those of `pipeline help all`", "unknown option %s",
-                          shown);
+    return refuse_unknown(error, nearest != NULL ? name : NULL, "", "see `pipeline help all`",
+                          "unknown option %s", shown);
 }
 
 /* Refuses `word`, for which getopt returned '?'. */
@@ -82,8 +81,7 @@ static enum status refuse_option(const char *word, struct error *error)
         return error_set(error, STATUS_USAGE, "%s: --%s takes no value",
                          text_shown(word, shown), row->name);
     char letter[2] = {(char)optopt, '\0'};
-    return error_set(error, STATUS_USAGE,
-                     "unknown option -%s: allowed are those of `pipeline help all`",
+    return error_set(error, STATUS_USAGE, "unknown option -%s: see `pipeline help all`",
                      text_shown(letter, shown));
 }
 

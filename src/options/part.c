@@ -184,7 +184,7 @@ static enum status check_fix(const struct options *options, struct error *error)
     if (options->dry_run)
         return error_set(error, STATUS_USAGE,
                          "--dry-run prints the plan as it was recorded, and --fix shows a run: "
-                         "allowed is one of them");
+                         "give one of them");
     return STATUS_OK;
 }
 
@@ -200,5 +200,5 @@ enum status part_check(struct command_line *line, const struct options *options,
     /* Causes are found where all that ran is seen. */
     return error_set(error, STATUS_USAGE,
                      "--fail-above needs causes, and --stream shows too little to name any: "
-                     "allowed is one of them");
+                     "give one of them");
 }

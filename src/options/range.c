@@ -53,7 +53,7 @@ static enum status value_read(const struct value_range *range, const char *item,
 static enum status range_append(struct value_range *range, const char *text)
 {
     if (range->count == SWEEP_VALUES_MAX)
-        return range_refuse(range, "too many values: allowed are %d", SWEEP_VALUES_MAX);
+        return range_refuse(range, "too many values: at most %d", SWEEP_VALUES_MAX);
     range->values[range->count] = kept_texts_add(range->storage, text);
     if (range->values[range->count] == NULL)
         return error_set(range->error, STATUS_NO_MEMORY, "out of memory");
@@ -74,7 +74,7 @@ static enum status take_word(struct value_range *range, const char *item)
         return status;
     for (int i = 0; i < range->count; i++) {
         if (strcmp(range->values[i], text) == 0)
-            return range_refuse(range, "%s is in it twice: allowed is each value once",
+            return range_refuse(range, "%s is in it twice: give each value once",
                                 text_shown(text, (char[SHOWN_MAX]){""}));
     }
     return range_append(range, text);
@@ -101,11 +101,10 @@ static enum status number_append(struct value_range *range, uint64_t number)
     char item[UNITS_TEXT], text[OPTION_TEXT];
     uint64_t before = range->count > 0 ? range->numbers[range->count - 1] : 0;
     if (range->count > 0 && number == before)
-        return range_refuse(range, "%llu is in it twice: allowed is each value once",
+        return range_refuse(range, "%llu is in it twice: give each value once",
                             (unsigned long long)number);
     if (range->count > 0 && number < before)
-        return range_refuse(range,
-                            "it goes down, from %llu to %llu: allowed are values that go up",
+        return range_refuse(range, "it goes down, from %llu to %llu: values must go up",
                             (unsigned long long)before, (unsigned long long)number);
     snprintf(item, sizeof item, "%llu", (unsigned long long)number);
     enum status status = value_read(range, item, text);
@@ -145,13 +144,12 @@ static enum status stride_read(const struct value_range *range, char *item,
     text_shown(sign, shown);
     *sign = '\0';
     if (result != UNITS_OK)
-        return range_refuse(range, "'%s' %s: allowed are A..B, A..B+STEP and A..B*FACTOR",
-                            shown, units_complaint(result));
+        return range_refuse(range, "'%s' %s: must be A..B, A..B+STEP or A..B*FACTOR", shown,
+                            units_complaint(result));
     if (factor && number < 2)
-        return range_refuse(range, "'%s' leads nowhere: allowed is a factor of 2 or more",
-                            shown);
+        return range_refuse(range, "'%s' leads nowhere: use a factor of 2 or more", shown);
     if (number == 0)
-        return range_refuse(range, "'%s' leads nowhere: allowed is a step of 1 or more", shown);
+        return range_refuse(range, "'%s' leads nowhere: use a step of 1 or more", shown);
     *stride = (struct stride){.step = factor ? 0 : number, .factor = factor ? number : 0};
     return STATUS_OK;
 }
@@ -164,8 +162,8 @@ static enum status take_span(struct value_range *range, char *item, char *dots)
     uint64_t number, last;
     *dots = '\0';
     if (item[0] == '\0' || end[strspn(end, "+*")] == '\0' || end[0] == '+' || end[0] == '*')
-        return range_refuse(range, "'..' stands between two numbers: allowed are A..B, "
-                                   "A..B+STEP and A..B*FACTOR");
+        return range_refuse(range, "'..' stands between two numbers: must be A..B, "
+                                   "A..B+STEP or A..B*FACTOR");
     enum status status = stride_read(range, end, &stride);
     if (status == STATUS_OK)
         status = number_read(range, item, &number);
@@ -174,10 +172,9 @@ static enum status take_span(struct value_range *range, char *item, char *dots)
     if (status != STATUS_OK)
         return status;
     if (number > last)
-        return range_refuse(range, "%s..%s goes down: allowed are values that go up", item,
-                            end);
+        return range_refuse(range, "%s..%s goes down: values must go up", item, end);
     if (number == 0 && stride.factor != 0)
-        return range_refuse(range, "0 times anything is 0: allowed is to begin at 1 or more");
+        return range_refuse(range, "0 times anything is 0: it must begin at 1 or more");
     do
         status = number_append(range, number);
     while (status == STATUS_OK && stride_next(&stride, last, &number));
@@ -206,7 +203,7 @@ static enum status take_continuation(struct value_range *range, uint64_t last)
     range->dots = false;
     if (!stride_guess(range, &stride))
         return range_refuse(range, "the values before '...' have no step and no factor in "
-                                   "common: allowed are 2,4,6,...,32 and 1,2,4,...,64");
+                                   "common: must be like 2,4,6,...,32 or 1,2,4,...,64");
     uint64_t number = range->numbers[range->count - 1];
     enum status status = STATUS_OK;
     if (number >= last)
@@ -215,7 +212,7 @@ static enum status take_continuation(struct value_range *range, uint64_t last)
         uint64_t before = number;
         if (!stride_next(&stride, last, &number))
             return range_refuse(range,
-                                "'...' passes %llu by, after %llu: allowed is to end on "
+                                "'...' passes %llu by, after %llu: it must end on "
                                 "a value of its own",
                                 (unsigned long long)last, (unsigned long long)before);
         status = number_append(range, number);
@@ -230,15 +227,16 @@ static enum status take_number(struct value_range *range, char *item)
     if (strcmp(item, "...") == 0) {
         if (range->count < 2 || range->dots)
             return range_refuse(range, "'...' needs two values before it, and one behind: "
-                                       "allowed is 1,2,4,...,64");
+                                       "must be like 1,2,4,...,64");
         range->dots = true;
         return STATUS_OK;
     }
     if (strstr(item, "...") != NULL)
-        return range_refuse(range, "'%s': allowed are A..B, of two dots, and 1,2,4,...,64",
+        return range_refuse(range, "'%s': must be A..B, of two dots, or 1,2,4,...,64",
                             text_shown(item, (char[SHOWN_MAX]){""}));
     if (dots != NULL && range->dots)
-        return range_refuse(range, "'...' needs one value behind it: allowed is 1,2,4,...,64");
+        return range_refuse(range,
+                            "'...' needs one value behind it: must be like 1,2,4,...,64");
     if (dots != NULL)
         return take_span(range, item, dots);
     enum status status = number_read(range, item, &number);
@@ -288,7 +286,7 @@ static enum status take_items(struct value_range *range, char *text)
             status = numbers ? take_number(range, item) : take_word(range, item);
     }
     if (status == STATUS_OK && range->dots)
-        status = range_refuse(range, "'...' has no end: allowed is 1,2,4,...,64");
+        status = range_refuse(range, "'...' has no end: must be like 1,2,4,...,64");
     return status;
 }
 

@@ -16,10 +16,9 @@ static enum status refuse_assignment(const char *word, const char *value, struct
     const char *option = option_find(name) != NULL ? name : option_nearest(name, false);
     snprintf(wanted, sizeof wanted, "--%s%s", option != NULL ? option : "",
              text_shown(value, given));
-    return refuse_unknown(error, option != NULL ? wanted : NULL, "",
-                          "allowed are those of `pipeline help all`, and files",
-                          "'%s' is neither a command nor a config file",
-                          text_shown(word, shown));
+    return refuse_unknown(
+        error, option != NULL ? wanted : NULL, "", "see `pipeline help all`, or give a file",
+        "'%s' is neither a command nor a config file", text_shown(word, shown));
 }
 
 /* Refuses a word that is neither a command nor the name of a file. */
@@ -38,9 +37,9 @@ static enum status refuse_word(const char *word, struct error *error)
     const char *value = strchr(word, '=');
     if (value != NULL)
         return refuse_assignment(word, value, error);
-    return refuse_unknown(
-        error, nearest.best, "", "allowed are those of `pipeline help all`, and files",
-        "'%s' is neither a command nor a config file", text_shown(word, shown));
+    return refuse_unknown(error, nearest.best, "", "see `pipeline help all`, or give a file",
+                          "'%s' is neither a command nor a config file",
+                          text_shown(word, shown));
 }
 
 /* Takes the runs of one config file, which may be part of the program. */

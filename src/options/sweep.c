@@ -24,13 +24,13 @@ bool option_is_sweepable(const struct option_row *row)
     }
 }
 
-/* Writes "allowed are elements, columns, ...". */
+/* Writes "must be one of elements, columns, ...". */
 static void sweepable_names(char text[LABEL_MAX])
 {
     text[0] = '\0';
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (option_is_sweepable(&option_rows[i]))
-            text_add(text, LABEL_MAX, ", ", "%s%s", text[0] == '\0' ? "allowed are " : "",
+            text_add(text, LABEL_MAX, ", ", "%s%s", text[0] == '\0' ? "must be one of " : "",
                      option_rows[i].name);
     }
 }
@@ -54,7 +54,7 @@ static enum status find_axis(const struct assignment *given, const char *name,
     for (int i = 0; i < sweep->axis_count; i++) {
         if (strcmp(sweep->axes[i].option, found->name) == 0)
             return error_set(error, STATUS_USAGE,
-                             "%s: %s is swept already: allowed is each option once", label,
+                             "%s: %s is swept already: give each option once", label,
                              found->name);
     }
     *row = found;
@@ -68,12 +68,10 @@ enum status sweep_add(const struct assignment *given, struct options *options,
     struct sweep *sweep = &options->sweep;
     const char *equals = strchr(given->text, '=');
     if (equals == NULL || equals == given->text || equals[1] == '\0')
-        return error_set(error, STATUS_USAGE, "%s has no %s: %s",
-                         assignment_label(given, label),
-                         equals != NULL && equals != given->text ? "values" : "OPTION=RANGE",
+        return error_set(error, STATUS_USAGE, "%s %s", assignment_label(given, label),
                          option_allowed(given->row, allowed));
     if (sweep->axis_count == SWEEP_AXES_MAX)
-        return error_set(error, STATUS_USAGE, "%s is one too many: allowed are %d",
+        return error_set(error, STATUS_USAGE, "%s is one too many: at most %d",
                          assignment_label(given, label), SWEEP_AXES_MAX);
     char *name = strndup(given->text, (size_t)(equals - given->text));
     if (name == NULL)
@@ -163,9 +161,9 @@ static enum status check_size(const struct sweep *sweep, int sections, struct er
     }
     if (runs <= SWEEP_RUNS_MAX)
         return STATUS_OK;
-    return error_set(
-        error, STATUS_USAGE, "--sweep: %d run%s with %s make %lld: allowed are %d runs in all",
-        sections, sections == 1 ? "" : "s", values, (long long)runs, SWEEP_RUNS_MAX);
+    return error_set(error, STATUS_USAGE,
+                     "--sweep: %d run%s with %s make %lld: at most %d runs in all", sections,
+                     sections == 1 ? "" : "s", values, (long long)runs, SWEEP_RUNS_MAX);
 }
 
 enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struct error *error)

@@ -125,14 +125,14 @@ const char *text_shown(const char *raw, char text[SHOWN_MAX]); /* escaped, clipp
 const char *origin_place(const struct origin *origin, char text[OPTION_PLACE_MAX]);
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX]);
 
-/* The values alone: "1 to 16777216" where option_allowed() gives "allowed are 1 to 16777216".
+/* The values alone: "1 to 16777216" where option_allowed() gives "must be 1 to 16777216".
  */
 const char *option_values(const struct option_row *row, char text[LABEL_MAX]);
 
 /* "--tiles=12", "ways.ini:7: tiles=12" or "--sweep: tiles=12". */
 const char *assignment_label(const struct assignment *given, char text[LABEL_MAX]);
 
-/* Refuses a value: "--tiles=0 is too small: allowed are 1 to 16777216". */
+/* Refuses a value: "--tiles=0 is too small: must be 1 to 16777216". */
 enum status assignment_refuse(const struct assignment *given, const char *complaint,
                               struct error *error);
 

@@ -63,31 +63,30 @@ const char *assignment_label(const struct assignment *given, char text[LABEL_MAX
 }
 
 /* The types whose options all allow the same have it here, so that no option says it again: 1
- * to `most` of `values`, or what `values` says, one thing or several. */
+ * to `most` of `values`, or what `values` says. */
 static const struct {
     const char *values;
     int most;
-    bool one;
 } allowed_of[] = {
     [TYPE_SHARE] = {.values = "0 to 1, or auto"},
-    [TYPE_CHAIN] = {"kernels of `pipeline list kernels`", .most = CHAIN_MAX},
-    [TYPE_PRIORITIES] = {"whole numbers from -100 to 100, or none", .most = PRIORITIES_MAX},
-    [TYPE_FILE] = {"the name of a file", .one = true},
-    [TYPE_FILES] = {"the name of a file", .one = true},
-    [TYPE_NAME] = {"NAME, NAME:N or N, with N from 1 on", .one = true},
+    [TYPE_CHAIN] = {.values = "kernels of `pipeline list kernels`", .most = CHAIN_MAX},
+    [TYPE_PRIORITIES] = {.values = "whole numbers from -100 to 100, or none",
+                         .most = PRIORITIES_MAX},
+    [TYPE_FILE] = {.values = "the name of a file"},
+    [TYPE_FILES] = {.values = "the name of a file"},
+    [TYPE_NAME] = {.values = "NAME, NAME:N or N, with N from 1 on"},
     [TYPE_FLAG] = {.values = "yes, no, true, false, 1, 0, on, off"},
-    [TYPE_SWEEP] = {"OPTION=RANGE, like streams=1..8, tiles=1,2,4,...,256 or "
-                    "order=depth,breadth",
-                    .one = true},
-    [TYPE_WINDOW] = {"A..B, times with their units, like 2ms..5ms, or shares of the whole, "
-                     "like 25%..50%; either may be left out",
-                     .one = true},
-    [TYPE_STREAMS] = {"numbers of streams", .most = PART_STREAMS_MAX},
-    [TYPE_FAIL_ABOVE] = {"CODE:N%, with a cause of `pipeline list verdicts`, or any, and 0 to "
-                         "100",
-                         .one = true},
-    [TYPE_TALLY] = {"nothing else", .one = true},
-    [TYPE_COMMAND] = {"nothing else", .one = true},
+    [TYPE_SWEEP] = {.values = "OPTION=RANGE, such as streams=1..8, tiles=1,2,4,...,256 or "
+                              "order=depth,breadth"},
+    [TYPE_WINDOW] = {.values =
+                         "A..B, times with their units, like 2ms..5ms, or shares of the whole, "
+                         "like 25%..50%; either may be left out"},
+    [TYPE_STREAMS] = {.values = "numbers of streams", .most = PART_STREAMS_MAX},
+    [TYPE_FAIL_ABOVE] =
+        {.values = "CODE:N%, with a cause of `pipeline list verdicts`, or any, and 0 to "
+                   "100"},
+    [TYPE_TALLY] = {.values = "without a value"},
+    [TYPE_COMMAND] = {.values = "without a value"},
 };
 
 const char *option_values(const struct option_row *row, char text[LABEL_MAX])
@@ -113,8 +112,7 @@ const char *option_values(const struct option_row *row, char text[LABEL_MAX])
 const char *option_allowed(const struct option_row *row, char text[LABEL_MAX])
 {
     char values[LABEL_MAX];
-    snprintf(text, LABEL_MAX, "allowed %s %.490s", allowed_of[row->type].one ? "is" : "are",
-             option_values(row, values));
+    snprintf(text, LABEL_MAX, "must be %.490s", option_values(row, values));
     return text;
 }
 

@@ -185,7 +185,7 @@ static enum status add_file(const struct assignment *given, struct options *opti
 {
     char label[LABEL_MAX];
     if (options->timeline_count == TIMELINE_FILES_MAX)
-        return error_set(error, STATUS_USAGE, "%s is one too many: allowed are %d",
+        return error_set(error, STATUS_USAGE, "%s is one too many: at most %d",
                          assignment_label(given, label), TIMELINE_FILES_MAX);
     enum status status = set_text(given, &options->timelines[options->timeline_count], error);
     options->timeline_count += status == STATUS_OK;

@@ -22,7 +22,7 @@ static enum status check_one_word(const struct command_line *line, const char *c
 static enum status take_list_word(const struct command_line *line, struct options *options,
                                   struct error *error)
 {
-    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "allowed are ";
+    char shown[SHOWN_MAX], allowed[LABEL_MAX] = "must be ";
     if (line->word_count != 1)
         return check_one_word(line, "list", error);
     struct nearest nearest = nearest_begin(line->words[0]);
@@ -91,7 +91,7 @@ static enum status take_topic(const struct command_line *line, struct options *o
         nearest_offer(&nearest, option_rows[i].name);
     for (int i = 0; i < VERDICT_COUNT; i++)
         nearest_offer(&nearest, verdict_rows[i].name);
-    return refuse_unknown(error, nearest.best, "", "allowed are those of `pipeline help all`",
+    return refuse_unknown(error, nearest.best, "", "see `pipeline help all`",
                           "help %s: there is no such command, option or cause (words: "
                           "docs/glossary.md)",
                           text_shown(line->words[0], shown));

@@ -65,7 +65,7 @@ enum status backend_select(const struct backend_ops *const list[], const char *d
         *argument = device_argument(device);
         return STATUS_OK;
     }
-    return error_set(error, STATUS_USAGE, "--device=%s: allowed are %s", device,
+    return error_set(error, STATUS_USAGE, "--device=%s: must be %s", device,
                      device_allowed(allowed, sizeof allowed));
 }
 

@@ -37,7 +37,7 @@ enum status timeline_writer_find(const char *path, const struct timeline_writer 
         text_add(endings, sizeof endings, ", ", "%s", row->ending);
     writer_fit(shown, sizeof shown, path, 100);
     return error_set(error, STATUS_USAGE,
-                     "--timeline: '%s': the ending names no form of a timeline: allowed are %s",
+                     "--timeline: '%s': the ending names no form of a timeline: must be %s",
                      shown, endings);
 }
 
