@@ -5,6 +5,8 @@
 const root = document.documentElement;
 const slides = [...document.querySelectorAll('section')];
 let at = -1;
+/* The window with the notes, or the one that opened it: what one turns, the other turns. */
+let other = new URLSearchParams(location.search).has('notes') ? opener : null;
 
 /* Shows slide `index`; what is beyond either end is the end. */
 function show(index) {
@@ -21,6 +23,7 @@ function show(index) {
         heading.focus({preventScroll: true});
     }
     at = to;
+    other?.postMessage(slide.id, '*');
 }
 
 function showAddress() {
@@ -43,6 +46,7 @@ const keys = {
     Backspace: back,
     Home: () => show(0),
     End: () => show(slides.length - 1),
+    p: () => { other = open(`?notes${location.hash}`, 'notes', 'popup'); },
     n: () => root.classList.toggle('notes'),
 };
 
@@ -72,6 +76,10 @@ addEventListener('touchend', event => {
         (moved < 0 ? next : back)();
 });
 
+addEventListener('message', event => {
+    if (event.source === other)
+        show(slides.findIndex(slide => slide.id === event.data));
+});
 addEventListener('hashchange', showAddress);
 root.classList.add('shown');
 root.classList.toggle('notes', new URLSearchParams(location.search).has('notes'));

@@ -93,7 +93,6 @@ if [ -s "$work/faults" ]; then
     exit 1
 fi
 lessons=$(($(wc -l <"$work/lessons")))
-simulate ways "$configs/ways.ini"
 rm -f "$folder/lab.html"
 "$program" lab -o "$folder/lab.html" || echo "lecture: slides have no links to the lab (make lab)"
 deck >"$folder/deck.html"

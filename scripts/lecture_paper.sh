@@ -7,9 +7,17 @@ shape() {
     awk -F'[ "]+' '/viewBox=/ { if ($6 > 0.85 * $5) print " class=\"tall\""; exit }' "$1"
 }
 
-# Prints page $1 as HTML, its headings one level lower; links to other files of the sources lead nowhere here.
+# Prints page $1 as HTML, its headings one level lower; links to other files of the sources lead nowhere here. A comment
+# that would make a line of code wider than a slide stands above it.
 page() {
-    cmark-gfm --unsafe --extension table "$1" |
+    awk 'length($0) > 88 && /^    .*[^ ] +\/\* .*\*\/$/ {
+            at = index($0, "/*")
+            match($0, /^ */)
+            print substr($0, 1, RLENGTH) substr($0, at)
+            $0 = substr($0, 1, at - 1)
+            sub(/ +$/, "")
+        }
+        { print }' "$1" | cmark-gfm --unsafe --extension table |
         sed -e 's|<a href="[^"]*\([0-9][0-9]-[a-z0-9-]*\)\.md">|<a href="#\1">|g' \
             -e 's|<a href="sources\.md">|<a href="#sources">|g' -e 's|<a href="[^#h][^"]*">\([^<]*\)</a>|\1|g' \
             -e '/^<p>All lessons<\/p>$/d' -e '/^<!-- .* -->$/d' -e 's|<\(/*\)h2>|<\1h3>|g' -e 's|<\(/*\)h1>|<\1h2>|g'

@@ -81,9 +81,10 @@ lesson_slides() {
     echo "<p>Lesson $lesson</p><h2>$question</h2>"
     close_slide "$2" "$foot"
 
+    words=$(head_says "$file" 'Words: ')
     open_slide "$1-run"
-    echo "<h2>$question</h2><p><b>$run</b>:$(settings "$1" "$run")</p>"
-    figure "$1" "$1-run" 480 "$about-$about" engines "$untold"
+    echo "<h2>$question</h2><p><b>$run</b>:$(settings "$1" "$run")</p>${words:+<p>$words</p>}"
+    figure "$1" "$1-run" "$([ -n "$words" ] && echo 370 || echo 480)" "$about-$about" engines "$untold"
     fast=", or at once, without a check of the results, <code>pipeline lesson $lesson --no-data</code>"
     [ -z "$(head_says "$file" 'Exit: ')" ] || fast=
     close_slide "<p>Run it live: <code>pipeline lesson $lesson</code>$fast</p>$(sed -n 's/^; Live: //p' "$file" | cmark-gfm)" "$foot"
@@ -98,22 +99,36 @@ lesson_slides() {
     from=1
     for to in $(parts "$1"); do
         open_slide "$1-answer$([ "$from" = 1 ] || echo "-$from")" answer
-        echo "<h2>$(head_says "$file" 'Message: ')</h2><ul>$answers</ul>"
-        figure "$1" "$1-$from" 480 "$from-$to"
-        close_slide "$(explanation "$file")" "$foot"
+        echo "<h2>$(head_says "$file" 'Message: ')</h2>$([ "$from" -gt 1 ] || echo "<ul>$answers</ul>")"
+        figure "$1" "$1-$from" "$([ "$from" -gt 1 ] && echo 530 || echo 480)" "$from-$to"
+        close_slide "$(explanation "$file")${words:+<p>$words</p>}" "$foot"
         from=$((to + 1))
     done
+
+    # What the lesson's page says below **Fix.**, to the last line of its code.
+    sed -n '/^\*\*Fix\./,$p' "$pages/lessons/$1.md" | sed -e 's/^\*\*Fix\.\*\* *//' -e '/^\*\*/,$d' |
+        awk '{ text = text $0 "\n" } /^    / { printf "%s", text; text = "" }' >"$work/fix.md"
+    open_slide "$1-fix" fix
+    echo "<h2>$(head_says "$file" 'Message: ')</h2>"
+    page "$work/fix.md" | sed 's,</*a[^>]*>,,g'
+    close_slide "<p>The code of it; the handout has the rest.</p>" "$foot"
 }
 
-# contents_slide FROM TO: those lessons of the plan.
-contents_slide() {
-    open_slide "contents-$1" "contents$([ $(($2 - $1)) -ge 9 ] || echo " few")"
-    echo "<h2>$topic</h2><ol>"
-    sed -n "$1,$2p" "$work/lessons" | while read -r name; do
-        echo "<li value=\"$(expr "${name%%-*}" + 0)\"><a href=\"#$name\">$(head_says "$configs/lessons/$name.ini" 'Question: ')</a></li>"
+# list_slides ID TITLE KEY NOTES [FOOT]: what the heads of the plan's lessons say behind KEY.
+list_slides() {
+    from=1
+    slides=$(((lessons + 12) / 13))
+    for part in $(seq $slides); do
+        to=$((lessons * part / slides))
+        open_slide "$1-$from" "contents$([ $((to - from)) -ge 9 ] || echo " few")"
+        echo "<h2>$2</h2><ol>"
+        sed -n "$from,${to}p" "$work/lessons" | while read -r name; do
+            echo "<li value=\"$(expr "${name%%-*}" + 0)\"><a href=\"#$name\">$(head_says "$configs/lessons/$name.ini" "$3: ")</a></li>"
+        done
+        echo '</ol>'
+        close_slide "$4" "${5:-}"
+        from=$((to + 1))
     done
-    echo '</ol>'
-    close_slide "<table>$(awk -F'\t' '$1 ~ /[0-9]/ { print "<tr><td>" $1 "<td>" $2 "<td>" $3 }' "$work/plan")</table>"
 }
 
 deck() {
@@ -121,15 +136,13 @@ deck() {
     echo '<body>'
     open_slide title title
     echo "<h1>$title</h1>"
-    figure ways ways 512 1-4
+    simulate title "$configs/lectures/3-limit.ini"
+    figure title title 512 1-2 engines 'gaps\|limit_ns'
     close_slide "<p>Arrow keys, space, page keys, clicks and swipes turn the slides; Home and End go to the first and
-        the last; <code>n</code> shows and hides these notes.</p>" "$lessons lessons on CUDA streams${plan:+, $plan minutes}"
-    from=1
-    slides=$(((lessons + 12) / 13))
-    for part in $(seq $slides); do
-        contents_slide "$from" $((lessons * part / slides))
-        from=$((lessons * part / slides + 1))
-    done
+        the last; <code>p</code> opens a window with these notes, for your own screen, which turns the slides as well;
+        <code>n</code> shows and hides the notes here.</p>" "$lessons lessons on CUDA streams${plan:+, $plan minutes}"
+    list_slides contents "$topic" Question \
+        "<table>$(awk -F'\t' '$1 ~ /[0-9]/ { print "<tr><td>" $1 "<td>" $2 "<td>" $3 }' "$work/plan")</table>"
     while IFS=$tab read -r minutes name transition; do
         case $name in
         opening) for part in $opening; do opening_slide "$part"; done ;;
@@ -141,6 +154,9 @@ deck() {
             ;;
         esac
     done <"$work/plan"
+    lab="<code>pipeline lab</code>"
+    [ ! -e "$folder/lab.html" ] || lab="$lab<a href=\"lab.html\">The lab: all lessons, and your own settings</a>"
+    list_slides remember "To remember" Message "<p>Each line leads back to its lesson. The lab runs them all, in any browser.</p>" "$lab"
     echo '<script>'
     cat "$docs/deck.js"
     echo '</script>'

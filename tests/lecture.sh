@@ -58,6 +58,7 @@ for file in configs/lessons/*.ini; do
     done
     message=$(sed -n 's/^; Message: //p' "$file" | cmark-gfm | sed 's,</*p>,,g')
     [ "$(place "<h2>$message</h2>")" -gt "$at" ] || fail "$name answers before it asks"
+    sed -n "/<section id=\"$name-fix\"/,/<\/section>/p" "$deck" | grep -q '<pre>' || fail "$name has no code"
     same "questions of $name" "$(sed -n "/<section id=\"$name-guess\"/,/<\/section>/p" "$deck" | grep -c '<h3>')" \
         "$(grep -c '^; Guess: ' "$file")"
     grep -q '^; Live: [A-Z`]' "$file" || fail "$name does not say what may go wrong live"

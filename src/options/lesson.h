@@ -9,6 +9,7 @@
  *     ; Guess: faster pageable pinned 1,2,10,50 - How many times faster is pinned memory?
  *     ; Exit: 1                                  where a result is wrong on purpose
  *     ; Live: How slow it is depends on the host. what may go wrong before an audience
+ *     ; Words: **2-way**: ...                  what the choices mean, on a slide
  *     ;
  *     ; Memory from malloc() is pageable. ...    to the end of the comment
  *
