@@ -12,6 +12,8 @@ enum {
     GZIP_ONLY = 16 + MAX_WBITS, /* of inflateInit2(): no other form that zlib has */
 };
 
+const char gunzip_no_memory[] = "no memory to unpack it";
+
 struct gunzip {
     z_stream stream;
     bool over; /* a part has ended: another may follow */
@@ -21,11 +23,12 @@ struct gunzip {
 struct gunzip *gunzip_create(const char *first, size_t count, const char **why)
 {
     struct gunzip *gunzip = calloc(1, sizeof *gunzip);
-    *why = NULL;
+    *why = gunzip_no_memory;
     if (gunzip == NULL || count > BLOCK || inflateInit2(&gunzip->stream, GZIP_ONLY) != Z_OK) {
         free(gunzip);
         return NULL;
     }
+    *why = NULL;
     memcpy(gunzip->bytes, first, count);
     gunzip->stream.next_in = gunzip->bytes;
     gunzip->stream.avail_in = (uInt)count;
@@ -67,8 +70,7 @@ size_t gunzip_read(struct gunzip *gunzip, FILE *file, char *to, size_t room, con
         }
         gunzip->over = code == Z_STREAM_END;
         if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-            *why =
-                code == Z_MEM_ERROR ? "no memory to unpack it" : "what gzip packed is damaged";
+            *why = code == Z_MEM_ERROR ? gunzip_no_memory : "what gzip packed is damaged";
             break;
         }
     }

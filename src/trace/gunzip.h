@@ -7,9 +7,11 @@
 
 struct gunzip;
 
+extern const char gunzip_no_memory[]; /* what *why is set to where there is none */
+
 /* Returns what unpacks a file of which `count` bytes were read already, `first`; NULL: no
- * memory, or there was no zlib to build with, which *why then says. Free with gunzip_free(),
- * NULL too. */
+ * memory, or there was no zlib to build with, which *why says. Free with gunzip_free(), NULL
+ * too. */
 struct gunzip *gunzip_create(const char *first, size_t count, const char **why);
 void gunzip_free(struct gunzip *gunzip);
 

@@ -1,6 +1,8 @@
 /* gunzip_none.c - stands for gunzip.c where there was no zlib to build with. */
 #include "trace/gunzip.h"
 
+const char gunzip_no_memory[] = "no memory to unpack it";
+
 struct gunzip *gunzip_create(const char *first, size_t count, const char **why)
 {
     (void)first;

@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "options/input_file.h"
+#include "trace/gunzip.h"
 #include "trace/input.h"
 
 #include <stdio.h>
@@ -94,9 +95,12 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
     struct traces whole = {0};
     struct error what = {0};
     status = read_file(&input, path, regular, &whole, &what);
-    if (input.failed) /* what was read of it is not all */
-        status = error_set(&what, STATUS_USAGE, "%s: can't be read: %s",
-                           trace_shown(path, shown), input.why);
+    if (input.failed) { /* what was read of it is not all */
+        error_clear(&what);
+        status =
+            error_set(&what, input.why == gunzip_no_memory ? STATUS_NO_MEMORY : STATUS_USAGE,
+                      "%s: can't be read: %s", trace_shown(path, shown), input.why);
+    }
     if (status == STATUS_OK) {
         *traces = whole;
     } else {
