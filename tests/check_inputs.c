@@ -86,15 +86,15 @@ START_TEST(pipes_are_read)
 }
 END_TEST
 
-/* Each writes for ever what a reader of that form goes on reading: one line. Of JSON that is no
- * recording, nothing is read but its beginning. */
+/* Each writes for ever what a reader of that form goes on reading: one line, or one value of
+ * JSON. */
 static const struct {
     const char *writes, *words;
 } endless[] = {
     {"yes xxxxxxxx | tr -d '\\n'", "longer than 1 MiB"},
     {"(cat t.csv; yes xxxxxxxx | tr -d '\\n')", "longer than 1 MiB"},
     {"(cat trace.csv; yes xxxxxxxx | tr -d '\\n')", "longer than 1 MiB"},
-    {"(printf '{\"a\":['; yes 1,)", "--timeline=FILE.csv"},
+    {"(printf '{\"a\":['; yes 1,)", "more than 64 MiB"},
     {"cat /dev/zero", "longer than 1 MiB"},
 };
 

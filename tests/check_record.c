@@ -206,7 +206,7 @@ static const struct {
     {"$P record --limit=x $G exit 0", 2, "--limit=x"},
     {"$P record --start= $G exit 0", 2, "--start="},
     {"$P record --start=0 $G exit 0", 2, "--start=0 counts from 0, and launches, ranges and"},
-    {"$P record --start=000 $G exit 0", 2, "passes count from 1: allowed is NAME, NAME:N or N"},
+    {"$P record --start=000 $G exit 0", 2, "passes count from 1: must be NAME, NAME:N or N"},
     {"$P record --start=a::b:0 $G exit 0", 2, "--start=a::b:0 counts from 0"},
     {"$P record --stop=0 $G exit 0", 2, "--stop=0 counts from 0"},
     {"$P record --start=1 --stop=step:0 $G exit 0", 2, "--stop=step:0 counts from 0"},
