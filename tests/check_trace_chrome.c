@@ -262,6 +262,18 @@ START_TEST(test_packed)
 }
 END_TEST
 
+/* A byte order mark, and arguments that are none, are no damage. */
+START_TEST(test_odd)
+{
+    struct traces traces = read_text("\xef\xbb\xbf" TRACE(
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2,\"args\":null}"
+        "," EVENT("kernel", "k", "5", "1", OP("7", "1"))));
+    ck_assert_int_eq(traces.count, 1);
+    ck_assert_uint_eq(traces.items[0].timeline.span_count, 2);
+    traces_free(&traces);
+}
+END_TEST
+
 START_TEST(test_refused)
 {
     static const struct {
@@ -281,6 +293,10 @@ START_TEST(test_refused)
         {"{\"pipeline_recorcudaMe[\"\n", ":1: |damaged|cut short"},
         {"{\"traceEvents\":[\n{\"ts\" 1}\n]}", ":2: |damaged"},
         {"{\"traceEvents\":[1 2]}", ":1: |damaged"},
+        {TRACE(EVENT("kernel", "k", "3", "1", "") ",,\n" EVENT("kernel", "k", "5", "1", "")),
+         ":1: |damaged"},
+        {TRACE(EVENT("kernel", "k", "3", "1", "") "\n" EVENT("kernel", "k", "5", "1", "")),
+         ":2: |damaged"},
         {"{\"a\"\n,\"b\"}", ":2: |damaged"},
         {"{1:2}", ":1: |damaged"},
     };
@@ -329,6 +345,7 @@ TCase *trace_chrome_case(void)
     tcase_add_test(tests, test_window);
     tcase_add_test(tests, test_cut);
     tcase_add_test(tests, test_packed);
+    tcase_add_test(tests, test_odd);
     tcase_add_test(tests, test_refused);
     tcase_add_test(tests, test_broken);
     return tests;

@@ -286,7 +286,7 @@ int64_t timeline_time_ns(const struct timeline *timeline);
  * start. */
 int64_t timeline_extent_ns(const struct timeline *timeline);
 
-/* "simulated" or "measured"; "virtual", "cupti", "events", "nsys" or "recorded". */
+/* "simulated" or "measured"; "virtual", "cupti", "events", "nsys", "recorded" or "chrome". */
 const char *timeline_source(const struct timeline *timeline);
 const char *timeline_timing(const struct timeline *timeline);
 

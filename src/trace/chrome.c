@@ -38,7 +38,7 @@ static enum status refuse_value(struct chrome_reader *reader, bool *cut)
         return chrome_no_memory(reader);
     if (reader->text.too_large)
         return chrome_refuse(reader, "a value of more than 64 MiB");
-    *cut = input->over;
+    *cut = reader->text.ended || (walk_peek(&reader->text) == '\0' && input->at == input->end);
     return *cut ? STATUS_OK : chrome_refuse(reader, "damaged JSON");
 }
 
@@ -258,6 +258,9 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
                                                  .driver = "traced by a profiler",
                                                  .resolution_ns = 1,
                                                  .bytes_unit = 1};
+    if (trace_input_fill(input, 3) && input->end - input->at >= 3 &&
+        memcmp(input->text + input->at, "\xef\xbb\xbf", 3) == 0)
+        input->at += 3;
     enum status status = read_text(reader, &cut);
     walk_peek(&reader->text); /* whether what was packed is whole stands behind it */
     if (status == STATUS_OK && (reader->op_count == 0 || reader->own))

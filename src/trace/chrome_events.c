@@ -71,7 +71,7 @@ bool chrome_find(struct walk_value object, const char *const *names, int count,
     struct walk_value key, value;
     for (int i = 0; i < count; i++)
         values[i] = (struct walk_value){.at = ""};
-    if (object.length == 0)
+    if (object.length == 0 || *object.at != '{')
         return true;
     while (walk_member(&object, &key, &value, &damaged)) {
         for (int i = 0; i < count; i++) {

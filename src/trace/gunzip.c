@@ -9,6 +9,7 @@
 
 enum {
     BLOCK = 1 << 16,
+    MAGIC = 0x1f,               /* what a part begins with: ID1 of RFC 1952 */
     GZIP_ONLY = 16 + MAX_WBITS, /* of inflateInit2(): no other form that zlib has */
 };
 
@@ -55,19 +56,24 @@ static bool fill(struct gunzip *gunzip, FILE *file, const char **why)
     return stream->avail_in > 0;
 }
 
+bool gunzip_ended(const struct gunzip *gunzip)
+{
+    return gunzip->over;
+}
+
 size_t gunzip_read(struct gunzip *gunzip, FILE *file, char *to, size_t room, const char **why)
 {
     z_stream *stream = &gunzip->stream;
     stream->next_out = (unsigned char *)to;
     stream->avail_out = (uInt)room;
     while (stream->avail_out > 0 && fill(gunzip, file, why)) {
+        if (gunzip->over && *stream->next_in != MAGIC) { /* behind the last part is padding */
+            stream->avail_in = 0;
+            continue;
+        }
         if (gunzip->over && inflateReset(stream) != Z_OK)
             break;
         const int code = inflate(stream, Z_NO_FLUSH);
-        if (gunzip->over && code == Z_DATA_ERROR) { /* what follows the last part is padding */
-            stream->avail_in = 0;
-            break;
-        }
         gunzip->over = code == Z_STREAM_END;
         if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
             *why = code == Z_MEM_ERROR ? gunzip_no_memory : "what gzip packed is damaged";

@@ -3,6 +3,7 @@
 #ifndef PIPELINE_TRACE_GUNZIP_H
 #define PIPELINE_TRACE_GUNZIP_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct gunzip;
@@ -16,8 +17,10 @@ struct gunzip *gunzip_create(const char *first, size_t count, const char **why);
 void gunzip_free(struct gunzip *gunzip);
 
 /* Unpacks up to `room` bytes. Fewer come at the end, also where the file ends within what is
- * packed, or where it is damaged or can't be read: *why then says so, and is left as it is
- * otherwise. */
+ * packed, or where it is damaged or can't be read, for which *why is set. */
 size_t gunzip_read(struct gunzip *gunzip, FILE *file, char *to, size_t room, const char **why);
+
+/* Returns true if what was packed has come to its end. */
+bool gunzip_ended(const struct gunzip *gunzip);
 
 #endif

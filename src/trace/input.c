@@ -71,6 +71,7 @@ static size_t read_block(struct trace_input *input)
     input->begun = true;
     if (input->packed != NULL)
         got = gunzip_read(input->packed, input->file, to, BLOCK, &why);
+    input->cut = input->packed != NULL && got < BLOCK && !gunzip_ended(input->packed);
     input->failed = why != NULL;
     input->why = why;
     return got;
@@ -85,7 +86,7 @@ bool trace_input_fill(struct trace_input *input, size_t wanted)
     while (input->end < wanted && !input->over) {
         size_t got = read_block(input);
         input->end += got;
-        input->over = got < BLOCK;
+        input->over = got < BLOCK || input->failed;
     }
     return true;
 }

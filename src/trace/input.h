@@ -25,6 +25,7 @@ struct trace_input {
     size_t at, end, room;
     uint64_t line;         /* number of the line that was taken last; 0: none yet */
     bool over, failed;     /* the file has ended; it can't be read, with the reason in `why` */
+    bool cut;              /* it ends within what gzip packed */
     bool begun;            /* something was read of it */
     const char *why;       /* a constant, or of strerror() */
     struct gunzip *packed; /* NULL: it is not */

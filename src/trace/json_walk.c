@@ -108,7 +108,9 @@ bool walk_take(struct walk_text *text, char wanted)
 bool walk_take_value(struct walk_text *text, struct walk_value *value)
 {
     struct trace_input *input = text->input;
-    walk_peek(text);
+    const char first = walk_peek(text);
+    if (first == ':' || ends_scalar(first)) /* no value begins so */
+        return false;
     for (size_t wanted = FIRST;; wanted *= 2) {
         const bool more = has(text, wanted);
         const char *begin = input->text + input->at;
@@ -120,8 +122,9 @@ bool walk_take_value(struct walk_text *text, struct walk_value *value)
             take(text, value->length);
             return true;
         }
-        text->too_large = wanted >= VALUE_MAX;
-        if (!more || text->too_large)
+        text->ended = !more;
+        text->too_large = more && wanted >= VALUE_MAX;
+        if (text->ended || text->too_large)
             return false;
     }
 }

@@ -21,6 +21,7 @@ struct walk_text {
     struct trace_input *input;
     uint64_t lines; /* that ended before input->at */
     bool no_memory; /* for a value */
+    bool ended;     /* the text ends within a value */
     bool too_large; /* a value has over 64 MiB */
 };
 

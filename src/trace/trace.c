@@ -63,6 +63,10 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
     const char *bytes = input->text + input->at;
     size_t count = input->end - input->at;
     if (count >= sizeof sqlite && memcmp(bytes, sqlite, sizeof sqlite) == 0) {
+        if (input->packed != NULL)
+            return error_set(error, STATUS_USAGE,
+                             "%s:1: an SQLite database that gzip packed: unpack it by gunzip",
+                             trace_shown(path, shown));
         if (regular)
             return trace_sqlite_read(path, traces, error);
         return error_set(error, STATUS_USAGE,
@@ -101,6 +105,10 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
             error_set(&what, input.why == gunzip_no_memory ? STATUS_NO_MEMORY : STATUS_USAGE,
                       "%s: can't be read: %s", trace_shown(path, shown), input.why);
     }
+    if (status == STATUS_OK && input.cut && whole.unread[0] == '\0')
+        snprintf(whole.unread, sizeof whole.unread,
+                 "%s: what gzip packed has no end, and this is what there is",
+                 trace_shown(path, shown));
     if (status == STATUS_OK) {
         *traces = whole;
     } else {

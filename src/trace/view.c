@@ -29,6 +29,9 @@ static const char *view_anonymise(struct traces *traces, int number,
             anonymous_cut_kernel((char *)timeline->names[kernel]);
         for (uint32_t line = 0; line < timeline->line_count; line++)
             timeline->lines[line] = anonymous_file(timeline->lines[line]);
+        for (size_t range = 0; traces->recording == NULL && range < timeline->range_count;
+             range++)
+            anonymous_cut_file(timeline->ranges[range].name); /* Python's are files */
     }
     struct recording *recording = traces->recording;
     for (size_t i = 0; recording != NULL && i < recording->name_count; i++)
@@ -55,7 +58,8 @@ static void name_run(const char *path, const char *part, char name[RUN_NAME_MAX]
             length -= end;
     }
     const char *dot = memrchr(base, '.', (size_t)length);
-    if (base[length] == '\0' && dot != NULL && dot > base)
+    if ((base[length] == '\0' || strcmp(base + length, ".gz") == 0) && dot != NULL &&
+        dot > base)
         length = (int)(dot - base);
     if (part != NULL)
         snprintf(name, RUN_NAME_MAX, "%.*s: %.29s", length < 32 ? length : 32, base, part);
