@@ -48,7 +48,7 @@ simulate() {
     "$program" "$@" -q $fast --gantt=none --timeline="$into.csv" >"$work/printed" 2>"$work/errors" || code=$?
     sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/\([0-9]\)x\>/\1×/g' "$work/printed" >"$into.report"
     # On a real GPU a race may end well.
-    [ "$code" = "${wanted:-0}" ] || [ "$code$DEVICE" = 0cuda ] || { cat "$work/errors" >&2 && exit 1; }
+    [ "$code" = "${wanted:-0}" ] || [ "$code${DEVICE:-}" = 0cuda ] || { cat "$work/errors" >&2 && exit 1; }
 }
 
 # A line for each run of lesson $1: its name, its time in ns, and its devices where it has several.

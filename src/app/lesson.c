@@ -194,7 +194,9 @@ void lesson_end(const struct options *options, const struct lesson *lesson,
     const int number = atoi(options->lesson->name);
     putchar('\n');
     if (!options->all)
-        printf("Settings, tables and causes: pipeline lesson %d --all\n", number);
+        printf("These times are %s. Settings, devices, tables and causes: pipeline lesson %d "
+               "--all\n",
+               timeline_source(&report->runs[0].timeline), number);
     printf("How to do it: docs/lessons/%s.md; as CUDA programs: pipeline lesson %d "
            "--emit=-\n",
            options->lesson->name, number);

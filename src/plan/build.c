@@ -1,7 +1,10 @@
-/* build.c - turns settings into a plan. Three questions determine the whole plan: when is a
- * step issued? loops_begin(): the ways and the order in which stream? steps_place(): the ways
- * and the layout which steps must end first? steps_follow(): data flow, and slots that are used
- * again If a step follows one in another stream, an event joins them: recorded right after the
+/* build.c - turns settings into a plan.
+ *
+ * Three questions settle the whole plan:
+ *   when is a step issued?        loops_begin(): the ways and the order
+ *   in which stream?              steps_place(): the ways and the layout
+ *   which steps must end first?   steps_follow(): data flow, and slots that are used again
+ * If a step follows one in another stream, an event joins them: recorded right after the
  * earlier step, waited for right before the later one. Which steps need a record is known only
  * when all are placed, so the schedule runs twice: first to mark, then to write the ops. */
 #include "plan/build.h"
