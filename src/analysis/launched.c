@@ -198,15 +198,17 @@ static bool find_launches(struct traced *traced)
 }
 
 /* Finds the ops that the device began late though it was idle. Where functions of the host's
- * are in streams, these may have held them. */
+ * are in streams, these may have held them; of several streams of a trace that records no wait,
+ * one may have waited for another. */
 static void find_stalls(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     traced->stalls = (struct tally){.longest = SPAN_NONE};
-    bool functions = traced->host_funcs > 0;
+    bool held = traced->host_funcs > 0 || (timeline->timing != TIMING_RECORDED &&
+                                           timeline->streams > 1 && timeline->wait_count == 0);
     for (uint32_t i = 0; i < timeline->span_count; i++)
-        functions |= timeline->spans[i].kind == OP_CALLBACK;
-    for (uint32_t i = 0; i < timeline->span_count && !functions; i++) {
+        held |= timeline->spans[i].kind == OP_CALLBACK;
+    for (uint32_t i = 0; i < timeline->span_count && !held; i++) {
         const uint32_t call =
             op_on_device(timeline->spans[i].kind) ? traced_call_of(traced, i) : SPAN_NONE;
         if (call == SPAN_NONE)

@@ -321,10 +321,7 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
         traced_loads_within(&foreign->trace, later(wait->free_ns, span->start_ns - LOADED_NS),
                             span->start_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
-    /* Of several streams of which no wait is known, one may wait for another. */
-    bool ordered = timeline->timing == TIMING_RECORDED || timeline->streams == 1 ||
-                   timeline->wait_count > 0;
-    bool stalls = ordered && foreign->trace.stalls.count >= STALLS_MIN &&
+    bool stalls = foreign->trace.stalls.count >= STALLS_MIN &&
                   traced_stall_ns(&foreign->trace, index, wait->free_ns) > 0;
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING

@@ -23,7 +23,8 @@ struct rank_place {
     bool common; /* what it hands on, or is handed, lies before all ranks of its host */
 };
 
-/* What was seen of a run's ranks. All zero: the run had one process. */
+/* A run's ranks are described here as they were seen; all is zero if the run had one process.
+ */
 struct ranks_seen {
     uint32_t count;
     bool clocks; /* they were compared: virtual time has none */
@@ -38,7 +39,7 @@ struct numa_place {
     uint16_t node;
 };
 
-/* What was seen of a run: a backend that knows fills it, and elsewhere it is all zero. */
+/* A backend that knows where a run's memory lay fills this in; elsewhere it is all zero. */
 struct numa_seen {
     struct numa_place buffers; /* known where nearly all of them lie on one node */
     struct numa_place devices[MACHINE_DEVICES_MAX];

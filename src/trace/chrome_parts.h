@@ -8,7 +8,7 @@
 #define CHROME_NONE UINT32_MAX /* a number that is not there */
 enum { CHROME_NAME = 4096, CHROME_DEVICES = 64 };
 
-/* What ran on a device. */
+/* A copy, a memset or a kernel as it ran on a device. */
 struct chrome_op {
     int64_t start_ns, end_ns;
     uint64_t bytes, correlation;
