@@ -2,11 +2,15 @@
  * comes when the device has done all that there was before. It issues slowly, or works for
  * itself in between. */
 #include "causes/foreign.h"
+#include "core/compare.h"
 #include "core/escape.h"
+#include "core/items.h"
+#include "core/names.h"
 #include "core/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- words --- */
@@ -28,6 +32,65 @@ static void put_name(char seen[VERDICT_SEEN], const char *before, const char *wh
              escape_fit(shown, ROOM, name, COLUMNS, ".."), behind);
 }
 
+/* What the host is in: a function of the program's own Python, and the operator or range within
+ * it, or elsewhere; NULL: none that is known. */
+struct place {
+    const char *function, *range;
+};
+
+/* Goes on from a place to a range within it. Python's functions are called "train.py(88):
+ * step". Modules, built-in functions and those of libraries tell the program less than what
+ * called them, and annotations less than the operators in them. */
+static void place_enter(struct place *place, const char *name)
+{
+    static const char *const libraries[] = {
+        "<",         "torch/",         "nn.Module: ",   "ProfilerStep", "threading.py(",
+        "queue.py(", "contextlib.py(", "functools.py(", "concurrent/",  "multiprocessing/"};
+    static const char *const folders[] = {"-packages/", "/lib/python", "/torchinductor_"};
+    const char *python = strstr(name, ".py(");
+    bool own = true;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        own &= strncmp(name, libraries[i], strlen(libraries[i])) != 0;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        own &= python == NULL || strstr(name, folders[i]) == NULL;
+    if (own && python != NULL)
+        *place = (struct place){name, NULL};
+    else if (own && (place->range == NULL ||
+                     (strstr(place->range, "::") == NULL && strstr(name, "::") != NULL)))
+        place->range = name;
+}
+
+/* Says "in step at train.py:88" of "/home/me/train.py(88): step". */
+static void put_function(const char *function, const char *before, char seen[VERDICT_SEEN])
+{
+    char file[64];
+    const char *end = strstr(function, ".py(") + 3, *name = strstr(end, "): ");
+    const char *begin = end;
+    while (begin > function && begin[-1] != '/')
+        begin--;
+    snprintf(file, sizeof file, "%.*s", (int)(end - begin), begin);
+    put_name(seen, before, " in ", name != NULL ? name + 3 : "code", " at ");
+    put_name(seen, "", "", file, "");
+    text_add(seen, VERDICT_SEEN, "", ":%.*s", (int)strspn(end + 1, "0123456789"), end + 1);
+}
+
+/* Says where call `index` was made in Python, as far as ranges tell. */
+static void put_place(const struct foreign *foreign, uint32_t index, const char *before,
+                      char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    const struct host_call *call = &timeline->calls[index];
+    const int64_t start_ns = call->start_ns + timeline->ranges_from_ns;
+    struct place place = {0};
+    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
+        if (range->thread == call->thread && range->start_ns <= start_ns &&
+            range->end_ns > start_ns)
+            place_enter(&place, range->name);
+    }
+    if (place.function != NULL)
+        put_function(place.function, before, seen);
+}
+
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN])
 {
@@ -38,6 +101,8 @@ void foreign_put_line(const struct foreign *foreign, uint32_t index, const char 
     const char *slash = line != NULL ? strrchr(line, '/') : NULL;
     if (line != NULL)
         put_name(seen, before, " at ", slash != NULL ? slash + 1 : line, "");
+    else if (index < timeline->call_count)
+        put_place(foreign, index, before, seen);
 }
 
 /* --- a host that is late --- */
@@ -125,19 +190,17 @@ void host_put_polls(const struct foreign *foreign, struct verdict *verdict)
     foreign_note_seen(verdict, polls.count, polls.sum_ns);
 }
 
-enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
+/* Returns how long the host was in no call before call `index`, if it worked for itself then
+ * or, unless `work`, if it did not; else 0. */
+static int64_t pause_ns(const struct foreign *foreign, uint32_t index, bool work)
 {
-    const struct pace pace = pace_of(&foreign->trace);
-    const int64_t ops = pace.ops > 0 ? pace.ops : 1, gaps = pace.ops > 1 ? pace.ops - 1 : 1;
-    char work[UNITS_TEXT], each[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "an op takes %s, and one begins every %s; %" PRIu32 " of %" PRIu32
-             " ops came when the device had done all before them",
-             units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
-             pace.late, pace.ops);
-    verdict->times = pace.ops > 1 ? pace.late : 0;
-    verdict->carries_ns = pace.span_ns;
-    return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+    const struct host_call *calls = foreign->timeline->calls;
+    const uint32_t before = foreign->trace.call_before[index];
+    const int64_t once_ns = foreign->trace.once_ns;
+    const int64_t pause_ns =
+        before != SPAN_NONE ? calls[index].start_ns - calls[before].end_ns : 0;
+    const bool once = once_ns > 0 && pause_ns >= once_ns;
+    return pause_ns > 0 && !once && (pause_ns > foreign->trace.work_ns) == work ? pause_ns : 0;
 }
 
 /* The times that the host was in no call, by the call behind them. */
@@ -152,43 +215,175 @@ static struct pauses pauses_of(const struct foreign *foreign)
     const struct timeline *timeline = foreign->timeline;
     struct pauses pauses = {.longest = SPAN_NONE};
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const uint32_t before = foreign->trace.call_before[i], op = foreign->trace.issued[i];
-        const int64_t pause_ns =
-            before != SPAN_NONE ? timeline->calls[i].start_ns - timeline->calls[before].end_ns
-                                : 0;
-        if (pause_ns <= foreign->trace.work_ns ||
-            (foreign->trace.once_ns > 0 && pause_ns >= foreign->trace.once_ns))
-            continue;
+        const uint32_t op = foreign->trace.issued[i];
+        const int64_t ns = pause_ns(foreign, i, true);
         const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
-        pauses.count++;
-        pauses.sum_ns = plus(pauses.sum_ns, pause_ns);
-        pauses.pinned +=
-            span != NULL && span->kind == OP_H2D && span->host_memory == HOST_MEMORY_PINNED;
-        pauses.longest = pause_ns > pauses.longest_ns ? i : pauses.longest;
-        pauses.longest_ns = later(pauses.longest_ns, pause_ns);
+        pauses.count += ns > 0;
+        pauses.sum_ns = plus(pauses.sum_ns, ns);
+        pauses.pinned += ns > 0 && span != NULL && span->kind == OP_H2D &&
+                         span->host_memory == HOST_MEMORY_PINNED;
+        pauses.longest = ns > pauses.longest_ns ? i : pauses.longest;
+        pauses.longest_ns = later(pauses.longest_ns, ns);
     }
     return pauses;
 }
 
-/* Says in which NVTX range, or operator or function of Python, the host was for most of its
- * longest pause: of those around it, the one that began last. */
-static void put_range(const struct foreign *foreign, const struct pauses *pauses,
-                      char seen[VERDICT_SEEN])
+/* --- where the host was then --- */
+
+/* A range or a pause of a thread begins or ends. */
+enum edge_kind { RANGE_ENDS, PAUSE_ENDS, PAUSE_BEGINS, RANGE_BEGINS };
+struct edge {
+    uint64_t thread;
+    int64_t ns;
+    enum edge_kind kind;
+    size_t index;
+};
+
+COMPARE_BY(compare_edges, struct edge, thread, ns, kind, index);
+
+/* How long the host was where, by names: of functions, and of what else it was in. */
+struct shares {
+    struct names names;
+    int64_t *sums_ns;
+    size_t count, room;
+};
+
+/* What computes gradients has an operator for each of a program's, and is taken as one. */
+static bool add_share(struct shares *shares, const char *name, int64_t ns)
+{
+    static const char gradients[] = "autograd";
+    enum { LENGTH = sizeof gradients - 1 };
+    uint32_t number;
+    if (name == NULL)
+        return true;
+    const size_t length = strncmp(name, gradients, LENGTH) == 0 ? LENGTH : strlen(name);
+    const size_t known = shares->count;
+    if (!names_number(&shares->names, name, length, &number))
+        return false;
+    int64_t *sum_ns = number < known ? &shares->sums_ns[number]
+                                     : ITEMS_ADD(shares->sums_ns, shares->count, shares->room);
+    if (sum_ns != NULL)
+        *sum_ns = number < known ? *sum_ns + ns : ns;
+    return sum_ns != NULL;
+}
+
+/* Adds the largest share of a function, or of another range, unless that is little of all.
+ * Returns true if there is one. */
+static bool put_share(const struct shares *shares, bool function, const char *before,
+                      const char *behind, int64_t all_ns, char seen[VERDICT_SEEN])
+{
+    static const double LEAST = 0.1;
+    const char *name = NULL;
+    int64_t most_ns = (int64_t)(LEAST * (double)all_ns);
+    for (size_t i = 0; i < shares->count; i++) {
+        const char *text = shares->names.items[i]->text;
+        if (shares->sums_ns[i] > most_ns && (strstr(text, ".py(") != NULL) == function) {
+            most_ns = shares->sums_ns[i];
+            name = text;
+        }
+    }
+    if (name == NULL)
+        return false;
+    text_add(seen, VERDICT_SEEN, "", "%s%.0f%%%s", before,
+             100 * (double)most_ns / (double)all_ns, behind);
+    if (function)
+        put_function(name, "", seen);
+    else
+        put_name(seen, " in \"", "", name, "\"");
+    return true;
+}
+
+/* Adds up where each thread was in its pauses: the edges are in order. False: no memory. */
+static bool add_places(const struct timeline *timeline, const struct edge *edges, size_t count,
+                       struct shares *shares)
+{
+    enum { DEEP = 256 };
+    struct place places[DEEP] = {{0}}; /* within each other, from the second on */
+    size_t depth = 0;
+    bool paused = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct edge *edge = &edges[i];
+        const bool same = i > 0 && edge[-1].thread == edge->thread;
+        const struct place *place = &places[depth < DEEP ? depth : DEEP - 1];
+        depth = same ? depth : 0;
+        if (paused && same &&
+            (!add_share(shares, place->range, edge->ns - edge[-1].ns) ||
+             !add_share(shares, place->function, edge->ns - edge[-1].ns)))
+            return false;
+        if (edge->kind == RANGE_BEGINS && ++depth < DEEP) {
+            places[depth] = places[depth - 1];
+            place_enter(&places[depth], timeline->ranges[edge->index].name);
+        }
+        depth -= edge->kind == RANGE_ENDS && depth > 0;
+        paused = edge->kind == PAUSE_BEGINS || (paused && edge->kind != PAUSE_ENDS);
+    }
+    return true;
+}
+
+/* Lists the edges of all ranges, and of the pauses in which the host worked for itself, or did
+ * not. Returns how many they are. */
+static size_t list_edges(const struct foreign *foreign, bool work, struct edge *edges,
+                         int64_t *all_ns)
 {
     const struct timeline *timeline = foreign->timeline;
-    if (pauses->longest == SPAN_NONE)
-        return;
-    const struct host_call *call = &timeline->calls[pauses->longest];
-    const int64_t until_ns = call->start_ns + timeline->ranges_from_ns;
-    const struct host_range *last = NULL;
-    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
-        const int64_t inside_ns = earlier(range->end_ns, until_ns) -
-                                  later(range->start_ns, until_ns - pauses->longest_ns);
-        if (range->thread == call->thread && 2 * inside_ns > pauses->longest_ns)
-            last = range;
+    size_t count = 0;
+    *all_ns = 0;
+    for (size_t i = 0; i < timeline->range_count; i++) {
+        const struct host_range *range = &timeline->ranges[i];
+        if (range->end_ns <= range->start_ns)
+            continue;
+        const int64_t from_ns = timeline->ranges_from_ns;
+        edges[count++] =
+            (struct edge){range->thread, range->start_ns - from_ns, RANGE_BEGINS, i};
+        edges[count++] = (struct edge){range->thread, range->end_ns - from_ns, RANGE_ENDS, i};
     }
-    if (last != NULL)
-        put_name(seen, "", ", in range \"", last->name, "\"");
+    for (uint32_t i = 0; i < timeline->call_count; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        const int64_t ns = pause_ns(foreign, i, work);
+        if (ns == 0)
+            continue;
+        edges[count++] = (struct edge){call->thread, call->start_ns - ns, PAUSE_BEGINS, i};
+        edges[count++] = (struct edge){call->thread, call->start_ns, PAUSE_ENDS, i};
+        *all_ns = plus(*all_ns, ns);
+    }
+    qsort(edges, count, sizeof *edges, compare_edges);
+    return count;
+}
+
+/* Says in which operator or range, and in which function of the program, the host was for most
+ * of its pauses, which `of` names; nothing without memory for that. */
+static void put_shares(const struct foreign *foreign, bool work, const char *of,
+                       char seen[VERDICT_SEEN])
+{
+    const struct timeline *timeline = foreign->timeline;
+    struct shares shares = {.count = 0};
+    const size_t most = 2 * (timeline->range_count + timeline->call_count);
+    struct edge *edges = timeline->range_count > 0 ? calloc(most, sizeof *edges) : NULL;
+    int64_t all_ns = 0;
+    const size_t count = edges != NULL ? list_edges(foreign, work, edges, &all_ns) : 0;
+    if (add_places(timeline, edges, count, &shares)) {
+        const bool said = put_share(&shares, false, "; ", of, all_ns, seen);
+        put_share(&shares, true, said ? ", " : "; ", said ? "" : of, all_ns, seen);
+    }
+    free(edges);
+    free(shares.sums_ns);
+    names_free(&shares.names);
+}
+
+enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
+{
+    const struct pace pace = pace_of(&foreign->trace);
+    const int64_t ops = pace.ops > 0 ? pace.ops : 1, gaps = pace.ops > 1 ? pace.ops - 1 : 1;
+    char work[UNITS_TEXT], each[UNITS_TEXT];
+    snprintf(verdict->seen, VERDICT_SEEN,
+             "an op takes %s, and one begins every %s; %" PRIu32 " of %" PRIu32
+             " ops came when the device had done all before them",
+             units_time(pace.work_ns / ops, work), units_time(pace.span_ns / gaps, each),
+             pace.late, pace.ops);
+    verdict->times = pace.ops > 1 ? pace.late : 0;
+    verdict->carries_ns = pace.span_ns;
+    put_shares(foreign, false, " of the time between calls", verdict->seen);
+    return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
 bool host_works(const struct foreign *foreign)
@@ -209,7 +404,7 @@ enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdi
                                 : 0));
     foreign_note_seen(verdict, pauses.count, pauses.sum_ns);
     foreign_put_line(foreign, pauses.longest, "", verdict->seen);
-    put_range(foreign, &pauses, verdict->seen);
+    put_shares(foreign, true, " of that", verdict->seen);
     if (2 * pauses.pinned > pauses.count)
         text_add(verdict->seen, VERDICT_SEEN, "",
                  "; page-locked memory is copied in then: the host seems to fill it");
