@@ -255,6 +255,36 @@ START_TEST(test_copies_within_the_device)
 END_TEST
 
 /* A window begins and ends in the middle of the work: that is no filling and no draining. */
+/* Calls that come again and again before the same kernel are in a loop; those of a start-up
+ * come before one kernel after another. */
+START_TEST(test_start_up)
+{
+    enum { ROUNDS = 12 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_ptr_nonnull(out);
+    fputs("{\"traceEvents\":[", out);
+    for (int i = 0; i < ROUNDS; i++) {
+        const int at = 1000 * i, kernel = _i == 0 ? i : 0;
+        fprintf(
+            out,
+            "%s{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMalloc\",\"pid\":1,"
+            "\"tid\":1,\"ts\":%d,\"dur\":600,\"args\":{}},"
+            "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+            "\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":7,"
+            "\"ts\":%d,\"dur\":100,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d}}",
+            i > 0 ? "," : "", at, at + 610, i + 1, kernel, at + 620, i + 1);
+    }
+    fputs("]}", out);
+    fclose(out);
+    test_file_write(test_trace_path, text, size);
+    free(text);
+    assert_viewed("alloc-in-loop", _i != 0);
+}
+END_TEST
+
 START_TEST(test_window)
 {
     struct ran ran;
@@ -295,6 +325,7 @@ TCase *foreign_input_case(void)
     tcase_add_test(tests, test_fixes);
     tcase_add_test(tests, test_kernels_or_copies_alone);
     tcase_add_test(tests, test_copies_within_the_device);
+    tcase_add_loop_test(tests, test_start_up, 0, 2);
     tcase_add_test(tests, test_window);
     return tests;
 }

@@ -35,7 +35,7 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns)
 {
     const struct timeline *timeline = traced->timeline;
-    if (traced->rounds[kind] == 0)
+    if (!traced->comes[kind])
         return false;
     BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns <= after_ns);
     for (size_t i = at; i < timeline->call_count && timeline->calls[i].start_ns < before_ns;
@@ -152,22 +152,36 @@ static void find_issued(struct traced *traced)
     }
 }
 
-/* Counts how often calls of a kind come, one or several, with an op issued in between. What
- * comes several times, and still in the second half of all, comes again and again. */
-static void find_rounds(struct traced *traced)
+/* Counts how often calls of a kind come, one or several, before an op of a name. What comes
+ * several times before the same, and still in the second half of all, is in a loop; what a
+ * start-up takes and makes comes before one op after another. Returns false when memory runs
+ * out. */
+static bool find_rounds(struct traced *traced)
 {
     enum { AGAIN = 3 };
     const struct timeline *timeline = traced->timeline;
-    bool counted[CALL_KINDS] = {false};
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
+    const size_t names = OP_KIND_COUNT + (size_t)timeline->name_count;
+    uint32_t *rounds = arena_zeros(&traced->arena, CALL_KINDS * names, sizeof *rounds);
+    uint32_t last[CALL_KINDS];       /* since the last op, the last call of each kind */
+    memset(last, 0xff, sizeof last); /* SPAN_NONE */
+    for (uint32_t i = 0; i < timeline->call_count && rounds != NULL; i++) {
         const enum host_call_kind kind = host_call_kind(timeline->calls[i].row);
-        if (traced->issued[i] != SPAN_NONE)
-            memset(counted, 0, sizeof counted);
-        traced->rounds[kind] += !counted[kind];
-        counted[kind] = true;
-        traced->again[kind] |=
-            traced->rounds[kind] >= AGAIN && 2 * (uint64_t)i >= timeline->call_count;
+        const uint32_t op = traced->issued[i];
+        const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
+        const bool named =
+            span != NULL && span->kind == OP_KERNEL && span->link < timeline->name_count;
+        traced->comes[kind] = true;
+        last[kind] = i;
+        for (int k = 0; k < CALL_KINDS && span != NULL; k++) {
+            uint32_t *count =
+                &rounds[(size_t)k * names + (named ? OP_KIND_COUNT + span->link : span->kind)];
+            *count += last[k] != SPAN_NONE;
+            traced->again[k] |= last[k] != SPAN_NONE && *count >= AGAIN &&
+                                2 * (uint64_t)last[k] >= timeline->call_count;
+            last[k] = SPAN_NONE;
+        }
     }
+    return rounds != NULL;
 }
 
 /* Finds whether graphs, and whether several threads, issued the ops. */
@@ -260,13 +274,12 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     find_busiest(traced);
     find_ends(traced);
     find_issued(traced);
-    find_rounds(traced);
     find_issuers(traced);
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    return find_streams(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
-           launched_find(traced);
+    return find_rounds(traced) && find_streams(traced) && pace_find_threads(traced) &&
+           pace_find_work(traced) && launched_find(traced);
 }
 
 void traced_end(struct traced *traced)

@@ -49,9 +49,9 @@ struct traced {
     bool in_graphs;          /* most ops were issued by the call that issued the one before */
     bool many_threads;       /* several threads issued ops, */
     bool turns;              /* of which one goes on where another one stops: one chain */
-    uint32_t rounds[CALL_KINDS]; /* how often calls of a kind came, with ops issued between, */
-    bool again[CALL_KINDS];      /* and whether they do throughout */
-    uint32_t host_funcs;         /* calls that put a function into a stream */
+    bool comes[CALL_KINDS];  /* calls of a kind come, */
+    bool again[CALL_KINDS];  /* and again and again before the same op */
+    uint32_t host_funcs;     /* calls that put a function into a stream */
     bool short_ops; /* those of the busiest engine last no longer than a hand-over may */
     bool few_ops;   /* so few that nothing could overlap much */
 };
@@ -79,8 +79,8 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
                          int64_t after_ns, int64_t before_ns);
 
 /* Returns true if calls of a kind that makes or takes what could be made or taken once came
- * several times, and still in the second half of all, or the kind is another: what comes once
- * is in no loop. */
+ * several times before the same op, and still in the second half of all, or the kind is
+ * another: what a start-up makes and takes is in no loop. */
 bool traced_again(const struct traced *traced, enum host_call_kind kind);
 
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events
