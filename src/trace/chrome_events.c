@@ -4,8 +4,6 @@
  * alone tells an op of the device: rows of the host may have a stream and a grid, too. */
 #include "trace/chrome_parts.h"
 
-#include "core/items.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +57,33 @@ static enum category category_of(const struct walk_value *value)
 enum member { NAME, CATEGORY, PHASE, TS, DUR, PID, TID, ARGS, MEMBERS };
 static const char *const members[MEMBERS] = {"name", "cat", "ph",  "ts",
                                              "dur",  "pid", "tid", "args"};
-enum argument { DEVICE, CONTEXT, STREAM, CORRELATION, BYTES, SIZE, WAIT_ON, RECORD, ARGUMENTS };
-static const char *const arguments[ARGUMENTS] = {
-    "device", "context", "stream",         "correlation",
-    "bytes",  "size",    "wait_on_stream", "wait_on_cuda_event_record_corr_id"};
+enum argument {
+    DEVICE,
+    CONTEXT,
+    STREAM,
+    CORRELATION,
+    BYTES,
+    SIZE,
+    WAIT_ON,
+    RECORD,
+    GRID,
+    BLOCK,
+    REGISTERS,
+    SHARED,
+    ARGUMENTS
+};
+static const char *const arguments[ARGUMENTS] = {"device",
+                                                 "context",
+                                                 "stream",
+                                                 "correlation",
+                                                 "bytes",
+                                                 "size",
+                                                 "wait_on_stream",
+                                                 "wait_on_cuda_event_record_corr_id",
+                                                 "grid",
+                                                 "block",
+                                                 "registers per thread",
+                                                 "shared memory"};
 
 bool chrome_find(struct walk_value object, const char *const *names, int count,
                  struct walk_value *values)
@@ -113,39 +134,78 @@ static void name_copy(const char *said, char name[64])
     snprintf(name, 64, "[CUDA memcpy %.*s]", (int)strcspn(kind, " ("), kind);
 }
 
+/* Returns the call that an event names by its correlation. */
+static uint64_t id_of(const struct walk_value *value)
+{
+    const uint64_t correlation = chrome_whole_or(value, UINT64_MAX, DRAFT_NO_CALL);
+    return correlation != DRAFT_NO_CALL ? profiled_id(0, correlation) : DRAFT_NO_CALL;
+}
+
+/* Sets *index to a stream of the device that an event names. */
+static bool stream_of(struct chrome_reader *reader, const struct walk_value *event,
+                      const struct walk_value *argument, const struct walk_value *number,
+                      uint32_t *index)
+{
+    const uint64_t device = chrome_whole_or(
+        argument[DEVICE].length > 0 ? &argument[DEVICE] : &event[PID], CHROME_NONE - 1, 0);
+    return profiled_stream(&reader->profiled, 0,
+                           chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0), (uint32_t)device,
+                           (uint32_t)chrome_whole_or(number, CHROME_NONE - 1, 0), index);
+}
+
+/* Returns the product of a list of numbers; 0: it is none. */
+static uint32_t product_of(const struct walk_value *value)
+{
+    struct walk_value list = *value, item;
+    uint64_t product = 1;
+    bool damaged = false, any = false;
+    while (list.length > 0 && *value->at == '[' && walk_item(&list, &item, &damaged)) {
+        any = true;
+        if (__builtin_mul_overflow(product, chrome_whole_or(&item, UINT64_MAX, 0), &product))
+            product = UINT32_MAX;
+    }
+    return !any ? 0 : product < UINT32_MAX ? (uint32_t)product : UINT32_MAX;
+}
+
 static bool add_op(struct chrome_reader *reader, enum category category,
                    const struct walk_value *event, const struct walk_value *argument)
 {
     char copy[64];
     const char *name = walk_string(&event[NAME], reader->name, sizeof reader->name);
-    struct chrome_op op = {.memory = HOST_MEMORY_UNKNOWN, .kind = OP_KERNEL};
-    if (!find_times(event, &op.start_ns, &op.end_ns))
+    const enum host_memory memory = strstr(name, "Pageable") != NULL ? HOST_MEMORY_PAGEABLE
+                                    : strstr(name, "Pinned") != NULL ? HOST_MEMORY_PINNED
+                                                                     : HOST_MEMORY_UNKNOWN;
+    int64_t start_ns, end_ns;
+    uint32_t stream;
+    if (!find_times(event, &start_ns, &end_ns))
         return true;
-    if (category == OP_COPY_EVENT) {
+    if (category == OP_COPY_EVENT)
         name_copy(name, copy);
-        op.kind = (uint8_t)trace_kind(copy);
-        op.memory = strstr(name, "Pageable") != NULL ? HOST_MEMORY_PAGEABLE
-                    : strstr(name, "Pinned") != NULL ? HOST_MEMORY_PINNED
-                                                     : HOST_MEMORY_UNKNOWN;
-        name = copy;
-    } else if (category == OP_SET_EVENT) {
-        op.kind = OP_MEMSET;
-    }
-    op.bytes = chrome_whole_or(&argument[BYTES], INT64_MAX, 0);
-    op.correlation = chrome_whole_or(&argument[CORRELATION], UINT64_MAX, 0);
-    op.context = (uint32_t)chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0);
-    op.device = (uint32_t)chrome_whole_or(
-        argument[DEVICE].length > 0 ? &argument[DEVICE] : &event[PID], UINT32_MAX, CHROME_NONE);
-    op.stream = (uint32_t)chrome_whole_or(
-        argument[STREAM].length > 0 ? &argument[STREAM] : &event[TID], UINT32_MAX, 0);
-    struct chrome_op *kept =
-        names_number(&reader->names, *name != '\0' ? name : "[kernel]",
-                     *name != '\0' ? strlen(name) : strlen("[kernel]"), &op.name)
-            ? ITEMS_ADD(reader->ops, reader->op_count, reader->op_room)
+    const char *called = category == OP_COPY_EVENT  ? copy
+                         : category == OP_SET_EVENT ? "[CUDA memset]"
+                         : *name != '\0'            ? name
+                                                    : "[kernel]";
+    struct draft_op *item =
+        stream_of(reader, event, argument,
+                  argument[STREAM].length > 0 ? &argument[STREAM] : &event[TID], &stream)
+            ? profiled_op(&reader->profiled, id_of(&argument[CORRELATION]), called, stream)
             : NULL;
-    if (kept != NULL)
-        *kept = op;
-    return kept != NULL;
+    if (item == NULL)
+        return false;
+    struct recorded_op *op = &item->op;
+    op->start_ns = start_ns;
+    op->end_ns = end_ns;
+    op->bytes = chrome_whole_or(&argument[BYTES], INT64_MAX, 0);
+    if (category == OP_COPY_EVENT) {
+        op->from = op->to = (uint8_t)memory;
+    } else if (category == OP_KERNEL_EVENT) {
+        op->kind = OP_KERNEL;
+        op->blocks = product_of(&argument[GRID]);
+        op->threads = product_of(&argument[BLOCK]);
+        op->registers = (uint32_t)chrome_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
+        op->shared = (uint32_t)chrome_whole_or(&argument[SHARED], UINT32_MAX, 0);
+    }
+    return true;
 }
 
 /* Returns the row of a call; HIP's have the names of CUDA's. */
@@ -174,18 +234,16 @@ static uint16_t row_of(char *name)
     return host_call_row(cuda);
 }
 
-/* Numbers the thread of an event; threads are told apart as texts, since old traces cut their
- * numbers. */
-static bool thread_of(struct chrome_reader *reader, const struct walk_value *event,
-                      uint32_t *number)
+/* Writes the key of an event's thread; threads are told apart as texts, since old traces cut
+ * their numbers. Returns its length. */
+enum { THREAD_PART = 22, THREAD_KEY = 2 * THREAD_PART + 2 };
+static size_t thread_of(const struct walk_value *event, char thread[THREAD_KEY])
 {
-    enum { MOST = 22 };
-    char thread[2 * MOST + 2];
     const struct walk_value *pid = &event[PID], *tid = &event[TID];
-    const int length = snprintf(thread, sizeof thread, "%.*s %.*s",
-                                (int)(pid->length < MOST ? pid->length : MOST), pid->at,
-                                (int)(tid->length < MOST ? tid->length : MOST), tid->at);
-    return names_number(&reader->threads, thread, (size_t)length, number);
+    return (size_t)snprintf(
+        thread, THREAD_KEY, "%.*s %.*s",
+        (int)(pid->length < THREAD_PART ? pid->length : THREAD_PART), pid->at,
+        (int)(tid->length < THREAD_PART ? tid->length : THREAD_PART), tid->at);
 }
 
 /* Keeps what the host was at for long: an operator, a module, a function of Python. Short ones
@@ -193,67 +251,76 @@ static bool thread_of(struct chrome_reader *reader, const struct walk_value *eve
 static bool add_range(struct chrome_reader *reader, const struct walk_value *event)
 {
     enum { LONG_NS = 100000 };
-    struct trace_facts *facts = &reader->builder.facts;
-    struct trace_range range;
-    if (!find_times(event, &range.start_ns, &range.end_ns) ||
-        range.end_ns - range.start_ns < LONG_NS)
+    struct profiled *profiled = &reader->profiled;
+    char thread[THREAD_KEY];
+    uint32_t number;
+    int64_t start_ns, end_ns;
+    if (!find_times(event, &start_ns, &end_ns) || end_ns - start_ns < LONG_NS)
         return true;
-    const char *name = walk_string(&event[NAME], reader->name, sizeof reader->name);
-    struct trace_range *kept =
-        thread_of(reader, event, &range.thread) &&
-                names_number(&reader->names, name, strlen(name), &range.name)
-            ? ITEMS_ADD(facts->ranges, facts->range_count, facts->range_room)
-            : NULL;
-    if (kept != NULL)
-        *kept = range;
-    return kept != NULL;
+    struct host_range *range = pile_add(&profiled->draft.ranges, sizeof *range);
+    if (range == NULL ||
+        !names_number(&profiled->draft.threads, thread, thread_of(event, thread),
+                      &range->thread) ||
+        !profiled_name(profiled, walk_string(&event[NAME], reader->name, sizeof reader->name),
+                       &number))
+        return false;
+    range->start_ns = start_ns;
+    range->end_ns = end_ns;
+    range->name = ((char **)profiled->draft.names.items)[number];
+    return true;
 }
 
 static bool add_call(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
-    struct trace_facts *facts = &reader->builder.facts;
-    struct host_call call = {.row = 0};
-    uint32_t number;
-    if (!find_times(event, &call.start_ns, &call.end_ns))
+    char thread[THREAD_KEY];
+    int64_t start_ns, end_ns;
+    if (!find_times(event, &start_ns, &end_ns))
         return true;
     walk_string(&event[NAME], reader->name, sizeof reader->name);
-    call.row = row_of(reader->name);
-    struct host_call *kept = thread_of(reader, event, &number)
-                                 ? ITEMS_ADD(facts->calls, facts->call_count, facts->call_room)
-                                 : NULL;
-    if (kept == NULL)
+    struct recorded_call *call =
+        profiled_call(&reader->profiled, id_of(&argument[CORRELATION]), thread,
+                      thread_of(event, thread), row_of(reader->name));
+    if (call == NULL)
         return false;
-    call.thread = number;
-    *kept = call;
-    if (argument[CORRELATION].length == 0)
-        return true;
-    struct chrome_call *id = ITEMS_ADD(reader->calls, reader->id_count, reader->id_room);
-    if (id != NULL)
-        *id = (struct chrome_call){
-            .correlation = chrome_whole_or(&argument[CORRELATION], UINT64_MAX, 0),
-            .bytes = chrome_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE],
-                                     INT64_MAX, 0),
-            .start_ns = call.start_ns};
-    return id != NULL;
+    call->start_ns = start_ns;
+    call->end_ns = end_ns;
+    call->copy.width = chrome_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE],
+                                       INT64_MAX, 0); /* which ROCm says here alone */
+    return true;
 }
 
-/* Keeps a wait of a stream; those of the host are calls. */
+static bool is_known(const struct walk_value *value)
+{
+    uint64_t number;
+    return value->length > 0 && walk_whole(value, &number); /* what is not known is -1 */
+}
+
+/* Keeps what a call waits for: a stream, or an event, which is the call that recorded it. */
 static bool add_wait(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
-    if (!walk_is(&event[NAME], "Stream Wait Event") || argument[CORRELATION].length == 0 ||
-        argument[RECORD].length == 0)
+    struct profiled *profiled = &reader->profiled;
+    const uint64_t id = id_of(&argument[CORRELATION]), record = id_of(&argument[RECORD]);
+    const bool waits = walk_is(&event[NAME], "Stream Wait Event");
+    const bool by_event = waits || walk_is(&event[NAME], "Event Sync");
+    uint32_t stream = RECORDING_NONE, on;
+    if (walk_is(&event[NAME], "Context Sync"))
+        return profiled_effect(profiled, id, EFFECT_SYNC_DEVICE, stream, 0);
+    if ((!by_event && !walk_is(&event[NAME], "Stream Sync")) ||
+        (by_event && !(is_known(&argument[RECORD]) && is_known(&argument[WAIT_ON]))) ||
+        ((waits || !by_event) && !is_known(&argument[STREAM])))
         return true;
-    struct chrome_wait *kept = ITEMS_ADD(reader->waits, reader->wait_count, reader->wait_room);
-    if (kept != NULL)
-        *kept = (struct chrome_wait){
-            .call = chrome_whole_or(&argument[CORRELATION], UINT64_MAX, 0),
-            .record = chrome_whole_or(&argument[RECORD], UINT64_MAX, 0),
-            .context = (uint32_t)chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0),
-            .stream = (uint32_t)chrome_whole_or(&argument[STREAM], UINT32_MAX, CHROME_NONE),
-            .on = (uint32_t)chrome_whole_or(&argument[WAIT_ON], UINT32_MAX, CHROME_NONE)};
-    return kept != NULL;
+    if (by_event && !(stream_of(reader, event, argument, &argument[WAIT_ON], &on) &&
+                      profiled_effect(profiled, record, EFFECT_RECORD, on, record)))
+        return false;
+    if ((waits || !by_event) && !stream_of(reader, event, argument, &argument[STREAM], &stream))
+        return false;
+    return profiled_effect(profiled, id,
+                           waits      ? EFFECT_WAIT
+                           : by_event ? EFFECT_SYNC_EVENT
+                                      : EFFECT_SYNC_STREAM,
+                           stream, record);
 }
 
 enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value)

@@ -2,43 +2,18 @@
 #ifndef PIPELINE_TRACE_CHROME_PARTS_H
 #define PIPELINE_TRACE_CHROME_PARTS_H
 
-#include "trace/build.h"
 #include "trace/json_walk.h"
+#include "trace/profiled.h"
 
 #define CHROME_NONE UINT32_MAX /* a number that is not there */
-enum { CHROME_NAME = 4096, CHROME_DEVICES = 64 };
-
-/* A copy, a memset or a kernel as it ran on a device. */
-struct chrome_op {
-    int64_t start_ns, end_ns;
-    uint64_t bytes, correlation;
-    uint32_t name, device, context, stream;
-    uint8_t kind, memory;
-};
-
-/* A call by which ops are found, with the bytes that ROCm tells of there alone. */
-struct chrome_call {
-    uint64_t correlation, bytes;
-    int64_t start_ns;
-};
-
-/* A wait of a stream for what `record`, a call, recorded in another. */
-struct chrome_wait {
-    uint64_t call, record;
-    uint32_t context, stream, on;
-};
+enum { CHROME_NAME = 4096 };
 
 struct chrome_reader {
     const char *path;
     struct walk_text text;
     struct error *error;
-    struct trace_builder builder;
-    struct names names, threads; /* of ops and ranges; of processes' threads */
-    struct chrome_op *ops;
-    struct chrome_call *calls; /* that have a correlation */
-    struct chrome_wait *waits;
-    size_t op_count, op_room, id_count, id_room, wait_count, wait_room;
-    char devices[CHROME_DEVICES][TRACE_SHOWN];
+    struct profiled profiled;
+    const char *traced_by;
     int64_t base_ns;
     bool events; /* there was a list of them */
     bool own;    /* this program wrote it */

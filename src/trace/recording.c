@@ -141,22 +141,13 @@ enum status recording_read(struct trace_input *input, const char *path,
                            struct recording *recording, struct error *error)
 {
     struct error why = {0};
-    struct recording result = {.end = RECORDING_CUT};
+    struct recording result = {.timing = TIMING_RECORDED, .end = RECORDING_CUT};
     struct draft draft = {.text = {.path = path, .input = input, .error = &why},
                           .recording = &result};
-    enum status status = read_all(&draft);
-    if (status == STATUS_OK)
-        status = draft_order(&draft);
-    draft_keep(&draft);
-    if (status == STATUS_OK)
-        status = draft_settle_rows(&draft);
-    draft_free(&draft);
-    if (status == STATUS_OK) {
-        *recording = result;
-        return STATUS_OK;
-    }
-    recording_free(&result);
-    return error_pass(error, &why);
+    if (draft_close(&draft, read_all(&draft)) != STATUS_OK)
+        return error_pass(error, &why);
+    *recording = result;
+    return STATUS_OK;
 }
 
 void recording_free(struct recording *recording)

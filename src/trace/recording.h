@@ -131,6 +131,10 @@ enum recording_end { RECORDING_CUT, RECORDING_EXIT, RECORDING_LIMIT, RECORDING_S
 /* All of it. Everything in it is owned by it. */
 struct recording {
     struct arena arena; /* has the texts, and what was read in another order than it has here */
+    enum timing timing; /* what wrote it: this program's own recorder, or a profiler */
+    const char *traced_by; /* that profiler, as timelines say it; NULL: none. Not owned */
+    int64_t
+        uncalled_ns; /* when ops without a call count as issued; negative: when they began */
     char *program;
     uint32_t driver;      /* 13000 */
     uint32_t connections; /* 0: not set */
@@ -167,6 +171,14 @@ struct trace_input; /* trace/input.h */
 enum status recording_read(struct trace_input *input, const char *path,
                            struct recording *recording, struct error *error);
 void recording_free(struct recording *recording);
+
+struct traces;
+
+/* Makes a timeline of each device on which something ran. The recording, which must lie on the
+ * heap, is owned by *traces then; after a failure, STATUS_NO_MEMORY, or STATUS_USAGE with the
+ * reason without its place, it is freed. */
+enum status recording_traces(struct recording *recording, struct traces *traces,
+                             struct error *error);
 
 /* Counts calls that CUDA took, and that have no op as it ran, though they issue one; and those
  * that it refused, and that have. Graphs are not counted. */

@@ -96,7 +96,7 @@ enum status places_order(const struct draft *draft, const struct pile *pile, con
     const struct place *places = pile->items;
     if (pile->count > 1)
         qsort(pile->items, pile->count, sizeof *places, compare_places);
-    for (size_t i = 1; i < pile->count; i++) {
+    for (size_t i = 1; i < pile->count && !draft->lenient; i++) {
         struct trace_text later = draft->text;
         later.line_number = places[i].line;
         if (places[i].id == places[i - 1].id)
@@ -127,6 +127,7 @@ uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
 
 void draft_free(struct draft *draft)
 {
+
     struct pile *piles[] = {&draft->contexts,      &draft->streams,     &draft->frees,
                             &draft->names,         &draft->effects,     &draft->ops,
                             &draft->device_places, &draft->call_places, &draft->name_places,

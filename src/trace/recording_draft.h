@@ -74,6 +74,7 @@ struct draft {
     struct names stream_numbers, threads;                /* as they were met */
     uint32_t *moved; /* streams: by number as they were met, their index */
     bool ended;      /* its end was read */
+    bool lenient;    /* of what has one id the first counts: another program wrote it */
     bool libraries;  /* some calls are a library's */
     struct {
         char name[DRAFT_CALL_NAME];
@@ -114,14 +115,12 @@ enum status draft_take_words(struct draft *draft, const char *list, bool *known,
 /* Keeps what a line behind the header says; one of a kind that is not known says nothing. */
 enum status draft_take(struct draft *draft, const struct line *line);
 
-/* Puts all that was read in order and joins it. */
-enum status draft_order(struct draft *draft);
-
-/* Moves what stays into the recording, which owns it then, also after a failure. */
-void draft_keep(struct draft *draft);
-
 /* Has calls of what was kept count as what they are made for: a library's handle, a graph. */
 enum status draft_settle_rows(struct draft *draft);
+
+/* Ends the reading, which came to `status`: puts all that was read in order, joins it and moves
+ * it into the recording. Frees the draft in any case, and after a failure the recording. */
+enum status draft_close(struct draft *draft, enum status status);
 
 void draft_free(struct draft *draft);
 

@@ -110,7 +110,7 @@ static enum status order_calls(struct draft *draft)
         return status;
     sort(&draft->calls, sizeof *calls, compare_calls);
     for (size_t i = 0; i < draft->calls.count; i++)
-        places[i] = (struct place){.id = calls[i].id, .line = 0, .index = (uint32_t)i};
+        places[i] = (struct place){.id = calls[i].id, .line = i, .index = (uint32_t)i};
     return places_order(draft, &draft->call_places, "call");
 }
 
@@ -133,7 +133,8 @@ static void join_effects(struct draft *draft)
         made->thread = call.thread;
         made->result = call.result;
         made->row = call.row;
-        made->effect = call.effect == EFFECT_NONE ? effect->made.effect : SEVERAL;
+        made->effect =
+            call.effect == EFFECT_NONE || draft->lenient ? effect->made.effect : SEVERAL;
         made->stream =
             made->stream != RECORDING_NONE ? draft->moved[made->stream] : RECORDING_NONE;
     }
@@ -352,7 +353,7 @@ static void *move(struct pile *pile, size_t *count)
     return items;
 }
 
-void draft_keep(struct draft *draft)
+static void keep(struct draft *draft)
 {
     struct recording *recording = draft->recording;
     recording->devices = move(&draft->devices, &recording->device_count);
@@ -365,12 +366,11 @@ void draft_keep(struct draft *draft)
     recording->notes = move(&draft->notes, &recording->note_count);
 }
 
-enum status draft_order(struct draft *draft)
+enum status draft_close(struct draft *draft, enum status status)
 {
     static enum status (*const steps[])(struct draft * draft) = {
         order_devices, order_contexts, join_streams, order_streams, order_calls,
         order_names,   order_threads,  join_calls,   place_ops,     join_lines};
-    enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
         status = steps[i](draft);
     if (status == STATUS_OK) {
@@ -380,5 +380,11 @@ enum status draft_order(struct draft *draft)
         sort(&draft->edges, sizeof(struct recorded_edge), compare_edges);
         sort(&draft->ranges, sizeof(struct host_range), compare_ranges);
     }
+    keep(draft);
+    if (status == STATUS_OK)
+        status = draft_settle_rows(draft);
+    draft_free(draft);
+    if (status != STATUS_OK)
+        recording_free(draft->recording);
     return status;
 }

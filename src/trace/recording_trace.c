@@ -250,7 +250,9 @@ static enum status add_facts(const struct recording *recording, struct trace_fac
     list_lines(recording, facts);
     add_lines(recording, facts);
     add_streams(recording, facts);
-    if (recording->driver > 0)
+    if (recording->traced_by != NULL)
+        snprintf(facts->driver, sizeof facts->driver, "%s", recording->traced_by);
+    else if (recording->driver > 0)
         snprintf(facts->driver, sizeof facts->driver, "driver %" PRIu32 ".%" PRIu32,
                  recording->driver / 1000, recording->driver % 1000 / 10);
     return STATUS_OK;
@@ -261,7 +263,7 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
     const struct recording *recording = maker->recording;
     struct trace_builder *builder = &maker->builder;
     builder->facts =
-        (struct trace_facts){.timing = TIMING_RECORDED, .resolution_ns = 1, .bytes_unit = 1};
+        (struct trace_facts){.timing = recording->timing, .resolution_ns = 1, .bytes_unit = 1};
     maker->devices = calloc(recording->device_count + 1, sizeof *maker->devices);
     if (maker->devices == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
@@ -271,6 +273,31 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
     if (status == STATUS_OK)
         status = add_facts(recording, &builder->facts, error);
     return status == STATUS_OK ? trace_build_finish(builder, traces, error) : status;
+}
+
+enum status recording_traces(struct recording *recording, struct traces *traces,
+                             struct error *error)
+{
+    struct maker maker = {.recording = recording};
+    enum status status = make(&maker, traces, error);
+    trace_build_free(&maker.builder);
+    free(maker.devices);
+    if (status != STATUS_OK) {
+        recording_free(recording);
+        free(recording);
+        return status;
+    }
+    traces->recording = recording;
+    EACH (struct trace, trace, traces->items, traces->count) {
+        trace->recording = recording;
+        trace->timeline.ranges = recording->ranges;
+        trace->timeline.range_count = recording->range_count;
+        trace->timeline.ranges_from_ns = trace->origin_ns;
+        recording_count_odd(recording, &trace->unseen, &trace->refused);
+        trace->timeline.more_ran =
+            trace->unseen > 0 || recording->lost > 0 || traces->count > 1;
+    }
+    return STATUS_OK;
 }
 
 enum status trace_recording_read(struct trace_input *input, const char *path,
@@ -286,25 +313,8 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
         free(recording);
         return status;
     }
-    struct maker maker = {.recording = recording};
-    status = make(&maker, traces, &why);
-    if (status == STATUS_OK) {
-        traces->recording = recording;
-        EACH (struct trace, trace, traces->items, traces->count) {
-            trace->recording = recording;
-            trace->timeline.ranges = recording->ranges;
-            trace->timeline.range_count = recording->range_count;
-            trace->timeline.ranges_from_ns = trace->origin_ns;
-            recording_count_odd(recording, &trace->unseen, &trace->refused);
-            trace->timeline.more_ran =
-                trace->unseen > 0 || recording->lost > 0 || traces->count > 1;
-        }
-    } else {
-        error_set(error, status, "%s:1: %s", trace_shown(path, shown), why.text);
-        recording_free(recording);
-        free(recording);
-    }
-    trace_build_free(&maker.builder);
-    free(maker.devices);
-    return status;
+    status = recording_traces(recording, traces, &why);
+    return status == STATUS_OK
+               ? status
+               : error_set(error, status, "%s:1: %s", trace_shown(path, shown), why.text);
 }

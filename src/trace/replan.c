@@ -135,7 +135,11 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
                               bool pinned)
 {
     struct replan_thread *thread = &replan->threads[replan_thread_of(replan, call)];
+    struct op op = {.kind = OP_ALLOC, .stream = RECORDING_NONE, .alloc.pinned = pinned};
+    const struct op_recorded seen = {.work_ns = own_ns(replan, call, !pinned)};
     bool given_back;
+    if (replan->recording->traced_by != NULL) /* a profiler's trace has no addresses */
+        return replan_append(replan, call, op, seen);
     uint32_t index = live_change(&replan->live, call, pinned, &given_back);
     if (index == RECORDING_NONE)
         return STATUS_OK;
@@ -143,15 +147,12 @@ static enum status take_alloc(struct replan *replan, const struct recorded_call 
     if (memory->device != RECORDING_NONE && memory->device != replan->device)
         return STATUS_OK;
     if (given_back && thread->alloc != RECORDING_NONE && thread->memory == index) {
-        replan->recorded->ops[thread->alloc].work_ns += own_ns(replan, call, !pinned);
+        replan->recorded->ops[thread->alloc].work_ns += seen.work_ns;
         thread->alloc = RECORDING_NONE;
         thread->ended_ns = call->end_ns;
         return STATUS_OK;
     }
-    struct op op = {.kind = OP_ALLOC, .stream = RECORDING_NONE};
     op.alloc.bytes = memory->bytes;
-    op.alloc.pinned = pinned;
-    const struct op_recorded seen = {.work_ns = own_ns(replan, call, !pinned)};
     enum status status = replan_append(replan, call, op, seen);
     if (status == STATUS_OK && !given_back) {
         thread->alloc = replan->plan->op_count - 1;

@@ -1,0 +1,185 @@
+/* profiled.c - a recording made of what another profiler wrote. */
+#include "trace/profiled.h"
+
+#include "core/compare.h"
+#include "core/items.h"
+#include "trace/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool profiled_name(struct profiled *profiled, const char *name, uint32_t *number)
+{
+    struct draft *draft = &profiled->draft;
+    if (!names_number(&profiled->names, name, strlen(name), number))
+        return false;
+    if (*number < draft->names.count)
+        return true;
+    char **text = pile_add(&draft->names, sizeof *text);
+    if (text == NULL)
+        return false;
+    *text = arena_text(&draft->recording->arena, name);
+    return *text != NULL &&
+           place_add(draft, &draft->name_places, *number, *number) == STATUS_OK;
+}
+
+struct recorded_device *profiled_device(struct profiled *profiled, uint32_t id,
+                                        const char *name)
+{
+    struct draft *draft = &profiled->draft;
+    uint32_t number;
+    if (!names_number(&profiled->devices, &id, sizeof id, &number))
+        return NULL;
+    if (number == draft->devices.count &&
+        (pile_add(&draft->devices, sizeof(struct recorded_device)) == NULL ||
+         place_add(draft, &draft->device_places, id, 0) != STATUS_OK))
+        return NULL;
+    struct recorded_device *device = (struct recorded_device *)draft->devices.items + number;
+    device->id = id;
+    if (device->name == NULL || *name != '\0')
+        device->name = arena_text(&draft->recording->arena, name);
+    return device->name != NULL ? device : NULL;
+}
+
+bool profiled_stream(struct profiled *profiled, uint32_t process, uint64_t context,
+                     uint32_t device, uint32_t number, uint32_t *index)
+{
+    struct draft *draft = &profiled->draft;
+    const uint64_t key[] = {process, context, device};
+    uint32_t one;
+    if (!names_number(&profiled->contexts, key, sizeof key, &one))
+        return false;
+    if (one == draft->contexts.count &&
+        (profiled_device(profiled, device, "") == NULL ||
+         place_add(draft, &draft->contexts, one, device) != STATUS_OK))
+        return false;
+    return draft_stream_of(draft, one, number, index) == STATUS_OK;
+}
+
+struct recorded_call *profiled_call(struct profiled *profiled, uint64_t id, const void *thread,
+                                    size_t length, uint16_t row)
+{
+    struct draft *draft = &profiled->draft;
+    struct recorded_call *call = pile_add(&draft->calls, sizeof *call);
+    if (call == NULL || !names_number(&draft->threads, thread, length, &call->thread))
+        return NULL;
+    call->id = id != DRAFT_NO_CALL ? id : DRAFT_NO_CALL - ++profiled->unnumbered;
+    call->row = row;
+    call->stream = RECORDING_NONE;
+    return place_add(draft, &draft->call_places, call->id, 0) == STATUS_OK ? call : NULL;
+}
+
+struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
+                             uint32_t stream)
+{
+    static const char peers[] = "[CUDA memcpy Peer-to-Peer]";
+    struct draft_op *op = pile_add(&profiled->draft.ops, sizeof *op);
+    uint32_t number;
+    if (op == NULL || !profiled_name(profiled, name, &number))
+        return NULL;
+    op->call = id;
+    op->name = number;
+    op->op.name = RECORDING_NONE;
+    op->op.kind = (uint8_t)trace_kind(name);
+    op->op.from = op->op.to = HOST_MEMORY_UNKNOWN;
+    op->op.stream = stream;
+    op->op.peer = strcmp(name, peers) == 0 || strcmp(name, "[CUDA memcpy PtoP]") == 0;
+    return op;
+}
+
+bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
+                     uint32_t stream, uint64_t event)
+{
+    struct draft_effect *item = pile_add(&profiled->draft.effects, sizeof *item);
+    if (item == NULL)
+        return false;
+    item->call = id;
+    item->made.effect = (uint8_t)effect;
+    item->made.stream = stream;
+    item->made.event = event;
+    return true;
+}
+
+/* Gives ops the bytes that only their calls have, and takes from calls that only ask what they
+ * would wait for. */
+static void settle_calls(struct recording *recording)
+{
+    EACH (struct recorded_call, call, recording->calls, recording->call_count) {
+        struct recorded_op *op = &recording->ops[call->first_op];
+        if (call->effect == EFFECT_NONE && call->op_count == 1 && op->bytes == 0)
+            op->bytes = call->copy.width;
+        if (call->effect == EFFECT_SYNC_EVENT && host_call_kind(call->row) != CALL_SYNC)
+            call->effect = EFFECT_NONE;
+    }
+}
+
+/* Has ops without a call be those of one that was made at the beginning: they were issued
+ * before the profiler began, or their calls are left out, and nothing says that they were late.
+ */
+static bool add_first_call(struct recording *recording)
+{
+    const size_t count = recording->call_count;
+    uint32_t first = 0, uncalled = 0;
+    int64_t begin_ns = INT64_MAX;
+    for (size_t i = 0; i < recording->op_count; i++) {
+        begin_ns = earlier(begin_ns, recording->ops[i].start_ns);
+        uncalled += recording->ops[i].call == RECORDING_NONE;
+    }
+    first = (uint32_t)recording->op_count - uncalled;
+    recording->begin_ns = begin_ns;
+    if (count == 0)
+        return true;
+    recording->begin_ns = earlier(begin_ns, recording->calls[0].start_ns);
+    if (uncalled == 0)
+        return true;
+    struct recorded_call *calls = malloc((count + 1) * sizeof *calls);
+    if (calls == NULL)
+        return false;
+    memcpy(calls + 1, recording->calls, count * sizeof *calls);
+    free(recording->calls);
+    recording->calls = calls;
+    recording->call_count = count + 1;
+    calls[0] = (struct recorded_call){.id = DRAFT_NO_CALL,
+                                      .start_ns = recording->begin_ns,
+                                      .end_ns = recording->begin_ns,
+                                      .thread = calls[1].thread,
+                                      .row = host_call_row("cudaLaunchKernel"),
+                                      .stream = RECORDING_NONE,
+                                      .first_op = first,
+                                      .op_count = uncalled};
+    EACH (struct recorded_op, op, recording->ops, recording->op_count)
+        op->call = op->call == RECORDING_NONE ? 0 : op->call + 1;
+    return true;
+}
+
+enum status profiled_finish(struct profiled *profiled, enum status status, enum timing timing,
+                            const char *traced_by, struct traces *traces)
+{
+    struct recording *recording = profiled->draft.recording;
+    struct error *error = profiled->draft.text.error;
+    names_free(&profiled->names);
+    names_free(&profiled->contexts);
+    names_free(&profiled->devices);
+    names_free(&profiled->processes);
+    status = draft_close(&profiled->draft, status);
+    if (status != STATUS_OK) {
+        free(recording);
+        return status;
+    }
+    settle_calls(recording);
+    recording->timing = timing;
+    recording->traced_by = traced_by;
+    recording->end = RECORDING_EXIT;
+    recording->lazy = true;
+    if (!add_first_call(recording)) {
+        recording_free(recording);
+        free(recording);
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    }
+    status = recording_traces(recording, traces, error);
+    if (status == STATUS_OK && !profiled_find_waits(recording)) {
+        traces_free(traces);
+        status = error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    }
+    return status;
+}
