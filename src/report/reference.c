@@ -4,17 +4,33 @@
 #include "kernels/kernel.h"
 #include "run/backend.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Finds the built-in machine file of the device called `device`, which is its summary. */
+/* Returns true if the name of a device has the model that a machine's summary, "NVIDIA H100",
+ * names, as a word: "NVIDIA H100 80GB HBM3". */
+static bool is_model(const char *summary, const char *device)
+{
+    const char *model = strchr(summary, ' ');
+    model = model != NULL ? model + 1 : summary;
+    const size_t length = strlen(model);
+    for (const char *at = strstr(device, model); at != NULL; at = strstr(at + 1, model)) {
+        if (!isalnum((unsigned char)at[length]) &&
+            (at == device || !isalnum((unsigned char)at[-1])))
+            return length > 0;
+    }
+    return false;
+}
+
+/* Finds the built-in machine file of the device called `device`. */
 static bool find_built_in(const char *device, struct machine *machine)
 {
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine read;
         if (machine_built_in(&read, text->name, NULL) != STATUS_OK ||
-            strcmp(read.summary, device) != 0)
+            !is_model(read.summary, device))
             continue;
         *machine = read;
         return true;

@@ -149,17 +149,3 @@ enum status recording_read(struct trace_input *input, const char *path,
     *recording = result;
     return STATUS_OK;
 }
-
-void recording_free(struct recording *recording)
-{
-    free(recording->devices);
-    free(recording->memory);
-    free(recording->calls);
-    free(recording->nodes);
-    free(recording->edges);
-    free(recording->ranges);
-    free(recording->words);
-    free(recording->notes);
-    arena_free(&recording->arena);
-    *recording = (struct recording){0};
-}

@@ -125,6 +125,20 @@ uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
 
 /* --- the end --- */
 
+void recording_free(struct recording *recording)
+{
+    free(recording->devices);
+    free(recording->memory);
+    free(recording->calls);
+    free(recording->nodes);
+    free(recording->edges);
+    free(recording->ranges);
+    free(recording->words);
+    free(recording->notes);
+    arena_free(&recording->arena);
+    *recording = (struct recording){0};
+}
+
 void draft_free(struct draft *draft)
 {
 

@@ -70,7 +70,13 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
     if (!hands_over || seen->pageable || seen->waits || replan->plan->launches_block ||
         op_is_call(op->kind))
         return 0;
-    return same ? 1 : replan->calls_ns[call->row];
+    if (same)
+        return 1;
+    const int64_t median_ns = replan->calls_ns[call->row],
+                  call_ns = call->end_ns - call->start_ns;
+    return replan->recording->traced_by != NULL && !is_crowded(replan->recording, call)
+               ? later(call_ns, 1)
+               : median_ns;
 }
 
 /* --- what recording takes --- */

@@ -3,7 +3,6 @@
 
 #include "causes/knobs.h"
 #include "core/units.h"
-#include "report/reference.h"
 #include "sim/simulator.h"
 #include "term/progress.h"
 
@@ -11,41 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Refuses a machine that is not of the device that was recorded. */
-static enum status check_calibrated(const struct machine *calibrated, const char *recorded,
-                                    struct error *error)
-{
-    if (strcmp(calibrated->summary, recorded) == 0)
-        return STATUS_OK;
-    return error_set(
-        error, STATUS_USAGE,
-        "--calibrate: the device that is here is an %s, and the recording is of an "
-        "%s: calibrate where that is, and name the file by --machine",
-        calibrated->summary, recorded);
-}
-
-enum status view_find_machine(const struct machine *calibrated, const char *asked,
-                              const struct recording *recording, uint32_t device,
-                              struct machine *machine, bool *found, struct error *error)
-{
-    struct machine named = {0};
-    struct error why = {0};
-    if (calibrated != NULL &&
-        check_calibrated(calibrated, recording->devices[device].name, error) != STATUS_OK)
-        return error->status;
-    if (calibrated != NULL)
-        named = *calibrated;
-    else
-        snprintf(named.name, sizeof named.name, "%s", recording->devices[device].name);
-    enum status status =
-        reference_machine(calibrated != NULL ? NULL : asked, &named, calibrated != NULL,
-                          recording->connections, machine, &why);
-    *found = status == STATUS_OK;
-    if (status == STATUS_NO_MEMORY || (status != STATUS_OK && asked != NULL))
-        return error_pass(error, &why);
-    return STATUS_OK;
-}
 
 enum status view_judge_run(struct run_report *run, const struct machine *machine,
                            struct error *error)
