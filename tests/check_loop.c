@@ -477,6 +477,41 @@ START_TEST(making_the_data_is_no_phase)
 }
 END_TEST
 
+/* Steps that were marked are the passes, though no two have the same ops: not the first, which
+ * starts up, and not the last, which has few ops. Without their marks they are no loop. */
+START_TEST(marked_steps_are_the_passes)
+{
+    enum { STEPS = 6, OPS = 20 };
+    static char names[STEPS][16];
+    struct script script = begin();
+    struct host_range ranges[STEPS];
+    unsigned name = 100;
+    int64_t begun_ns[STEPS + 1];
+    for (int i = 0; i < STEPS; i++) {
+        snprintf(names[i], sizeof names[i], "ProfilerStep#%d", 7 + i);
+        ranges[i] = (struct host_range){.start_ns = script.now_ns, .name = names[i]};
+        begun_ns[i] = script.now_ns + 1000; /* when its first op starts */
+        if (i == 0)
+            start_up(&script);
+        for (int k = 0; k < (i == STEPS - 1 ? 2 : OPS + i % 2); k++)
+            op(&script, OP_KERNEL, name++, 5000);
+        ranges[i].end_ns = script.now_ns;
+        host(&script, 500);
+    }
+    ck_assert_uint_eq(find(&script).passes, 0);
+    script.timeline.ranges = ranges;
+    script.timeline.range_count = STEPS;
+    const struct loop loop = find(&script);
+    ck_assert_uint_eq(loop.passes, STEPS - 2);
+    ck_assert_int_eq(loop.from_ns, begun_ns[1]);
+    ck_assert_int_eq(loop.to_ns, begun_ns[STEPS - 1]);
+    ck_assert_uint_eq(loop.first, 40 + OPS);
+    script.timeline.range_count = 2;
+    ck_assert_uint_eq(find(&script).passes, 0);
+    end(&script);
+}
+END_TEST
+
 START_TEST(damaged_recordings_have_their_loop)
 {
     struct script script = begin();
@@ -516,6 +551,7 @@ Suite *loop_suite(void)
     tcase_add_loop_test(all, few_passes_are_no_loop, 1, 9);
     tcase_add_test(all, phases_of_one_pass_are_no_loop);
     tcase_add_test(all, making_the_data_is_no_phase);
+    tcase_add_test(all, marked_steps_are_the_passes);
     tcase_add_test(all, damaged_recordings_have_their_loop);
     suite_add_tcase(suite, all);
     return suite;

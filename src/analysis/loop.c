@@ -348,16 +348,19 @@ static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *k
     stretch->first = 0;
 }
 
-/* Counts the ops of the device that begin before the window, and for each pass in it. */
-static void count_ops(const struct timeline *timeline, struct loop *loop)
+/* Sets what a loop's window and passes tell. Returns false if nothing ran in it. */
+static bool measure(const struct loop_kinds *kinds, struct loop *loop)
 {
     uint32_t ops = 0;
-    EACH (const struct span, span, timeline->spans, timeline->span_count) {
+    EACH (const struct span, span, kinds->timeline->spans, kinds->timeline->span_count) {
         loop->first += op_on_device(span->kind) && span->start_ns < loop->from_ns;
         ops += op_on_device(span->kind) && span->start_ns >= loop->from_ns &&
                span->start_ns < loop->to_ns;
     }
+    loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
     loop->ops = (ops + loop->passes / 2) / loop->passes;
+    find_startup(kinds, loop);
+    return loop->from_ns < loop->to_ns && loop->ops > 0;
 }
 
 /* Returns true if as many passes of another kind stand before or behind a stretch: all the
@@ -398,15 +401,17 @@ static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind,
                           .to_ns = loop_border_ns(kinds, stretch.end),
                           .pass_ns = usual_ns};
     loop_widen(kinds, kind, room, loop);
-    loop->pass_ns = (loop->to_ns - loop->from_ns) / loop->passes;
-    count_ops(kinds->timeline, loop);
-    find_startup(kinds, loop);
-    return loop->from_ns < loop->to_ns && loop->ops > 0;
+    return measure(kinds, loop);
 }
 
 /* Finds the loop among all kinds of passes. Returns false when memory runs out. */
 static bool find(struct loop_kinds *kinds, struct loop *loop)
 {
+    if (!loop_steps_find(kinds->timeline, loop))
+        return false;
+    if (loop->passes > 0 && measure(kinds, loop))
+        return true;
+    *loop = (struct loop){.passes = 0};
     const struct loop_kind *whole = find_whole(kinds, true);
     uint64_t *room = arena_zeros(&kinds->arena, kinds->count, sizeof *room);
     if (whole == NULL || room == NULL)

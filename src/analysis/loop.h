@@ -1,10 +1,10 @@
 /* loop.h - the loop that another program was in, as its timeline shows it.
  *
  * A program that was recorded or profiled starts up, then does the same again and again, then
- * ends. What it did again and again is what counts: it is found by what ran, not by names or
- * marks. Ops are the same where their kind is, the kernel's name, and about the bytes of a copy
- * or memset; two passes are the same where they have the same ops, in any order, as streams and
- * threads mix them. */
+ * ends. What it did again and again is what counts: it is found by what ran, unless steps
+ * of it are marked. Ops are the same where their kind is, the kernel's name, and about the
+ * bytes of a copy or memset; two passes are the same where they have the same ops, in any
+ * order, as streams and threads mix them. */
 #ifndef PIPELINE_ANALYSIS_LOOP_H
 #define PIPELINE_ANALYSIS_LOOP_H
 

@@ -73,4 +73,9 @@ bool loop_is_beside(const struct loop_kinds *kinds, const struct span *span,
 void loop_widen(const struct loop_kinds *kinds, const struct loop_kind *kind,
                 const uint64_t *names, struct loop *loop);
 
+/* Finds the loop's window, and how many steps it has, where the program marked at least
+ * LOOP_PASSES_MIN steps that have most ops; else *loop stays. Returns false when memory runs
+ * out. */
+bool loop_steps_find(const struct timeline *timeline, struct loop *loop);
+
 #endif
