@@ -49,6 +49,9 @@ struct trace {
     int64_t from_ns;    /* where the part or the loop begins: times count from there */
     int64_t origin_ns;  /* the time in the file that the timeline's count from */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
+    double rounds;  /* beside another run: how often it did the work that both do; 0: alone */
+    bool unlike;    /* than that other: it did not do the same work, or that is not known */
+    double by_byte; /* how much faster it is by the bytes copied, where nothing else is known */
     struct trace_copies in, out;       /* from the host, to the host */
     const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
                                           Owned by `struct traces`, then by the view */

@@ -350,16 +350,15 @@ enum status view_read(const struct options *options, const struct machine *calib
                       struct view *view, struct error *error)
 {
     enum status status = STATUS_OK;
-    *view =
-        (struct view){.report.version = PIPELINE_VERSION,
-                      .alone = options->word_count == 1,
-                      .quiet = options->quiet,
-                      .anonymous = options->anonymous,
-                      .machine = options->machine,
-                      .calibrated = calibrated,
-                      .loops = !options->all && !options->dry_run && options->before == NULL,
-                      .fix = options->fix,
-                      .streams_cut = options->part.stream_count > 0};
+    *view = (struct view){.report.version = PIPELINE_VERSION,
+                          .alone = options->word_count == 1,
+                          .quiet = options->quiet,
+                          .anonymous = options->anonymous,
+                          .machine = options->machine,
+                          .calibrated = calibrated,
+                          .loops = !options->all && !options->dry_run,
+                          .fix = options->fix,
+                          .streams_cut = options->part.stream_count > 0};
     int second = 0; /* where the runs of the second file begin */
     for (int i = 0; i < options->word_count && status == STATUS_OK; i++) {
         second = i == 1 ? view->report.run_count : second;
@@ -368,6 +367,8 @@ enum status view_read(const struct options *options, const struct machine *calib
     view->report.paired = view->fixed > 0 && 2 * view->fixed == view->report.run_count;
     if (status == STATUS_OK && options->before != NULL)
         status = view_compare_files(view, options, second, error);
+    else if (status == STATUS_OK && view->files == 2 && view->report.run_count == 2)
+        status = view_weigh_pairs(view, error);
     if (status == STATUS_OK)
         put_unused(view);
     for (int i = 0; i < view->report.run_count; i++) { /* now that they move no more */

@@ -1,6 +1,12 @@
-/* view_pair.c - two files side by side: each run of the one with its partner of the other. */
+/* view_pair.c - two files side by side: each run of the one with its partner of the other, and
+ * how often each did what both do.
+ *
+ * A pass of the one may be several of the other: a loop that reads a result back only now and
+ * then has longer passes. How many it is, is told by what both ran: kernels of one name by
+ * their number, copies by their bytes. */
 #include "trace/view_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +46,137 @@ static void name_side(struct view_item *item, const char *side, bool several)
     view_name_part(&item->trace, name);
 }
 
+/* --- the same work --- */
+
+enum {
+    VOTES_MAX = 64,        /* by the kernels that took longest */
+    DATA_BYTES = 64 << 10, /* passes that copy less bring results, no data */
+};
+
+static const double ALIKE = 0.1;       /* amounts that differ by a smaller part are the same */
+static const double MOST = 0.5;        /* of the kernels' time: enough to go by */
+static const double SAME_LENGTH = 1.5; /* kernels that differ by less do the same */
+static const double FASTER = 4;        /* and the same kernels, by more streams or blocks */
+
+/* How many passes of before are one of after, by the kernels of one name. */
+struct vote {
+    double passes;
+    double weight; /* their share of the time of all kernels, on the side where it is less */
+    double longer; /* one of them than on the other side, in the mean: by what factor */
+};
+
+static bool is_alike(double x, double y, double apart)
+{
+    return fabs(x - y) <= apart * fmax(x, y);
+}
+
+/* Returns the weight of the votes for about so many passes. */
+static double weight_of(const struct vote *votes, int count, double passes, double longer)
+{
+    double weight = 0;
+    for (int i = 0; i < count; i++) {
+        if (is_alike(votes[i].passes, passes, ALIKE) && votes[i].longer < longer)
+            weight += votes[i].weight;
+    }
+    return weight;
+}
+
+static int collect_votes(const double passes[2], const struct view_facts facts[2],
+                         struct vote votes[VOTES_MAX])
+{
+    int count = 0;
+    for (uint32_t i = 0; i < facts[0].name_count && i < VOTES_MAX; i++) {
+        for (uint32_t k = 0; k < facts[1].name_count && k < VOTES_MAX; k++) {
+            const struct view_name *x = &facts[0].names[i], *y = &facts[1].names[k];
+            if (count == VOTES_MAX || x->engine != ENGINE_COMPUTE || y->engine != x->engine ||
+                strcmp(x->name, y->name) != 0)
+                continue;
+            const double x_ns = 1 + (double)x->sum_ns, y_ns = 1 + (double)y->sum_ns,
+                         longer = y_ns / y->ops / (x_ns / x->ops);
+            votes[count++] =
+                (struct vote){y->ops / passes[1] / (x->ops / passes[0]),
+                              fmin(x_ns / (1 + (double)facts[0].sum_ns[ENGINE_COMPUTE]),
+                                   y_ns / (1 + (double)facts[1].sum_ns[ENGINE_COMPUTE])),
+                              fmax(longer, 1 / longer)};
+        }
+    }
+    return count;
+}
+
+/* Returns how many passes of before are one of after, and the weight of the votes for that:
+ * kernels of which a pass has as many as before may have become faster, up to `faster` times.
+ * What a fix leaves is as much as before, so it is one pass unless much more says otherwise. */
+static double elect(const struct vote *votes, int count, double faster, double *weight)
+{
+    const double one = weight_of(votes, count, 1, faster);
+    double passes = 1;
+    *weight = one;
+    for (int i = 0; i < count; i++) {
+        const double rival = weight_of(votes, count, votes[i].passes, SAME_LENGTH);
+        if (rival > MOST && rival > 2 * one && rival > *weight) {
+            *weight = rival;
+            passes = votes[i].passes;
+        }
+    }
+    const double whole = passes > 1 ? round(passes) : 1 / round(1 / passes);
+    return is_alike(passes, whole, 0.03) ? whole : passes;
+}
+
+/* Finds how often a run and the next did the same work, as their traces' `rounds`, and what the
+ * second gained. */
+static enum status find_rounds(struct run_report runs[2], struct trace *const traces[2],
+                               struct error *error)
+{
+    struct view_facts facts[2] = {{.name_count = 0}, {.name_count = 0}};
+    struct vote votes[VOTES_MAX] = {{.weight = 0}};
+    double passes[2], bytes[2], ns[2];
+    enum status status = STATUS_OK;
+    for (int side = 0; side < 2 && status == STATUS_OK; side++) {
+        passes[side] = traces[side]->loop.passes > 0 ? traces[side]->loop.passes : 1;
+        status =
+            view_facts_find(&runs[side].timeline, &runs[side].critical, &facts[side], error);
+    }
+    const int count = status == STATUS_OK ? collect_votes(passes, facts, votes) : 0;
+    for (int side = 0; side < 2; side++)
+        view_facts_free(&facts[side]);
+    if (status != STATUS_OK)
+        return status;
+    for (int side = 0; side < 2; side++) {
+        const struct engine_use *engines = runs[side].analysis.engines;
+        bytes[side] = (double)(engines[ENGINE_H2D].bytes + engines[ENGINE_D2H].bytes);
+    }
+    const bool data = fmax(bytes[0] / passes[0], bytes[1] / passes[1]) >= DATA_BYTES,
+               as_much = is_alike(bytes[0] / passes[0], bytes[1] / passes[1], ALIKE);
+    double weight = 1, times = 1;
+    if (!data || !as_much)
+        times = elect(votes, count, data ? SAME_LENGTH : FASTER, &weight);
+    const bool known = weight > MOST;
+    traces[0]->rounds = passes[0] / fmax(times, 1);
+    traces[1]->rounds = passes[1] * fmin(times, 1);
+    for (int side = 0; side < 2; side++) {
+        ns[side] = (double)runs[side].median_ns / traces[side]->rounds;
+        bytes[side] /= traces[side]->rounds;
+    }
+    traces[1]->unlike = !known || (data && !is_alike(bytes[0], bytes[1], ALIKE));
+    if (!known && fmin(bytes[0], bytes[1]) >= DATA_BYTES)
+        traces[1]->by_byte = ns[0] / bytes[0] / (ns[1] / bytes[1]);
+    runs[0].speedup = 1;
+    runs[1].speedup = known ? ns[0] / ns[1] : NAN;
+    return STATUS_OK;
+}
+
+enum status view_weigh_pairs(struct view *view, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i + 1 < view->report.run_count && status == STATUS_OK; i += 2) {
+        struct trace *traces[] = {&view->items[i].trace, &view->items[i + 1].trace};
+        status = find_rounds(&view->report.runs[i], traces, error);
+    }
+    return status;
+}
+
+/* --- pairs --- */
+
 /* Puts each run of the first file before its partner of the second; those without one are left
  * out. */
 static enum status pair_runs(struct view *view, int second, struct error *error)
@@ -59,8 +196,6 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
             pairs.report.runs[count] = view->report.runs[sides[side]];
             pairs.items[count].trace = view->items[sides[side]].trace;
             name_side(&pairs.items[count], side == 0 ? "before" : "after", all > 2);
-            pairs.report.runs[count].speedup = (double)view->report.runs[i].median_ns /
-                                               (double)view->report.runs[sides[side]].median_ns;
             taken[sides[side]] = true;
         }
     }
@@ -96,5 +231,5 @@ enum status view_compare_files(struct view *view, const struct options *options,
                 error, STATUS_USAGE, "--%s=%.96s: nothing ran there that could be compared",
                 before ? "before" : "after", before ? options->before : options->after);
     }
-    return status;
+    return status == STATUS_OK ? view_weigh_pairs(view, error) : status;
 }

@@ -25,6 +25,10 @@ void view_name_part(const struct trace *trace, char name[RUN_NAME_MAX]);
 enum status view_compare_files(struct view *view, const struct options *options, int second,
                                struct error *error);
 
+/* Finds how often each run and its partner, the next, did the work that both do, and sets their
+ * speed-ups; NAN where they have too little in common. STATUS_NO_MEMORY. */
+enum status view_weigh_pairs(struct view *view, struct error *error);
+
 /* --- view_plan.c: what the plan of a recording tells of a run, its races --- */
 
 /* Makes the plan of a run that was read from a recording of `device`, an index of its devices,

@@ -3,6 +3,7 @@
 #include "writers/cause.h"
 
 #include "core/units.h"
+#include "trace/trace.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -220,11 +221,16 @@ static bool belongs(const struct run_report *run, const struct run_report *first
            report_is_comparable(run, first) && !run->foreign;
 }
 
+static int64_t time_of(const struct run_report *run)
+{
+    return writer_of_round(run, run->median_ns);
+}
+
 static double ratio_of(const struct group *group)
 {
-    if (group->count < 2 || group->fastest->median_ns <= 0)
+    if (group->count < 2 || time_of(group->fastest) <= 0)
         return 0;
-    return (double)group->slowest->median_ns / (double)group->fastest->median_ns;
+    return (double)time_of(group->slowest) / (double)time_of(group->fastest);
 }
 
 /* Finds the group in which runs differ most. */
@@ -257,20 +263,13 @@ static struct group find_pair(const struct report *report)
     struct group best = {0};
     for (int i = 0; i + 1 < report->run_count; i += 2) {
         const struct run_report *before = &report->runs[i], *after = before + 1;
-        bool slower = after->median_ns > before->median_ns;
+        bool slower = time_of(after) > time_of(before);
         struct group pair = {before, after, slower ? before : after, slower ? after : before,
                              2};
         if (best.count == 0 || ratio_of(&pair) > ratio_of(&best))
             best = pair;
     }
     return best;
-}
-
-static bool copies_as_much(const struct run_report *a, const struct run_report *b)
-{
-    const struct engine_use *x = a->analysis.engines, *y = b->analysis.engines;
-    return x[ENGINE_H2D].bytes == y[ENGINE_H2D].bytes &&
-           x[ENGINE_D2H].bytes == y[ENGINE_D2H].bytes;
 }
 
 static const char *name_of(const struct run_report *run, char text[NAME_TEXT])
@@ -288,7 +287,7 @@ static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
     char fast_name[NAME_TEXT], slow_name[NAME_TEXT], cost[UNITS_TEXT];
     const struct verdict *verdict = main_verdict(slow);
     snprintf(text, MESSAGE_TEXT, "%s is %.2fx as fast as %s", name_of(fast, fast_name),
-             (double)slow->median_ns / (double)fast->median_ns, name_of(slow, slow_name));
+             (double)time_of(slow) / (double)time_of(fast), name_of(slow, slow_name));
     if (verdict != NULL && verdict->cost_ns > 0)
         text_add(text, MESSAGE_TEXT, ", ", "which lost %s because %s",
                  units_time(verdict->cost_ns, cost), verdict_rows[verdict->code].text);
@@ -311,12 +310,14 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
         writer_run_message(&report->runs[0], true, text);
         return;
     }
-    struct group group = report->paired ? find_pair(report) : find_group(report);
-    if (report->paired && group.count > 0 && !copies_as_much(group.first, group.last)) {
+    const struct trace *second = report->run_count == 2 ? report->runs[1].trace : NULL;
+    const bool pairs = report->paired || (second != NULL && second->rounds > 0);
+    struct group group = pairs ? find_pair(report) : find_group(report);
+    if (group.count > 0 && group.last->trace != NULL && group.last->trace->unlike) {
         char before[UNITS_TEXT];
-        snprintf(text, MESSAGE_TEXT, "%s takes %s instead of %s, but other amounts are copied",
-                 name_of(group.last, name), units_time(group.last->median_ns, time),
-                 units_time(group.first->median_ns, before));
+        snprintf(text, MESSAGE_TEXT, "%s takes %s instead of %s, maybe for different work",
+                 name_of(group.last, name), units_time(time_of(group.last), time),
+                 units_time(time_of(group.first), before));
         return;
     }
     if (ratio_of(&group) >= ALIKE)
@@ -327,5 +328,5 @@ void writer_message(const struct report *report, char text[MESSAGE_TEXT])
     else if (group.count > 1)
         snprintf(text, MESSAGE_TEXT, "%s takes about as long as %s, %s",
                  name_of(group.last, answer), name_of(group.first, name),
-                 units_time(group.last->median_ns, time));
+                 units_time(time_of(group.last), time));
 }

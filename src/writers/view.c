@@ -332,5 +332,8 @@ enum status write_view(FILE *out, const struct report *report, const struct writ
     bool all = !report->paired || style->verbose > 0;
     for (int i = 0; i < report->run_count && all && status == STATUS_OK; i++)
         status = put_run(out, &report->runs[i], style);
-    return status;
+    const bool weighed = report->run_count == 2 && report->runs[1].trace->rounds > 0;
+    return status == STATUS_OK && weighed && !report->paired
+               ? view_put_pairs(out, report, style)
+               : status;
 }

@@ -4,16 +4,23 @@
 #include "writers/view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { NAME_COLUMNS = 22, FIGURE_COLUMNS = 12 };
-static const double WORK_ALIKE = 0.1; /* work that differs by a larger part is not the same */
+enum { NAME_COLUMNS = 22, FIGURE_COLUMNS = 12, ROUND_TEXT = 48 };
 
 /* A run before the change, and after it. */
 struct sides {
     const struct run_report *runs[2];
     struct view_facts facts[2];
 };
+
+/* Returns how often a run did the work that is compared. */
+static double rounds_of(const struct run_report *run)
+{
+    return run->trace != NULL && run->trace->rounds > 0 ? run->trace->rounds : 1;
+}
 
 /* --- rows --- */
 
@@ -53,6 +60,7 @@ static void put_engines(FILE *out, const struct sides *sides)
                 ns[side] = row == 0             ? use->busy_ns
                            : i < DEVICE_ENGINES ? sides->facts[side].gap_sums_ns[i]
                                                 : 0;
+                ns[side] = writer_of_round(sides->runs[side], ns[side]);
                 any |= use->spans > 0 && (row == 0 || i < DEVICE_ENGINES);
             }
             snprintf(name, sizeof name, "%s %s", engine_rows[i].label, words[row]);
@@ -66,7 +74,7 @@ static int64_t cost_of(const struct run_report *run, int code)
 {
     for (int i = 0; i < run->verdicts.named; i++) {
         if ((int)run->verdicts.items[i].code == code)
-            return run->verdicts.items[i].cost_ns;
+            return writer_of_round(run, run->verdicts.items[i].cost_ns);
     }
     return 0;
 }
@@ -96,74 +104,93 @@ static void put_causes(FILE *out, const struct sides *sides)
 
 /* --- a pair --- */
 
+/* Writes what a run does in a round: " for a pass", " for 49 passes"; "" for all of it, unless
+ * that must be told from what `other` does, which has a loop. */
+static void put_round(const struct run_report *run, bool other, char text[ROUND_TEXT])
+{
+    const double passes = run->trace != NULL ? run->trace->loop.passes : 0,
+                 each = fmax(passes, 1) / rounds_of(run);
+    text[0] = '\0';
+    if (passes > 0 && each == 1)
+        strcpy(text, " for a pass");
+    else if (passes > 0)
+        snprintf(text, ROUND_TEXT, " for %.3g passes", each);
+    else if (each != 1)
+        snprintf(text, ROUND_TEXT, " for %.3g times all of it", each);
+    else if (other)
+        strcpy(text, " for all of it");
+}
+
 /* Writes the gain in one line, before everything else. */
 static void put_gain(FILE *out, const struct sides *sides, const struct writer_style *style)
 {
-    char before[UNITS_TEXT], after[UNITS_TEXT], how[64];
-    double gain = sides->runs[1]->speedup;
-    snprintf(how, sizeof how, "%.2f times as fast", gain);
-    if (gain > 0.995 && gain < 1.005)
-        snprintf(how, sizeof how, "as fast as before");
-    else if (gain < 1)
-        snprintf(how, sizeof how, "slower: %.2f times as fast", gain);
-    writer_print_words(out, style->width, 2, "%s takes %s instead of %s: %s",
-                       sides->runs[1]->settings->name,
-                       units_time(sides->runs[1]->median_ns, after),
-                       units_time(sides->runs[0]->median_ns, before), how);
-}
-
-/* Returns how many ops a run has, and sets the bytes of its copies. */
-static uint32_t work_of(const struct run_report *run, uint64_t *bytes)
-{
-    uint32_t ops = 0;
-    *bytes = 0;
-    for (int i = 0; i < ENGINE_WORKING; i++) {
-        ops += run->analysis.engines[i].spans;
-        *bytes += run->analysis.engines[i].bytes;
+    char times[2][UNITS_TEXT], rounds[2][ROUND_TEXT], how[64];
+    const double gain = sides->runs[1]->speedup;
+    for (int side = 0; side < 2; side++) {
+        const struct trace *other = sides->runs[1 - side]->trace;
+        put_round(sides->runs[side], other != NULL && other->loop.passes > 0, rounds[side]);
+        units_time(writer_of_round(sides->runs[side], sides->runs[side]->median_ns),
+                   times[side]);
     }
-    return ops;
+    snprintf(how, sizeof how, ": %.2f times as fast", gain);
+    if (isnan(gain))
+        how[0] = '\0';
+    else if (gain > 0.995 && gain < 1.005)
+        strcpy(how, ": as fast as before");
+    else if (gain < 1)
+        snprintf(how, sizeof how, ": slower: %.2f times as fast", gain);
+    const bool differ = strcmp(rounds[0], rounds[1]) != 0;
+    writer_print_words(out, style->width, 2, "%s takes %s%s instead of %s%s%s%s",
+                       sides->runs[1]->settings->name, times[1], rounds[1], times[0],
+                       differ ? rounds[0] : "",
+                       differ && !isnan(gain) ? ", with the same kernels" : "", how);
 }
 
-static bool is_alike(uint64_t x, uint64_t y)
-{
-    const double apart = x > y ? (double)(x - y) : (double)(y - x);
-    return apart <= WORK_ALIKE * (double)(x > y ? x : y);
-}
-
-/* Says where both did different work. A fix does the same, however it cuts it. */
+/* Says where both did different work, or may have. */
 static void put_work(FILE *out, const struct sides *sides, const struct writer_style *style)
 {
-    char texts[2][UNITS_TEXT];
-    uint32_t ops[2];
-    uint64_t bytes[2];
-    const struct trace *before = sides->runs[0]->trace, *after = sides->runs[1]->trace;
+    char works[2][2 * UNITS_TEXT], by_byte[64] = "";
+    const struct run_report *after = sides->runs[1];
     for (int side = 0; side < 2; side++) {
-        ops[side] = work_of(sides->runs[side], &bytes[side]);
-        units_bytes(bytes[side], texts[side]);
+        const struct run_report *run = sides->runs[side];
+        char copied[UNITS_TEXT];
+        double ops = 0, bytes = 0;
+        for (int i = 0; i < ENGINE_WORKING; i++) {
+            ops += run->analysis.engines[i].spans / rounds_of(run);
+            bytes += (double)run->analysis.engines[i].bytes / rounds_of(run);
+        }
+        snprintf(works[side], sizeof works[side], "%.0f op%s and %s of copies", ops,
+                 ops < 1.5 ? "" : "s", units_bytes((uint64_t)(bytes + 0.5), copied));
     }
-    bool fix = before != NULL && after != NULL && before->recording != NULL &&
-               before->recording == after->recording;
-    if (fix || (is_alike(bytes[0], bytes[1]) && is_alike(ops[0], ops[1])))
+    if (after->trace == NULL || !after->trace->unlike)
         return;
-    writer_print_words(out, style->width, 2,
-                       "Mind: before is %" PRIu32 " ops that copy %s, after %" PRIu32
-                       " that copy %s. If that is not the change itself, these are times of "
-                       "different work.",
-                       ops[0], texts[0], ops[1], texts[1]);
+    if (after->trace->by_byte > 0)
+        snprintf(by_byte, sizeof by_byte, "; by the byte, after is %.2f times as fast",
+                 after->trace->by_byte);
+    writer_print_words(out, style->width, 2, "Mind: before is %s, after %s. %s%s.", works[0],
+                       works[1],
+                       isnan(after->speedup)
+                           ? "Their kernels have too little in common to tell whether that is "
+                             "the same work"
+                           : "If that is not the change itself, these are times of different "
+                             "work",
+                       by_byte);
 }
 
 static void put_sources(FILE *out, const struct sides *sides, const struct writer_style *style)
 {
     for (int side = 0; side < 2; side++) {
-        char origin[ORIGIN_TEXT], ops[VIEW_OPS_TEXT];
+        char origin[ORIGIN_TEXT], ops[VIEW_OPS_TEXT + WRITER_LOOP];
         const struct run_report *run = sides->runs[side];
         writer_origin(run, origin);
-        view_count_ops(run, ops);
+        const bool loop = writer_loop(run, ops);
+        if (!loop)
+            view_count_ops(run, ops);
         const char *part = run->trace != NULL ? run->trace->part : "";
-        writer_print_words(out, style->width, 2, "%s: %s%s%s; %s in %" PRIu32 " stream%s",
+        writer_print_words(out, style->width, 2, "%s: %s%s%s; %s%s in %" PRIu32 " stream%s",
                            side == 0 ? "before" : "after", origin,
-                           *part != '\0' ? "; only " : "", part, ops, run->timeline.streams,
-                           run->timeline.streams == 1 ? "" : "s");
+                           *part != '\0' ? "; only " : "", part, ops, loop ? "," : "",
+                           run->timeline.streams, run->timeline.streams == 1 ? "" : "s");
     }
 }
 
@@ -175,7 +202,8 @@ static void put_pair(FILE *out, struct sides *sides, const struct writer_style *
     put_sources(out, sides, style);
     fprintf(out, "\n%-*s%*s%*s%*s\n", NAME_COLUMNS, "", FIGURE_COLUMNS, "before",
             FIGURE_COLUMNS, "after", FIGURE_COLUMNS, "change");
-    put_times(out, "time", sides->runs[0]->median_ns, sides->runs[1]->median_ns);
+    put_times(out, "time", writer_of_round(sides->runs[0], sides->runs[0]->median_ns),
+              writer_of_round(sides->runs[1], sides->runs[1]->median_ns));
     put_engines(out, sides);
     fprintf(out, "%-*s%*.2f%*.2f%+*.2f\n", NAME_COLUMNS, "ops at once, mean", FIGURE_COLUMNS,
             sides->runs[0]->analysis.concurrency, FIGURE_COLUMNS,

@@ -36,6 +36,12 @@ bool writer_loop(const struct run_report *run, char text[WRITER_LOOP])
     return true;
 }
 
+int64_t writer_of_round(const struct run_report *run, int64_t time_ns)
+{
+    const bool rounds = run->trace != NULL && run->trace->rounds > 0;
+    return rounds ? (int64_t)((double)time_ns / run->trace->rounds + 0.5) : time_ns;
+}
+
 void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
 {
     char device[3 * sizeof run->device], several[16] = "";

@@ -169,6 +169,10 @@ void writer_devices(const struct run_report *run, char text[DEVICES_TEXT]);
 enum { WRITER_LOOP = 96 };
 bool writer_loop(const struct run_report *run, char text[WRITER_LOOP]);
 
+/* Returns the part of a time that a run needed, on average, to do what it is compared by once:
+ * a pass of a loop, say; all of it where it is compared whole. */
+int64_t writer_of_round(const struct run_report *run, int64_t time_ns);
+
 /* Returns true if a run has a limit: it is one of ours, now or in a file that tells it. */
 bool writer_limit_known(const struct run_report *run);
 
