@@ -100,6 +100,36 @@ START_TEST(test_whole)
 }
 END_TEST
 
+/* Of the host stay operators that are in no other, and functions that took long. */
+START_TEST(test_doing)
+{
+    struct traces traces = read_text(TRACE(EVENT("kernel", "k", "10", "5", OP("7", "1")) "," EVENT(
+        "cuda_runtime",
+        "cudaLaunchKernel",
+        "5", "1",
+        CALL("1")) "," EVENT("python_function", "train.py(8): step", "0", "150",
+                             "\"Python id\":1") "," EVENT("python_function", "torch/x.py(9): f",
+                                                          "1", "90",
+                                                          "\"Python id\":2") "," EVENT("cpu_op",
+                                                                                       "aten::"
+                                                                                       "linear",
+                                                                                       "2",
+                                                                                       "20",
+                                                                                       "\"Ev "
+                                                                                       "Idx\":"
+                                                                                       "0") "," EVENT("cpu_op",
+                                                                                                      "aten::addmm",
+                                                                                                      "3",
+                                                                                                      "18",
+                                                                                                      "\"Ev Idx\":1")));
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_uint_eq(timeline->range_count, 2);
+    ck_assert_str_eq(timeline->ranges[0].name, "train.py(8): step");
+    ck_assert_str_eq(timeline->ranges[1].name, "aten::linear");
+    traces_free(&traces);
+}
+END_TEST
+
 /* Times are exact in all the forms that they had: whole microseconds, decimals of microseconds
  * since 1970, which no double has room for, and others that a program may make of them. */
 START_TEST(test_times)
@@ -339,6 +369,7 @@ TCase *trace_chrome_case(void)
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_test(tests, test_whole);
+    tcase_add_test(tests, test_doing);
     tcase_add_test(tests, test_times);
     tcase_add_test(tests, test_left_out);
     tcase_add_test(tests, test_rocm);

@@ -27,6 +27,8 @@ enum category {
     CALL_EVENT,
     WAIT_EVENT,
     RANGE_EVENT,
+    OPERATOR_EVENT,
+    FUNCTION_EVENT,
     OTHER_EVENT
 };
 
@@ -42,8 +44,8 @@ static enum category category_of(const struct walk_value *value)
         {"Memset", OP_SET_EVENT},         {"Kernel", OP_KERNEL_EVENT},
         {"cuda_runtime", CALL_EVENT},     {"cuda_driver", CALL_EVENT},
         {"Runtime", CALL_EVENT},          {"hip_runtime", CALL_EVENT},
-        {"cuda_sync", WAIT_EVENT},        {"cpu_op", RANGE_EVENT},
-        {"user_annotation", RANGE_EVENT}, {"python_function", RANGE_EVENT},
+        {"cuda_sync", WAIT_EVENT},        {"cpu_op", OPERATOR_EVENT},
+        {"user_annotation", RANGE_EVENT}, {"python_function", FUNCTION_EVENT},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (walk_is(value, names[i].name))
@@ -246,26 +248,34 @@ static size_t thread_of(const struct walk_value *event, char thread[THREAD_KEY])
         (int)(tid->length < THREAD_PART ? tid->length : THREAD_PART), tid->at);
 }
 
-/* Keeps what the host was at for long: an operator, a module, a function of Python. Short ones
- * are most of a trace, and tell of no pause. */
-static bool add_range(struct chrome_reader *reader, const struct walk_value *event)
+/* Keeps what the host was at: an operator that is in no other or, for long, a module or a
+ * function of Python. Short ones of these are most of a trace, and tell of no pause. */
+static bool add_range(struct chrome_reader *reader, enum category category,
+                      const struct walk_value *event)
 {
     enum { LONG_NS = 100000 };
     struct profiled *profiled = &reader->profiled;
+    struct host_range *outer = &reader->operator;
     char thread[THREAD_KEY];
     uint32_t number;
     int64_t start_ns, end_ns;
-    if (!find_times(event, &start_ns, &end_ns) || end_ns - start_ns < LONG_NS)
+    if (!find_times(event, &start_ns, &end_ns) ||
+        (category == FUNCTION_EVENT && end_ns - start_ns < LONG_NS))
+        return true;
+    if (!names_number(&profiled->draft.threads, thread, thread_of(event, thread), &number))
+        return false;
+    if (category == OPERATOR_EVENT && number == outer->thread && start_ns >= outer->start_ns &&
+        end_ns <= outer->end_ns)
         return true;
     struct host_range *range = pile_add(&profiled->draft.ranges, sizeof *range);
-    if (range == NULL ||
-        !names_number(&profiled->draft.threads, thread, thread_of(event, thread),
-                      &range->thread) ||
-        !profiled_name(profiled, walk_string(&event[NAME], reader->name, sizeof reader->name),
+    if (range == NULL)
+        return false;
+    *range = (struct host_range){start_ns, end_ns, number, NULL};
+    if (category == OPERATOR_EVENT)
+        *outer = *range;
+    if (!profiled_name(profiled, walk_string(&event[NAME], reader->name, sizeof reader->name),
                        &number))
         return false;
-    range->start_ns = start_ns;
-    range->end_ns = end_ns;
     range->name = ((char **)profiled->draft.names.items)[number];
     return true;
 }
@@ -332,8 +342,8 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
         event[CATEGORY].length > 0 ? category_of(&event[CATEGORY]) : OTHER_EVENT;
     if (category == OTHER_EVENT || !walk_is(&event[PHASE], "X"))
         return STATUS_OK;
-    if (category == RANGE_EVENT)
-        return add_range(reader, event) ? STATUS_OK : chrome_no_memory(reader);
+    if (category >= RANGE_EVENT)
+        return add_range(reader, category, event) ? STATUS_OK : chrome_no_memory(reader);
     if (!chrome_find(event[ARGS], arguments, ARGUMENTS, argument))
         return chrome_refuse(reader, "damaged JSON");
     const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)

@@ -15,8 +15,9 @@ struct chrome_reader {
     struct profiled profiled;
     const char *traced_by;
     int64_t base_ns;
-    bool events; /* there was a list of them */
-    bool own;    /* this program wrote it */
+    struct host_range operator; /* the last that is in no other */
+    bool events;                /* there was a list of them */
+    bool own;                   /* this program wrote it */
     char name[CHROME_NAME];
 };
 
