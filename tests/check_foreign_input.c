@@ -255,6 +255,26 @@ START_TEST(test_copies_within_the_device)
 END_TEST
 
 /* A window begins and ends in the middle of the work: that is no filling and no draining. */
+/* One piece of work in a stream of its own has to be cut; in the default stream no pieces would
+ * overlap. */
+START_TEST(test_one_piece)
+{
+    struct ran ran;
+    struct verdicts verdicts;
+    struct settings settings = test_settings("scale");
+    settings.elements = 64 << 20;
+    settings.tiles = 1;
+    ck_assert(foreign_run("h200", &settings, &ran));
+    if (foreign_export(&ran, FORM_SQLITE, NSYS_ALL,
+                       _i == 0 ? "" : "UPDATE TARGET_INFO_CUDA_STREAM SET flag = 3;")) {
+        foreign_judge(&verdicts);
+        ck_assert_int_eq(verdicts.items[0].code,
+                         _i == 0 ? VERDICT_FEW_TILES : VERDICT_ONE_STREAM);
+    }
+    foreign_ran_free(&ran);
+}
+END_TEST
+
 /* Calls that come again and again before the same kernel are in a loop; those of a start-up
  * come before one kernel after another. */
 START_TEST(test_start_up)
@@ -325,6 +345,7 @@ TCase *foreign_input_case(void)
     tcase_add_test(tests, test_fixes);
     tcase_add_test(tests, test_kernels_or_copies_alone);
     tcase_add_test(tests, test_copies_within_the_device);
+    tcase_add_loop_test(tests, test_one_piece, 0, 2);
     tcase_add_loop_test(tests, test_start_up, 0, 2);
     tcase_add_test(tests, test_window);
     return tests;

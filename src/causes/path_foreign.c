@@ -214,16 +214,19 @@ static enum verdict_code stream_cause(struct foreign *foreign, const struct span
                                       uint32_t index)
 {
     const struct timeline *timeline = foreign->timeline;
+    const bool legacy = timeline_stream_kind(timeline, 0) == STREAM_LEGACY;
     const struct span *span = span_at(foreign, index);
     if (from->kind == OP_CALLBACK)
         return VERDICT_SLOW_CALLBACK;
     if (from->engine == span->engine)
         return VERDICT_REST; /* the engine would have held it as well */
-    if (timeline->streams == 1 && foreign->trace.many_threads && !foreign->trace.turns &&
-        timeline_stream_kind(timeline, 0) == STREAM_LEGACY)
+    if (timeline->streams == 1 && legacy && foreign->trace.many_threads &&
+        !foreign->trace.turns)
         return VERDICT_LEGACY_STREAM;
+    /* However many pieces the default stream has, none would overlap. */
     if (timeline->streams == 1)
-        return foreign->trace.analysis.engines[foreign->trace.engine].spans <= 2 ? VERDICT_REST
+        return !legacy && foreign->trace.analysis.engines[foreign->trace.engine].spans <= 2
+                   ? VERDICT_REST
                : foreign->trace.in_graphs ? VERDICT_NEEDLESS_WAIT
                                           : VERDICT_ONE_STREAM;
     /* Without the host's calls the order of short ops tells nothing: the host may be late. */
@@ -347,11 +350,9 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
                         .link = held_cause(foreign, index),
                         .late = VERDICT_SMALL_TILES};
     if (call != SPAN_NONE)
-        wait = (struct wait){.span = SPAN_NONE,
-                             .free_ns =
-                                 earlier(foreign->timeline->calls[call].end_ns, span->start_ns),
-                             .late = VERDICT_SMALL_TILES,
-                             .link = VERDICT_REST};
+        wait = (struct wait){SPAN_NONE,
+                             earlier(foreign->timeline->calls[call].end_ns, span->start_ns),
+                             VERDICT_REST, VERDICT_SMALL_TILES};
     uint32_t target = traced_event_target(&foreign->trace, index);
     const struct span *event = target != SPAN_NONE ? span_at(foreign, target) : NULL;
     /* A timeline with spans of its waits has found that out already. */
@@ -359,10 +360,8 @@ static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t cal
     if (event != NULL && event->start_ns < span->start_ns &&
         (known || event->end_ns > wait.free_ns) &&
         event->end_ns <= span->start_ns + TRACED_JITTER_NS)
-        wait = (struct wait){.span = target,
-                             .free_ns = earlier(event->end_ns, span->start_ns),
-                             .link = event_cause(foreign, event, index),
-                             .late = VERDICT_SMALL_TILES};
+        wait = (struct wait){target, earlier(event->end_ns, span->start_ns),
+                             event_cause(foreign, event, index), VERDICT_SMALL_TILES};
     if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
         find_late(foreign, index, &wait);
     else if (span->kind == OP_MEMSET)
