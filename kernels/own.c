@@ -105,7 +105,7 @@ static enum status take(struct own_place *place, const char *path,
         return status;
     place->path = strdup(path);
     if (place->path == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a kernel");
+        return error_no_memory(error, "for a kernel");
     place->own = *found;
     fill(place, own_hooks[place - own_places]);
     return STATUS_OK;

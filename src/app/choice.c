@@ -94,7 +94,7 @@ enum status choice_make(struct job *job, struct error *error)
     struct machine machine = job->reference;
     job->tuned = calloc(1, sizeof *job->tuned);
     if (job->tuned == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to choose settings");
+        return error_no_memory(error, "to choose settings");
     reference_learn(&machine, &job->machine);
     reference_restrict(&machine, &job->machine, job->ops, job->backend);
     /* Where a program is asked for, only plans are chosen that can be written as one. */

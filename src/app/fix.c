@@ -85,7 +85,7 @@ static enum status find_better_run(const struct options *options, int run,
 {
     struct draft *draft = calloc(1, sizeof *draft);
     if (draft == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to look for better settings");
+        return error_no_memory(error, "to look for better settings");
     draft->job.options = options;
     draft->job.settings = options->runs[run];
     const enum status status = find_better(draft, better, found, error);
@@ -103,7 +103,7 @@ enum status fix_add_runs(struct options *options, struct error *error)
     struct settings *runs = calloc(2 * (size_t)count, sizeof *runs);
     enum status status = STATUS_OK;
     if (runs == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %d runs", 2 * count);
+        return error_no_memory(error, "for %d runs", 2 * count);
     struct options grown = *options;
     grown.runs = runs;
     grown.run_count = 0;

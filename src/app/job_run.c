@@ -116,7 +116,7 @@ enum status job_run(struct job *job, struct run_report *report, struct error *er
     uint32_t repeats = apart ? settings->runs : 1, warmup = real ? settings->warmup : 0;
     int64_t *times_ns = calloc(2 * (size_t)repeats, sizeof *times_ns);
     if (times_ns == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " repeats", repeats);
+        return error_no_memory(error, "for %" PRIu32 " repeats", repeats);
     int64_t *issues_ns = times_ns + repeats;
     struct run_times times = {0};
     uint32_t bare = apart ? repeats : 0;

@@ -43,7 +43,7 @@ static enum status print_recorded_plans(const struct options *options,
         else if (options->format == FORMAT_JSON)
             plan_list_add(&plans, run->plan, run->settings, run);
         else if (write_plan(stdout, run->plan, run->settings) != STATUS_OK)
-            status = error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
+            status = error_no_memory(error, "to write the plan");
     }
     plan_list_end(&plans);
     return status;

@@ -17,7 +17,7 @@ enum status measured_device(const struct options *options, struct calibration **
     struct calibration *calibration = calloc(1, sizeof *calibration);
     if (calibration == NULL || settings_set_defaults(&settings, NULL) != STATUS_OK) {
         free(calibration);
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     }
     settings.device = "cuda";
     enum status status =
@@ -36,7 +36,7 @@ static enum status measure_calls_of(const struct options *options, const struct 
 {
     struct job *probe = malloc(sizeof *probe);
     if (probe == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     *probe = *job;
     enum status status = job_open(probe, error);
     if (status == STATUS_OK && !probe->ops->measures && options->machine == NULL)
@@ -74,7 +74,7 @@ enum status measured_calls(const struct options *options, struct job *jobs,
                          "give one of them");
     *measured = calloc((size_t)count, sizeof **measured);
     if (*measured == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         int first = 0;
         while (!same_device(&options->runs[first], &options->runs[i]))

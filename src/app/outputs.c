@@ -16,9 +16,7 @@ static enum status open_program(const struct options *options, struct outputs *o
 {
     if (strcmp(options->emit, "-") == 0) {
         outputs->gathered = open_memstream(&outputs->programs, &outputs->programs_length);
-        return outputs->gathered != NULL
-                   ? STATUS_OK
-                   : error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+        return outputs->gathered != NULL ? STATUS_OK : error_no_memory(error, "for a program");
     }
     if (options->run_count > 1)
         return error_set(error, STATUS_USAGE,
@@ -123,7 +121,7 @@ enum status outputs_print_programs(struct outputs *outputs, struct error *error)
     const bool whole = !ferror(outputs->gathered) && fclose(outputs->gathered) == 0;
     outputs->gathered = NULL;
     if (!whole)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for all programs");
+        return error_no_memory(error, "for all programs");
     if (outputs->gathered_count == 0)
         return error_pass(error, &outputs->refusal);
     fwrite(outputs->programs, 1, outputs->programs_length, stdout);
@@ -188,8 +186,7 @@ static enum status write_timeline(const struct options *options, struct outputs 
     if (writer->draw != NULL)
         status = writer->draw(file, report, &style, error);
     else if (writer->write(file->stream, report) != STATUS_OK)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to write '%s'",
-                           options->timelines[index]);
+        status = error_no_memory(error, "to write '%s'", options->timelines[index]);
     return status == STATUS_OK ? output_file_commit(file, error) : status;
 }
 

@@ -219,7 +219,7 @@ static enum status try_runs(struct tried *tried, struct error *error)
     char *text = malloc(size);
     enum child_end end = CHILD_EXITED;
     if (text == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+        return error_no_memory(error, "to try a kernel");
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         char *words[WORDS_MAX];
         /* A kernel that does not end once would take its minute each time. */
@@ -228,7 +228,7 @@ static enum status try_runs(struct tried *tried, struct error *error)
         make_words(tried, samples[i].options, text, size, words);
         if (words[0] == NULL) {
             free(text);
-            return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+            return error_no_memory(error, "to try a kernel");
         }
         end = try_words(tried, "run", samples[i].options, words);
         if (end == CHILD_LATE)

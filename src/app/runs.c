@@ -201,7 +201,7 @@ static enum status show_plan(const struct job *job, struct run_report *run,
     if (job->options->format == FORMAT_JSON)
         plan_list_add(plans, &job->plan, &shown, run);
     else if (write_plan(stdout, &job->plan, &shown) != STATUS_OK)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to write the plan");
+        return error_no_memory(error, "to write the plan");
     return STATUS_OK;
 }
 
@@ -356,7 +356,7 @@ enum status runs_all(const struct options *options, struct error *error)
                             .sweep = options->sweep.axis_count > 0 ? &options->sweep : NULL};
     enum status status = STATUS_OK;
     if (outputs.arrays == NULL || jobs == NULL || report.runs == NULL) {
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for %zu runs", count);
+        status = error_no_memory(error, "for %zu runs", count);
         goto free_all;
     }
     backends_configure(backends, &options->runs[0]);

@@ -49,9 +49,7 @@ static enum status run_repeats(struct job *job, struct beside *beside, const str
     const uint32_t warmup = real && !beside->untold ? job->settings.warmup : 0;
     const uint32_t runs = real ? beside->runs : 1;
     int64_t *times_ns = calloc(runs, sizeof *times_ns), unheard;
-    enum status status = times_ns != NULL
-                             ? STATUS_OK
-                             : error_set(error, STATUS_NO_MEMORY, "no memory for repeats");
+    enum status status = times_ns != NULL ? STATUS_OK : error_no_memory(error, "for repeats");
     for (uint32_t i = 0; i < warmup + runs && status == STATUS_OK; i++)
         status =
             run_once(job, beside, plan, i < warmup ? &unheard : &times_ns[i - warmup], error);

@@ -193,7 +193,7 @@ static enum status check_file(const struct calibration *calibration, struct erro
     struct error why = {0};
     char *text = calibration_text(calibration);
     if (text == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to write a machine file");
+        return error_no_memory(error, "to write a machine file");
     enum status status = machine_parse(&read, text, "the machine file", &why);
     free(text);
     if (status == STATUS_OK)
@@ -247,7 +247,7 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
         return status;
     struct calibration *found = calloc(1, sizeof *found);
     if (found == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     struct rig rig = {.ops = ops,
                       .backend = backend,
                       .settings = *settings,
@@ -285,7 +285,7 @@ enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *ba
 {
     struct calibration *calibration = malloc(sizeof *calibration);
     if (calibration == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     int count = passes(ops) * count_parts(true);
     progress_begin(count, count, quiet);
     enum status status = calibrate_part(ops, backend, settings, machine, calibration, error);
@@ -332,7 +332,7 @@ enum status calibrate_command(const struct options *options,
 {
     struct calibration *calibration = calloc(1, sizeof *calibration);
     if (calibration == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to calibrate");
+        return error_no_memory(error, "to calibrate");
     enum status status =
         calibrate_device(&options->runs[0], options->quiet, list, calibration, error);
     if (status == STATUS_OK)

@@ -187,7 +187,7 @@ struct measured rig_sample(struct rig *rig, int64_t value, uint32_t share)
 {
     if (!rig_failed(rig) && rig->sample == rig->sample_count &&
         ITEMS_ADD(rig->samples, rig->sample_count, rig->sample_capacity) == NULL)
-        error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
+        error_no_memory(rig->error, "to calibrate");
     if (rig_failed(rig))
         return (struct measured){0};
     struct samples *samples = &rig->samples[rig->sample++], sorted;
@@ -300,7 +300,7 @@ static enum status trace_and_draw(struct rig *rig, const struct row *row, rig_dr
     enum status status = trace_once(rig, &timeline);
     int64_t *times = calloc(timeline.span_count + (size_t)1, sizeof *times);
     if (times == NULL)
-        status = error_set(rig->error, STATUS_NO_MEMORY, "no memory to calibrate");
+        status = error_no_memory(rig->error, "to calibrate");
     if (status == STATUS_OK)
         *median = (int64_t)measured_median(times, draw(row, &timeline, times)).ns;
     free(times);

@@ -28,6 +28,13 @@ void text_add(char *text, size_t room, const char *separator, const char *format
     PRINT_REST(text + used, room - used, format);
 }
 
+enum status error_no_memory(struct error *error, const char *format, ...)
+{
+    char what[sizeof error->text];
+    PRINT_REST(what, sizeof what, format);
+    return error_set(error, STATUS_NO_MEMORY, "no memory %s", what);
+}
+
 enum status error_pass(struct error *error, const struct error *why)
 {
     return error_set(error, why->status, "%s", why->text);

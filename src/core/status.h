@@ -30,6 +30,10 @@ struct error {
 enum status error_set(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Records that there is "no memory for what `format` names", or "to do" that. */
+enum status error_no_memory(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Writes what came with `format`, the last argument of the function that has a name, into
  * `text` of `room` bytes. */
 #define PRINT_REST(text, room, format)                                                         \

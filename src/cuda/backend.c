@@ -31,7 +31,7 @@ static enum status cuda_open(const char *argument, const struct settings *settin
 {
     struct backend *backend = calloc(1, sizeof *backend);
     if (backend == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to open a device");
+        return error_no_memory(error, "to open a device");
     cuda_process_configure(settings);
     enum status status = cuda_process_check(settings, error);
     if (status == STATUS_OK)

@@ -353,8 +353,7 @@ enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
         return error->status;
     enum status status = STATUS_OK;
     if (!take_room(run, &needs, &room))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to issue %" PRIu32 " ops",
-                           plan->op_count);
+        status = error_no_memory(error, "to issue %" PRIu32 " ops", plan->op_count);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
         look_up_op(run, &plan->ops[i], &room, &run->issued[i]);
     if (status == STATUS_OK)

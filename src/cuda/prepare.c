@@ -93,8 +93,7 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
     run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
     enum status status = STATUS_OK;
     if (run->streams == NULL || run->events == NULL || devices == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
-                           plan->streams);
+        status = error_no_memory(error, "for %" PRIu32 " streams", plan->streams);
     for (uint32_t i = 0; i < plan->streams && status == STATUS_OK; i++) {
         status =
             cuda_devices_select(run->devices, plan_stream_device(run->workload.plan, i), error);
@@ -121,8 +120,7 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
         return STATUS_OK;
     run->contexts = calloc(plan->streams, sizeof *run->contexts);
     if (run->contexts == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
-                         plan->streams);
+        return error_no_memory(error, "for %" PRIu32 " streams", plan->streams);
     EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
@@ -205,7 +203,7 @@ static enum status create_listener(struct cuda_run *run, struct error *error)
 {
     run->listener = calloc(1, sizeof *run->listener);
     if (run->listener == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for callbacks");
+        return error_no_memory(error, "for callbacks");
     run->listener->on_tile = run->workload.on_tile;
     run->listener->context = run->workload.context;
     pthread_mutex_init(&run->listener->lock, NULL);

@@ -154,8 +154,7 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
         free(walk.held[i]);
     if (room)
         return STATUS_OK;
-    return error_set(error, STATUS_NO_MEMORY, "no memory for the slots of %" PRIu32 " ops",
-                     plan->op_count);
+    return error_no_memory(error, "for the slots of %" PRIu32 " ops", plan->op_count);
 }
 
 /* --- taking and giving --- */

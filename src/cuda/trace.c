@@ -111,7 +111,7 @@ static enum status create_ends(struct traced_run *traced, struct error *error)
 {
     traced->ends = calloc(traced->plan->op_count + (size_t)1, sizeof *traced->ends);
     if (traced->ends == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
+        return error_no_memory(error, "for a timeline");
     for (uint32_t i = 0; i < traced->plan->op_count; i++) {
         const struct op *op = &traced->plan->ops[i];
         if (!op_on_device(op->kind))
@@ -369,7 +369,7 @@ enum status cuda_run_traced(struct cuda_tracer *tracer, struct cuda_run *run,
     if (plan->cpu_tiles > 0) {
         traced.cpu_times = calloc(plan->op_count, sizeof *traced.cpu_times);
         if (traced.cpu_times == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory for a timeline");
+            return error_no_memory(error, "for a timeline");
     }
     enum { EVENT_RESOLUTION_NS = 500 }; /* cudaEventElapsedTime()'s documentation */
     bool recorded = false;

@@ -29,7 +29,7 @@ static enum status check_untouched(const struct rig *rig, const char *image, uin
 {
     char *now = malloc(bytes);
     if (now == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+        return error_no_memory(error, "to try a kernel");
     enum status status = CUDA_CHECK(cudaDeviceSynchronize(), error);
     if (status == STATUS_OK)
         status = CUDA_CHECK(cudaMemcpy(now, rig->memory, bytes, cudaMemcpyDeviceToHost), error);

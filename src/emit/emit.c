@@ -80,5 +80,5 @@ enum status write_program(FILE *out, const struct plan *plan, const struct setti
         fputs(body, out);
     }
     free(body);
-    return whole ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory for the program");
+    return whole ? STATUS_OK : error_no_memory(error, "for the program");
 }

@@ -91,8 +91,7 @@ char *lab_run(const char *config)
     struct job *jobs = calloc((size_t)options.run_count, sizeof *jobs);
     report.runs = calloc((size_t)options.run_count, sizeof *report.runs);
     if (jobs == NULL || report.runs == NULL)
-        status =
-            error_set(&error, STATUS_NO_MEMORY, "no memory for %d runs", options.run_count);
+        status = error_no_memory(&error, "for %d runs", options.run_count);
     else
         status = run_all(&options, jobs, &report, &error);
     char *answer = answer_of(status, &report, &error);
@@ -113,7 +112,7 @@ static enum status put_program(struct json *json, const struct options *options,
     struct answer code;
     struct error why = {0};
     if (!answer_begin(&code))
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+        return error_no_memory(error, "for a program");
     timeline_init(&run.timeline);
     enum status status = job_open(&job, &why);
     if (status == STATUS_OK)
@@ -125,7 +124,7 @@ static enum status put_program(struct json *json, const struct options *options,
     char *text = answer_end(&code, STATUS_OK);
     if (status == STATUS_NO_MEMORY || text == NULL) {
         free(text);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a program");
+        return error_no_memory(error, "for a program");
     }
     json_open(json, '{');
     json_put_text(json_key(json, "name"), settings->name);

@@ -103,7 +103,7 @@ static enum status set(struct pipeline *pipeline, const char *option, const char
                                      .text = kept_texts_add(&pipeline->texts, value),
                                      .origin = {.source = SOURCE_COMMAND_LINE}};
     if (given.text == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for an option");
+        return error_no_memory(error, "for an option");
     drop_results(pipeline);
     return options_set(&given, &pipeline->settings, error);
 }

@@ -79,7 +79,7 @@ static enum status open_backend(const char *argument, const struct settings *set
     struct backend *backend = calloc(1, sizeof *backend);
     enum status status = STATUS_OK;
     if (backend == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to open a device");
+        status = error_no_memory(error, "to open a device");
     else
         status = open_both(argument, settings, backend, error);
     status = world_agree(status, error);

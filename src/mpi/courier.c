@@ -224,7 +224,7 @@ static enum status take_memory(const struct crossings *crossings, struct error *
         if (!arena->full)
             return flags_take(&courier.flags, crossings->count, error);
     }
-    return error_set(error, STATUS_NO_MEMORY, "no memory for messages between ranks");
+    return error_no_memory(error, "for messages between ranks");
 }
 
 static enum status check_tags(const struct crossings *crossings, struct error *error)

@@ -148,7 +148,7 @@ static enum status begin_timeline(const struct plan *plan, struct timeline *time
         timeline->op_calls =
             arena_zeros(&timeline->arena, plan->op_count, sizeof *timeline->op_calls);
     if (status == STATUS_OK && timeline->op_calls == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the timeline of all ranks");
+        status = error_no_memory(error, "for the timeline of all ranks");
     return status;
 }
 
@@ -162,7 +162,7 @@ enum status gather_spans(const struct plan *plan, struct timeline *part,
     int64_t *times = malloc(((all ? plan->op_count : own) + (size_t)1) * one);
     enum status status = STATUS_OK;
     if (times == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the timeline of all ranks");
+        status = error_no_memory(error, "for the timeline of all ranks");
     if (status == STATUS_OK && all)
         status = begin_timeline(plan, timeline, error);
     status = world_agree(status, error);

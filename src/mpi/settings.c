@@ -75,7 +75,7 @@ enum status ranks_compare_settings(const struct options *options,
     if (length > 0)
         first = calloc(1, length);
     if (own == NULL || first == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to compare the ranks' settings");
+        status = error_no_memory(error, "to compare the ranks' settings");
     status = world_agree(status, error);
     if (status == STATUS_OK) {
         if (world.number == 0)
@@ -222,7 +222,7 @@ enum status ranks_name_devices(struct options *options, bool (*measures)(const c
         return status;
     names = calloc((size_t)options->run_count, sizeof *names);
     if (names == NULL)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the names of devices");
+        status = error_no_memory(error, "for the names of devices");
     status = world_agree(status, error);
     bool simulates = false; /* though "auto" was asked for */
     for (int i = 0; i < options->run_count && status == STATUS_OK; i++) {

@@ -167,7 +167,7 @@ static void take_tables(struct builder *builder)
     builder->known = arena_zeros(&builder->arena, streams * streams, sizeof *builder->known);
     builder->lengths = arena_zeros(&builder->arena, streams, sizeof *builder->lengths);
     if (builder->arena.full)
-        error_set(builder->error, STATUS_NO_MEMORY, "no memory for a plan of %zu steps", steps);
+        error_no_memory(builder->error, "for a plan of %zu steps", steps);
 }
 
 /* Runs the schedule twice, and what comes before it. */
@@ -284,9 +284,8 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
     builder.ops_most = settings_ops_most(settings);
     *plan = plan_outline(settings, machine);
     plan->loops = calloc(1, sizeof *plan->loops);
-    enum status status = plan->loops != NULL ? STATUS_OK
-                                             : error_set(&first, STATUS_NO_MEMORY,
-                                                         "no memory for a plan's loops");
+    enum status status =
+        plan->loops != NULL ? STATUS_OK : error_no_memory(&first, "for a plan's loops");
     if (status == STATUS_OK && settings->scatter)
         status = host_layout_draw(plan, settings->seed, &first);
     if (status == STATUS_OK)

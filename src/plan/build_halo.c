@@ -336,7 +336,7 @@ static void set_priorities(const struct halo *halo, int greatest)
         return;
     plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
     if (plan->priorities == NULL)
-        error_set(halo->builder->error, STATUS_NO_MEMORY, "no memory for a plan");
+        error_no_memory(halo->builder->error, "for a plan");
     for (uint32_t device = 0; device < halo->devices && plan->priorities != NULL; device++)
         plan->priorities[edge_stream(halo, device)] = greatest;
 }

@@ -53,9 +53,8 @@ static enum status too_many(const struct clocks *clocks, struct error *error)
 
 static enum status no_memory(const struct clocks *clocks, struct error *error)
 {
-    return error_set(error, STATUS_NO_MEMORY,
-                     "no memory to follow %" PRIu32 " ops in %" PRIu32 " streams",
-                     clocks->plan->op_count, clocks->plan->streams);
+    return error_no_memory(error, "to follow %" PRIu32 " ops in %" PRIu32 " streams",
+                           clocks->plan->op_count, clocks->plan->streams);
 }
 
 enum status clocks_begin(struct clocks *clocks, const struct plan *plan, enum clocks_order by,

@@ -22,8 +22,7 @@ struct hazard_finder {
 
 static enum status no_memory(const struct plan *plan, struct error *error)
 {
-    return error_set(error, STATUS_NO_MEMORY,
-                     "no memory to look for hazards in %" PRIu32 " ops", plan->op_count);
+    return error_no_memory(error, "to look for hazards in %" PRIu32 " ops", plan->op_count);
 }
 
 /* One pair of ops is one hazard, however many cells they share. */

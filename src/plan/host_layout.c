@@ -16,7 +16,7 @@ enum status host_layout_draw(struct plan *plan, uint64_t seed, struct error *err
     const uint64_t key = host_layout_key(seed);
     uint32_t *places = malloc(plan->tiles * sizeof *places);
     if (places == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the places of the tiles");
+        return error_no_memory(error, "for the places of the tiles");
     for (uint32_t tile = 0; tile < plan->tiles; tile++) {
         const uint64_t drawn = mix_at(key, tile) >> 32;
         const uint32_t other = (uint32_t)(drawn * (tile + 1) >> 32); /* 0 to tile */

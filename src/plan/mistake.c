@@ -134,8 +134,7 @@ static void take_legacy_stream(struct plan_mistake *mistake, int32_t *legacy)
         *legacy = (int32_t)plan->streams++;
     plan->stream_kinds = malloc(plan->streams);
     if (plan->stream_kinds == NULL) {
-        error_set(mistake->error, STATUS_NO_MEMORY, "no memory for %" PRIu32 " streams",
-                  plan->streams);
+        error_no_memory(mistake->error, "for %" PRIu32 " streams", plan->streams);
         return;
     }
     memset(plan->stream_kinds, STREAM_BLOCKING, plan->streams);

@@ -189,8 +189,7 @@ static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
     walk->streams = arena_zeros(arena, streams, sizeof *walk->streams);
     walk->covered = arena_zeros(arena, streams * streams, sizeof *walk->covered);
     if (arena->full)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to follow %" PRIu32 " ops",
-                         plan->op_count);
+        return error_no_memory(error, "to follow %" PRIu32 " ops", plan->op_count);
     list_ops(walk);
     return STATUS_OK;
 }
@@ -362,9 +361,8 @@ static bool cut_buffers(struct finder *finder)
 
 static enum status no_memory(const struct finder *finder, struct error *error)
 {
-    return error_set(error, STATUS_NO_MEMORY,
-                     "no memory to find what the data of %" PRIu32 " ops asks for",
-                     finder->plan->op_count);
+    return error_no_memory(error, "to find what the data of %" PRIu32 " ops asks for",
+                           finder->plan->op_count);
 }
 
 static enum status finder_init(struct finder *finder, struct error *error)

@@ -58,8 +58,7 @@ enum status plan_append(struct plan *plan, const struct op *op, struct error *er
         return error_set(error, STATUS_FAILED, "the plan has too many ops (over %" PRIu32 ")",
                          plan->op_count);
     if (!ITEMS_ROOM(plan->ops, plan->op_count, plan->op_capacity))
-        return error_set(error, STATUS_NO_MEMORY,
-                         "no memory for a plan of over %" PRIu32 " ops", plan->op_count);
+        return error_no_memory(error, "for a plan of over %" PRIu32 " ops", plan->op_count);
     plan->ops[plan->op_count] = *op;
     plan->ops[plan->op_count].id = plan->op_count;
     plan->op_count++;
@@ -77,8 +76,7 @@ struct op_ranges *plan_take_ranges(struct plan *plan, struct error *error)
         all->left = all->next != NULL ? BLOCK_RANGES : 0;
     }
     if (all == NULL || all->left == 0) {
-        error_set(error, STATUS_NO_MEMORY, "no memory for a plan of over %" PRIu32 " ops",
-                  plan->op_count);
+        error_no_memory(error, "for a plan of over %" PRIu32 " ops", plan->op_count);
         return NULL;
     }
     all->left--;

@@ -44,8 +44,7 @@ static enum status add_crossing(struct search *search, uint32_t record, uint32_t
     struct crossings *found = search->found;
     struct crossing *crossing = ITEMS_ADD(found->all, found->count, found->capacity);
     if (crossing == NULL)
-        return error_set(search->error, STATUS_NO_MEMORY,
-                         "no memory for what devices hand one another");
+        return error_no_memory(search->error, "for what devices hand one another");
     if (found->flags[record] == 0)
         found->flags[record] = found->count;
     *crossing = (struct crossing){.from = device_of(search, &search->plan->ops[record]),
@@ -124,8 +123,7 @@ static enum status see_read(struct search *search, const struct op *op,
     struct parcel *parcel =
         ITEMS_ADD(found->parcels, found->parcel_count, found->parcel_capacity);
     if (parcel == NULL)
-        return error_set(search->error, STATUS_NO_MEMORY,
-                         "no memory for what devices hand one another");
+        return error_no_memory(search->error, "for what devices hand one another");
     struct crossing *crossing = &found->all[heard - 1];
     *parcel = (struct parcel){heard - 1, crossing->latest, *range};
     crossing->latest = found->parcel_count;
@@ -178,8 +176,7 @@ enum status crossings_find(const struct plan *plan, struct crossings *crossings,
     search.heard = arena_zeros(&arena, streams * streams, sizeof *search.heard);
     enum status status = STATUS_OK;
     if (crossings->flags == NULL || arena.full)
-        status =
-            error_set(error, STATUS_NO_MEMORY, "no memory for what devices hand one another");
+        status = error_no_memory(error, "for what devices hand one another");
     else
         status = look(&search);
     arena_free(&arena);
@@ -341,7 +338,7 @@ enum status plan_portion(const struct plan *plan, uint32_t device,
     cut.recorder = arena_ones(&arena, plan->events, sizeof *cut.recorder);
     enum status status = STATUS_OK;
     if (missing || arena.full)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for a device's part of a plan");
+        status = error_no_memory(error, "for a device's part of a plan");
     else
         status = take_ops(&cut, error);
     arena_free(&arena);

@@ -90,7 +90,7 @@ enum status plan_set_priorities(struct plan *plan, const struct settings *settin
         return STATUS_OK;
     plan->priorities = calloc(plan->streams, sizeof *plan->priorities);
     if (plan->priorities == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a plan");
+        return error_no_memory(error, "for a plan");
     for (uint32_t stream = 0; stream < plan->streams; stream++) {
         const uint32_t number = plan_stream_home(plan, stream).number;
         int priority = settings->priorities[number % (uint32_t)settings->priority_count];

@@ -115,7 +115,7 @@ enum status timeline_begin(struct timeline *timeline, const struct plan *plan,
     enum status status = STATUS_OK;
     if (arena.full || own->full || !timeline->spans || !timeline->issue_ns) {
         timeline_free(timeline);
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for a timeline of %zu ops", ops);
+        status = error_no_memory(error, "for a timeline of %zu ops", ops);
     } else {
         timeline->issue_count = plan->op_count;
         timeline->devices = plan->devices;

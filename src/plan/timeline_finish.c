@@ -150,7 +150,7 @@ static enum status pass_ops(struct timeline *timeline, const struct plan *plan, 
     struct order_pass pass;
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, plan))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
+        status = error_no_memory(error, "to complete a timeline");
     uint32_t next = 0; /* an empty timeline has no spans at all */
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
         const struct op *op = &plan->ops[i];
@@ -170,7 +170,7 @@ static enum status start_after_engine(struct timeline *timeline, struct resource
 {
     struct span **copies = malloc((timeline->span_count + (size_t)1) * sizeof *copies);
     if (copies == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to complete a timeline");
+        return error_no_memory(error, "to complete a timeline");
     size_t count = timeline_engine_spans(timeline, engine, copies);
     qsort(copies, count, sizeof *copies, span_compare_ends);
     for (size_t i = 1; i < count; i++)
@@ -266,8 +266,7 @@ static enum status set_lanes(struct timeline *timeline, const struct look *look,
                lanes_of_engine(spans, timeline_engine_spans(timeline, engine, spans));
     }
     free(spans);
-    return room ? STATUS_OK
-                : error_set(error, STATUS_NO_MEMORY, "no memory to lay out a timeline");
+    return room ? STATUS_OK : error_no_memory(error, "to lay out a timeline");
 }
 
 /* Refuses what timeline.h says. */

@@ -271,7 +271,7 @@ static enum status validate_taken(const struct plan *plan, struct error *error)
             status = op_fault(plan, op, fault, error);
     }
     if (taken.arena.full)
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to check the tiles' memory");
+        status = error_no_memory(error, "to check the tiles' memory");
     arena_free(&taken.arena);
     return status;
 }
@@ -334,8 +334,7 @@ enum status plan_validate(const struct plan *plan, struct error *error)
         return status;
     bool *recorded = calloc((size_t)plan->events + 1, sizeof *recorded);
     if (recorded == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " events",
-                         plan->events);
+        return error_no_memory(error, "to check %" PRIu32 " events", plan->events);
     status = validate_ops(plan, recorded, error);
     free(recorded);
     if (status == STATUS_OK && plan->recorded == NULL && plan->alloc != ALLOC_ONCE)

@@ -119,7 +119,7 @@ enum status compare_timelines(const struct timeline *measured, const struct time
     int64_t *ends = arena_zeros(&arena, room, sizeof *ends);
     struct span **order = arena_zeros(&arena, room, sizeof *order);
     if (arena.full) {
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to compare");
+        status = error_no_memory(error, "to compare");
     } else {
         compare_times(measured, simulated, starts, ends, comparison);
         comparison->same_order = share_in_order(measured, simulated, order);
@@ -247,7 +247,7 @@ static enum status summarise_orders(const struct report *report,
     const uint32_t count = summary->settings;
     struct key *keys = calloc(count + (size_t)1, sizeof *keys);
     if (keys == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
+        return error_no_memory(error, "to compare");
     bool failed = false;
     for (uint32_t i = 0; i < count; i++) {
         keys[i].index = i;
@@ -262,7 +262,7 @@ static enum status summarise_orders(const struct report *report,
     for (uint32_t i = 0; i < count; i++)
         free(keys[i].text);
     free(keys);
-    return failed ? error_set(error, STATUS_NO_MEMORY, "no memory to compare") : STATUS_OK;
+    return failed ? error_no_memory(error, "to compare") : STATUS_OK;
 }
 
 enum status compare_report(const struct report *report, const struct settings *settings,
@@ -271,7 +271,7 @@ enum status compare_report(const struct report *report, const struct settings *s
     struct compare_summary result = {.settings = (uint32_t)report->run_count};
     double *values = malloc((result.settings + (size_t)1) * sizeof *values);
     if (values == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
+        return error_no_memory(error, "to compare");
     summarise_errors(report, values, &result);
     free(values);
     enum status status = summarise_orders(report, settings, &result, error);
@@ -337,7 +337,7 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
 {
     struct compared *compared = calloc(1, sizeof *compared);
     if (compared == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to compare");
+        return error_no_memory(error, "to compare");
     struct comparison *comparison = &compared->comparison;
     snprintf(compared->device, sizeof compared->device, "sim:%s", machine->name);
     name_simulated(measured->settings, compared);
@@ -369,7 +369,7 @@ enum status compare_pairs(const struct report *report, struct report *pairs,
     int count = 2 * report->run_count;
     struct run_report *runs = calloc((size_t)count, sizeof *runs);
     if (runs == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %d runs", count);
+        return error_no_memory(error, "for %d runs", count);
     for (int i = 0; i < report->run_count; i++) {
         runs[2 * i] = report->runs[i];
         runs[2 * i + 1] = report->runs[i].compared->run;

@@ -37,7 +37,7 @@ enum status hazards_find(const struct plan *plan, struct hazard **hazards, size_
         free(found);
         found = malloc(room * sizeof *found);
         if (found == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory for %zu hazards", room);
+            return error_no_memory(error, "for %zu hazards", room);
         status = plan_hazards(plan, found, room, &found_count, error);
     }
     if (status != STATUS_OK || found_count == 0) {
@@ -93,8 +93,7 @@ enum status hazards_tell(const struct plan *plan, struct run_report *report,
         return STATUS_OK;
     char(*texts)[HAZARD_TEXT] = calloc(report->hazard_count, sizeof *texts);
     if (texts == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to tell of %zu hazards",
-                         report->hazard_count);
+        return error_no_memory(error, "to tell of %zu hazards", report->hazard_count);
     report->hazards_lost = 0;
     for (size_t i = 0; i < report->hazard_count; i++) {
         hazard_text(plan, &report->hazards[i], texts[i]);

@@ -410,7 +410,7 @@ enum status tune_tiles(struct settings *settings, const struct machine *machine,
     tuner.ops_most = ops_most(&tuner.settings, part);
     search(&tuner);
     if (tuner.starved)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to choose tiles and streams");
+        return error_no_memory(error, "to choose tiles and streams");
     if (tuner.best.time_ns == TIME_NONE && tuner.error.status == STATUS_OK)
         return error_set(error, STATUS_USAGE,
                          "--tiles=auto: no number of tiles cuts the array so that each of the "

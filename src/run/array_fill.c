@@ -37,7 +37,7 @@ static enum status part_read(const struct arrays *arrays, const char *path,
         return array_file_read(path, file, first, count, arrays_at(arrays, &rest), error);
     char *part = malloc(rest.bytes);
     if (part == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to read '%s'", path);
+        return error_no_memory(error, "to read '%s'", path);
     const enum status status = array_file_read(path, file, first, count, part, error);
     while (status == STATUS_OK && host_layout_next(arrays->apart, &rest, &piece))
         memcpy(arrays_at(arrays, &piece), part + (piece.offset - first * size), piece.bytes);

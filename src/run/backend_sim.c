@@ -49,7 +49,7 @@ static enum status load(const char *argument, const struct settings *settings,
     char *name = strndup(length > 0 ? argument : device_find("sim")->fallback,
                          length > 0 ? length : SIZE_MAX);
     if (name == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
+        return error_no_memory(error, "for a simulated device");
     enum status status = machine_load(machine, name, error);
     free(name);
     const bool apart = settings->sharing == SHARING_NONE;
@@ -66,7 +66,7 @@ static enum status sim_open(const char *argument, const struct settings *setting
 {
     struct backend *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a simulated device");
+        return error_no_memory(error, "for a simulated device");
     enum status status = load(argument, settings, &opened->machine, error);
     if (status == STATUS_OK && settings->connections > opened->machine.queues_max)
         status =
@@ -199,7 +199,7 @@ static enum status start_op(void *context, const struct op *op, struct error *er
     int64_t start_ns = timeline_span(backend->timeline, op->id)->start_ns;
     if (running_start(&backend->running, op, start_ns))
         return STATUS_OK;
-    return error_set(error, STATUS_NO_MEMORY, "no memory to watch ops that race");
+    return error_no_memory(error, "to watch ops that race");
 }
 
 static bool is_spoiled(struct backend *backend, const struct op *op)

@@ -104,7 +104,7 @@ static enum status take_ops(struct cpu_worker *worker, struct error *error)
     size_t bytes = largest * dtype_bytes(plan_last_kernel(plan)->in);
     worker->memory.scratch = malloc(bytes);
     if (worker->memory.scratch == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for one tile of the CPU's share");
+        return error_no_memory(error, "for one tile of the CPU's share");
     memset(worker->memory.scratch, 0, bytes); /* pages are taken now, not in the run */
     return STATUS_OK;
 }
@@ -146,7 +146,7 @@ enum status cpu_worker_create(struct cpu_worker **out, const struct plan *plan,
     if (worker == NULL || ops == NULL) {
         free(worker);
         free(ops);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the CPU's share of the work");
+        return error_no_memory(error, "for the CPU's share of the work");
     }
     worker->memory.plan = plan;
     worker->ops = ops;

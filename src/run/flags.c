@@ -11,9 +11,8 @@ enum status flags_take(struct flags *flags, uint32_t count, struct error *error)
 {
     *flags = (struct flags){.count = count};
     flags->words = host_map(count * sizeof *flags->words, false, &flags->bytes);
-    return flags->words != NULL
-               ? STATUS_OK
-               : error_set(error, STATUS_NO_MEMORY, "no memory for the flags of streams");
+    return flags->words != NULL ? STATUS_OK
+                                : error_no_memory(error, "for the flags of streams");
 }
 
 void flags_free(struct flags *flags)

@@ -107,7 +107,7 @@ static enum status npy_probe(const char *path, int fd, uint64_t file_bytes, enum
         return status;
     char *text = malloc(length + 1); /* an empty header must not look like a failure */
     if (text == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the header of '%s'", path);
+        return error_no_memory(error, "for the header of '%s'", path);
     int failure = file_read_at(fd, text, length, start, &got);
     if (failure != 0 || got < length) {
         status = error_set(error, STATUS_FAILED, "cannot read the header of '%s': %s", path,

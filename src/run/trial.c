@@ -94,7 +94,7 @@ static enum status lay_out(const struct trials *trials, const struct trial *tria
     image->before = malloc(image->bytes);
     image->after = malloc(image->bytes);
     if (image->before == NULL || image->after == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+        return error_no_memory(error, "to try a kernel");
     for (uint64_t i = 0; i < image->bytes / sizeof(uint64_t); i++)
         ((uint64_t *)image->before)[i] = mix_at(trial->count, i);
     const uint32_t poison = POISON;
@@ -321,7 +321,7 @@ static enum status trials_begin(struct trials *trials, struct error *error)
             arrays_generate(kernel->in, 1, i, 0, MOST, trials->in[i]);
     }
     if (!there)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try a kernel");
+        return error_no_memory(error, "to try a kernel");
     return reduces(kernel) ? STATUS_OK : know_map(trials, error);
 }
 

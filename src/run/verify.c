@@ -120,7 +120,7 @@ static enum status check_whole(const struct verification *verification, struct e
     struct kernel_fault fault;
     const enum kernel_verdict verdict = kernel_code(verification->last)->check(&whole, &fault);
     if (verdict == KERNEL_NO_MEMORY)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to verify the result with");
+        return error_no_memory(error, "to verify the result with");
     if (verdict == KERNEL_RIGHT)
         return STATUS_OK;
     char text[EXPECTATION_TEXT], place[PLACE_TEXT];
@@ -192,7 +192,7 @@ static enum status judge_values(const struct plan *plan, const struct arrays *ar
     struct verify_piece *pieces = calloc(VERIFY_BATCH, sizeof *pieces);
     enum status status = STATUS_OK;
     if (works == NULL || pieces == NULL) {
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to verify the result with");
+        status = error_no_memory(error, "to verify the result with");
         goto free_all;
     }
     struct verify_cutter cutter = {0};

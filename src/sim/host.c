@@ -50,7 +50,7 @@ enum status host_set_up(struct simulation *sim)
         sim->next_in_thread =
             arena_zeros(&sim->arena, sim->plan->op_count, sizeof *sim->next_in_thread);
     if (sim->arena.full)
-        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+        return error_no_memory(sim->error, "for the simulation");
     for (uint32_t i = 0; i < sim->thread_count; i++)
         sim->threads[i] = (struct host_thread){.next = NONE, .called = NONE};
     if (sim->thread_count > 1)
@@ -161,7 +161,7 @@ static enum status make_call(struct simulation *sim, struct host_thread *thread)
     if (queue != NULL && !has_room(sim, queue, op)) {
         if (event_queue_push(&queue->blocked, op, 0, number_of(sim, thread), 0))
             return STATUS_OK;
-        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+        return error_no_memory(sim->error, "for the simulation");
     }
     if (queue != NULL)
         queue->calls++;

@@ -162,7 +162,7 @@ static enum status add_group(struct simulation *sim, struct gpu *gpu, uint32_t o
         return STATUS_OK;
     struct block_group *group = free_group(gpu);
     if (group == NULL)
-        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+        return error_no_memory(sim->error, "for the simulation");
     /* Every field stands here: where some don't, all of it is cleared first, which takes as
      * long as the rest of this function. */
     *group = (struct block_group){

@@ -36,7 +36,7 @@ enum status sync_link(struct simulation *sim)
     sim->domains = arena_zeros(&sim->arena, DOMAIN_COUNT, sizeof *sim->domains);
     if (sim->domains == NULL || !find_synchronising(sim, &sim->domains[DOMAIN_ALL]) ||
         !barriers_of_legacy(&sim->domains[DOMAIN_LEGACY], sim->plan, &sim->arena))
-        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+        return error_no_memory(sim->error, "for the simulation");
     return STATUS_OK;
 }
 

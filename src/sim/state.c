@@ -18,7 +18,7 @@ enum status simulation_post(struct simulation *sim, int64_t delay_ns, enum event
     if (delay_ns >= MACHINE_NEVER_NS - sim->now)
         return simulation_never(sim);
     if (!event_queue_push(&sim->events, sim->now + delay_ns, kind, subject, stamp))
-        return error_set(sim->error, STATUS_NO_MEMORY, "no memory for the simulation");
+        return error_no_memory(sim->error, "for the simulation");
     return STATUS_OK;
 }
 
@@ -109,8 +109,7 @@ static void link_ops(struct simulation *sim, uint32_t *last_in_stream, uint32_t 
 
 static enum status no_memory(struct simulation *sim)
 {
-    return error_set(sim->error, STATUS_NO_MEMORY, "no memory to simulate %" PRIu32 " ops",
-                     sim->plan->op_count);
+    return error_no_memory(sim->error, "to simulate %" PRIu32 " ops", sim->plan->op_count);
 }
 
 static enum status link_all(struct simulation *sim)
