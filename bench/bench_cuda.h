@@ -3,7 +3,7 @@
 #define PIPELINE_BENCH_CUDA_H
 
 #include "bench/bench.h"
-#include "cuda/check.h"
+#include "cuda/device.h"
 
 #include <cuda_runtime_api.h>
 

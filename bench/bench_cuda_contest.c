@@ -1,7 +1,7 @@
 /* bench_cuda_contest.c - times contenders on a CUDA device, in turn, and checks their results.
  */
 #include "bench/bench_contest.h"
-#include "cuda/check.h"
+#include "cuda/device.h"
 #include "run/verify.h"
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,6 @@
 /* check_arrays.c - host memory, generated data and input files. */
 #include "run/arrays.h"
 
-#include "run/npy.h"
 #include "suites.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "fixtures.h"
 #include "plan/build.h"
 #include "plan/rules.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/arrays.h"
 #include "sim_cases.h"
 #include "suites.h"

@@ -5,7 +5,7 @@
 #include "app/backends.h"
 #include "plan/rules.h"
 #include "plot_cases.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "sim_cases.h"

@@ -1,6 +1,6 @@
 /* check_cli.c - the program as its user runs it: exit codes, one clear line, files or none. */
 #include "fixtures.h"
-#include "run/npy.h"
+#include "run/arrays.h"
 #include "suites.h"
 #include "test_folder.h"
 #include "test_program.h"

@@ -6,7 +6,7 @@
 #include "plan/build.h"
 #include "plan/device.h"
 #include "plan/rules.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "sim_cases.h"
 #include "suites.h"
 #include "test_folder.h"

@@ -4,7 +4,7 @@
 #include "analysis/limit.h"
 #include "app/backends.h"
 #include "plan/build.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "sim_cases.h"

@@ -1,7 +1,7 @@
 /* check_hazard.c - plans with hazards: refused with both ops named; what is said of them where
  * they run; and which of ops that run at once spoil each other. */
 #include "fixtures.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/host_ops.h"
 #include "suites.h"
 

@@ -1,7 +1,7 @@
 /* check_hazard_bytes.c - where a plan with hazards runs on a simulated machine, its result is
  * wrong exactly where the timeline says that it would be. */
 #include "fixtures.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "suites.h"

@@ -3,7 +3,7 @@
 #include "analysis/analysis.h"
 #include "analysis/critical.h"
 #include "plan/rules.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "sim/simulator.h"
 #include "sim_cases.h"
 #include "suites.h"

@@ -3,7 +3,7 @@
 #include "fixtures.h"
 #include "kernels/kernel_code.h"
 #include "plan/portion.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "run/backend.h"
 #include "run/verify.h"
 #include "suites.h"

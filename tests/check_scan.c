@@ -3,7 +3,7 @@
 #include "check_kernels_util.h"
 #include "fixtures.h"
 #include "plan/build.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "scan_cases.h"
 #include "suites.h"
 #include "test_run.h"

@@ -2,7 +2,7 @@
 #ifndef PIPELINE_TESTS_NPY_CASES_H
 #define PIPELINE_TESTS_NPY_CASES_H
 
-#include "run/npy.h"
+#include "run/arrays.h"
 
 #include <check.h>
 #include <stddef.h>

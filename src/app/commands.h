@@ -4,7 +4,9 @@
 
 #include "core/status.h"
 #include "kernels/kernel.h"
+#include "options/lesson.h"
 #include "options/options.h"
+#include "report/report.h"
 
 #include <stdio.h>
 
@@ -62,5 +64,16 @@ enum status process_begin(struct error *error);
  * descriptors, processors and limits. For a child that is about to become a
  * program which shall have all that we were given. Async-signal-safe. */
 void process_give_back(void);
+
+/* --- lesson.c: a lesson in the terminal: what it asks, and what its runs answered --- */
+
+/* Reads the head of options->lesson, and asks. On a terminal it takes guesses; *leaves: the
+ * reader wants no answers. */
+enum status lesson_begin(const struct options *options, struct lesson *lesson, bool *leaves,
+                         struct error *error);
+
+/* Prints what the runs answered, and the lesson's explanation. */
+void lesson_end(const struct options *options, const struct lesson *lesson,
+                const struct report *report);
 
 #endif

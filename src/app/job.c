@@ -9,10 +9,9 @@
 #include "plan/device.h"
 #include "plan/mistake.h"
 #include "report/compare.h"
-#include "report/hazard_report.h"
-#include "report/order.h"
 #include "report/reference.h"
-#include "run/npy.h"
+#include "report/report.h"
+#include "run/arrays.h"
 #include "sim/simulator.h"
 #include "term/marks.h"
 

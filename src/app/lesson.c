@@ -1,6 +1,6 @@
 /* lesson.c - a lesson in the terminal: what it asks, and what its runs answered. The slides
  * take questions, choices and answers from what is printed here (scripts/lecture.sh). */
-#include "app/lesson.h"
+#include "app/commands.h"
 
 #include "causes/verdict.h"
 #include "core/units.h"

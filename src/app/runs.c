@@ -5,7 +5,6 @@
 
 #include "app/backends.h"
 #include "app/job.h"
-#include "app/lesson.h"
 #include "app/outputs.h"
 #include "core/anonymous.h"
 #include "core/version.h"

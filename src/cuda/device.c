@@ -2,7 +2,6 @@
 #include "cuda/device.h"
 
 #include "core/units.h"
-#include "cuda/check.h"
 #include "machine/fields.h"
 #include "plan/device.h"
 #include "plan/mistake.h"

@@ -7,7 +7,6 @@
 #define PIPELINE_CUDA_PROBE_H
 
 #include "core/status.h"
-#include "cuda/check.h"
 #include "cuda/device.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_code.h"

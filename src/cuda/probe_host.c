@@ -5,7 +5,6 @@
  * repeats counts, for a disturbance only ever slows a copy down. */
 #include "cuda/probe.h"
 
-#include "cuda/check.h"
 #include "run/arrays.h"
 #include "run/cpu_worker.h"
 

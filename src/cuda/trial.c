@@ -2,7 +2,6 @@
  * given, and there alone. */
 #include "cuda/run.h"
 
-#include "cuda/check.h"
 #include "kernels/kernel_code.h"
 
 #include <stdlib.h>

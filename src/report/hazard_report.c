@@ -1,5 +1,5 @@
 /* hazard_report.c - names the ops that race, and says which of them came too early. */
-#include "report/hazard_report.h"
+#include "report/report.h"
 
 #include "core/units.h"
 

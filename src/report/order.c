@@ -1,5 +1,5 @@
 /* order.c - see order.h. */
-#include "report/order.h"
+#include "report/report.h"
 
 #include "causes/knobs.h"
 #include "core/escape.h"

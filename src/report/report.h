@@ -133,4 +133,39 @@ void report_free(struct report *report);
 enum status report_fail_above(const struct report *report, const struct options *options,
                               struct error *error);
 
+/* --- order.c: whether the order of issue, depth or breadth, matters to a run --- */
+
+/* Sets run->other_order_ns of tiles in several streams: simulates `settings`, as used, in both
+ * orders on `model`. Fails with STATUS_NO_MEMORY alone: what can't be simulated is not weighed.
+ */
+enum status order_weigh(struct run_report *run, const struct plan *plan,
+                        const struct settings *settings, const struct machine *model,
+                        struct error *error);
+
+/* Writes whether the order of issue matters to the runs of a report, and the time of the one to
+ * which it matters most with the other order; "" where none was weighed, or where the runs
+ * compare both orders. */
+enum { ORDER_TEXT = 512 };
+void order_message(const struct report *report, char text[ORDER_TEXT]);
+
+/* --- hazard_report.c: a plan's hazards in words, and their outcome in a run --- */
+
+/* Refuses a plan with hazards: STATUS_FAILED names the two ops of the first. */
+enum status hazards_refuse(const struct plan *plan, struct error *error);
+
+/* Finds all hazards of `plan`: an array to be freed, in order of issue; NULL where there are
+ * none. */
+enum status hazards_find(const struct plan *plan, struct hazard **hazards, size_t *count,
+                         struct error *error);
+
+/* Writes "h2d 4 and scale 4 both touch device.in0 [0, 4096)" into `text` and returns it. */
+const char *hazard_text(const struct plan *plan, const struct hazard *hazard,
+                        char text[HAZARD_TEXT]);
+
+/* Sets report->hazard_texts and hazards_lost from its hazards and, unless it was left to a
+ * profiler, its timeline. A race is lost where the op that was issued later starts before the
+ * other has ended; the text says what happened, and by how much time. */
+enum status hazards_tell(const struct plan *plan, struct run_report *report,
+                         struct error *error);
+
 #endif

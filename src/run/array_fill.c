@@ -2,7 +2,6 @@
 #include "run/arrays.h"
 
 #include "core/units.h"
-#include "run/npy.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 
 #include "core/mix.h"
 #include "run/cpu_worker.h"
-#include "run/npy.h"
 
 #include <inttypes.h>
 #include <omp.h>

@@ -2,7 +2,7 @@
  *
  * A .npy file is a magic string, a version, the length of a header, the header (a Python dict
  * literal with the keys descr, fortran_order and shape) and the elements. */
-#include "run/npy.h"
+#include "run/arrays.h"
 
 #include <errno.h>
 #include <fcntl.h>

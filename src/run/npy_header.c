@@ -1,5 +1,5 @@
 /* npy_header.c - reads the header of a .npy file: a Python dict literal. */
-#include "run/npy.h"
+#include "run/arrays.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* list.c - the formats and the timeline writers by name, from the lists of options/formats.h
- * and writers/list.h; and how standard output wants to be written to. */
+/* list.c - the formats and the timeline writers by name, from the lists of options/options.h
+ * and writers/writer.h; and how standard output wants to be written to. */
 #include "writers/writer.h"
 
 #include <stdlib.h>

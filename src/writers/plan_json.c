@@ -1,7 +1,7 @@
 /* plan_json.c - plans as JSON: an object per op, on a line of its own, so that a plan of
  * millions of ops takes no memory beside itself. docs/architecture.md has the schema. */
 #include "core/version.h"
-#include "report/hazard_report.h"
+#include "report/report.h"
 #include "writers/writer.h"
 
 enum { SCHEMA = 1, INDENT = 2 };

@@ -2,7 +2,6 @@
  * files, a row for every value or, with two axes, a matrix.
  *
  * A matrix that is wider than the terminal is written as rows, one for each pair of values. */
-#include "writers/sweep.h"
 
 #include "writers/table.h"
 

@@ -1,6 +1,6 @@
 /* sweep_head.c - what the runs of a sweep share: where they ran, and their settings. */
 #include "core/units.h"
-#include "writers/sweep.h"
+#include "writers/table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* verdicts.c - why each run took longer than its limit, in words: the answer in one line, and
  * the causes with their evidence and their fixes. */
 #include "core/units.h"
-#include "report/order.h"
+#include "report/report.h"
 #include "writers/cause.h"
 #include "writers/writer.h"
 

@@ -11,7 +11,6 @@
 #include "report/report.h"
 #include "term/output_file.h"
 #include "writers/json.h"
-#include "writers/list.h"
 
 #include <stdio.h>
 
@@ -87,8 +86,22 @@ struct picture_style {
     const char *ending; /* of the file's name as it was given: ".svg" */
 };
 
-/* A writer of timeline files has one of two functions, as writers/list.h says: one that writes
- * text, or one that has a program draw into the file. The second may fail: STATUS_FAILED. */
+/* The list of timeline writers: a row for each ending of --timeline=FILE, with what it is for
+ * people, and the function that writes it. A new form is a row here and a file beside this. */
+
+/* Forms that are written as text. */
+#define TIMELINE_TEXTS(ROW)                                                                    \
+    ROW(".csv", "every span of every run, under lines of provenance", write_csv_timeline)      \
+    ROW(".json", "a Chrome trace, for Perfetto", write_trace)                                  \
+    ROW(".html", "a page to look around in", write_html)
+
+/* Forms that a program draws into the file. That may fail: STATUS_FAILED. */
+#define TIMELINE_PICTURES(ROW)                                                                 \
+    ROW(".svg", "a picture, drawn by gnuplot", plot_draw)                                      \
+    ROW(".png", "a picture, drawn by gnuplot", plot_draw)                                      \
+    ROW(".pdf", "a picture, drawn by gnuplot", plot_draw)
+
+/* A writer of timeline files has one of two functions. */
 typedef enum status picture_writer(struct output_file *file, const struct report *report,
                                    const struct picture_style *style, struct error *error);
 struct timeline_writer {

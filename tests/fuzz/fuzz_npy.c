@@ -1,6 +1,6 @@
 /* fuzz_npy.c - array files: .npy, and raw. */
 #include "fuzz.h"
-#include "run/npy.h"
+#include "run/arrays.h"
 
 #include <stdlib.h>
 #include <string.h>

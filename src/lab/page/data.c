@@ -4,7 +4,6 @@
 #include "kernels/kernel_code.h"
 #include "run/arrays.h"
 #include "run/cpu_worker.h"
-#include "run/npy.h"
 #include "run/verify.h"
 #include "term/output_file.h"
 #include "term/progress.h"
