@@ -64,8 +64,8 @@ static void look_up_tiles(const struct cuda_run *run, const struct op *op, struc
     const struct plan *plan = run->workload.plan;
     const struct op_ranges *ranges = op->kernel.ranges;
     const struct tiles tiles = {(uint32_t)op->tile, op_tiles(op)};
-    issued->kernel.tiles = run->tiles[plan_stream_device(run->workload.plan, op->stream)] +
-                           (room->tiles - room->table);
+    issued->kernel.tiles =
+        run->tiles[plan_stream_device(plan, op->stream)] + (room->tiles - room->table);
     issued->kernel.tile_count = tiles.count;
     issued->kernel.launch_tiles = kernel_launcher(plan->chain[op->kernel.link])->launch_tiles;
     args->count = 0;
@@ -196,7 +196,7 @@ static void look_up_device(const struct cuda_run *run, const struct op *op, stru
         room->current = 0;
     if (all || !op_in_stream(op->kind) || op->stream >= plan->streams)
         return;
-    const uint32_t device = plan_stream_device(run->workload.plan, op->stream);
+    const uint32_t device = plan_stream_device(plan, op->stream);
     issued->enters = device != room->current;
     issued->device = (int16_t)run->devices->items[device].number;
     room->current = device;
@@ -294,53 +294,39 @@ static struct needs count_needs(const struct plan *plan)
     return needs;
 }
 
+/* Callbacks are apart from the rest, for a device that is not idle may still call them. */
 static bool take_room(struct cuda_run *run, const struct needs *needs, struct room *room)
 {
-    struct pieces *all = &run->all_pieces;
-    run->issued = calloc(run->workload.plan->op_count + (size_t)1, sizeof *run->issued);
-    run->args = calloc(needs->kernels + 1, sizeof *run->args);
+    struct arena *arena = &run->arena;
+    struct pieces *pieces = &room->pieces;
+    run->issued = arena_zeros(arena, run->workload.plan->op_count, sizeof *run->issued);
     run->callbacks = calloc(needs->callbacks + 1, sizeof *run->callbacks);
-    run->pieces = calloc(needs->ops + 1, sizeof *run->pieces);
-    all->to = calloc(needs->pieces + 1, sizeof *all->to);
-    all->from = calloc(needs->pieces + 1, sizeof *all->from);
-    all->bytes = calloc(needs->pieces + 1, sizeof *all->bytes);
-    room->table = calloc(needs->tiles + 1, sizeof *room->table);
-    room->args = run->args;
     room->callback = run->callbacks;
-    room->op_pieces = run->pieces;
-    room->pieces = *all;
-    room->tiles = room->table;
-    return run->issued && run->args && run->callbacks && run->pieces && all->to && all->from &&
-           all->bytes && room->table;
+    room->args = arena_zeros(arena, needs->kernels, sizeof *room->args);
+    room->op_pieces = arena_zeros(arena, needs->ops, sizeof *room->op_pieces);
+    pieces->to = arena_zeros(arena, needs->pieces, sizeof *pieces->to);
+    pieces->from = arena_zeros(arena, needs->pieces, sizeof *pieces->from);
+    pieces->bytes = arena_zeros(arena, needs->pieces, sizeof *pieces->bytes);
+    room->tiles = room->table = arena_zeros(arena, needs->tiles, sizeof *room->table);
+    return !arena->full && run->callbacks != NULL;
 }
 
-/* Takes memory for the table of tiles on each device. */
-static enum status take_tables(struct cuda_run *run, size_t bytes, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && bytes > 0 && status == STATUS_OK; i++) {
-        status = cuda_devices_select(run->devices, i, error);
-        if (status == STATUS_OK)
-            status = CUDA_CHECK(cudaMalloc((void **)&run->tiles[i], bytes), error);
-    }
-    return status;
-}
-
-/* Copies the table to each device. */
-static enum status copy_tables(const struct cuda_run *run, const struct kernel_tile *table,
+/* Takes memory for the table of tiles on each device; with `table`, copies it there. */
+static enum status fill_tables(struct cuda_run *run, const struct kernel_tile *table,
                                size_t bytes, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && bytes > 0 && status == STATUS_OK; i++) {
-        status = cuda_devices_select(run->devices, i, error);
-        if (status == STATUS_OK)
-            status = CUDA_CHECK(cudaMemcpy(run->tiles[i], table, bytes, cudaMemcpyHostToDevice),
-                                error);
-    }
+    if (bytes == 0)
+        return STATUS_OK;
+    for (uint32_t i = 0; cuda_devices_reach(run->devices, i, &status, error); i++)
+        status =
+            table == NULL
+                ? CUDA_CHECK(cudaMalloc((void **)&run->tiles[i], bytes), error)
+                : CUDA_CHECK(cudaMemcpy(run->tiles[i], table, bytes, cudaMemcpyHostToDevice),
+                             error);
     /* A copy from pageable memory may return before the device has it. */
-    if (bytes > 0 && status == STATUS_OK)
-        status = cuda_devices_settle(run->devices, error);
-    return status;
+    return status == STATUS_OK && table != NULL ? cuda_devices_settle(run->devices, error)
+                                                : status;
 }
 
 enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
@@ -349,27 +335,14 @@ enum status cuda_calls_look_up(struct cuda_run *run, struct error *error)
     const struct needs needs = count_needs(plan);
     const size_t table_bytes = needs.tiles * sizeof *run->tiles[0];
     struct room room = {0};
-    if (take_tables(run, table_bytes, error) != STATUS_OK)
-        return error->status;
-    enum status status = STATUS_OK;
-    if (!take_room(run, &needs, &room))
+    enum status status = fill_tables(run, NULL, table_bytes, error);
+    if (status == STATUS_OK && !take_room(run, &needs, &room))
         status = error_no_memory(error, "to issue %" PRIu32 " ops", plan->op_count);
     for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++)
         look_up_op(run, &plan->ops[i], &room, &run->issued[i]);
     if (status == STATUS_OK)
         status = cuda_slots_look_up(run, error);
     if (status == STATUS_OK)
-        status = copy_tables(run, room.table, table_bytes, error);
-    free(room.table);
+        status = fill_tables(run, room.table, table_bytes, error);
     return status;
-}
-
-void cuda_calls_free(struct cuda_run *run)
-{
-    free(run->issued);
-    free(run->args);
-    free(run->pieces);
-    free(run->all_pieces.to);
-    free(run->all_pieces.from);
-    free(run->all_pieces.bytes);
 }

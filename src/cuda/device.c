@@ -228,6 +228,14 @@ enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t ind
     return cuda_check(cuda_devices_enter(devices, index), "cudaSetDevice", error);
 }
 
+bool cuda_devices_reach(const struct cuda_devices *devices, uint32_t index, enum status *status,
+                        struct error *error)
+{
+    if (*status == STATUS_OK && index < devices->count)
+        *status = cuda_devices_select(devices, index, error);
+    return *status == STATUS_OK && index < devices->count;
+}
+
 cudaError_t cuda_devices_wait(const struct cuda_devices *devices, uint32_t *failed)
 {
     cudaError_t first = cudaSuccess;

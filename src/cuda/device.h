@@ -98,6 +98,11 @@ static inline cudaError_t cuda_devices_enter(const struct cuda_devices *devices,
 enum status cuda_devices_select(const struct cuda_devices *devices, uint32_t index,
                                 struct error *error);
 
+/* Makes device `index` current for a loop over all of them, in set-up. Returns false, which
+ * ends the loop, behind the last one and where *status, which is set, is a failure. */
+bool cuda_devices_reach(const struct cuda_devices *devices, uint32_t index, enum status *status,
+                        struct error *error);
+
 /* Waits for all that was issued to all devices, and makes the first current. Returns the first
  * failure, of which device *failed says; the others are waited for all the same. */
 cudaError_t cuda_devices_wait(const struct cuda_devices *devices, uint32_t *failed);

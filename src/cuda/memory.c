@@ -41,35 +41,19 @@ static enum status take_memory_on(struct cuda_run *run, uint32_t device, struct 
     return refuse_memory(run, device, needed, available, error);
 }
 
-static enum status take_on_all(struct cuda_run *run, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
-        status = cuda_devices_select(run->devices, i, error);
-        if (status == STATUS_OK)
-            status = take_memory_on(run, i, error);
-    }
-    return status;
-}
-
-/* Fills scratch memory with zeros, as kernels expect. */
-static enum status clear_scratch(struct cuda_run *run, struct error *error)
+/* Kernels expect scratch memory to be filled with zeros. */
+enum status cuda_memory_take(struct cuda_run *run, struct error *error)
 {
     const struct range part = plan_device_part(run->workload.plan, BUFFER_DEVICE_SCRATCH, 0);
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
+    for (uint32_t i = 0; cuda_devices_reach(run->devices, i, &status, error); i++)
+        status = take_memory_on(run, i, error);
+    for (uint32_t i = 0; cuda_devices_reach(run->devices, i, &status, error); i++) {
         void *scratch = run->memory[i][BUFFER_DEVICE_SCRATCH - BUFFER_FIRST_DEVICE];
-        status = cuda_devices_select(run->devices, i, error);
-        if (scratch != NULL && status == STATUS_OK)
+        if (scratch != NULL)
             status = CUDA_CHECK(cudaMemset(scratch, 0, part.bytes), error);
     }
     return status == STATUS_OK ? cuda_devices_settle(run->devices, error) : status;
-}
-
-enum status cuda_memory_take(struct cuda_run *run, struct error *error)
-{
-    const enum status status = take_on_all(run, error);
-    return status == STATUS_OK ? clear_scratch(run, error) : status;
 }
 
 void *cuda_memory_at(const struct cuda_run *run, const struct range *range)
@@ -114,11 +98,12 @@ static enum status fill_words(char *memory, uint64_t bytes, uint32_t word, struc
     return status;
 }
 
+/* Does so to the memory of a device, which is current. */
 static enum status poison_device(const struct cuda_run *run, uint32_t device,
                                  struct error *error)
 {
     const struct plan *plan = run->workload.plan;
-    enum status status = cuda_devices_select(run->devices, device, error);
+    enum status status = STATUS_OK;
     for (int b = BUFFER_FIRST_DEVICE; b < BUFFER_COUNT && status == STATUS_OK; b++) {
         void *memory = run->memory[device][b - BUFFER_FIRST_DEVICE];
         if (memory != NULL && b != BUFFER_DEVICE_SCRATCH)
@@ -133,7 +118,7 @@ enum status cuda_memory_poison(const struct cuda_run *run, struct error *error)
     enum status status = STATUS_OK;
     if (getenv("PIPELINE_NO_POISON") != NULL)
         return STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++)
+    for (uint32_t i = 0; cuda_devices_reach(run->devices, i, &status, error); i++)
         status = poison_device(run, i, error);
     return status == STATUS_OK ? cuda_devices_settle(run->devices, error) : status;
 }

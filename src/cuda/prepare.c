@@ -60,7 +60,7 @@ static enum status find_event_devices(const struct cuda_run *run, uint32_t *devi
         if (op->kind != OP_RECORD)
             continue;
         uint32_t *device = &devices[op->event.event];
-        const uint32_t here = plan_stream_device(run->workload.plan, op->stream);
+        const uint32_t here = plan_stream_device(plan, op->stream);
         if (*device != UINT32_MAX && *device != here)
             return error_set(error, STATUS_FAILED, "event %" PRIu32 " is of two devices",
                              op->event.event);
@@ -88,15 +88,14 @@ static enum status create_events(struct cuda_run *run, const uint32_t *devices,
 static enum status create_streams(struct cuda_run *run, struct error *error)
 {
     const struct plan *plan = run->workload.plan;
-    uint32_t *devices = calloc(plan->events + (size_t)1, sizeof *devices);
-    run->streams = calloc(plan->streams, sizeof *run->streams);
-    run->events = calloc(plan->events + (size_t)1, sizeof *run->events);
+    uint32_t *devices = arena_zeros(&run->arena, plan->events, sizeof *devices);
+    run->streams = arena_zeros(&run->arena, plan->streams, sizeof *run->streams);
+    run->events = arena_zeros(&run->arena, plan->events, sizeof *run->events);
     enum status status = STATUS_OK;
-    if (run->streams == NULL || run->events == NULL || devices == NULL)
+    if (run->arena.full)
         status = error_no_memory(error, "for %" PRIu32 " streams", plan->streams);
     for (uint32_t i = 0; i < plan->streams && status == STATUS_OK; i++) {
-        status =
-            cuda_devices_select(run->devices, plan_stream_device(run->workload.plan, i), error);
+        status = cuda_devices_select(run->devices, plan_stream_device(plan, i), error);
         if (status == STATUS_OK)
             status = create_stream(plan, i, &run->streams[i], error);
         run->stream_count += status == STATUS_OK;
@@ -105,7 +104,6 @@ static enum status create_streams(struct cuda_run *run, struct error *error)
         status = find_event_devices(run, devices, error);
     if (status == STATUS_OK)
         status = create_events(run, devices, error);
-    free(devices);
     return status;
 }
 
@@ -118,15 +116,14 @@ static enum status create_contexts(struct cuda_run *run, struct error *error)
     char why[KERNEL_WHY];
     if (launcher->context_create == NULL)
         return STATUS_OK;
-    run->contexts = calloc(plan->streams, sizeof *run->contexts);
+    run->contexts = arena_zeros(&run->arena, plan->streams, sizeof *run->contexts);
     if (run->contexts == NULL)
         return error_no_memory(error, "for %" PRIu32 " streams", plan->streams);
     EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_KERNEL || run->contexts[op->stream] != NULL)
             continue;
-        if (cuda_devices_select(run->devices,
-                                plan_stream_device(run->workload.plan, op->stream),
-                                error) != STATUS_OK)
+        if (cuda_devices_select(run->devices, plan_stream_device(plan, op->stream), error) !=
+            STATUS_OK)
             return error->status;
         const char *failed =
             launcher->context_create(run->streams[op->stream], &run->contexts[op->stream], why);
@@ -157,11 +154,8 @@ static enum status preload_here(const struct plan *plan, struct error *error)
 static enum status preload_kernels(const struct cuda_run *run, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < run->devices->count && status == STATUS_OK; i++) {
-        status = cuda_devices_select(run->devices, i, error);
-        if (status == STATUS_OK)
-            status = preload_here(run->workload.plan, error);
-    }
+    for (uint32_t i = 0; cuda_devices_reach(run->devices, i, &status, error); i++)
+        status = preload_here(run->workload.plan, error);
     return status;
 }
 
@@ -307,15 +301,6 @@ static void release_device(struct cuda_run *run, uint32_t device)
     cuda_memory_free(run, device);
 }
 
-/* An event may be destroyed whichever device is current. */
-static void release_events(struct cuda_run *run)
-{
-    while (run->event_count > 0)
-        cuda_devices_warn(run->devices, 0, cudaEventDestroy(run->events[--run->event_count]),
-                          "cudaEventDestroy");
-    free(run->events);
-}
-
 void cuda_run_release(struct cuda_run *run)
 {
     if (run->workload.plan == NULL)
@@ -324,17 +309,17 @@ void cuda_run_release(struct cuda_run *run)
     cpu_worker_free(run->worker);
     free_callbacks(run, wait_for_devices(run));
     cuda_slots_free(run);
-    cuda_calls_free(run);
-    release_events(run);
+    while (run->event_count > 0) /* whichever device is current */
+        cuda_devices_warn(devices, 0, cudaEventDestroy(run->events[--run->event_count]),
+                          "cudaEventDestroy");
     for (uint32_t i = devices->count; i > 0; i--) { /* the first stays current */
         cuda_devices_warn(run->devices, i - 1, cuda_devices_enter(devices, i - 1),
                           "cudaSetDevice");
         release_device(run, i - 1);
     }
-    free(run->contexts);
-    free(run->streams);
     cuda_flags_free(run);
     cuda_memory_unregister(run);
     cudaGetLastError();
+    arena_free(&run->arena);
     *run = (struct cuda_run){0};
 }

@@ -8,6 +8,7 @@
 #ifndef PIPELINE_CUDA_PREPARE_H
 #define PIPELINE_CUDA_PREPARE_H
 
+#include "core/arena.h"
 #include "cuda/device.h"
 #include "kernels/kernel_code.h"
 #include "plan/timeline.h"
@@ -131,13 +132,9 @@ struct cuda_run {
     cudaEvent_t *events;
     uint32_t stream_count, event_count; /* created so far */
     struct cuda_issued *issued;         /* one per op of the plan */
-    struct kernel_args *args;           /* one per kernel op */
     struct cuda_slot *slots;            /* one per op that takes a tile's memory */
-    struct cuda_place *places;          /* of all of them */
     uint32_t slot_count;
-    cudaMemPool_t pool;       /* with ALLOC_POOL */
-    struct pieces *pieces;    /* one per op that is several copies */
-    struct pieces all_pieces; /* of all of them */
+    cudaMemPool_t pool; /* with ALLOC_POOL */
     /* On each device: those of all launches over tiles that lie apart. */
     struct kernel_tile *tiles[MACHINE_DEVICES_MAX];
     void **contexts; /* one per stream, from the kernel's context_create(); or NULL */
@@ -148,6 +145,7 @@ struct cuda_run {
     struct cpu_worker *worker;
     struct numa_seen seen; /* where the devices and the host's buffers are */
     cudaError_t entering;  /* the failure of a cudaSetDevice() between two ops; else 0 */
+    struct arena arena;    /* has all arrays but the callbacks, and what the ops refer to */
 };
 
 /* Refuses a plan that can't be issued as it says: a graph that can't be, or batches that CUDA,
@@ -234,13 +232,13 @@ enum status cuda_slots_check(const struct plan *plan, const struct cuda_devices 
 
 /* Makes the run's pool, if its memory comes from one of its own, and finds the places of all
  * addresses. The run's calls are looked up, with addresses as if the memory began at NULL.
- * cuda_slots_free() in any case. */
+ * cuda_slots_free() in any case, before the run's arrays are. */
 enum status cuda_slots_look_up(struct cuda_run *run, struct error *error);
 
 /* Gives back what is still taken; the device has done all its work. */
 void cuda_slots_give_all(struct cuda_run *run);
 
-/* Frees all of that, the memory too. */
+/* Frees that memory, and the pool. */
 void cuda_slots_free(struct cuda_run *run);
 
 /* Take a slot's memory and give it back, in the order of the op's stream or at once. */
@@ -250,10 +248,9 @@ cudaError_t cuda_slot_give(const struct cuda_issued *op);
 /* --- calls.c: which CUDA call each op is, with all its arguments --- */
 
 /* Turns the plan's ops into run->issued and what that refers to. The run has its memory,
- * streams, events and contexts. cuda_calls_free() in any case; callbacks are freed by whoever
- * knows that the device is idle. */
+ * streams, events and contexts. Callbacks are freed by whoever knows that the device is idle.
+ */
 enum status cuda_calls_look_up(struct cuda_run *run, struct error *error);
-void cuda_calls_free(struct cuda_run *run);
 
 /* --- graph.c: a prepared plan as one CUDA graph --- */
 

@@ -18,22 +18,22 @@ enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error)
     return STATUS_OK;
 }
 
-enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error)
+enum status probe_open(struct probe *probe, uint64_t host_bytes, uint64_t device_bytes,
+                       struct error *error)
 {
-    enum { NOT_ZERO = 0x5A };
-    *probe = (struct probe){.device_bytes = device_bytes};
+    enum { NOT_ZERO = 0x5A }; /* zeros may be copied faster */
+    *probe = (struct probe){.host_bytes = host_bytes, .device_bytes = device_bytes};
     for (int i = 0; i < 2; i++) {
-        probe->host[i] = host_map(PROBE_HOST_BYTES, true, &probe->mapped[i]);
+        probe->host[i] = host_map(host_bytes, true, &probe->mapped[i]);
         if (probe->host[i] == NULL)
             return error_set(error, STATUS_NO_MEMORY,
                              "no host memory to measure the device with");
-        if (CUDA_CHECK(
-                cudaHostRegister(probe->host[i], PROBE_HOST_BYTES, cudaHostRegisterDefault),
-                error) != STATUS_OK)
+        if (CUDA_CHECK(cudaHostRegister(probe->host[i], host_bytes, cudaHostRegisterPortable),
+                       error) != STATUS_OK)
             return STATUS_FAILED;
         probe->registered[i] = true;
     }
-    arrays_generate(DTYPE_F32, 1, 0, 0, PROBE_HOST_BYTES / sizeof(float), probe->host[0]);
+    arrays_generate(DTYPE_F32, 1, 0, 0, host_bytes / sizeof(float), probe->host[0]);
     if (CUDA_CHECK(cudaMalloc((void **)&probe->device, device_bytes), error) != STATUS_OK ||
         CUDA_CHECK(cudaMemset(probe->device, NOT_ZERO, device_bytes), error) != STATUS_OK ||
         CUDA_CHECK(cudaEventCreate(&probe->begin), error) != STATUS_OK)
@@ -75,22 +75,20 @@ enum status probe_close(struct probe *probe, enum status status, struct error *e
 enum status probe_fill(struct probe *probe, enum dtype dtype, struct error *error)
 {
     enum status status = STATUS_OK;
-    arrays_generate(dtype, 1, 0, 0, PROBE_HOST_BYTES / dtype_bytes(dtype), probe->host[0]);
-    for (uint64_t at = 0; at < probe->device_bytes && status == STATUS_OK;
-         at += PROBE_HOST_BYTES) {
+    const uint64_t bytes = probe->host_bytes;
+    arrays_generate(dtype, 1, 0, 0, bytes / dtype_bytes(dtype), probe->host[0]);
+    for (uint64_t at = 0; at < probe->device_bytes && status == STATUS_OK; at += bytes) {
         uint64_t left = probe->device_bytes - at;
         status = CUDA_CHECK(cudaMemcpyAsync(probe->device + at, probe->host[0],
-                                            left < PROBE_HOST_BYTES ? left : PROBE_HOST_BYTES,
-                                            cudaMemcpyHostToDevice, probe->streams[0]),
+                                            left < bytes ? left : bytes, cudaMemcpyHostToDevice,
+                                            probe->streams[0]),
                             error);
     }
     return status;
 }
 
-static enum status time_once(struct probe *probe,
-                             enum status (*issue)(struct probe *probe, const void *work,
-                                                  struct error *error),
-                             const void *work, double *ns, struct error *error)
+static enum status time_once(struct probe *probe, probe_issue *issue, const void *work,
+                             double *ns, struct error *error)
 {
     if (CUDA_CHECK(cudaEventRecord(probe->begin, probe->streams[0]), error) != STATUS_OK ||
         CUDA_CHECK(cudaStreamWaitEvent(probe->streams[1], probe->begin, 0), error) !=
@@ -111,10 +109,8 @@ static enum status time_once(struct probe *probe,
     return STATUS_OK;
 }
 
-enum status probe_time(struct probe *probe, int repeats,
-                       enum status (*issue)(struct probe *probe, const void *work,
-                                            struct error *error),
-                       const void *work, double *ns, struct error *error)
+enum status probe_time(struct probe *probe, int repeats, probe_issue *issue, const void *work,
+                       double *ns, struct error *error)
 {
     double once;
     *ns = INFINITY;
@@ -234,7 +230,7 @@ enum status probe_copies(struct machine *machine, struct error *error)
     uint64_t bytes;
     if (probe_room(DEVICE_BYTES, &bytes, error) != STATUS_OK)
         return error->status;
-    enum status status = probe_open(&probe, bytes, error);
+    enum status status = probe_open(&probe, PROBE_HOST_BYTES, bytes, error);
     if (status == STATUS_OK)
         status = measure(&probe, machine, error);
     return probe_close(&probe, status, error);

@@ -17,11 +17,11 @@ enum { PROBE_HOST_BYTES = 16 << 20 };
 
 /* The memory, streams and events to measure with. What is NULL was not taken. */
 struct probe {
-    void *host[2]; /* page-locked, of PROBE_HOST_BYTES each: to copy from, to copy to */
+    char *host[2]; /* page-locked, of `host_bytes` each: to copy from, to copy to */
     uint64_t mapped[2];
     bool registered[2];
     char *device;
-    uint64_t device_bytes;
+    uint64_t host_bytes, device_bytes;
     cudaStream_t streams[2]; /* H2D and kernels, D2H */
     cudaEvent_t begin, ends[2];
 };
@@ -30,8 +30,10 @@ struct probe {
  * error if that is too little to measure with. */
 enum status probe_room(uint64_t wanted, uint64_t *bytes, struct error *error);
 
-/* Takes it all, with `device_bytes` of device memory. probe_close() in any case. */
-enum status probe_open(struct probe *probe, uint64_t device_bytes, struct error *error);
+/* Takes it all, with `host_bytes`, mostly PROBE_HOST_BYTES, of host memory each way, and
+ * `device_bytes` of device memory. probe_close() in any case. */
+enum status probe_open(struct probe *probe, uint64_t host_bytes, uint64_t device_bytes,
+                       struct error *error);
 
 /* Gives it all back, and returns `status`, what measuring ended with. If that is STATUS_OK, a
  * call that fails here is an error: what stays behind, as memory that is still page-locked,
@@ -42,12 +44,13 @@ enum status probe_close(struct probe *probe, enum status status, struct error *e
  * zeros, which hardware may do faster. */
 enum status probe_fill(struct probe *probe, enum dtype dtype, struct error *error);
 
-/* Times `issue`, which puts all of some work into the probe's streams, `repeats` times: from
- * when the device reaches it to the later end of the two streams. Sets the fastest, in ns. */
-enum status probe_time(struct probe *probe, int repeats,
-                       enum status (*issue)(struct probe *probe, const void *work,
-                                            struct error *error),
-                       const void *work, double *ns, struct error *error);
+/* Puts all of some work into the probe's streams. */
+typedef enum status probe_issue(struct probe *probe, const void *work, struct error *error);
+
+/* Times `issue` `repeats` times: from when the device reaches the work to the later end of the
+ * two streams. Sets the fastest, in ns. */
+enum status probe_time(struct probe *probe, int repeats, probe_issue *issue, const void *work,
+                       double *ns, struct error *error);
 
 /* Returns the fastest of `repeats` calls of the kernel's CPU twin, in ns, with as many threads
  * as the worker of a 4-way run has. */

@@ -18,61 +18,11 @@ enum {
     HOST_BYTES = COPIES * COPY_BYTES,
 };
 
-/* One device's part: what it copies in, and what it copies out. What is NULL was not taken. */
-struct lane {
-    char *host[2];
-    uint64_t mapped[2];
-    bool registered[2];
-    char *device[2];
-    cudaStream_t streams[2];
-};
-
+/* What each device measures with: its memory is what it copies in, and what it copies out. */
 struct lanes {
     const struct cuda_devices *devices;
-    struct lane items[MACHINE_DEVICES_MAX];
+    struct probe items[MACHINE_DEVICES_MAX];
 };
-
-/* Takes what one device needs; it is the current one. */
-static enum status open_lane(struct lane *lane, struct error *error)
-{
-    enum { NOT_ZERO = 0x5A };
-    for (int i = 0; i < 2; i++) {
-        lane->host[i] = host_map(HOST_BYTES, true, &lane->mapped[i]);
-        if (lane->host[i] == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no host memory to measure with");
-        if (i == 0) /* zeros may be copied faster */
-            arrays_generate(DTYPE_F32, 1, 0, 0, HOST_BYTES / sizeof(float), lane->host[i]);
-        if (CUDA_CHECK(cudaHostRegister(lane->host[i], HOST_BYTES, cudaHostRegisterPortable),
-                       error) != STATUS_OK)
-            return STATUS_FAILED;
-        lane->registered[i] = true;
-        if (CUDA_CHECK(cudaMalloc((void **)&lane->device[i], COPY_BYTES), error) != STATUS_OK ||
-            CUDA_CHECK(cudaMemset(lane->device[i], NOT_ZERO, COPY_BYTES), error) != STATUS_OK ||
-            CUDA_CHECK(cudaStreamCreateWithFlags(&lane->streams[i], cudaStreamNonBlocking),
-                       error) != STATUS_OK)
-            return error->status;
-    }
-    return STATUS_OK;
-}
-
-/* Gives back what one device has, which is current. Memory that stays page-locked stays. */
-static void close_lane(struct lane *lane, enum status *status, struct error *error)
-{
-    cuda_check_first(cudaDeviceSynchronize(), "cudaDeviceSynchronize", status, error);
-    for (int i = 0; i < 2; i++) {
-        cudaError_t result = cudaSuccess;
-        if (lane->streams[i] != NULL)
-            cuda_check_first(cudaStreamDestroy(lane->streams[i]), "cudaStreamDestroy", status,
-                             error);
-        if (lane->device[i] != NULL)
-            cuda_check_first(cudaFree(lane->device[i]), "cudaFree", status, error);
-        if (lane->registered[i])
-            result = cudaHostUnregister(lane->host[i]);
-        cuda_check_first(result, "cudaHostUnregister", status, error);
-        if (lane->host[i] != NULL && result == cudaSuccess)
-            host_unmap(lane->host[i], lane->mapped[i]);
-    }
-}
 
 /* Issues one copy each way, as far as wanted, in each device's streams. */
 static enum status issue_copies(const struct lanes *lanes, int copy, const bool ways[2],
@@ -80,16 +30,16 @@ static enum status issue_copies(const struct lanes *lanes, int copy, const bool 
 {
     const size_t at = (size_t)copy * COPY_BYTES;
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < lanes->devices->count && status == STATUS_OK; i++) {
-        const struct lane *lane = &lanes->items[i];
-        status = cuda_devices_select(lanes->devices, i, error);
-        if (ways[0] && status == STATUS_OK)
-            status = CUDA_CHECK(cudaMemcpyAsync(lane->device[0], lane->host[0] + at, COPY_BYTES,
+    for (uint32_t i = 0; cuda_devices_reach(lanes->devices, i, &status, error); i++) {
+        const struct probe *lane = &lanes->items[i];
+        if (ways[0])
+            status = CUDA_CHECK(cudaMemcpyAsync(lane->device, lane->host[0] + at, COPY_BYTES,
                                                 cudaMemcpyHostToDevice, lane->streams[0]),
                                 error);
         if (ways[1] && status == STATUS_OK)
-            status = CUDA_CHECK(cudaMemcpyAsync(lane->host[1] + at, lane->device[1], COPY_BYTES,
-                                                cudaMemcpyDeviceToHost, lane->streams[1]),
+            status = CUDA_CHECK(cudaMemcpyAsync(lane->host[1] + at, lane->device + COPY_BYTES,
+                                                COPY_BYTES, cudaMemcpyDeviceToHost,
+                                                lane->streams[1]),
                                 error);
     }
     return status;
@@ -131,16 +81,13 @@ enum status probe_host(const struct cuda_devices *devices, struct host_rates *ra
 {
     struct lanes lanes = {.devices = devices};
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < devices->count && status == STATUS_OK; i++) {
-        status = cuda_devices_select(devices, i, error);
-        if (status == STATUS_OK)
-            status = open_lane(&lanes.items[i], error);
-    }
+    for (uint32_t i = 0; cuda_devices_reach(devices, i, &status, error); i++)
+        status = probe_open(&lanes.items[i], HOST_BYTES, 2 * COPY_BYTES, error);
     if (status == STATUS_OK)
         status = time_all(&lanes, rates, error);
     for (uint32_t i = devices->count; i > 0; i--) { /* the first is current in the end */
         cuda_check_first(cuda_devices_enter(devices, i - 1), "cudaSetDevice", &status, error);
-        close_lane(&lanes.items[i - 1], &status, error);
+        status = probe_close(&lanes.items[i - 1], status, error);
     }
     return status;
 }

@@ -112,7 +112,7 @@ static enum status measure_pair(const struct cuda_devices *devices, uint32_t fir
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         status = cuda_devices_select(devices, pair.index[i], error);
         if (status == STATUS_OK)
-            status = probe_open(&pair.probes[i], DEVICE_BYTES, error);
+            status = probe_open(&pair.probes[i], PROBE_HOST_BYTES, DEVICE_BYTES, error);
     }
     if (status == STATUS_OK)
         status = measure(&pair, rates, error);

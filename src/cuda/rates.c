@@ -193,7 +193,7 @@ static enum status probe_elements(const struct machine *machine, uint64_t elemen
                              kernel_scratch_bytes(kernel, KERNEL_MOST);
     if (probe_room(wanted, &bytes, error) != STATUS_OK)
         return error->status;
-    enum status status = probe_open(&probe, bytes, error);
+    enum status status = probe_open(&probe, PROBE_HOST_BYTES, bytes, error);
     if (status == STATUS_OK)
         status = measure_kernel(&probe, machine, kernel, &told, &measured->row, error);
     status = probe_close(&probe, status, error);
@@ -313,7 +313,8 @@ static enum status measure_product(struct cuda_measured *measured, struct error 
         return error->status;
     const struct product product = product_of(measured, count);
     struct probe probe = {0};
-    enum status status = probe_open(&probe, product_bytes(&product, TILE_SETS), error);
+    enum status status =
+        probe_open(&probe, PROBE_HOST_BYTES, product_bytes(&product, TILE_SETS), error);
     if (status == STATUS_OK)
         status = time_product(&probe, &product, &fastest, error);
     status = probe_close(&probe, status, error);

@@ -44,7 +44,7 @@ enum status cuda_run_settle(struct cuda_run *run, cudaError_t result, uint32_t a
         call = "cudaSetDevice";
     run->entering = cudaSuccess;
     return report(run, call != NULL ? call : cuda_issue_name(&run->issued[at]), result, at,
-                  plan_stream_device(run->workload.plan, plan->ops[at].stream), error);
+                  plan_stream_device(plan, plan->ops[at].stream), error);
 }
 
 /* Issues every op. `marked` is a constant wherever this is called, so that one loop in the
@@ -84,14 +84,13 @@ static void add_first_ops(const struct cuda_run *run, uint32_t device,
     uint32_t kernel = 0;
     while (kernel < plan->op_count &&
            (plan->ops[kernel].kind != OP_KERNEL ||
-            plan_stream_device(run->workload.plan, plan->ops[kernel].stream) != device))
+            plan_stream_device(plan, plan->ops[kernel].stream) != device))
         kernel++;
     bool launches = kernel < plan->op_count && !plan->loads_lazily;
     for (uint32_t i = 0; i < kernel && *count < most; i++) {
         const struct op *op = &plan->ops[i];
         const bool takes = op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE;
-        if ((op->kind == OP_H2D || takes) &&
-            plan_stream_device(run->workload.plan, op->stream) == device &&
+        if ((op->kind == OP_H2D || takes) && plan_stream_device(plan, op->stream) == device &&
             (!launches || op->tile == plan->ops[kernel].tile))
             ops[(*count)++] = i;
     }

@@ -31,10 +31,10 @@ enum status cuda_slots_check(const struct plan *plan, const struct cuda_devices 
 /* The slots that are taken, while the plan's ops are gone through in order of issue. */
 struct walk {
     struct cuda_run *run;
+    struct cuda_place *places;               /* the next is the first of them */
     struct cuda_slot **held[DEVICE_BUFFERS]; /* by place in the buffer */
     uint64_t bytes[DEVICE_BUFFERS];          /* of a slot */
     uint32_t slots;                          /* so far */
-    size_t places;
 };
 
 /* An argument that may be an address in such memory, and the range that it stands for. */
@@ -83,7 +83,8 @@ static bool note_action(struct walk *walk, const struct op *op, struct cuda_issu
     const uint64_t all = run->workload.plan->buffer_bytes[op->alloc.range.buffer];
     if (walk->held[buffer] == NULL) {
         walk->bytes[buffer] = op->alloc.bytes;
-        walk->held[buffer] = calloc(all / op->alloc.bytes + 1, sizeof **walk->held);
+        walk->held[buffer] =
+            arena_zeros(&run->arena, all / op->alloc.bytes + 1, sizeof **walk->held);
     }
     if (walk->held[buffer] == NULL)
         return false;
@@ -104,7 +105,7 @@ static void note_uses(struct walk *walk, const struct op *op, struct cuda_issued
         struct cuda_slot **held = holder(walk, arguments[i].range);
         if (held == NULL)
             continue;
-        struct cuda_place *place = &walk->run->places[walk->places++];
+        struct cuda_place *place = walk->places++;
         const int buffer = arguments[i].range->buffer - BUFFER_FIRST_DEVICE;
         *place = (struct cuda_place){
             arguments[i].at, arguments[i].range->offset % walk->bytes[buffer], (*held)->places};
@@ -140,9 +141,9 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
         run->slot_count += op->kind == OP_ALLOC && op->alloc.action == ALLOC_TAKE;
         places += op->kind == OP_KERNEL ? ARGUMENTS_MOST : op_is_copy(op->kind);
     }
-    run->slots = calloc(run->slot_count + (size_t)1, sizeof *run->slots);
-    run->places = calloc(places + 1, sizeof *run->places);
-    bool room = run->slots != NULL && run->places != NULL;
+    run->slots = arena_zeros(&run->arena, run->slot_count, sizeof *run->slots);
+    walk.places = arena_zeros(&run->arena, places, sizeof *walk.places);
+    bool room = !run->arena.full;
     for (uint32_t i = 0; i < plan->op_count && room; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind == OP_ALLOC && op->alloc.action != ALLOC_PAIR)
@@ -150,11 +151,8 @@ enum status cuda_slots_look_up(struct cuda_run *run, struct error *error)
         else
             note_uses(&walk, op, &run->issued[i]);
     }
-    for (int i = 0; i < DEVICE_BUFFERS; i++)
-        free(walk.held[i]);
-    if (room)
-        return STATUS_OK;
-    return error_no_memory(error, "for the slots of %" PRIu32 " ops", plan->op_count);
+    return room ? STATUS_OK
+                : error_no_memory(error, "for the slots of %" PRIu32 " ops", plan->op_count);
 }
 
 /* --- taking and giving --- */
@@ -206,6 +204,4 @@ void cuda_slots_free(struct cuda_run *run)
     cuda_slots_give_all(run);
     if (run->pool != NULL)
         cuda_devices_warn(run->devices, 0, cudaMemPoolDestroy(run->pool), "cudaMemPoolDestroy");
-    free(run->slots);
-    free(run->places);
 }

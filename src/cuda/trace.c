@@ -169,11 +169,8 @@ static enum status tie_clocks(const struct traced_run *traced,
     const struct cuda_devices *devices = traced->run->devices;
     const uint32_t each = traced->plan->streams / devices->count;
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < devices->count && status == STATUS_OK; i++) {
-        status = cuda_devices_select(devices, i, error);
-        if (status == STATUS_OK)
-            status = tie_clock(traced->run->streams[i * each], &ties[i], error);
-    }
+    for (uint32_t i = 0; cuda_devices_reach(devices, i, &status, error); i++)
+        status = tie_clock(traced->run->streams[i * each], &ties[i], error);
     return status == STATUS_OK ? cuda_devices_select(devices, 0, error) : status;
 }
 
