@@ -27,6 +27,17 @@ static bool is_crowded(const struct recording *recording, const struct recorded_
            recording->ops[call->first_op - CROWD].end_ns > call->start_ns;
 }
 
+/* Returns true if no other thread was in a call meanwhile, whose end this one may have waited
+ * for. */
+static bool is_alone(const struct recording *recording, const struct recorded_call *call)
+{
+    const struct recorded_call *first = recording->calls,
+                               *last = first + recording->call_count - 1;
+    return (call == first || call[-1].thread == call->thread ||
+            call[-1].end_ns <= call->start_ns) &&
+           (call == last || call[1].thread == call->thread || call[1].start_ns >= call->end_ns);
+}
+
 /* Returns the median of `count` calls, in order, or that of those that surely found room in a
  * queue, if it is less: a wait for room is simulated. The longest calls loaded code. */
 static int64_t median_of(const struct took *took, size_t count)
@@ -72,11 +83,10 @@ int64_t replan_call_ns(const struct replan *replan, const struct recorded_call *
         return 0;
     if (same)
         return 1;
-    const int64_t median_ns = replan->calls_ns[call->row],
-                  call_ns = call->end_ns - call->start_ns;
-    return replan->recording->traced_by != NULL && !is_crowded(replan->recording, call)
-               ? later(call_ns, 1)
-               : median_ns;
+    const bool as_taken = replan->recording->traced_by != NULL &&
+                          !is_crowded(replan->recording, call) &&
+                          is_alone(replan->recording, call);
+    return as_taken ? later(call->end_ns - call->start_ns, 1) : replan->calls_ns[call->row];
 }
 
 /* --- what recording takes --- */

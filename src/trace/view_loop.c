@@ -19,7 +19,8 @@ static bool is_in_loop(const struct timeline *timeline, const struct plan *plan,
 }
 
 /* Has each thread begin when the part does: what it did before its first op there may be from
- * before. */
+ * before. When calls were made that issue nothing is not known here: those before that op come
+ * at the beginning. */
 static void begin_threads(const struct timeline *timeline, struct plan *part)
 {
     const struct op_recorded *ops = part->recorded->ops;
@@ -27,11 +28,13 @@ static void begin_threads(const struct timeline *timeline, struct plan *part)
     bool *begun = calloc(part->recorded->threads + (size_t)1, sizeof *begun);
     for (uint32_t i = 0; i < part->op_count && begun != NULL; i++) {
         struct op_recorded *op = &part->recorded->ops[i];
-        if (!begun[op->thread] && op->span < timeline->span_count &&
-            first < timeline->span_count)
-            op->host_ns = earlier(op->host_ns, timeline->spans[op->span].issue_ns -
-                                                   timeline->spans[first].issue_ns);
-        begun[op->thread] = true;
+        if (begun[op->thread] || first >= timeline->span_count)
+            continue;
+        begun[op->thread] = op->span < timeline->span_count;
+        op->host_ns = begun[op->thread]
+                          ? earlier(op->host_ns, timeline->spans[op->span].issue_ns -
+                                                     timeline->spans[first].issue_ns)
+                          : 0;
     }
     free(begun);
 }

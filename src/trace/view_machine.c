@@ -33,7 +33,7 @@ static enum status check_calibrated(const struct machine *calibrated, const char
 enum shown {
     KERNEL_START, /* from the call's begin to the kernel's, of a device with nothing to do */
     COPY_START,   /* likewise of copies */
-    KERNEL_GAP,   /* from op to op of a stream, where the second was issued long before */
+    KERNEL_GAP,   /* from one to the next of a stream, issued long before, and nothing beside */
     HEARD,        /* from an op's end to the return of the call that waited for it */
     LAUNCH,       /* the call */
     COPY,
@@ -53,7 +53,7 @@ struct fitter {
     const struct recording *recording;
     uint32_t device;
     struct samples shown[SHOWN];
-    int64_t *stream_ns; /* per stream: when its latest op ends */
+    int64_t *kernel_ns; /* per stream: when its latest op ends, if that is a kernel; else 0 */
 };
 
 static bool keep(struct fitter *fitter, enum shown what, int64_t value_ns)
@@ -105,12 +105,12 @@ static bool look(struct fitter *fitter, const struct recorded_op *op, int64_t id
 {
     enum { AHEAD_NS = 20000 };
     const struct recorded_call *call = &fitter->recording->calls[op->call];
-    const int64_t before_ns = fitter->stream_ns[op->stream];
+    const int64_t before_ns = fitter->kernel_ns[op->stream];
     const bool copies = op_is_copy(op->kind), kernel = op->kind == OP_KERNEL;
-    fitter->stream_ns[op->stream] = later(before_ns, op->end_ns);
+    fitter->kernel_ns[op->stream] = kernel ? op->end_ns : 0;
     if (call->op_count != 1 || !keep_rate(fitter, op))
         return call->op_count != 1;
-    if (kernel && before_ns - call->end_ns > AHEAD_NS &&
+    if (kernel && before_ns - call->end_ns > AHEAD_NS && before_ns == idle_ns &&
         !keep(fitter, KERNEL_GAP, later(op->start_ns - before_ns, 0)))
         return false;
     if (call->start_ns <= idle_ns || (copies && op->from == HOST_MEMORY_PAGEABLE) ||
@@ -129,7 +129,7 @@ static bool look_at_all(struct fitter *fitter, struct arena *arena)
     const struct recorded_op **ops = arena_zeros(arena, recording->op_count, sizeof *ops);
     size_t count = 0;
     int64_t idle_ns = INT64_MIN;
-    fitter->stream_ns = arena_zeros(arena, recording->stream_count, sizeof(int64_t));
+    fitter->kernel_ns = arena_zeros(arena, recording->stream_count, sizeof(int64_t));
     if (arena->full)
         return false;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
@@ -167,6 +167,7 @@ static bool fit(const struct recording *recording, uint32_t device, struct machi
     set_median(&fitter, COPY_START, &start_ns);
     if (start_ns > 0)
         machine->copy_start_ns = later(start_ns - call_ns, 0);
+    if (getenv("DBG")) fprintf(stderr, "lat %ld gap %ld copy %ld h2d %g d2h %g ph2d %g pd2h %g\n", (long)machine->kernel_latency_ns, (long)machine->kernel_gap_ns, (long)machine->copy_start_ns, machine->h2d_bytes_per_s, machine->d2h_bytes_per_s, machine->pageable_h2d_bytes_per_s, machine->pageable_d2h_bytes_per_s);
     for (int i = 0; i < SHOWN; i++)
         free(fitter.shown[i].items);
     arena_free(&arena);
