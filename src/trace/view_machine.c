@@ -65,22 +65,23 @@ static bool keep(struct fitter *fitter, enum shown what, int64_t value_ns)
     return item != NULL;
 }
 
-/* Sets *value_ns to the median of what was seen often enough. */
-static void set_median(struct fitter *fitter, enum shown what, int64_t *value_ns)
+/* Sets *value_ns to the median of what was seen as often as `least`. */
+static void set_median(struct fitter *fitter, enum shown what, size_t least, int64_t *value_ns)
 {
-    enum { LEAST = 5 };
     struct samples *samples = &fitter->shown[what];
-    if (samples->count < LEAST)
+    if (samples->count < least)
         return;
     qsort(samples->items, samples->count, sizeof *samples->items, compare_i64);
     *value_ns = samples->items[samples->count / 2];
 }
 
-/* Sets a rate in bytes per second to what large copies show. */
+/* Sets a rate in bytes per second to what large copies show, of which one tells more than a
+ * file.
+ */
 static void set_rate(struct fitter *fitter, enum shown what, double *rate)
 {
     int64_t gib_ns = 0;
-    set_median(fitter, what, &gib_ns);
+    set_median(fitter, what, 1, &gib_ns);
     if (gib_ns > 0)
         *rate = 1e9 * (double)(1 << 30) / (double)gib_ns;
 }
@@ -149,6 +150,7 @@ static bool look_at_all(struct fitter *fitter, struct arena *arena)
 /* Gives a machine what the trace shows of it. */
 static bool fit(const struct recording *recording, uint32_t device, struct machine *machine)
 {
+    enum { LEAST = 5 };
     struct fitter fitter = {.recording = recording, .device = device};
     struct arena arena = {0};
     int64_t call_ns = 0, start_ns = 0;
@@ -157,17 +159,22 @@ static bool fit(const struct recording *recording, uint32_t device, struct machi
     set_rate(&fitter, OUT, &machine->d2h_bytes_per_s);
     set_rate(&fitter, STAGED_IN, &machine->pageable_h2d_bytes_per_s);
     set_rate(&fitter, STAGED_OUT, &machine->pageable_d2h_bytes_per_s);
-    set_median(&fitter, KERNEL_GAP, &machine->kernel_gap_ns);
-    set_median(&fitter, LAUNCH, &call_ns);
-    set_median(&fitter, KERNEL_START, &start_ns);
+    set_median(&fitter, KERNEL_GAP, LEAST, &machine->kernel_gap_ns);
+    set_median(&fitter, LAUNCH, LEAST, &call_ns);
+    set_median(&fitter, KERNEL_START, LEAST, &start_ns);
     if (start_ns > 0)
         machine->kernel_latency_ns = later(start_ns - call_ns, 0);
     start_ns = 0;
-    set_median(&fitter, COPY, &call_ns);
-    set_median(&fitter, COPY_START, &start_ns);
+    set_median(&fitter, COPY, LEAST, &call_ns);
+    set_median(&fitter, COPY_START, LEAST, &start_ns);
     if (start_ns > 0)
         machine->copy_start_ns = later(start_ns - call_ns, 0);
-    if (getenv("DBG")) fprintf(stderr, "lat %ld gap %ld copy %ld h2d %g d2h %g ph2d %g pd2h %g\n", (long)machine->kernel_latency_ns, (long)machine->kernel_gap_ns, (long)machine->copy_start_ns, machine->h2d_bytes_per_s, machine->d2h_bytes_per_s, machine->pageable_h2d_bytes_per_s, machine->pageable_d2h_bytes_per_s);
+    if (getenv("DBG"))
+        fprintf(stderr, "lat %ld gap %ld copy %ld h2d %g d2h %g ph2d %g pd2h %g\n",
+                (long)machine->kernel_latency_ns, (long)machine->kernel_gap_ns,
+                (long)machine->copy_start_ns, machine->h2d_bytes_per_s,
+                machine->d2h_bytes_per_s, machine->pageable_h2d_bytes_per_s,
+                machine->pageable_d2h_bytes_per_s);
     for (int i = 0; i < SHOWN; i++)
         free(fitter.shown[i].items);
     arena_free(&arena);
