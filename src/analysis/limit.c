@@ -313,7 +313,9 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
         out += op->kind == OP_D2H ? (double)op_bytes(op) : 0;
         kernels += op->kind == OP_KERNEL ? (double)seen->work_ns * seen->fill : 0;
     }
-    kernels = fmin(kernels, (double)kernels_most_ns);
+    /* Kernels of which it is not known what they work on may need their order. */
+    if (kernels > (double)kernels_most_ns || plan->recorded->access_count == 0)
+        kernels = (double)kernels_most_ns;
     double copies = link_ns(machine, in, out, &figure);
     bool bound = copies >= kernels;
     return (struct limit){

@@ -52,7 +52,8 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan);
 /* Computes the limit of a recorded plan: its copies at the machine's rates, beside its kernels,
  * which are taken to share the GPU as well as their blocks allow, each in the time that it
  * took. Side by side they may have slowed each other down, so they count for `kernels_most_ns`
- * at most, the time in which any ran. Memsets and copies within the device need not be. */
+ * at most, the time in which any ran, and for just that where nothing is known of what ops work
+ * on. Memsets and copies within the device need not be. */
 struct limit limit_of_recorded(const struct machine *machine, const struct plan *plan,
                                int64_t kernels_most_ns);
 

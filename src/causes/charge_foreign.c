@@ -377,7 +377,9 @@ enum status foreign_try(struct foreign *foreign, struct error *error)
         if (status == STATUS_NO_MEMORY)
             return error_pass(error, &why);
         foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
-        foreign->judge.tried = foreign->simulated && is_within(foreign, BAND);
+        foreign->judge.tried =
+            foreign->simulated &&
+            is_within(foreign, foreign->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
         if (!foreign->judge.tried)
             return STATUS_OK;
         call_knobs(foreign);

@@ -124,7 +124,7 @@ static void put_unused(const struct view *view)
         if (options[i].given)
             note_print(view->quiet,
                        "%s does nothing here: fixes are tried only of a whole recording of "
-                       "`pipeline record`",
+                       "`pipeline record`, or of a whole trace that has the calls to CUDA",
                        options[i].option);
     }
 }

@@ -169,12 +169,6 @@ static bool fit(const struct recording *recording, uint32_t device, struct machi
     set_median(&fitter, COPY_START, LEAST, &start_ns);
     if (start_ns > 0)
         machine->copy_start_ns = later(start_ns - call_ns, 0);
-    if (getenv("DBG"))
-        fprintf(stderr, "lat %ld gap %ld copy %ld h2d %g d2h %g ph2d %g pd2h %g\n",
-                (long)machine->kernel_latency_ns, (long)machine->kernel_gap_ns,
-                (long)machine->copy_start_ns, machine->h2d_bytes_per_s,
-                machine->d2h_bytes_per_s, machine->pageable_h2d_bytes_per_s,
-                machine->pageable_d2h_bytes_per_s);
     for (int i = 0; i < SHOWN; i++)
         free(fitter.shown[i].items);
     arena_free(&arena);

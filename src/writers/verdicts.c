@@ -118,7 +118,13 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
         writer_print_words(out, style->width, INDENT,
                            "  The machine's %s is too low: by it, the limit would be %s.",
                            run->limit.figure, units_time(run->limit.claimed_ns, claimed));
-    if (verdicts->too_far)
+    if (verdicts->too_far && run->timeline.timing != TIMING_RECORDED)
+        writer_print_words(
+            out, style->width, INDENT,
+            "  Replayed, this run takes %s, too far from %s for the time with a "
+            "fix to be predicted: the trace lacks something that ops waited for.",
+            units_time(verdicts->modelled_ns, limit), time);
+    else if (verdicts->too_far)
         writer_print_words(out, style->width, INDENT,
                            "  The machine file does not fit: the simulator gives this run %s, "
                            "too far from %s for the time with "
@@ -171,10 +177,16 @@ static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_C
 }
 
 /* What verdicts of another program's runs rest on; of several the first is said. */
-enum basis { TRACED, RECORDED, PART, MISFIT, TRIED, OWN_FILE, BASES };
+enum basis { TRACED, REPLAYED, RECORDED, PART, MISFIT, TRIED, OWN_FILE, BASES };
 static const char *const basis_texts[BASES] = {
     [TRACED] = "A trace records when ops ran. It does not record which data and buffers they "
                "use, nor the machine's hardware queues, so the limit is not known.",
+    [REPLAYED] =
+        "Fixes are changes of the program's calls to CUDA, each tried by replaying the "
+        "trace in the simulator, with the rates and latencies that it shows. It does "
+        "not say which data ops use, so no change of their order is tried, and "
+        "kernels are not taken to run side by side: a recording of `pipeline record` "
+        "says it.",
     [RECORDED] = "A recording says when ops ran and what the program called. No machine file "
                  "stands for this device, so causes are measured against the busiest engine, "
                  "not against the limit, and no fix is tried: name one by --machine.",
@@ -195,11 +207,12 @@ static void find_bases(const struct run_report *run, bool found[BASES])
     const bool unlimited = run->foreign && timing == TIMING_RECORDED &&
                            !run->verdicts.limit_known && !run->verdicts.misfit;
     const bool traced = timing == TIMING_NSYS || timing == TIMING_CHROME;
-    found[TRACED] |= run->foreign && traced;
+    found[TRACED] |= run->foreign && traced && !run->verdicts.limit_known;
+    found[REPLAYED] |= run->foreign && traced && run->verdicts.limit_known;
     found[RECORDED] |= unlimited && run->plan != NULL;
     found[PART] |= unlimited && run->timeline.partial;
-    found[MISFIT] |= run->verdicts.misfit;
-    found[TRIED] |= run->foreign && run->verdicts.limit_known;
+    found[MISFIT] |= run->verdicts.misfit && !traced;
+    found[TRIED] |= run->foreign && run->verdicts.limit_known && !traced;
     found[OWN_FILE] |= run->foreign && !traced && timing != TIMING_RECORDED;
 }
 
