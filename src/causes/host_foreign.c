@@ -2,9 +2,7 @@
  * comes when the device has done all that there was before. It issues slowly, or works for
  * itself in between. */
 #include "causes/foreign.h"
-#include "core/compare.h"
 #include "core/escape.h"
-#include "core/items.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -74,35 +72,34 @@ static void put_function(const char *function, const char *before, char seen[VER
     text_add(seen, VERDICT_SEEN, "", ":%.*s", (int)strspn(end + 1, "0123456789"), end + 1);
 }
 
-/* Says where call `index` was made in Python, as far as ranges tell. */
-static void put_place(const struct foreign *foreign, uint32_t index, const char *before,
-                      char seen[VERDICT_SEEN])
+/* Returns where a thread is at a time. */
+static struct place place_at(const struct timeline *timeline, uint64_t thread, int64_t ns)
 {
-    const struct timeline *timeline = foreign->timeline;
-    const struct host_call *call = &timeline->calls[index];
-    const int64_t start_ns = call->start_ns + timeline->ranges_from_ns;
+    const int64_t at_ns = ns + timeline->ranges_from_ns;
     struct place place = {0};
-    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
-        if (range->thread == call->thread && range->start_ns <= start_ns &&
-            range->end_ns > start_ns)
+    for (size_t i = 0; i < timeline->range_count && timeline->ranges[i].start_ns <= at_ns;
+         i++) {
+        const struct host_range *range = &timeline->ranges[i];
+        if (range->thread == thread && range->end_ns > at_ns)
             place_enter(&place, range->name);
     }
-    if (place.function != NULL)
-        put_function(place.function, before, seen);
+    return place;
 }
 
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN])
 {
     const struct timeline *timeline = foreign->timeline;
-    const char *line = index < timeline->call_count
-                           ? timeline_call_line(timeline, &timeline->calls[index])
-                           : NULL;
+    if (index >= timeline->call_count)
+        return;
+    const struct host_call *call = &timeline->calls[index];
+    const char *line = timeline_call_line(timeline, call);
     const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    const char *function = place_at(timeline, call->thread, call->start_ns).function;
     if (line != NULL)
         put_name(seen, before, " at ", slash != NULL ? slash + 1 : line, "");
-    else if (index < timeline->call_count)
-        put_place(foreign, index, before, seen);
+    else if (function != NULL)
+        put_function(function, before, seen);
 }
 
 /* --- a host that is late --- */
@@ -230,62 +227,42 @@ static struct pauses pauses_of(const struct foreign *foreign)
 
 /* --- where the host was then --- */
 
-/* A range or a pause of a thread begins or ends. */
-enum edge_kind { RANGE_ENDS, PAUSE_ENDS, PAUSE_BEGINS, RANGE_BEGINS };
-struct edge {
-    uint64_t thread;
-    int64_t ns;
-    enum edge_kind kind;
-    size_t index;
-};
-
-COMPARE_BY(compare_edges, struct edge, thread, ns, kind, index);
-
-/* How long the host was where, by names: of functions, and of what else it was in. */
+/* How often the host was where, by names: of functions, and of what else it was in. */
+enum { LOOKS = 500 };
 struct shares {
     struct names names;
-    int64_t *sums_ns;
-    size_t count, room;
+    uint32_t counts[2 * LOOKS];
 };
 
 /* What computes gradients has an operator for each of a program's, and is taken as one. */
-static bool add_share(struct shares *shares, const char *name, int64_t ns)
+static void add_share(struct shares *shares, const char *name)
 {
     static const char gradients[] = "autograd";
     enum { LENGTH = sizeof gradients - 1 };
     uint32_t number;
-    if (name == NULL)
-        return true;
-    const size_t length = strncmp(name, gradients, LENGTH) == 0 ? LENGTH : strlen(name);
-    const size_t known = shares->count;
-    if (!names_number(&shares->names, name, length, &number))
-        return false;
-    int64_t *sum_ns = number < known ? &shares->sums_ns[number]
-                                     : ITEMS_ADD(shares->sums_ns, shares->count, shares->room);
-    if (sum_ns != NULL)
-        *sum_ns = number < known ? *sum_ns + ns : ns;
-    return sum_ns != NULL;
+    if (name != NULL &&
+        names_number(&shares->names, name,
+                     strncmp(name, gradients, LENGTH) == 0 ? LENGTH : strlen(name), &number))
+        shares->counts[number]++;
 }
 
 /* Adds the largest share of a function, or of another range, unless that is little of all.
  * Returns true if there is one. */
 static bool put_share(const struct shares *shares, bool function, const char *before,
-                      const char *behind, int64_t all_ns, char seen[VERDICT_SEEN])
+                      const char *of, char seen[VERDICT_SEEN])
 {
-    static const double LEAST = 0.1;
     const char *name = NULL;
-    int64_t most_ns = (int64_t)(LEAST * (double)all_ns);
-    for (size_t i = 0; i < shares->count; i++) {
+    uint32_t most = LOOKS / 10;
+    for (size_t i = 0; i < shares->names.count; i++) {
         const char *text = shares->names.items[i]->text;
-        if (shares->sums_ns[i] > most_ns && (strstr(text, ".py(") != NULL) == function) {
-            most_ns = shares->sums_ns[i];
+        if (shares->counts[i] > most && (strstr(text, ".py(") != NULL) == function) {
+            most = shares->counts[i];
             name = text;
         }
     }
     if (name == NULL)
         return false;
-    text_add(seen, VERDICT_SEEN, "", "%s%.0f%%%s", before,
-             100 * (double)most_ns / (double)all_ns, behind);
+    text_add(seen, VERDICT_SEEN, "", "%s%u%%%s", before, (100 * most + LOOKS / 2) / LOOKS, of);
     if (function)
         put_function(name, "", seen);
     else
@@ -293,80 +270,29 @@ static bool put_share(const struct shares *shares, bool function, const char *be
     return true;
 }
 
-/* Adds up where each thread was in its pauses: the edges are in order. False: no memory. */
-static bool add_places(const struct timeline *timeline, const struct edge *edges, size_t count,
-                       struct shares *shares)
-{
-    enum { DEEP = 256 };
-    struct place places[DEEP] = {{0}}; /* within each other, from the second on */
-    size_t depth = 0;
-    bool paused = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct edge *edge = &edges[i];
-        const bool same = i > 0 && edge[-1].thread == edge->thread;
-        const struct place *place = &places[depth < DEEP ? depth : DEEP - 1];
-        depth = same ? depth : 0;
-        if (paused && same &&
-            (!add_share(shares, place->range, edge->ns - edge[-1].ns) ||
-             !add_share(shares, place->function, edge->ns - edge[-1].ns)))
-            return false;
-        if (edge->kind == RANGE_BEGINS && ++depth < DEEP) {
-            places[depth] = places[depth - 1];
-            place_enter(&places[depth], timeline->ranges[edge->index].name);
-        }
-        depth -= edge->kind == RANGE_ENDS && depth > 0;
-        paused = edge->kind == PAUSE_BEGINS || (paused && edge->kind != PAUSE_ENDS);
-    }
-    return true;
-}
-
-/* Lists the edges of all ranges, and of the pauses in which the host worked for itself, or did
- * not. Returns how many they are. */
-static size_t list_edges(const struct foreign *foreign, bool work, struct edge *edges,
-                         int64_t *all_ns)
-{
-    const struct timeline *timeline = foreign->timeline;
-    size_t count = 0;
-    *all_ns = 0;
-    for (size_t i = 0; i < timeline->range_count; i++) {
-        const struct host_range *range = &timeline->ranges[i];
-        if (range->end_ns <= range->start_ns)
-            continue;
-        const int64_t from_ns = timeline->ranges_from_ns;
-        edges[count++] =
-            (struct edge){range->thread, range->start_ns - from_ns, RANGE_BEGINS, i};
-        edges[count++] = (struct edge){range->thread, range->end_ns - from_ns, RANGE_ENDS, i};
-    }
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
-        const int64_t ns = pause_ns(foreign, i, work);
-        if (ns == 0)
-            continue;
-        edges[count++] = (struct edge){call->thread, call->start_ns - ns, PAUSE_BEGINS, i};
-        edges[count++] = (struct edge){call->thread, call->start_ns, PAUSE_ENDS, i};
-        *all_ns = plus(*all_ns, ns);
-    }
-    qsort(edges, count, sizeof *edges, compare_edges);
-    return count;
-}
-
 /* Says in which operator or range, and in which function of the program, the host was for most
- * of its pauses, which `of` names; nothing without memory for that. */
+ * of its pauses, which `of` names: by looking as a sampling profiler does, at so many moments
+ * that lie as far apart. */
 static void put_shares(const struct foreign *foreign, bool work, const char *of,
                        char seen[VERDICT_SEEN])
 {
     const struct timeline *timeline = foreign->timeline;
-    struct shares shares = {.count = 0};
-    const size_t most = 2 * (timeline->range_count + timeline->call_count);
-    struct edge *edges = timeline->range_count > 0 ? calloc(most, sizeof *edges) : NULL;
-    int64_t all_ns = 0;
-    const size_t count = edges != NULL ? list_edges(foreign, work, edges, &all_ns) : 0;
-    if (add_places(timeline, edges, count, &shares)) {
-        const bool said = put_share(&shares, false, "; ", of, all_ns, seen);
-        put_share(&shares, true, said ? ", " : "; ", said ? "" : of, all_ns, seen);
+    struct shares shares = {.counts = {0}};
+    int64_t all_ns = 0, passed_ns = 0, looks = 0;
+    for (uint32_t i = 0; i < timeline->call_count && timeline->range_count > 0; i++)
+        all_ns = plus(all_ns, pause_ns(foreign, i, work));
+    for (uint32_t i = 0; i < timeline->call_count && all_ns >= LOOKS; i++) {
+        const struct host_call *call = &timeline->calls[i];
+        passed_ns = plus(passed_ns, pause_ns(foreign, i, work));
+        for (; looks < LOOKS && looks * (all_ns / LOOKS) < passed_ns; looks++) {
+            const int64_t ns = call->start_ns - (passed_ns - looks * (all_ns / LOOKS));
+            const struct place place = place_at(timeline, call->thread, ns);
+            add_share(&shares, place.range);
+            add_share(&shares, place.function);
+        }
     }
-    free(edges);
-    free(shares.sums_ns);
+    const bool said = put_share(&shares, false, "; ", of, seen);
+    put_share(&shares, true, said ? ", " : "; ", said ? "" : of, seen);
     names_free(&shares.names);
 }
 
