@@ -214,6 +214,7 @@ START_TEST(test_units)
         {"Start (msec)", "Bytes (MiB)", "3", 3000000, 1000000, 3145728},
         {"Start (s)", "Bytes (GB)", "0.000001", 1000, 1000, 1000},
         {"Start (sec)", "Bytes (GiB)", "1", 1000000000, 1000000000, 1073741824},
+        {"Start(nsec)", "Bytes(byte)", "7", 7, 1, 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[512];
@@ -229,6 +230,64 @@ START_TEST(test_units)
                       "case %zu: %ld to %ld", i, (long)span->start_ns, (long)span->end_ns);
         ck_assert_uint_eq(span->bytes, cases[i].copied);
         ck_assert_int_eq(timeline->resolution_ns, cases[i].resolution_ns);
+        traces_free(&traces);
+    }
+}
+END_TEST
+
+/* Numbers of other countries: fields behind any separator, groups of thousands, and decimals,
+ * of which one number of the file may be sure. */
+START_TEST(test_notations)
+{
+    static const struct {
+        const char *unit, *separator, *first, *number;
+        int64_t ns; /* 0: it is refused */
+    } cases[] = {
+        {"us", ";", "0,5", "1.234,5", 1234500},
+        {"us", ";", "0,5", "1.234", 1234000},
+        {"us", ";", "0.5", "1.234", 1234},
+        {"us", "\t", "0,000,001", "1,234", 1234000},
+        {"us", "\t", "0", "\"1 234,25\"", 1234250},
+        {"us", ";", "0", "1'234.5", 1234500},
+        {"us", ";", "0",
+         "1\xc2\xa0"
+         "234,5",
+         1234500},
+        {"us", ";", "0",
+         "1\xe2\x80\xaf"
+         "234",
+         1234000},
+        {"us", ";", "0",
+         "1\xe2\x80\x99"
+         "234",
+         1234000},
+        {"us", ",", "0", "\"1234,5\"", 1234500},
+        {"us", ",", "0", "1.234", 1234},
+        {"ns", ";", "0", "1.234", 1234},
+        {"us", ";", "0", "0,123", 123},
+        {"us", ";", "0", "1.234", 0},
+        {"us", "\t", "0", "1,234", 0},
+        {"us", ",", "0", "\"1,234\"", 0},
+        {"us", ";", "0,5", "1,234.5", 0},
+        {"us", ";", "0", "1'", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        const char *by = cases[i].separator;
+        snprintf(text, sizeof text,
+                 "x\nName%sStrm%sStart (%s)%sDuration (%s)\nk%s7%s0%s%s\nk%s7%s0%s%s\n", by, by,
+                 cases[i].unit, by, cases[i].unit, by, by, by,
+                 strcmp(by, ",") == 0 ? "0" : cases[i].first, by, by, by, cases[i].number);
+        test_file_put(test_trace_path, text);
+        if (cases[i].ns == 0) {
+            test_trace_refused(i + 2 < sizeof cases / sizeof cases[0]
+                                   ? "trace:2: |may have"
+                                   : "trace:4: |is not a number");
+            continue;
+        }
+        struct traces traces = test_traces(test_trace_path);
+        const int64_t end_ns = timeline_time_ns(&traces.items[0].timeline);
+        ck_assert_msg(end_ns == cases[i].ns, "case %zu: %ld", i, (long)end_ns);
         traces_free(&traces);
     }
 }
@@ -486,6 +545,7 @@ static TCase *csv_case(void)
     tcase_add_test(tests, test_names_of_copies);
     tcase_add_test(tests, test_names_of_kernels);
     tcase_add_test(tests, test_units);
+    tcase_add_test(tests, test_notations);
     tcase_add_test(tests, test_nvprof);
     tcase_add_test(tests, test_order_and_lanes);
     tcase_add_test(tests, test_nothing_ran);

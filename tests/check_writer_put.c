@@ -62,7 +62,7 @@ static void check_csv(const char *field, const char *text)
     char *line = strdup(field), *first;
     const char *why;
     ck_assert_int_eq(field[0] == '"', strpbrk(text, ",\"#") != NULL);
-    ck_assert_int_eq(csv_line_split(line, &first, 1, &why), 1);
+    ck_assert_int_eq(csv_line_split(line, ',', &first, 1, &why), 1);
     for (const char *at = first; *at != '\0'; at++)
         ck_assert((unsigned char)*at >= 0x20 && *at != 0x7f);
     ck_assert_str_eq(csv_unmark(first), text);

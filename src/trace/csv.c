@@ -9,14 +9,13 @@
 #include "trace/build.h"
 #include "trace/input.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-    PART_DIGITS = 18,  /* behind a point, that count */
     PREFACE_MAX = 200, /* lines that the tool may print before the columns' names */
+    AHEAD = 1 << 20,   /* bytes in which numbers must show how they are written */
 };
 
 enum column { START, DURATION, NAME, STREAM, DEVICE, CONTEXT, BYTES, SOURCE, TARGET, COLUMNS };
@@ -32,8 +31,8 @@ static const struct unit time_units[] = {
     {"s", 1000000000},   {"sec", 1000000000}, {NULL, 0},
 };
 static const struct unit byte_units[] = {
-    {"B", 1},         {"bytes", 1},     {"kB", 1000},     {"MB", 1000000}, {"GB", 1000000000},
-    {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
+    {"B", 1},           {"byte", 1},      {"bytes", 1},     {"kB", 1000},     {"MB", 1000000},
+    {"GB", 1000000000}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0},
 };
 
 static const struct unit nvprof_byte_units[] = {
@@ -59,10 +58,11 @@ static const struct {
 
 struct reader {
     struct csv_text csv;
-    int at[COLUMNS];        /* field of each column; -1 where there is none */
-    uint64_t unit[COLUMNS]; /* 1 where a column has none */
-    int decimals[COLUMNS];  /* most decimals that a number of the column had */
-    bool blank;             /* the line before was blank */
+    int at[COLUMNS];              /* field of each column; -1 where there is none */
+    uint64_t unit[COLUMNS];       /* 1 where a column has none */
+    int decimals[COLUMNS];        /* most decimals that a number of the column had */
+    struct csv_notation notation; /* of its numbers */
+    bool blank;                   /* the line before was blank */
     struct trace_builder builder;
 };
 
@@ -194,7 +194,8 @@ static enum status find_header(struct reader *reader)
         if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
             return refuse_file(reader, ", and not text");
         const char *text = reader->csv.text.line + strspn(reader->csv.text.line, " \"");
-        bool table = strncmp(text, "Start (", 7) == 0 && strchr(text, ',') == NULL;
+        reader->csv.separator = csv_separator(text);
+        bool table = strncmp(text, "Start (", 7) == 0 && reader->csv.separator == '\0';
         why = table ? ", but nsys's table for people" : why;
         if (csv_split(&reader->csv) != STATUS_OK) {
             error_clear(reader->csv.text.error); /* the line was the tool's own words */
@@ -206,66 +207,64 @@ static enum status find_header(struct reader *reader)
     return refuse_file(reader, why);
 }
 
-/* --- rows --- */
+/* --- how numbers are written --- */
 
-/* Reads digits, in groups behind commas or not, up to anything else. */
-static const char *read_digits(const char *text, uint64_t *value, enum units_result *result)
+/* Learns from the rows in `text`, a copy, of which the last may be cut off. */
+static void learn_from(struct reader *reader, char *text)
 {
-    *result = isdigit((unsigned char)*text) ? UNITS_OK : UNITS_NOT_A_NUMBER;
-    *value = 0;
-    for (; isdigit((unsigned char)*text) || (*text == ',' && isdigit((unsigned char)text[1]));
-         text++) {
-        if (*text != ',' && (__builtin_mul_overflow(*value, 10, value) ||
-                             __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value)))
-            *result = UNITS_TOO_LARGE;
-    }
-    return text;
-}
-
-/* Reads the digits behind a point as part of `unit`, rounded; *decimals grows to their
- * number. */
-static const char *read_part(const char *text, uint64_t unit, uint64_t *part, int *decimals)
-{
-    uint64_t numerator = 0, denominator = 1;
-    int digits = 0;
-    for (; isdigit((unsigned char)*text); text++) {
-        if (digits++ >= PART_DIGITS)
+    struct csv_text *csv = &reader->csv;
+    const char *why;
+    bool first = true;
+    for (char *end; (end = strchr(text, '\n')) != NULL && reader->notation.decimal == '\0';
+         text = end + 1) {
+        *end = '\0';
+        text[strcspn(text, "\r")] = '\0';
+        if (csv_line_split(text, csv->separator, csv->fields, CSV_FIELDS_MAX, &why) !=
+            csv->header_fields)
             continue;
-        numerator = 10 * numerator + (uint64_t)(*text - '0');
-        denominator *= 10;
+        const bool units = first && read_unit_line(reader);
+        first = false;
+        for (int i = 0; i < COLUMNS && !units; i++) {
+            if (columns[i].units != NULL && reader->at[i] >= 0)
+                csv_notation_learn(&reader->notation, csv->fields[reader->at[i]],
+                                   csv->separator == ',', reader->unit[i] == 1);
+        }
     }
-    __extension__ unsigned __int128 product = (unsigned __int128)numerator * unit;
-    *part = (uint64_t)((product + denominator / 2) / denominator);
-    *decimals = digits > *decimals ? digits : *decimals;
-    return text;
 }
 
-/* Reads a decimal number in units of `unit`, rounded to a whole one, at most INT64_MAX. */
-static enum units_result read_decimal(const char *text, uint64_t unit, int64_t *value,
-                                      int *decimals)
+/* Finds out from the rows ahead whether their numbers have a decimal point or a comma. */
+static enum status learn_notation(struct reader *reader)
 {
-    enum units_result result;
-    uint64_t whole, part = 0;
-    bool negative = *text == '-';
-    text = read_digits(text + negative, &whole, &result);
-    if (*text == '.')
-        text = read_part(text + 1, unit, &part, decimals);
-    if (*text != '\0' || result == UNITS_NOT_A_NUMBER)
-        return UNITS_NOT_A_NUMBER;
-    if (negative && (whole > 0 || part > 0))
-        return UNITS_NEGATIVE;
-    if (result != UNITS_OK || __builtin_mul_overflow(whole, unit, &whole) ||
-        __builtin_add_overflow(whole, part, &whole) || whole > INT64_MAX)
-        return UNITS_TOO_LARGE;
-    *value = (int64_t)whole;
-    return UNITS_OK;
+    struct trace_input *input = reader->csv.text.input;
+    struct csv_notation *notation = &reader->notation;
+    const bool filled = trace_input_fill(input, AHEAD);
+    const size_t ahead = filled ? input->end - input->at : 0;
+    char *copy = filled ? malloc(ahead + 2) : NULL;
+    if (copy == NULL)
+        return error_set(reader->csv.text.error, STATUS_NO_MEMORY, "no memory for the trace");
+    memcpy(copy, input->text + input->at, ahead);
+    strcpy(copy + ahead, input->over ? "\n" : "");
+    learn_from(reader, copy);
+    free(copy);
+    if (notation->decimal != '\0')
+        return STATUS_OK;
+    if (notation->likely == '\0' && notation->unclear[0] != '\0')
+        return trace_refuse(
+            &reader->csv.text,
+            "'%s' below may have decimals or be in thousands, and no other "
+            "number tells: `nsys stats -r cuda_gpu_trace --format csv` prints whole ns",
+            notation->unclear);
+    notation->decimal = notation->likely != '\0' ? notation->likely : '.';
+    return STATUS_OK;
 }
+
+/* --- rows --- */
 
 static enum status read_number(struct reader *reader, enum column column, int64_t *value)
 {
     enum units_result result =
-        read_decimal(reader->csv.fields[reader->at[column]], reader->unit[column], value,
-                     &reader->decimals[column]);
+        csv_number(reader->csv.fields[reader->at[column]], reader->notation.decimal,
+                   reader->unit[column], value, &reader->decimals[column]);
     return result == UNITS_OK ? STATUS_OK
                               : refuse_field(reader, column, units_complaint(result));
 }
@@ -400,6 +399,8 @@ enum status trace_csv_read(struct trace_input *input, const char *path, struct t
     struct error why = {0};
     struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why}};
     enum status status = find_header(&reader);
+    if (status == STATUS_OK)
+        status = learn_notation(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);
     if (status == STATUS_OK)

@@ -23,7 +23,22 @@ static char *unquote(char *field)
     return end;
 }
 
-int csv_line_split(char *line, char *fields[], int most, const char **why)
+char csv_separator(const char *line)
+{
+    static const char separators[] = ",;\t";
+    int most = 0;
+    char found = '\0';
+    for (const char *separator = separators; *separator != '\0'; separator++) {
+        int count = 0;
+        for (const char *at = line; (at = strchr(at, *separator)) != NULL; at++)
+            count++;
+        found = count > most ? *separator : found;
+        most = count > most ? count : most;
+    }
+    return found;
+}
+
+int csv_line_split(char *line, char separator, char *fields[], int most, const char **why)
 {
     char *at = line;
     for (int count = 0;;) {
@@ -37,10 +52,10 @@ int csv_line_split(char *line, char *fields[], int most, const char **why)
             if (at == NULL)
                 return 0;
             *why = "something stands behind a closing quote";
-            if (*at != ',' && *at != '\0')
+            if (*at != separator && *at != '\0')
                 return 0;
         } else {
-            at += strcspn(at, ",");
+            at += strcspn(at, (const char[]){separator, '\0'});
         }
         if (*at == '\0')
             return count;
@@ -51,7 +66,8 @@ int csv_line_split(char *line, char *fields[], int most, const char **why)
 enum status csv_split(struct csv_text *csv)
 {
     const char *why;
-    csv->field_count = csv_line_split(csv->text.line, csv->fields, CSV_FIELDS_MAX, &why);
+    csv->field_count =
+        csv_line_split(csv->text.line, csv->separator, csv->fields, CSV_FIELDS_MAX, &why);
     return csv->field_count > 0 ? STATUS_OK : trace_refuse(&csv->text, "%s", why);
 }
 

@@ -1,10 +1,11 @@
 /* input.h - a trace's text on its way to a reader, from a file or a pipe, also one that gzip
- * packed: each byte is read once, and no more of it is held than the line that is read. Private
- * to the readers of traces. */
+ * packed: each byte is read once, and no more of it is held than the line that is read, or a
+ * MiB ahead of it. Private to the readers of traces. */
 #ifndef PIPELINE_TRACE_INPUT_H
 #define PIPELINE_TRACE_INPUT_H
 
 #include "core/status.h"
+#include "core/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,13 +62,15 @@ __attribute__((format(printf, 2, 3))) enum status trace_refuse(const struct trac
 /* Passes on what went wrong with what the line says: STATUS_USAGE gets the line's number. */
 enum status trace_pass(const struct trace_text *text, const struct error *why);
 
-/* --- csv_line.c: a line of CSV cut into its fields. Quoting is RFC 4180's --- */
+/* --- csv_line.c: a line of CSV cut into its fields. Quoting is RFC 4180's; a comma, a
+ * semicolon or a tabulator parts them --- */
 
 enum { CSV_FIELDS_MAX = 64 };
 
 /* CSV on its way through a reader of traces. */
 struct csv_text {
     struct trace_text text;
+    char separator;               /* between fields */
     char *fields[CSV_FIELDS_MAX]; /* of the line, which they point into */
     int field_count;
     int header_fields; /* of the line with the columns' names, as the reader sets it */
@@ -83,12 +86,35 @@ enum status csv_check_count(const struct csv_text *csv);
 enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,
                        const char *why);
 
+/* Returns what parts the fields of a line with columns' names; '\0': nothing does. */
+char csv_separator(const char *line);
+
 /* Cuts `line`, which is changed, into at most `most` fields. Returns how many they are; 0: the
  * line is no CSV, for the reason set in *why. */
-int csv_line_split(char *line, char *fields[], int most, const char **why);
+int csv_line_split(char *line, char separator, char *fields[], int most, const char **why);
 
 /* Changes a field of this program's CSV to what it was before write_csv_field() marked it
  * by a '; a field without that mark stays as it is. Returns `field`. */
 const char *csv_unmark(char *field);
+
+/* --- csv_number.c: numbers as programs of any country write them: "1234.5", "1,234.5",
+ * "1.234,5", "1 234,5", "1'234.5" --- */
+
+/* How a file writes them, as far as those seen tell. */
+struct csv_notation {
+    char decimal;              /* a point or a comma, before decimals; '\0': not known */
+    char likely;               /* the same, since its unit has no parts */
+    char unclear[TRACE_SHOWN]; /* the first that may be either, as 1.234 may; "": none */
+};
+
+/* Learns from one number. Where `commas` part the fields, a lone point is before decimals; and
+ * `whole` units have none. */
+void csv_notation_learn(struct csv_notation *notation, const char *number, bool commas,
+                        bool whole);
+
+/* Reads a number in units of `unit`, rounded to a whole one, at most INT64_MAX; `text` is
+ * changed to how a program writes it. *decimals grows to the number of its decimals. */
+enum units_result csv_number(char *text, char decimal, uint64_t unit, int64_t *value,
+                             int *decimals);
 
 #endif

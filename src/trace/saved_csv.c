@@ -382,7 +382,8 @@ enum status saved_csv_read(struct trace_input *input, const char *path, struct t
                            struct error *error)
 {
     struct error why = {0};
-    struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why},
+    struct reader reader = {.csv.separator = ',',
+                            .csv.text = {.path = path, .input = input, .error = &why},
                             .latest = -1};
     enum status status = read_all(&reader);
     if (status == STATUS_OK)
