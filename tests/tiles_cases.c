@@ -13,7 +13,7 @@
 enum { GUARD = 0xAB, GUARD_WORDS = 8, POISON = 0xFF, RESIDENT_BLOCKS = 1056 };
 
 /* An array in which tiles lie apart, and how it was before the launch. */
-struct arena {
+struct guarded {
     float *now, *before;
     uint64_t words;
     uint64_t *first; /* of each tile */
@@ -24,7 +24,7 @@ struct bench {
     const struct tiles_case *which;
     const struct tiles_device *device;
     uint64_t *count, most, total; /* elements of each tile, of the largest, and of all */
-    struct arena in[KERNEL_INPUTS_MAX], own_out, *out;
+    struct guarded in[KERNEL_INPUTS_MAX], own_out, *out;
     struct kernel_tile *table, *table_before;
     uint64_t random;
 };
@@ -80,9 +80,9 @@ static uint64_t drawn_count(struct bench *bench, uint32_t tile)
     return tile == 1 ? 0 : test_random_below(&bench->random, (uint32_t)which->count + 1);
 }
 
-/* Gives each tile its place in the arena: in a drawn order, with guard words of a drawn number
- * between, and `array` being the number of the arena. */
-static void arena_take(struct bench *bench, struct arena *arena, uint32_t array)
+/* Gives each tile its place in the memory: in a drawn order, with guard words of a drawn
+ * number between, and `array` being the number of the array. */
+static void guarded_take(struct bench *bench, struct guarded *guarded, uint32_t array)
 {
     const uint32_t tiles = bench->which->tiles;
     uint32_t *order = take_zeroed(tiles, sizeof *order);
@@ -92,7 +92,7 @@ static void arena_take(struct bench *bench, struct arena *arena, uint32_t array)
         order[i] = order[with];
         order[with] = i;
     }
-    arena->first = take_zeroed(tiles, sizeof *arena->first);
+    guarded->first = take_zeroed(tiles, sizeof *guarded->first);
     for (uint32_t i = 0; i < tiles; i++) {
         const uint32_t tile = order[i];
         const uint32_t skew = bench->which->places == TILES_ALIGNED ? 0
@@ -100,17 +100,17 @@ static void arena_take(struct bench *bench, struct arena *arena, uint32_t array)
                                                                     : 1 + tile + array;
         at += GUARD_WORDS + test_random_below(&bench->random, 50);
         at += (4 + skew % 4 - at % 4) % 4;
-        arena->first[tile] = at;
+        guarded->first[tile] = at;
         at += bench->count[tile];
     }
-    arena->words = at + GUARD_WORDS;
-    arena->now = must_take(bench, arena->words * sizeof *arena->now);
-    arena->before = take_zeroed(arena->words, sizeof *arena->before);
-    memset(arena->now, GUARD, arena->words * sizeof *arena->now);
+    guarded->words = at + GUARD_WORDS;
+    guarded->now = must_take(bench, guarded->words * sizeof *guarded->now);
+    guarded->before = take_zeroed(guarded->words, sizeof *guarded->before);
+    memset(guarded->now, GUARD, guarded->words * sizeof *guarded->now);
     free(order);
 }
 
-static void arena_fill(struct bench *bench, struct arena *arena)
+static void guarded_fill(struct bench *bench, struct guarded *guarded)
 {
     static const float specials[] = {INFINITY, -0.0F, NAN, 1e-40F, -INFINITY, 1e30F, 0};
     uint32_t next = 0;
@@ -119,13 +119,13 @@ static void arena_fill(struct bench *bench, struct arena *arena)
             const float value =
                 (float)test_random_below(&bench->random, 1 << 24) * 0x1p-23F - 1;
             const bool special = test_random_below(&bench->random, 50) == 0;
-            arena->now[arena->first[tile] + i] = special ? specials[next++ % 7] : value;
+            guarded->now[guarded->first[tile] + i] = special ? specials[next++ % 7] : value;
         }
 }
 
-static void arena_keep(const struct arena *arena)
+static void guarded_keep(const struct guarded *guarded)
 {
-    memcpy(arena->before, arena->now, arena->words * sizeof *arena->now);
+    memcpy(guarded->before, guarded->now, guarded->words * sizeof *guarded->now);
 }
 
 static void bench_take(struct bench *bench)
@@ -141,18 +141,18 @@ static void bench_take(struct bench *bench)
         bench->total += count;
     }
     for (int input = 0; input < bench->kernel->inputs; input++) {
-        arena_take(bench, &bench->in[input], (uint32_t)input);
-        arena_fill(bench, &bench->in[input]);
-        arena_keep(&bench->in[input]);
+        guarded_take(bench, &bench->in[input], (uint32_t)input);
+        guarded_fill(bench, &bench->in[input]);
+        guarded_keep(&bench->in[input]);
     }
     bench->out = &bench->in[0];
     if (!bench->which->in_place || bench->kernel->launch_per_repeat) {
         bench->out = &bench->own_out;
-        arena_take(bench, bench->out, KERNEL_INPUTS_MAX);
+        guarded_take(bench, bench->out, KERNEL_INPUTS_MAX);
         for (uint32_t tile = 0; tile < tiles; tile++)
             memset(bench->out->now + bench->out->first[tile], POISON,
                    bench->count[tile] * sizeof(float));
-        arena_keep(bench->out);
+        guarded_keep(bench->out);
     }
     bench->table = must_take(bench, tiles * sizeof *bench->table);
     bench->table_before = take_zeroed(tiles, sizeof *bench->table_before);
@@ -165,19 +165,19 @@ static void bench_take(struct bench *bench)
     }
 }
 
-static void arena_free(const struct bench *bench, struct arena *arena)
+static void guarded_free(const struct bench *bench, struct guarded *guarded)
 {
-    if (arena->now != NULL)
-        bench->device->give_back(arena->now);
-    free(arena->before);
-    free(arena->first);
+    if (guarded->now != NULL)
+        bench->device->give_back(guarded->now);
+    free(guarded->before);
+    free(guarded->first);
 }
 
 static void bench_free(struct bench *bench)
 {
     for (int input = 0; input < KERNEL_INPUTS_MAX; input++)
-        arena_free(bench, &bench->in[input]);
-    arena_free(bench, &bench->own_out);
+        guarded_free(bench, &bench->in[input]);
+    guarded_free(bench, &bench->own_out);
     bench->device->give_back(bench->table);
     free(bench->table_before);
     free(bench->count);
@@ -216,7 +216,7 @@ static bool bench_launch(const struct bench *bench, const struct kernel_launcher
 
 static bool tile_is_right(const struct bench *bench, uint32_t tile, char what[TILES_TEXT])
 {
-    const struct arena *in = bench->in;
+    const struct guarded *in = bench->in;
     const uint64_t count = bench->count[tile];
     const float *out = bench->out->now + bench->out->first[tile];
     const float *second = bench->kernel->inputs > 1 ? in[1].before + in[1].first[tile] : NULL;
@@ -238,7 +238,7 @@ static bool tile_is_right(const struct bench *bench, uint32_t tile, char what[TI
 /* Looks at all elements of all tiles, then at all that is none of theirs. */
 static bool bench_is_right(struct bench *bench, char what[TILES_TEXT])
 {
-    const struct arena *out = bench->out;
+    const struct guarded *out = bench->out;
     const uint32_t tiles = bench->which->tiles;
     for (uint32_t tile = 0; tile < tiles; tile++) {
         if (!tile_is_right(bench, tile, what))

@@ -100,7 +100,7 @@ enum status fix_add_runs(struct options *options, struct error *error)
         return error_set(
             error, STATUS_USAGE,
             "--fix: a sweep shows many settings already: leave out --fix or --sweep");
-    struct settings *runs = calloc(2 * (size_t)count, sizeof *runs);
+    struct settings *runs = arena_zeros(&options->storage, 2 * (size_t)count, sizeof *runs);
     enum status status = STATUS_OK;
     if (runs == NULL)
         return error_no_memory(error, "for %d runs", 2 * count);
@@ -122,12 +122,9 @@ enum status fix_add_runs(struct options *options, struct error *error)
                        options->runs[i].name);
         }
     }
-    if (status != STATUS_OK) {
-        free(runs);
-        return status;
+    if (status == STATUS_OK) {
+        options->runs = runs;
+        options->run_count = grown.run_count;
     }
-    free(options->runs);
-    options->runs = runs;
-    options->run_count = grown.run_count;
-    return STATUS_OK;
+    return status;
 }

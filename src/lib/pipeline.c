@@ -25,7 +25,7 @@ static const char default_machine[] = "h200";
 struct pipeline {
     struct settings settings; /* as given */
     struct settings settled;  /* with what follows from them, as the command has it */
-    struct kept_text *texts;  /* what the settings point to */
+    struct arena texts;       /* that the settings point to */
     struct machine machine;   /* as given */
     struct machine used;      /* with the hardware queues that the settings ask for */
     struct plan plan;
@@ -81,7 +81,7 @@ void pipeline_free(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     drop_results(pipeline);
-    kept_texts_free(pipeline->texts);
+    arena_free(&pipeline->texts);
     free(pipeline);
 }
 
@@ -100,7 +100,7 @@ static enum status set(struct pipeline *pipeline, const char *option, const char
         row->type == TYPE_DEVICE)
         return error_set(error, STATUS_USAGE, "\"%s\" is no option of a simulated run", option);
     const struct assignment given = {.row = row,
-                                     .text = kept_texts_add(&pipeline->texts, value),
+                                     .text = arena_text(&pipeline->texts, value),
                                      .origin = {.source = SOURCE_COMMAND_LINE}};
     if (given.text == NULL)
         return error_no_memory(error, "for an option");

@@ -17,7 +17,7 @@ struct config {
     int first_run;            /* of this file, in `drafts` */
     struct draft global;      /* what each section starts from */
     struct drafts *drafts;
-    struct kept_text **storage;
+    struct arena *storage;
     struct error *error;
 };
 
@@ -102,7 +102,7 @@ static enum status set_key(struct config *config)
         return config_refuse(config,
                              "'%s': %s is already in line %d: allowed is once per section",
                              line_shown(config, shown), row->name, before->line);
-    const char *kept = kept_texts_add(config->storage, config->ini.value);
+    const char *kept = arena_text(config->storage, config->ini.value);
     if (kept == NULL)
         return error_set(config->error, STATUS_NO_MEMORY, "out of memory");
     struct assignment given = {row, kept, {config->source, config->path, config->ini.line}};
@@ -169,7 +169,7 @@ static enum status refuse_nul(struct config *config, const char *text)
 }
 
 enum status config_read(const char *path, const char *text, const struct draft *defaults,
-                        struct drafts *drafts, struct kept_text **storage, struct error *error)
+                        struct drafts *drafts, struct arena *storage, struct error *error)
 {
     char *content = NULL, why[INPUT_WHY], shown[SHOWN_MAX];
     size_t length = 0;

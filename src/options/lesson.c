@@ -247,12 +247,12 @@ enum status lesson_read(struct lesson *lesson, const char *name, const char *tex
     return status;
 }
 
-const char *lesson_message(const char *text, struct kept_text **storage)
+const char *lesson_message(const char *text, struct arena *storage)
 {
     char message[LESSON_MESSAGE];
     const char *words = head_find(text, "Message: ");
     return words != NULL && line_copy(words, message, sizeof message)
-               ? kept_texts_add(storage, message)
+               ? arena_text(storage, message)
                : NULL;
 }
 

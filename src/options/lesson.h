@@ -25,6 +25,7 @@
 #ifndef PIPELINE_OPTIONS_LESSON_H
 #define PIPELINE_OPTIONS_LESSON_H
 
+#include "core/arena.h"
 #include "core/embedded.h"
 #include "core/status.h"
 #include "plan/settings.h"
@@ -77,8 +78,7 @@ enum status lesson_read(struct lesson *lesson, const char *name, const char *tex
 
 /* Returns what the head of any config file says that its runs show, kept in `storage`; NULL: it
  * says nothing. */
-struct kept_text;
-const char *lesson_message(const char *text, struct kept_text **storage);
+const char *lesson_message(const char *text, struct arena *storage);
 
 /* Gives `take` the rest of the head's comments, which say what a run of it shows, paragraph by
  * paragraph: each is one line without a newline, cut at LESSON_PARAGRAPH - 1 bytes. */

@@ -6,6 +6,7 @@
 #ifndef PIPELINE_OPTIONS_H
 #define PIPELINE_OPTIONS_H
 
+#include "core/arena.h"
 #include "core/embedded.h"
 #include "core/status.h"
 #include "plan/settings.h"
@@ -106,8 +107,6 @@ struct fail_above {
     double share;
 };
 
-struct kept_text; /* private to the options room */
-
 /* The whole command line: the command, its runs and words, and the form of its results. */
 struct options {
     enum command command;
@@ -151,7 +150,7 @@ struct options {
     bool anonymous; /* what is written leaves names out: core/anonymous.h */
     bool dry_run, quiet, no_color;
     int verbose;
-    struct kept_text *storage; /* owned; options_free() */
+    struct arena storage; /* has the runs, the words and all texts; options_free() */
 };
 
 /* Opens a kernel's library, as kernel_own_open() does (kernels/own.h). Comes before

@@ -20,13 +20,12 @@ struct file {
     bool exists, known;
     struct stat about; /* of the file, or of its folder */
     const char *name;  /* in that folder */
-    char *own;         /* `given`, where it is no part of a setting */
 };
 
 struct files {
     struct file *items;
     size_t count;
-    bool starved; /* memory ran out: what a file is, is not known */
+    struct arena *arena; /* full: what a file is, is not known */
 };
 
 static void files_add(struct files *files, const char *given, const struct draft *draft,
@@ -39,10 +38,10 @@ static void files_add(struct files *files, const char *given, const struct draft
     if (file->exists)
         return;
     file->name = slash != NULL ? slash + 1 : given;
-    char *folder = slash != NULL ? strndup(given, (size_t)(slash + 1 - given)) : strdup(".");
-    files->starved |= folder == NULL;
+    char *folder = arena_text(files->arena, slash != NULL ? given : ".");
+    if (folder != NULL && slash != NULL)
+        folder[slash + 1 - given] = '\0';
     file->known = folder != NULL && stat(folder, &file->about) == 0;
-    free(folder);
 }
 
 static bool is_same(const struct file *one, const struct file *other)
@@ -73,14 +72,12 @@ static const char *file_label(const struct file *file, char label[LABEL_MAX])
 static void add_machine(const struct draft *draft, struct files *inputs)
 {
     const char *argument = device_argument(draft->settings.device);
-    char *machine = strndup(argument, device_argument_length(argument));
-    inputs->starved |= machine == NULL;
-    if (machine == NULL || !machine_is_path(machine)) {
-        free(machine);
+    char *machine = arena_text(inputs->arena, argument);
+    if (machine == NULL)
         return;
-    }
-    files_add(inputs, machine, draft, OPTION_DEVICE);
-    inputs->items[inputs->count - 1].own = machine;
+    machine[device_argument_length(argument)] = '\0';
+    if (machine_is_path(machine))
+        files_add(inputs, machine, draft, OPTION_DEVICE);
 }
 
 /* Config files and traces, arrays, machine files, and the library that the environment names.
@@ -215,24 +212,20 @@ enum status outputs_check(const struct command_line *line, const struct drafts *
 {
     enum status status = STATUS_OK;
     const size_t runs = (size_t)drafts->count, words = (size_t)line->word_count;
+    struct arena arena = {0};
+    struct files inputs = {.arena = &arena}, outputs = {.arena = &arena};
     /* A run has an input, a machine file, and a library for each kernel of its chain. */
-    struct files inputs = {.items =
-                               calloc(words + (2 + CHAIN_MAX) * runs + 2, sizeof(struct file))};
-    struct files outputs = {.items =
-                                calloc(runs + TIMELINE_FILES_MAX + 2, sizeof(struct file))};
-    if (inputs.items == NULL || outputs.items == NULL) {
-        status = error_set(error, STATUS_NO_MEMORY, "out of memory");
-    } else {
+    inputs.items =
+        arena_zeros(&arena, words + (2 + CHAIN_MAX) * runs + 2, sizeof *inputs.items);
+    outputs.items = arena_zeros(&arena, runs + TIMELINE_FILES_MAX + 2, sizeof *outputs.items);
+    if (!arena.full) {
         list_inputs(line, drafts, options, &inputs);
         list_outputs(drafts, options, &outputs);
-        if (inputs.starved || outputs.starved)
-            status = error_set(error, STATUS_NO_MEMORY, "out of memory");
     }
+    if (arena.full)
+        status = error_set(error, STATUS_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < outputs.count && status == STATUS_OK; i++)
         status = check_output(&outputs.items[i], &outputs, &inputs, error);
-    for (size_t i = 0; i < inputs.count; i++)
-        free(inputs.items[i].own);
-    free(outputs.items);
-    free(inputs.items);
+    arena_free(&arena);
     return status;
 }

@@ -102,7 +102,7 @@ static const char **other_field(const struct option_row *row, enum command comma
 static enum status take_option(struct command_line *line, const struct option_row *row,
                                const char *value, struct options *options, struct error *error)
 {
-    const char *kept = kept_texts_add(line->storage, value != NULL ? value : "yes");
+    const char *kept = arena_text(line->storage, value != NULL ? value : "yes");
     if (kept == NULL)
         return error_set(error, STATUS_NO_MEMORY, "out of memory");
     struct assignment given = {row, kept, {.source = SOURCE_COMMAND_LINE}};
@@ -331,10 +331,6 @@ enum status options_read_text(const char *name, const char *text, struct options
 
 void options_free(struct options *options)
 {
-    for (int i = 0; i < options->sweep.axis_count; i++)
-        free(options->sweep.axes[i].values);
-    free(options->words);
-    free(options->runs);
-    kept_texts_free(options->storage);
+    arena_free(&options->storage);
     *options = (struct options){0};
 }

@@ -11,7 +11,7 @@ enum { COMPLAINT_MAX = 256 };
 struct value_range {
     const struct assignment *given;
     const struct option_row *row;
-    struct kept_text **storage;
+    struct arena *storage;
     const char **values; /* room for SWEEP_VALUES_MAX */
     uint64_t *numbers;   /* the same as numbers, where the option takes one */
     int count;
@@ -54,7 +54,7 @@ static enum status range_append(struct value_range *range, const char *text)
 {
     if (range->count == SWEEP_VALUES_MAX)
         return range_refuse(range, "too many values: at most %d", SWEEP_VALUES_MAX);
-    range->values[range->count] = kept_texts_add(range->storage, text);
+    range->values[range->count] = arena_text(range->storage, text);
     if (range->values[range->count] == NULL)
         return error_set(range->error, STATUS_NO_MEMORY, "out of memory");
     range->count++;
@@ -291,23 +291,17 @@ static enum status take_items(struct value_range *range, char *text)
 }
 
 enum status range_read(const struct assignment *given, const struct option_row *row,
-                       const char *text, struct kept_text **storage, struct sweep_axis *axis,
+                       const char *text, struct arena *storage, struct sweep_axis *axis,
                        struct error *error)
 {
     struct value_range range = {.given = given, .row = row, .storage = storage, .error = error};
-    char *copy = strdup(text);
-    range.values = calloc(SWEEP_VALUES_MAX, sizeof range.values[0]);
-    range.numbers = calloc(SWEEP_VALUES_MAX, sizeof range.numbers[0]);
-    enum status status = STATUS_NO_MEMORY;
-    if (copy == NULL || range.values == NULL || range.numbers == NULL)
-        error_set(error, status, "out of memory");
-    else
-        status = take_items(&range, copy);
+    char *copy = arena_text(storage, text);
+    range.values = arena_zeros(storage, SWEEP_VALUES_MAX, sizeof range.values[0]);
+    range.numbers = arena_zeros(storage, SWEEP_VALUES_MAX, sizeof range.numbers[0]);
+    if (storage->full)
+        return error_set(error, STATUS_NO_MEMORY, "out of memory");
+    const enum status status = take_items(&range, copy);
     if (status == STATUS_OK)
         *axis = (struct sweep_axis){row->name, range.values, range.count};
-    else
-        free(range.values);
-    free(range.numbers);
-    free(copy);
     return status;
 }

@@ -44,7 +44,7 @@ static enum status refuse_word(const char *word, struct error *error)
 
 /* Takes the runs of one config file, which may be part of the program. */
 static enum status read_config(const char *path, const struct draft *defaults,
-                               struct kept_text **storage, struct drafts *drafts,
+                               struct arena *storage, struct drafts *drafts,
                                struct options *options, struct error *error)
 {
     const char *text = NULL;
@@ -55,7 +55,7 @@ static enum status read_config(const char *path, const struct draft *defaults,
             return refuse_word(path, error);
         if (embedded != NULL) {
             text = embedded->text;
-            path = kept_texts_add(storage, path);
+            path = arena_text(storage, path);
             if (path == NULL)
                 return error_set(error, STATUS_NO_MEMORY, "out of memory");
             options->embedded = options->embedded == NULL ? path : options->embedded;
@@ -155,7 +155,8 @@ static enum status check_machine(const struct drafts *drafts, const struct optio
 static enum status take_runs(const struct drafts *drafts, struct options *options,
                              struct error *error)
 {
-    options->runs = calloc((size_t)drafts->count, sizeof options->runs[0]);
+    options->runs =
+        arena_zeros(&options->storage, (size_t)drafts->count, sizeof options->runs[0]);
     if (options->runs == NULL)
         return error_set(error, STATUS_NO_MEMORY, "out of memory");
     for (int i = 0; i < drafts->count; i++)

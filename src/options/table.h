@@ -107,14 +107,6 @@ struct assignment {
     struct origin origin;
 };
 
-/* A text that lives as long as the options; a list of them is struct options' storage. */
-struct kept_text {
-    struct kept_text *next;
-    char text[];
-};
-const char *kept_texts_add(struct kept_text **texts, const char *text); /* NULL: no memory */
-void kept_texts_free(struct kept_text *texts);
-
 /* The option's name nearest to `name` by edit distance, or NULL if none is near. `keys_only`
  * leaves out options that may not stand in a config file. */
 const char *option_nearest(const char *name, bool keys_only);
@@ -225,10 +217,10 @@ enum status draft_finish(struct draft *draft, struct error *error);
  *     1,2,4   1..8   8..64+8   1..1024*2   1,2,4,...,1024   depth,breadth
  *
  * range_read() expands one into the values of `row`, each checked by options_set() and as
- * option_show() shows it: an array to be freed, of texts in `storage`. `given` is the option as
- * it stands on the command line, for errors. */
+ * option_show() shows it: an array in `storage`, as its texts are. `given` is the option as it
+ * stands on the command line, for errors. */
 enum status range_read(const struct assignment *given, const struct option_row *row,
-                       const char *text, struct kept_text **storage, struct sweep_axis *axis,
+                       const char *text, struct arena *storage, struct sweep_axis *axis,
                        struct error *error);
 
 /* --- sweep.c: many runs of one --- */
@@ -249,7 +241,7 @@ enum status sweep_expand(const struct sweep *sweep, struct drafts *drafts, struc
 /* Adds the runs of one config file, each starting from `defaults`: of the file at `path` or,
  * unless it is NULL, of `text`, which errors then call by `path`. */
 enum status config_read(const char *path, const char *text, const struct draft *defaults,
-                        struct drafts *drafts, struct kept_text **storage, struct error *error);
+                        struct drafts *drafts, struct arena *storage, struct error *error);
 
 /* The config that is part of the program and stands at `path` in the sources: "ways.ini",
  * "configs/ways.ini", "configs/lessons/01-serial.ini"; NULL: there is none. */
@@ -263,9 +255,9 @@ struct command_line {
     int given_count;
     const char **words; /* the arguments that are no options */
     int word_count;
-    struct kept_text **storage; /* the texts that settings point at */
-    enum command ahead;         /* the command that the words will name */
-    struct draft trial; /* each value is tried here at once, so that errors come in order */
+    struct arena *storage; /* has the texts that settings point at */
+    enum command ahead;    /* the command that the words will name */
+    struct draft trial;    /* each value is tried here at once, so that errors come in order */
 };
 
 /* Makes options->runs of the config files that the words name and of the options given. */

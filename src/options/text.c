@@ -6,7 +6,6 @@
 #include "plan/device.h"
 #include "plan/mistake.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *option_nearest(const char *name, bool keys_only)
@@ -124,27 +123,6 @@ enum status refuse_unknown(struct error *error, const char *nearest, const char 
     if (nearest != NULL)
         return error_set(error, STATUS_USAGE, "%s: did you mean %s?%s", text, nearest, see);
     return error_set(error, STATUS_USAGE, "%s: %s", text, allowed);
-}
-
-const char *kept_texts_add(struct kept_text **texts, const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    struct kept_text *kept = malloc(sizeof *kept + bytes);
-    if (kept == NULL)
-        return NULL;
-    memcpy(kept->text, text, bytes);
-    kept->next = *texts;
-    *texts = kept;
-    return kept->text;
-}
-
-void kept_texts_free(struct kept_text *texts)
-{
-    while (texts != NULL) {
-        struct kept_text *next = texts->next;
-        free(texts);
-        texts = next;
-    }
 }
 
 enum status assignment_refuse(const struct assignment *given, const char *complaint,

@@ -4,7 +4,6 @@
 #include "options/lesson.h"
 #include "options/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Refuses a second word behind a command that takes one. */
@@ -121,14 +120,12 @@ static enum status take_lesson(struct command_line *line, struct options *option
 static enum status take_words(const struct command_line *line, struct options *options,
                               struct error *error)
 {
-    options->words = calloc((size_t)line->word_count + 1, sizeof options->words[0]);
-    if (options->words == NULL)
+    options->words =
+        arena_zeros(line->storage, (size_t)line->word_count + 1, sizeof options->words[0]);
+    for (int i = 0; i < line->word_count && options->words != NULL; i++)
+        options->words[i] = arena_text(line->storage, line->words[i]);
+    if (line->storage->full)
         return error_set(error, STATUS_NO_MEMORY, "out of memory");
-    for (int i = 0; i < line->word_count; i++) {
-        options->words[i] = kept_texts_add(line->storage, line->words[i]);
-        if (options->words[i] == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "out of memory");
-    }
     options->word_count = line->word_count;
     return STATUS_OK;
 }
