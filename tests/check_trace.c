@@ -490,9 +490,32 @@ START_TEST(test_not_a_file)
     ck_assert_int_eq(mkdir(test_trace_path, 0777), 0);
     test_trace_refused("a folder");
     ck_assert_int_eq(rmdir(test_trace_path), 0);
-    snprintf(test_trace_path, sizeof test_trace_path, "%s/x.nsys-rep", folder);
-    test_file_write(test_trace_path, "QDREP", 5);
-    test_trace_refused("x.nsys-rep:1: |export it");
+}
+END_TEST
+
+/* What another program reads is told by its first bytes, or by its name where it is no text. */
+START_TEST(test_forms_of_others)
+{
+    static const struct {
+        const char *name, *text, *words;
+        size_t bytes;
+    } cases[] = {
+        {"x.nsys-rep", "QDREP\0", "x.nsys-rep:1: |export it", 6},
+        {"x.nsys-rep", "text", "x.nsys-rep:1: not a trace", 4},
+        {"x.qdstrm", "\0", "QdstrmImporter -i", 1},
+        {"x.csv", "SQLite format 3\0 StringTable", "nvprof -i FILE --print-gpu-trace", 28},
+        {"x.csv",
+         "\xfd"
+         "7zXZ\0",
+         "unpack it by xz -dk", 6},
+        {"x.csv", "\xff\xfeS\0", "UTF-16", 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(test_trace_path, sizeof test_trace_path, "%s/%s", folder, cases[i].name);
+        test_file_write(test_trace_path, cases[i].text, cases[i].bytes);
+        test_trace_refused(cases[i].words);
+        ck_assert_int_eq(remove(test_trace_path), 0);
+    }
 }
 END_TEST
 
@@ -555,6 +578,7 @@ static TCase *csv_case(void)
     tcase_add_test(tests, test_refused_headers);
     tcase_add_test(tests, test_too_many_devices);
     tcase_add_test(tests, test_not_a_file);
+    tcase_add_test(tests, test_forms_of_others);
     tcase_add_test(tests, test_broken_at_random);
     return tests;
 }

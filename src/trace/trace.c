@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SQLITE "SQLite format 3" /* and a NUL: 16 bytes */
+
 enum {
     HEADER_MAX = 1 << 14, /* bytes that say what a file is; a recording's header is shorter */
 };
@@ -52,38 +54,77 @@ static trace_reader *saved_reader(const char *bytes, size_t count)
     return count > 0 && (*text == '{' || *text == '[') ? trace_chrome_read : NULL;
 }
 
+/* What is known, but not read: by its first bytes, by a text near them, or as no text that has
+ * a certain ending; and what to do. */
+#define UNPACK "a packed file: unpack it by "
+#define NVPROF                                                                                 \
+    "a database of nvprof: nvprof -i FILE --print-gpu-trace --csv --log-file FILE.csv "        \
+    "exports "                                                                                 \
+    "what can be read"
+#define NSYS                                                                                   \
+    "a report that only Nsight Systems reads: export it with nsys export -t sqlite FILE, or "  \
+    "nsys stats -r cuda_gpu_trace --format csv FILE"
+static const struct other {
+    const char *begins, *has, *ends, *why;
+} others[] = {
+    {"\xfd"
+     "7zXZ",
+     NULL, NULL, UNPACK "xz -dk"},
+    {"\x28\xb5\x2f\xfd", NULL, NULL, UNPACK "zstd -d"},
+    {"BZh", NULL, NULL, UNPACK "bzip2 -dk"},
+    {"PK\x03\x04", NULL, NULL, UNPACK "unzip"},
+    {"\xff\xfe", NULL, NULL,
+     "UTF-16, as PowerShell writes: iconv -f UTF-16 -t UTF-8 makes it text"},
+    {SQLITE, "StringTable", NULL, NVPROF},
+    {NULL, NULL, ".nvvp", NVPROF},
+    {NULL, NULL, ".nvprof", NVPROF},
+    {NULL, NULL, ".nsys-rep", NSYS},
+    {NULL, NULL, ".qdrep", NSYS},
+    {NULL, NULL, ".qdstrm",
+     "what Nsight Systems makes a report of: QdstrmImporter -i FILE, of its folder host-*, "
+     "does, "
+     "and nsys export -t sqlite exports that"},
+    {NULL, NULL, ".ncu-rep",
+     "a report of Nsight Compute, which runs kernel after kernel: when they ran tells nsys "
+     "profile -t cuda"},
+};
+
+/* Returns what is to be done with a file that is not read; NULL: nothing is known of it. */
+static const char *find_other(const char *path, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const struct other *other = &others[i];
+        if ((other->begins == NULL ||
+             (count >= strlen(other->begins) &&
+              memcmp(bytes, other->begins, strlen(other->begins)) == 0)) &&
+            (other->has == NULL ||
+             memmem(bytes, count, other->has, strlen(other->has)) != NULL) &&
+            (other->ends == NULL ||
+             (ends_in(path, other->ends) && memchr(bytes, '\0', count) != NULL)))
+            return other->why;
+    }
+    return NULL;
+}
+
 /* Its first bytes say what a file is. They stay in the input, for its reader. */
 static enum status read_file(struct trace_input *input, const char *path, bool regular,
                              struct traces *traces, struct error *error)
 {
-    static const char sqlite[] = "SQLite format 3"; /* and a NUL: 16 bytes */
     char shown[TRACE_SHOWN];
     if (!trace_input_fill(input, HEADER_MAX))
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     const char *bytes = input->text + input->at;
     size_t count = input->end - input->at;
-    if (count >= sizeof sqlite && memcmp(bytes, sqlite, sizeof sqlite) == 0) {
-        if (input->packed != NULL)
-            return error_set(error, STATUS_USAGE,
-                             "%s:1: an SQLite database that gzip packed: unpack it by gunzip",
-                             trace_shown(path, shown));
-        if (regular)
-            return trace_sqlite_read(path, traces, error);
-        return error_set(error, STATUS_USAGE,
-                         "%s:1: an SQLite database can't be read through a pipe: name its file",
-                         trace_shown(path, shown));
-    }
-    if (count >= 6 && memcmp(bytes,
-                             "\xfd"
-                             "7zXZ",
-                             6) == 0)
-        return error_set(error, STATUS_USAGE, "%s:1: xz packed it: unpack it by xz -dk",
-                         trace_shown(path, shown));
-    if (ends_in(path, ".nsys-rep") || ends_in(path, ".qdrep"))
-        return error_set(error, STATUS_USAGE,
-                         "%s:1: a report that only Nsight Systems reads: export it with nsys "
-                         "stats -r cuda_gpu_trace --format csv, or nsys export -t sqlite",
-                         trace_shown(path, shown));
+    const char *why = find_other(path, bytes, count);
+    const bool database = count >= sizeof SQLITE && memcmp(bytes, SQLITE, sizeof SQLITE) == 0;
+    if (why == NULL && database && input->packed != NULL)
+        why = "an SQLite database that gzip packed: unpack it by gunzip";
+    else if (why == NULL && database && !regular)
+        why = "an SQLite database can't be read through a pipe: name its file";
+    if (why != NULL)
+        return error_set(error, STATUS_USAGE, "%s:1: %s", trace_shown(path, shown), why);
+    if (database)
+        return trace_sqlite_read(path, traces, error);
     trace_reader *saved = saved_reader(bytes, count);
     return (saved != NULL ? saved : trace_csv_read)(input, path, traces, error);
 }
