@@ -35,12 +35,23 @@ bool pace_find_threads(struct traced *traced)
     if (made == NULL)
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++)
-        made[i] =
-            (struct made){.thread = traced->turns ? 0 : timeline->calls[i].thread, .call = i};
+        made[i] = (struct made){.thread = timeline->calls[i].thread, .call = i};
     qsort(made, timeline->call_count, sizeof *made, compare_made);
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        bool first = i == 0 || made[i - 1].thread != made[i].thread;
-        traced->call_before[made[i].call] = first ? SPAN_NONE : made[i - 1].call;
+    uint32_t count = 0;
+    for (uint32_t i = 0, end; i < timeline->call_count; i = end) {
+        bool issues = false;
+        for (end = i; end < timeline->call_count && made[end].thread == made[i].thread; end++)
+            issues |= traced->issued[made[end].call] != SPAN_NONE;
+        for (uint32_t k = i; k < end; k++) {
+            traced->call_before[made[k].call] = SPAN_NONE;
+            if (issues)
+                made[count++] = (struct made){traced->turns ? 0 : made[k].thread, made[k].call};
+        }
+    }
+    qsort(made, count, sizeof *made, compare_made);
+    for (uint32_t i = 1; i < count; i++) {
+        if (made[i - 1].thread == made[i].thread)
+            traced->call_before[made[i].call] = made[i - 1].call;
     }
     return true;
 }
