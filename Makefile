@@ -112,8 +112,8 @@ CUDA_NONE := src/cuda/backend_none.c kernels/launchers_none.c
 CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas.c)) kernels/launchers.c
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(MPI_ROOMS) $(if $(ZLIB),src/trace/gunzip_none.c,src/trace/gunzip.c) \
-           $(if $(SQLITE),src/trace/sqlite_none.c,src/trace/sqlite.c src/trace/sqlite_file.c \
-           src/trace/sqlite_host.c) src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
+           $(if $(SQLITE),src/trace/sqlite_none.c,$(filter-out %_none.c,$(wildcard src/trace/sqlite*.c))) \
+           src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.

@@ -241,7 +241,7 @@ enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict
 bool facts_moves_pages(const struct foreign *foreign)
 {
     const struct plan *plan = foreign->judge.facts->plan;
-    return plan != NULL ? count_managed(plan) > 0 : count_moves(foreign).count > 0;
+    return count_moves(foreign).count > 0 || (plan != NULL && count_managed(plan) > 0);
 }
 
 /* --- what holds things up unseen --- */

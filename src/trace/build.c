@@ -246,9 +246,6 @@ static enum status set_evidence(const struct trace_part *part, struct trace_fact
                               facts->event_count, first_ns, error);
     if (status != STATUS_OK)
         return status;
-    status = trace_ranges_take(timeline, facts, first_ns, error);
-    if (status != STATUS_OK)
-        return status;
     if (facts->line_count > 0) {
         timeline->lines =
             arena_zeros(&timeline->arena, facts->line_count, sizeof *timeline->lines);
@@ -358,6 +355,5 @@ void trace_build_free(struct trace_builder *builder)
     free(builder->facts.lines);
     free(builder->facts.events);
     free(builder->facts.streams);
-    free(builder->facts.ranges);
     *builder = (struct trace_builder){0};
 }

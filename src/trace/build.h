@@ -38,12 +38,6 @@ struct trace_event {
     bool waits;
 };
 
-/* A time that the program, or what it is built on, has a name for: an operator, a function. */
-struct trace_range {
-    int64_t start_ns, end_ns;
-    uint32_t thread, name; /* of calls; of `range_names` */
-};
-
 /* Facts that hold for all rows of a trace. */
 struct trace_facts {
     enum timing timing;
@@ -54,10 +48,7 @@ struct trace_facts {
     const char **lines;           /* that calls refer to; what they point to stays theirs */
     struct trace_event *events;   /* put in order while they are read */
     struct trace_stream *streams; /* those whose kinds the trace says */
-    struct trace_range *ranges;   /* put in order while they are read */
-    const struct names *range_names;
-    size_t call_count, call_room, line_count, event_count, event_room, stream_count,
-        stream_room, range_count, range_room;
+    size_t call_count, line_count, event_count, stream_count;
 };
 
 /* A builder holds what was read so far, and owns it until trace_build_finish() or
@@ -96,10 +87,6 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
  * time of `timeline`. A call that another one of its thread made is left out. */
 enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
                              size_t count, int64_t first_ns, struct error *error);
-
-/* Copies the ranges, with their names, in order of start; times count from `first_ns`. */
-enum status trace_ranges_take(struct timeline *timeline, struct trace_facts *facts,
-                              int64_t first_ns, struct error *error);
 
 /* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
  * `numbers`: by `known` what that has; the others, where that is likely, by how the ops of the

@@ -153,14 +153,17 @@ static void move_times(struct chrome_reader *reader)
 /* Says what the file lacks. */
 static void put_unread(const struct chrome_reader *reader, bool cut, struct traces *traces)
 {
-    const struct recorded_call *first = traces->recording->calls;
+    const struct recording *recording = traces->recording;
     char shown[TRACE_SHOWN], early[128] = "";
-    if (traces->recording->call_count > 0 && first->id == DRAFT_NO_CALL)
+    size_t uncalled = 0;
+    EACH (const struct recorded_op, op, recording->ops, recording->op_count)
+        uncalled +=
+            op->call == RECORDING_NONE || recording->calls[op->call].id == DRAFT_NO_CALL;
+    if (recording->call_count > 0 && uncalled > 0)
         snprintf(early, sizeof early,
-                 ": it has no call for %" PRIu32
-                 " operations, as for those issued before the profiler "
+                 ": it has no call for %zu operations, as for those issued before the profiler "
                  "began",
-                 first->op_count);
+                 uncalled);
     if (*early != '\0' || cut)
         snprintf(traces->unread, sizeof traces->unread, "%s%s%s",
                  trace_shown(reader->path, shown), early,

@@ -267,17 +267,11 @@ static bool add_range(struct chrome_reader *reader, enum category category,
     if (category == OPERATOR_EVENT && number == outer->thread && start_ns >= outer->start_ns &&
         end_ns <= outer->end_ns)
         return true;
-    struct host_range *range = pile_add(&profiled->draft.ranges, sizeof *range);
-    if (range == NULL)
-        return false;
-    *range = (struct host_range){start_ns, end_ns, number, NULL};
     if (category == OPERATOR_EVENT)
-        *outer = *range;
-    if (!profiled_name(profiled, walk_string(&event[NAME], reader->name, sizeof reader->name),
-                       &number))
-        return false;
-    range->name = ((char **)profiled->draft.names.items)[number];
-    return true;
+        *outer = (struct host_range){start_ns, end_ns, number, NULL};
+    return profiled_range(profiled,
+                          walk_string(&event[NAME], reader->name, sizeof reader->name), thread,
+                          thread_of(event, thread), start_ns, end_ns);
 }
 
 static bool add_call(struct chrome_reader *reader, const struct walk_value *event,

@@ -62,36 +62,6 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
     return STATUS_OK;
 }
 
-/* --- ranges --- */
-
-COMPARE_BY(compare_ranges, struct trace_range, start_ns, thread);
-
-enum status trace_ranges_take(struct timeline *timeline, struct trace_facts *facts,
-                              int64_t first_ns, struct error *error)
-{
-    if (facts->range_count == 0)
-        return STATUS_OK;
-    struct host_range *ranges =
-        arena_zeros(&timeline->arena, facts->range_count, sizeof *ranges);
-    char **names = arena_zeros(&timeline->arena, facts->range_names->count, sizeof *names);
-    if (ranges == NULL || names == NULL)
-        return no_memory(error);
-    qsort(facts->ranges, facts->range_count, sizeof *facts->ranges, compare_ranges);
-    for (size_t i = 0; i < facts->range_count; i++) {
-        const struct trace_range *range = &facts->ranges[i];
-        char **name = &names[range->name];
-        if (*name == NULL)
-            *name = arena_text(&timeline->arena, facts->range_names->items[range->name]->text);
-        if (*name == NULL)
-            return no_memory(error);
-        ranges[i] = (struct host_range){range->start_ns, range->end_ns, range->thread, *name};
-    }
-    timeline->ranges = ranges;
-    timeline->range_count = facts->range_count;
-    timeline->ranges_from_ns = first_ns;
-    return STATUS_OK;
-}
-
 /* --- kinds --- */
 
 /* Returns the number of a stream, of which `numbers` has context and stream; UINT32_MAX: none.

@@ -87,6 +87,21 @@ struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char 
     return op;
 }
 
+bool profiled_range(struct profiled *profiled, const char *name, const void *thread,
+                    size_t length, int64_t start_ns, int64_t end_ns)
+{
+    struct draft *draft = &profiled->draft;
+    struct host_range *range = pile_add(&draft->ranges, sizeof *range);
+    uint32_t number;
+    if (range == NULL || !names_number(&draft->threads, thread, length, &range->thread) ||
+        !profiled_name(profiled, name, &number))
+        return false;
+    range->start_ns = start_ns;
+    range->end_ns = later(end_ns, start_ns);
+    range->name = ((char **)draft->names.items)[number];
+    return true;
+}
+
 bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
                      uint32_t stream, uint64_t event)
 {
@@ -100,10 +115,16 @@ bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effec
     return true;
 }
 
-/* Gives ops the bytes that only their calls have, and takes from calls that only ask what they
- * would wait for. */
+/* Counts the pages that move, gives ops the bytes that only their calls have, and takes from
+ * calls that only ask what they would wait for. */
 static void settle_calls(struct recording *recording)
 {
+    struct recorded_facts *facts = &recording->facts;
+    EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
+        facts->faults += op->moves;
+        facts->fault_bytes += op->moves ? op->bytes : 0;
+        facts->faults_ns += op->moves ? op->end_ns - op->start_ns : 0;
+    }
     EACH (struct recorded_call, call, recording->calls, recording->call_count) {
         struct recorded_op *op = &recording->ops[call->first_op];
         if (call->effect == EFFECT_NONE && call->op_count == 1 && op->bytes == 0)
@@ -113,28 +134,64 @@ static void settle_calls(struct recording *recording)
     }
 }
 
-/* Has ops without a call be those of one that was made at the beginning: they were issued
- * before the profiler began, or their calls are left out, and nothing says that they were late.
- */
+/* An op without a call that began before all of its stream that have one was issued before the
+ * profiler began; of others, and of pages that move, the call is not known. Puts the first kind
+ * first of those without a call, which are last, and returns how many there are. */
+COMPARE_BY(compare_uncalled, struct recorded_op, moves, start_ns, end_ns, stream, kind, name);
+
+static bool find_early(const struct recording *recording, struct recorded_op *ops, size_t count,
+                       uint32_t *early)
+{
+    struct arena arena = {0};
+    int64_t *called_ns =
+        arena_zeros(&arena, recording->stream_count, sizeof *called_ns); /* when they began */
+    struct recorded_op *late = arena_zeros(&arena, count, sizeof *late);
+    size_t late_count = 0;
+    *early = 0;
+    for (size_t i = 0; i < recording->stream_count && !arena.full; i++)
+        called_ns[i] = INT64_MAX;
+    for (size_t i = 0; i < recording->op_count && !arena.full; i++) {
+        const struct recorded_op *op = &recording->ops[i];
+        if (op->call != RECORDING_NONE)
+            called_ns[op->stream] = earlier(called_ns[op->stream], op->start_ns);
+    }
+    qsort(ops, count, sizeof *ops, compare_uncalled);
+    for (size_t i = 0; i < count && !arena.full; i++) {
+        if (ops[i].moves || ops[i].start_ns > called_ns[ops[i].stream])
+            late[late_count++] = ops[i];
+        else
+            ops[(*early)++] = ops[i];
+    }
+    if (!arena.full)
+        memcpy(ops + *early, late, late_count * sizeof *late);
+    const bool room = !arena.full;
+    arena_free(&arena);
+    return room;
+}
+
+/* Has the ops that were issued before the profiler began be those of a call at the beginning:
+ * nothing says that they were late. */
 static bool add_first_call(struct recording *recording)
 {
     const size_t count = recording->call_count;
-    uint32_t first = 0, uncalled = 0;
-    int64_t begin_ns = INT64_MAX;
-    for (size_t i = 0; i < recording->op_count; i++) {
-        begin_ns = earlier(begin_ns, recording->ops[i].start_ns);
-        uncalled += recording->ops[i].call == RECORDING_NONE;
+    uint32_t first = 0, early = 0;
+    recording->begin_ns = count > 0 ? recording->calls[0].start_ns : INT64_MAX;
+    EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
+        recording->begin_ns = earlier(recording->begin_ns, op->start_ns);
+        first += op->call != RECORDING_NONE;
     }
-    first = (uint32_t)recording->op_count - uncalled;
-    recording->begin_ns = begin_ns;
-    if (count == 0)
-        return true;
-    recording->begin_ns = earlier(begin_ns, recording->calls[0].start_ns);
-    if (uncalled == 0)
+    if (count == 0 || first == recording->op_count)
         return true;
     struct recorded_call *calls = malloc((count + 1) * sizeof *calls);
-    if (calls == NULL)
+    if (calls == NULL ||
+        !find_early(recording, recording->ops + first, recording->op_count - first, &early)) {
+        free(calls);
         return false;
+    }
+    if (early == 0) {
+        free(calls);
+        return true;
+    }
     memcpy(calls + 1, recording->calls, count * sizeof *calls);
     free(recording->calls);
     recording->calls = calls;
@@ -146,9 +203,11 @@ static bool add_first_call(struct recording *recording)
                                       .row = host_call_row("cudaLaunchKernel"),
                                       .stream = RECORDING_NONE,
                                       .first_op = first,
-                                      .op_count = uncalled};
-    EACH (struct recorded_op, op, recording->ops, recording->op_count)
-        op->call = op->call == RECORDING_NONE ? 0 : op->call + 1;
+                                      .op_count = early};
+    for (size_t i = 0; i < recording->op_count; i++) {
+        struct recorded_op *op = &recording->ops[i];
+        op->call = i < first ? op->call + 1 : i < first + early ? 0 : RECORDING_NONE;
+    }
     return true;
 }
 

@@ -44,6 +44,10 @@ struct recorded_call *profiled_call(struct profiled *profiled, uint64_t id, cons
 struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
                              uint32_t stream);
 
+/* What a thread was at, as the program or what it is built on calls it. */
+bool profiled_range(struct profiled *profiled, const char *name, const void *thread,
+                    size_t length, int64_t start_ns, int64_t end_ns);
+
 /* The effect of a call in a stream, or RECORDING_NONE. */
 bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
                      uint32_t stream, uint64_t event);

@@ -104,6 +104,7 @@ struct recorded_op {
     uint8_t kind;     /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
     uint8_t from, to; /* enum host_memory of a copy's host side */
     bool peer, h2h;   /* a copy from device to device, from host to host: no kernel */
+    bool moves;       /* pages of managed memory that no call asked for */
 };
 
 struct recorded_node {

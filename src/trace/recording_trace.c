@@ -93,7 +93,9 @@ static enum status add_op(struct maker *maker, const struct recorded_op *op,
         .name = op_name(recording, op),
         .bytes = op->bytes,
         .memory = (enum host_memory)(op->kind == OP_D2H ? op->to : op->from),
-        .issue_ns = op->call != RECORDING_NONE ? recording->calls[op->call].start_ns : -1,
+        .issue_ns = op->call != RECORDING_NONE ? recording->calls[op->call].start_ns
+                    : op->moves                ? op->start_ns
+                                               : -1,
         .start_ns = op->start_ns,
         .end_ns = op->end_ns,
     };

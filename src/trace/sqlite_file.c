@@ -130,3 +130,72 @@ int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, vo
     sqlite3_finalize(statement);
     return taken != SQLITE_OK ? taken : code == SQLITE_DONE ? SQLITE_OK : code;
 }
+
+/* --- what is wrong --- */
+
+enum status sqlite_no_memory(const struct sqlite_trace *database)
+{
+    return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
+}
+
+enum status sqlite_refuse(const struct sqlite_trace *database, const char *why)
+{
+    char shown[TRACE_SHOWN];
+    return error_set(database->error, STATUS_USAGE, "%s: %s%s%s",
+                     trace_shown(database->path, shown), why,
+                     database->unread[0] != '\0' ? "; " : "", database->unread);
+}
+
+/* Refuses a file that is half written: to undo that, as its journal says, would change it. */
+static enum status refuse_journal(const struct sqlite_trace *database)
+{
+    char text[TRACE_SHOWN + 256], journal[PATH_MAX + sizeof "-journal"], shown[TRACE_SHOWN];
+    snprintf(journal, sizeof journal, "%s-journal", database->path);
+    snprintf(text, sizeof text,
+             "a program did not finish writing it, as %s beside it tells: let that program "
+             "finish, or run `PRAGMA user_version` on it in the sqlite3 shell, which undoes "
+             "what is half written",
+             trace_shown(journal, shown));
+    return sqlite_refuse(database, text);
+}
+
+/* Refuses the file after `code`, with what SQLite says of its latest failure. SQLite says that
+ * it has no memory for a schema that is damaged, too. */
+static enum status refuse_sqlite(const struct sqlite_trace *database, int code)
+{
+    char text[256];
+    bool told = database->handle != NULL && sqlite3_errcode(database->handle) == code;
+    if (code == SQLITE_NOMEM && (!told || sqlite_file_starved()))
+        return sqlite_no_memory(database);
+    if (code == SQLITE_NOMEM)
+        return sqlite_refuse(database, "can't be read as a database: its tables are damaged");
+    if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK)
+        return refuse_journal(database);
+    if (code == SQLITE_TOOBIG)
+        snprintf(text, sizeof text, "a row or a text in it has more than %d bytes",
+                 INPUT_TEXT_MAX);
+    else
+        snprintf(text, sizeof text, "can't be read as a database: %.160s%s",
+                 sqlite3_errmsg(database->handle),
+                 code == SQLITE_CORRUPT ? ": cut short?" : "");
+    return sqlite_refuse(database, text);
+}
+
+uint32_t sqlite_small(int64_t number)
+{
+    return number > 0 && number < INT32_MAX ? (uint32_t)number : 0;
+}
+
+const char *sqlite_text_or(sqlite3_stmt *statement, int column, const char *instead)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text != NULL && *text != '\0' ? text : instead;
+}
+
+/* Returns what a query came to: an error that is set already, or what SQLite says. */
+enum status sqlite_result_of(const struct sqlite_trace *database, int code)
+{
+    if (database->error->status != STATUS_OK)
+        return database->error->status;
+    return code == SQLITE_OK ? STATUS_OK : refuse_sqlite(database, code);
+}

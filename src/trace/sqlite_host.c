@@ -1,4 +1,5 @@
-/* sqlite_host.c - the host's calls, the events and the streams' kinds, from a database.
+/* sqlite_host.c - the host's calls and what else it did, the events and the streams' kinds,
+ * from a database.
  *
  * Calls stand in CUPTI_ACTIVITY_KIND_RUNTIME, with their names in StringIds; records of events
  * in CUPTI_ACTIVITY_KIND_CUDA_EVENT, and waits for them in CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     QUERY_TEXT = 512,
@@ -22,7 +24,7 @@ enum {
 
 /* --- calls --- */
 
-static int take_name(void *context, sqlite3_stmt *row)
+static int add_name(void *context, sqlite3_stmt *row)
 {
     struct sqlite_host *host = context;
     const char *name = (const char *)sqlite3_column_text(row, 1);
@@ -48,31 +50,32 @@ static uint16_t row_of(const struct sqlite_host *host, int64_t id)
     return found != NULL ? found->row : 0;
 }
 
-static int take_call(void *context, sqlite3_stmt *row)
+bool sqlite_host_process(const struct sqlite_host *host, int64_t global, uint32_t *number)
 {
-    struct sqlite_host *host = context;
-    struct trace_facts *facts = host->facts;
-    int64_t start_ns = sqlite3_column_int64(row, 0), end_ns = sqlite3_column_int64(row, 1);
-    int64_t thread = sqlite3_column_int64(row, 3);
-    struct host_call *call = ITEMS_ADD(facts->calls, facts->call_count, facts->call_room);
-    if (call == NULL)
-        return SQLITE_NOMEM;
-    *call = (struct host_call){.start_ns = start_ns,
-                               .end_ns = end_ns > start_ns ? end_ns : start_ns,
-                               .thread = (uint64_t)thread,
-                               .row = row_of(host, sqlite3_column_int64(row, 4))};
-    if (sqlite3_column_type(row, 2) != SQLITE_INTEGER)
-        return SQLITE_OK;
-    struct sqlite_call *id = ITEMS_ADD(host->ids, host->id_count, host->id_room);
-    if (id == NULL)
-        return SQLITE_NOMEM;
-    *id = (struct sqlite_call){.process = thread & SQLITE_PROCESS_BITS,
-                               .correlation = sqlite3_column_int64(row, 2),
-                               .start_ns = start_ns};
-    return SQLITE_OK;
+    const int64_t process = global & SQLITE_PROCESS_BITS;
+    return names_number(&host->profiled->processes, &process, sizeof process, number);
 }
 
-COMPARE_BY(compare_ids, struct sqlite_call, process, correlation);
+static int add_call(void *context, sqlite3_stmt *row)
+{
+    const struct sqlite_host *host = context;
+    const int64_t start_ns = sqlite3_column_int64(row, 0),
+                  end_ns = sqlite3_column_int64(row, 1);
+    const int64_t thread = sqlite3_column_int64(row, 3);
+    const bool numbered = sqlite3_column_type(row, 2) == SQLITE_INTEGER;
+    uint32_t process;
+    if (!sqlite_host_process(host, thread, &process))
+        return SQLITE_NOMEM;
+    struct recorded_call *call = profiled_call(
+        host->profiled,
+        numbered ? profiled_id(process, (uint64_t)sqlite3_column_int64(row, 2)) : DRAFT_NO_CALL,
+        &thread, sizeof thread, row_of(host, sqlite3_column_int64(row, 4)));
+    if (call == NULL)
+        return SQLITE_NOMEM;
+    call->start_ns = start_ns;
+    call->end_ns = later(end_ns, start_ns);
+    return SQLITE_OK;
+}
 
 static int read_calls(struct sqlite_host *host, sqlite3 *database)
 {
@@ -85,9 +88,8 @@ static int read_calls(struct sqlite_host *host, sqlite3 *database)
         sqlite_has(database, table, "nameId") && sqlite_has(database, "StringIds", "value");
     host->by_process = sqlite_has(database, table, "globalTid");
     if (named)
-        code =
-            sqlite_each_row(database, "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'",
-                            take_name, host);
+        code = sqlite_each_row(
+            database, "SELECT id, value FROM StringIds WHERE value GLOB 'cu*'", add_name, host);
     if (code != SQLITE_OK)
         return code; /* while the database still has the reason */
     if (host->name_count > 1)
@@ -96,44 +98,39 @@ static int read_calls(struct sqlite_host *host, sqlite3 *database)
              sqlite_has(database, table, "end") ? "end" : "start",
              sqlite_has(database, table, "correlationId") ? "correlationId" : "NULL",
              host->by_process ? "globalTid" : "0", named ? "nameId" : "-1", table);
-    code = sqlite_each_row(database, query, take_call, host);
-    if (host->id_count > 1)
-        qsort(host->ids, host->id_count, sizeof *host->ids, compare_ids);
-    return code;
-}
-
-int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
-                             int64_t correlation)
-{
-    const struct sqlite_call key = {
-        .process = process & SQLITE_PROCESS_BITS, .correlation = correlation, .start_ns = 0};
-    if (host->id_count == 0)
-        return -1;
-    const struct sqlite_call *call =
-        bsearch(&key, host->ids, host->id_count, sizeof key, compare_ids);
-    return call != NULL ? call->start_ns : -1;
+    return sqlite_each_row(database, query, add_call, host);
 }
 
 /* --- events --- */
 
-static int take_event(void *context, sqlite3_stmt *row)
+/* The kinds of CUPTI's CUpti_ActivitySynchronizationType, and records of events. */
+enum { EVENT_RECORD = 0, EVENT_SYNC = 1, WAIT_EVENT = 2, STREAM_SYNC = 3, CONTEXT_SYNC = 4 };
+
+/* Keeps what a call waits for, or records. */
+static int add_event(void *context, sqlite3_stmt *row)
 {
-    struct sqlite_host *host = context;
-    struct trace_facts *facts = host->facts;
-    int64_t process = sqlite3_column_int64(row, 0);
-    int64_t issue_ns = sqlite_host_issue_ns(host, process, sqlite3_column_int64(row, 1));
-    if (issue_ns < 0)
+    static const enum recorded_effect effects[] = {[EVENT_RECORD] = EFFECT_RECORD,
+                                                   [EVENT_SYNC] = EFFECT_SYNC_EVENT,
+                                                   [WAIT_EVENT] = EFFECT_WAIT,
+                                                   [STREAM_SYNC] = EFFECT_SYNC_STREAM,
+                                                   [CONTEXT_SYNC] = EFFECT_SYNC_DEVICE};
+    const struct sqlite_host *host = context;
+    const int64_t what = sqlite3_column_int64(row, 6);
+    const int64_t number = sqlite3_column_int64(row, 5);
+    uint32_t process, stream = RECORDING_NONE;
+    if (what < EVENT_RECORD || what > CONTEXT_SYNC ||
+        (number < 0 && what != EVENT_SYNC && what != CONTEXT_SYNC) || number >= RECORDING_NONE)
         return SQLITE_OK;
-    struct trace_event *event = ITEMS_ADD(facts->events, facts->event_count, facts->event_room);
-    if (event == NULL)
-        return SQLITE_NOMEM;
-    *event = (struct trace_event){.process = process,
-                                  .event = sqlite3_column_int64(row, 2),
-                                  .issue_ns = issue_ns,
-                                  .context = (uint32_t)sqlite3_column_int64(row, 3),
-                                  .stream = (uint32_t)sqlite3_column_int64(row, 4),
-                                  .waits = sqlite3_column_int(row, 5) != 0};
-    return SQLITE_OK;
+    const bool kept =
+        sqlite_host_process(host, sqlite3_column_int64(row, 0), &process) &&
+        (what == EVENT_SYNC || what == CONTEXT_SYNC ||
+         profiled_stream(host->profiled, process, (uint64_t)sqlite3_column_int64(row, 3),
+                         (uint32_t)sqlite3_column_int64(row, 4), (uint32_t)number, &stream)) &&
+        profiled_effect(host->profiled,
+                        profiled_id(process, (uint64_t)sqlite3_column_int64(row, 1)),
+                        effects[what], stream,
+                        profiled_id(process, (uint64_t)sqlite3_column_int64(row, 2)));
+    return kept ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static bool has_event_columns(sqlite3 *database, const char *table)
@@ -144,47 +141,108 @@ static bool has_event_columns(sqlite3 *database, const char *table)
            sqlite_has(database, table, "streamId");
 }
 
-/* Waits are of use only where the records that they wait for are known, too. */
-static int read_events(struct sqlite_host *host, sqlite3 *database)
+static int read_events_of(struct sqlite_host *host, sqlite3 *database, const char *table,
+                          const char *what)
 {
-    static const char records[] = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
-    static const char waits[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
     char query[QUERY_TEXT];
-    if (!host->by_process || !has_event_columns(database, records) ||
-        !has_event_columns(database, waits) || !sqlite_has(database, waits, "syncType"))
+    if (!host->by_process || !has_event_columns(database, table))
         return SQLITE_OK;
     snprintf(query, sizeof query,
-             "SELECT globalPid, correlationId, eventId, contextId, streamId, 0 FROM %s",
-             records);
-    int code = sqlite_each_row(database, query, take_event, host);
-    snprintf(query, sizeof query,
-             "SELECT globalPid, correlationId, eventId, contextId, streamId, 1 FROM %s WHERE "
-             "syncType %s",
-             waits,
-             sqlite_has(database, "ENUM_CUPTI_SYNC_TYPE", "name")
-                 ? "IN (SELECT id FROM ENUM_CUPTI_SYNC_TYPE WHERE name LIKE '%WAIT_EVENT%')"
-                 : "= 2");
-    return code == SQLITE_OK ? sqlite_each_row(database, query, take_event, host) : code;
+             "SELECT globalPid, correlationId, eventId, contextId, %s, streamId, %s FROM %s",
+             sqlite_has(database, table, "deviceId") ? "deviceId" : "0", what, table);
+    return sqlite_each_row(database, query, add_event, host);
+}
+
+static int read_events(struct sqlite_host *host, sqlite3 *database)
+{
+    static const char waits[] = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+    const int code = read_events_of(host, database, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "0");
+    return code == SQLITE_OK && sqlite_has(database, waits, "syncType")
+               ? read_events_of(host, database, waits, "syncType")
+               : code;
+}
+
+/* --- what the host did --- */
+
+static int add_range(void *context, sqlite3_stmt *row)
+{
+    struct profiled *profiled = ((struct sqlite_host *)context)->profiled;
+    const int64_t thread = sqlite3_column_int64(row, 2);
+    const char *name = (const char *)sqlite3_column_text(row, 3);
+    return profiled_range(profiled, name != NULL ? name : "", &thread, sizeof thread,
+                          sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1))
+               ? SQLITE_OK
+               : SQLITE_NOMEM;
+}
+
+/* Reads ranges that programs name, calls of MPI and of the system, and what the profiler did,
+ * if they are long: short ones are most of a trace, and tell of no pause. */
+static int read_ranges(struct sqlite_host *host, sqlite3 *database)
+{
+    static const struct {
+        const char *table, *name, *text;
+    } tables[] = {
+        {"NVTX_EVENTS", "textId", "text"},     {"MPI_COLLECTIVES_EVENTS", "textId", NULL},
+        {"MPI_P2P_EVENTS", "textId", NULL},    {"MPI_START_WAIT_EVENTS", "textId", NULL},
+        {"MPI_OTHER_EVENTS", "textId", NULL},  {"OSRT_API", "nameId", NULL},
+        {"PROFILER_OVERHEAD", "nameId", NULL},
+    };
+    char query[QUERY_TEXT];
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == SQLITE_OK; i++) {
+        const char *table = tables[i].table, *text = tables[i].text;
+        const bool named = sqlite_has(database, table, tables[i].name) &&
+                           sqlite_has(database, "StringIds", "value");
+        const bool said = text != NULL && sqlite_has(database, table, text);
+        if (!sqlite_has(database, table, "start") || !sqlite_has(database, table, "end") ||
+            !sqlite_has(database, table, "globalTid") || !(named || said))
+            continue;
+        snprintf(query, sizeof query,
+                 "SELECT t.start, t.end, t.globalTid, coalesce(%s%s%s%s%s) FROM %s AS t WHERE "
+                 "t.start >= 0 AND t.end - t.start >= 100000",
+                 said ? "t." : "NULL", said ? text : "",
+                 named ? ", (SELECT value FROM StringIds WHERE id = t." : ", NULL",
+                 named ? tables[i].name : "", named ? ")" : "", table);
+        code = sqlite_each_row(database, query, add_range, host);
+    }
+    return code;
 }
 
 /* --- streams --- */
 
-static int take_stream(void *context, sqlite3_stmt *row)
+static int add_stream(void *context, sqlite3_stmt *row)
 {
-    struct trace_facts *facts = ((struct sqlite_host *)context)->facts;
+    struct sqlite_host *host = context;
     const int64_t flag = sqlite3_column_int64(row, 2);
     if (flag != FLAG_BLOCKING && flag != FLAG_NONBLOCKING && flag != FLAG_DEFAULT)
         return SQLITE_OK;
-    struct trace_stream *kept =
-        ITEMS_ADD(facts->streams, facts->stream_count, facts->stream_room);
+    struct sqlite_stream *kept =
+        ITEMS_ADD(host->streams, host->stream_count, host->stream_room);
     if (kept == NULL)
         return SQLITE_NOMEM;
-    *kept = (struct trace_stream){.context = (uint32_t)sqlite3_column_int64(row, 0),
-                                  .stream = (uint32_t)sqlite3_column_int64(row, 1),
-                                  .kind = flag == FLAG_BLOCKING      ? STREAM_BLOCKING
-                                          : flag == FLAG_NONBLOCKING ? STREAM_NONBLOCKING
-                                                                     : STREAM_LEGACY};
+    *kept = (struct sqlite_stream){.context = sqlite3_column_int64(row, 0),
+                                   .stream = sqlite3_column_int64(row, 1),
+                                   .kind = flag == FLAG_BLOCKING      ? STREAM_BLOCKING
+                                           : flag == FLAG_NONBLOCKING ? STREAM_NONBLOCKING
+                                                                      : STREAM_LEGACY};
     return SQLITE_OK;
+}
+
+/* A stream of which two processes say different kinds has none that is known. */
+void sqlite_host_set_kinds(const struct sqlite_host *host)
+{
+    enum { TWO = STREAM_KIND_COUNT + 1 };
+    const struct pile *pile = &host->profiled->draft.streams;
+    EACH (struct draft_stream, item, (struct draft_stream *)pile->items, pile->count) {
+        uint64_t key[3];
+        uint8_t kind = STREAM_KIND_COUNT;
+        memcpy(key, host->profiled->contexts.items[item->stream.context]->text, sizeof key);
+        EACH (const struct sqlite_stream, said, host->streams, host->stream_count) {
+            if ((uint64_t)said->context == key[1] && said->stream == item->stream.number)
+                kind = kind == STREAM_KIND_COUNT || kind == said->kind ? said->kind : TWO;
+        }
+        item->stream.kind = kind == TWO ? STREAM_KIND_COUNT : kind;
+    }
 }
 
 static int read_streams(struct sqlite_host *host, sqlite3 *database)
@@ -196,28 +254,30 @@ static int read_streams(struct sqlite_host *host, sqlite3 *database)
         sqlite_has(database, streams, "contextId"))
         code = sqlite_each_row(database,
                                "SELECT contextId, streamId, flag FROM TARGET_INFO_CUDA_STREAM",
-                               take_stream, host);
+                               add_stream, host);
     if (code == SQLITE_OK && sqlite_has(database, contexts, "nullStreamId") &&
         sqlite_has(database, contexts, "contextId"))
         code = sqlite_each_row(database,
                                "SELECT contextId, nullStreamId, 3 FROM "
                                "TARGET_INFO_CUDA_CONTEXT_INFO", /* FLAG_DEFAULT
                                                                  */
-                               take_stream, host);
+                               add_stream, host);
     return code;
 }
 
 int sqlite_host_read(struct sqlite_host *host, sqlite3 *database)
 {
-    int code = read_calls(host, database);
-    if (code == SQLITE_OK)
-        code = read_events(host, database);
-    return code == SQLITE_OK ? read_streams(host, database) : code;
+    static int (*const steps[])(struct sqlite_host * host, sqlite3 * database) = {
+        read_calls, read_events, read_ranges, read_streams};
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == SQLITE_OK; i++)
+        code = steps[i](host, database);
+    return code;
 }
 
 void sqlite_host_free(struct sqlite_host *host)
 {
-    free(host->ids);
     free(host->names);
+    free(host->streams);
     *host = (struct sqlite_host){0};
 }

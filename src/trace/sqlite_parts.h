@@ -3,7 +3,7 @@
 #ifndef PIPELINE_TRACE_SQLITE_PARTS_H
 #define PIPELINE_TRACE_SQLITE_PARTS_H
 
-#include "trace/build.h"
+#include "trace/profiled.h"
 
 #include <sqlite3.h>
 
@@ -28,22 +28,19 @@ int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, vo
 
 enum { SQLITE_PROCESS_BITS = -(1 << 24) }; /* of globalPid and globalTid */
 
-/* A call of the host by which it can be found: within its process, by its correlationId. */
-struct sqlite_call {
-    int64_t process, correlation, start_ns;
-};
-
-/* Zero-initialise but for `facts`; give back with sqlite_host_free(). */
+/* Zero-initialise but for `profiled`; give back with sqlite_host_free(). */
 struct sqlite_host {
-    struct sqlite_call *ids; /* of the calls that have one, in order of process and id */
-    size_t id_count, id_room;
-    struct trace_facts *facts; /* gets the calls, events whose call is known, and streams */
+    struct profiled *profiled; /* gets the calls, what they wait for, and what the host did */
     bool by_process;           /* calls name their process */
     struct sqlite_call_name {
         int64_t id;
         uint16_t row;
     } * names; /* of calls, in order of id */
-    size_t name_count, name_room;
+    struct sqlite_stream {
+        int64_t context, stream;
+        uint8_t kind; /* enum stream_kind */
+    } * streams;      /* those whose kinds are said */
+    size_t name_count, name_room, stream_count, stream_room;
 };
 
 /* Reads what there is: each table, and each column but starts, may be missing. Returns
@@ -51,9 +48,37 @@ struct sqlite_host {
 int sqlite_host_read(struct sqlite_host *host, sqlite3 *database);
 void sqlite_host_free(struct sqlite_host *host);
 
-/* Returns when the host made the call `correlation` of `process` (0 where calls name none); -1
- * where there is no such call. */
-int64_t sqlite_host_issue_ns(const struct sqlite_host *host, int64_t process,
-                             int64_t correlation);
+/* Sets *number to that of a process, of which globalPid and globalTid have the bits. False: no
+ * memory. */
+bool sqlite_host_process(const struct sqlite_host *host, int64_t global, uint32_t *number);
+
+/* Gives the streams in which something ran the kinds that the database says. */
+void sqlite_host_set_kinds(const struct sqlite_host *host);
+
+/* A database while it is read. */
+struct sqlite_trace {
+    const char *path;
+    char unread[TRACE_UNREAD]; /* what of it is not read; empty: nothing */
+    sqlite3 *handle;
+    struct sqlite_host host;
+    struct profiled profiled;
+    struct error *error;
+};
+
+/* Each refuses the file: after `why`, for memory. */
+enum status sqlite_refuse(const struct sqlite_trace *database, const char *why);
+enum status sqlite_no_memory(const struct sqlite_trace *database);
+
+/* Returns what a query came to: an error that is set already, or what SQLite says. */
+enum status sqlite_result_of(const struct sqlite_trace *database, int code);
+
+/* Returns a column's text, or `instead` where it has none; and a number that fits 31 bits, or
+ * 0.
+ */
+const char *sqlite_text_or(sqlite3_stmt *statement, int column, const char *instead);
+uint32_t sqlite_small(int64_t number);
+
+/* Reads what ran, and counts the tables that have it. */
+enum status sqlite_ops_read(struct sqlite_trace *database, int *tables);
 
 #endif

@@ -29,15 +29,17 @@ static const char *view_anonymise(struct traces *traces, int number,
             anonymous_cut_kernel((char *)timeline->names[kernel]);
         for (uint32_t line = 0; line < timeline->line_count; line++)
             timeline->lines[line] = anonymous_file(timeline->lines[line]);
-        for (size_t range = 0; traces->recording == NULL && range < timeline->range_count;
-             range++)
-            anonymous_cut_file(timeline->ranges[range].name); /* Python's are files */
     }
-    struct recording *recording = traces->recording;
-    for (size_t i = 0; recording != NULL && i < recording->name_count; i++)
-        anonymous_cut_kernel(recording->names[i]);
+    const struct recording *recording = traces->recording;
+    for (size_t i = 0; recording != NULL && i < recording->op_count; i++) {
+        if (recording->ops[i].name < recording->name_count)
+            anonymous_cut_kernel(recording->names[recording->ops[i].name]);
+    }
     for (size_t i = 0; recording != NULL && i < recording->line_count; i++)
         anonymous_cut_file(recording->lines[i].text);
+    if (recording != NULL && recording->traced_by != NULL) /* Python's ranges are files */
+        for (size_t i = 0; i < recording->range_count; i++)
+            anonymous_cut_file(recording->ranges[i].name);
     strcpy(name, ANONYMOUS_PROGRAM);
     if (number > 0)
         snprintf(name, VIEW_ANONYMOUS_NAME, ANONYMOUS_PROGRAM " %d", number);

@@ -23,7 +23,10 @@ enum status view_judge_run(struct run_report *run, const struct machine *machine
         return report_judge(run, NULL, NULL, NULL, NULL, NULL, error);
     }
     limit_correct(&run->limit, run->median_ns);
-    return report_judge(run, run->plan, NULL, NULL, NULL, machine, error);
+    const enum status status = report_judge(run, run->plan, NULL, NULL, NULL, machine, error);
+    if (run->verdicts.misfit && run->timeline.timing != TIMING_RECORDED)
+        run->limit.ns = 0; /* what the trace shows of the machine does not explain it */
+    return status;
 }
 
 /* A run's time as simulated, from `first_ns` for `extent_ns`, and as predicted. */

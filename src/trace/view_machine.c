@@ -34,8 +34,8 @@ enum shown {
     KERNEL_START, /* from the call's begin to the kernel's, of a device with nothing to do */
     COPY_START,   /* likewise of copies */
     KERNEL_GAP,   /* from one to the next of a stream, issued long before, and nothing beside */
-    HEARD,        /* from an op's end to the return of the call that waited for it */
     LAUNCH,       /* the call */
+    LOAD,         /* the call of a kernel's first launch */
     COPY,
     IN, /* the time of a GiB at the rates of copies that are large, page-locked */
     OUT,
@@ -53,6 +53,7 @@ struct fitter {
     const struct recording *recording;
     uint32_t device;
     struct samples shown[SHOWN];
+    bool *launched;     /* per name: it was launched before */
     int64_t *kernel_ns; /* per stream: when its latest op ends, if that is a kernel; else 0 */
 };
 
@@ -109,6 +110,10 @@ static bool look(struct fitter *fitter, const struct recorded_op *op, int64_t id
     const int64_t before_ns = fitter->kernel_ns[op->stream];
     const bool copies = op_is_copy(op->kind), kernel = op->kind == OP_KERNEL;
     fitter->kernel_ns[op->stream] = kernel ? op->end_ns : 0;
+    if (kernel && op->name < fitter->recording->name_count && !fitter->launched[op->name]) {
+        fitter->launched[op->name] = true;
+        return call->op_count != 1 || keep(fitter, LOAD, call->end_ns - call->start_ns);
+    }
     if (call->op_count != 1 || !keep_rate(fitter, op))
         return call->op_count != 1;
     if (kernel && before_ns - call->end_ns > AHEAD_NS && before_ns == idle_ns &&
@@ -131,6 +136,7 @@ static bool look_at_all(struct fitter *fitter, struct arena *arena)
     size_t count = 0;
     int64_t idle_ns = INT64_MIN;
     fitter->kernel_ns = arena_zeros(arena, recording->stream_count, sizeof(int64_t));
+    fitter->launched = arena_zeros(arena, recording->name_count, sizeof(bool));
     if (arena->full)
         return false;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
@@ -147,23 +153,40 @@ static bool look_at_all(struct fitter *fitter, struct arena *arena)
     return room;
 }
 
-/* Gives a machine what the trace shows of it. */
-static bool fit(const struct recording *recording, uint32_t device, struct machine *machine)
+/* Sets the rate of page-locked memory. One of another device is no rate of this one: then it is
+ * that of pageable memory, and nothing is gained by page-locked memory. */
+static void set_link(struct fitter *fitter, enum shown pinned, enum shown staged,
+                     bool stands_in, double *link, double *pageable)
+{
+    set_rate(fitter, staged, pageable);
+    if (stands_in && fitter->shown[staged].count > 0)
+        *link = *pageable;
+    set_rate(fitter, pinned, link);
+}
+
+/* Gives a machine, which is another device's where it only stands in, what the trace shows of
+ * it.
+ */
+static bool fit(const struct recording *recording, uint32_t device, bool stands_in,
+                struct machine *machine)
 {
     enum { LEAST = 5 };
     struct fitter fitter = {.recording = recording, .device = device};
     struct arena arena = {0};
-    int64_t call_ns = 0, start_ns = 0;
+    int64_t call_ns = 0, start_ns = 0, load_ns = 0;
     const bool room = look_at_all(&fitter, &arena);
-    set_rate(&fitter, IN, &machine->h2d_bytes_per_s);
-    set_rate(&fitter, OUT, &machine->d2h_bytes_per_s);
-    set_rate(&fitter, STAGED_IN, &machine->pageable_h2d_bytes_per_s);
-    set_rate(&fitter, STAGED_OUT, &machine->pageable_d2h_bytes_per_s);
+    set_link(&fitter, IN, STAGED_IN, stands_in, &machine->h2d_bytes_per_s,
+             &machine->pageable_h2d_bytes_per_s);
+    set_link(&fitter, OUT, STAGED_OUT, stands_in, &machine->d2h_bytes_per_s,
+             &machine->pageable_d2h_bytes_per_s);
     set_median(&fitter, KERNEL_GAP, LEAST, &machine->kernel_gap_ns);
     set_median(&fitter, LAUNCH, LEAST, &call_ns);
     set_median(&fitter, KERNEL_START, LEAST, &start_ns);
     if (start_ns > 0)
         machine->kernel_latency_ns = later(start_ns - call_ns, 0);
+    set_median(&fitter, LOAD, 1, &load_ns);
+    if (load_ns > 0)
+        machine->lazy_load_ns = later(load_ns - call_ns, 0);
     start_ns = 0;
     set_median(&fitter, COPY, LEAST, &call_ns);
     set_median(&fitter, COPY_START, LEAST, &start_ns);
@@ -192,12 +215,13 @@ enum status view_find_machine(const struct machine *calibrated, const char *aske
     enum status status =
         reference_machine(calibrated != NULL ? NULL : asked, &named, calibrated != NULL,
                           recording->connections, machine, &why);
-    if (status == STATUS_USAGE && asked == NULL && profiled)
+    const bool stands_in = status == STATUS_USAGE && asked == NULL && profiled;
+    if (stands_in)
         status = machine_built_in(machine, "h200", &why);
     *found = status == STATUS_OK;
     if (status == STATUS_NO_MEMORY || (status != STATUS_OK && asked != NULL))
         return error_pass(error, &why);
-    if (*found && profiled && !fit(recording, device, machine))
+    if (*found && profiled && !fit(recording, device, stands_in, machine))
         return error_set(error, STATUS_NO_MEMORY, "no memory for the machine of a trace");
     return STATUS_OK;
 }
