@@ -255,6 +255,28 @@ START_TEST(test_copies_within_the_device)
 END_TEST
 
 /* A window begins and ends in the middle of the work: that is no filling and no draining. */
+/* Pageable memory costs what its copies take beyond those of page-locked memory, of which the
+ * trace has one, but not where something else ran. */
+START_TEST(test_pageable_rate)
+{
+    enum { COPIES = 10, SLOWER_NS = 1000000 - 200000 - 2000, ALONE_NS = 1000000 - 300000 };
+    struct verdicts verdicts;
+    char rows[2048];
+    int used = snprintf(rows, sizeof rows,
+                        "0,200000,8,Pinned,Device,G,1,13,[CUDA memcpy Host-to-Device]\n"
+                        "400000,300000,,,,G,1,14,k\n");
+    for (int i = 0; i < COPIES; i++)
+        used += snprintf(rows + used, sizeof rows - (size_t)used,
+                         "%d,1000000,8,Pageable,Device,G,1,13,[CUDA memcpy Host-to-Device]\n",
+                         200000 + 1000000 * i);
+    write_rows(rows);
+    foreign_judge(&verdicts);
+    ck_assert_int_eq(verdicts.items[0].code, VERDICT_PAGEABLE_MEMORY);
+    ck_assert_int_eq(verdicts.items[0].cost_ns, (COPIES - 1) * SLOWER_NS + ALONE_NS);
+    assert_viewed("its busiest engine, with page-locked memory, 2.32 ms", true);
+}
+END_TEST
+
 /* One piece of work in a stream of its own has to be cut; in the default stream no pieces would
  * overlap. */
 START_TEST(test_one_piece)
@@ -345,6 +367,7 @@ TCase *foreign_input_case(void)
     tcase_add_test(tests, test_fixes);
     tcase_add_test(tests, test_kernels_or_copies_alone);
     tcase_add_test(tests, test_copies_within_the_device);
+    tcase_add_test(tests, test_pageable_rate);
     tcase_add_loop_test(tests, test_one_piece, 0, 2);
     tcase_add_loop_test(tests, test_start_up, 0, 2);
     tcase_add_test(tests, test_window);

@@ -547,7 +547,7 @@ static void copies_pageable(struct recorder *loop)
                 loop->id, BUF + 16 * i * MIB, OUT + 16 * i * MIB, loop->id,
                 loop->now_ns - 400000, loop->free_ns[0]);
     }
-    launch(loop, 0, BUF, 300000);
+    launch(loop, 0, BUF, 100000);
     wait(loop);
 }
 

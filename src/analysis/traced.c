@@ -240,24 +240,97 @@ static void find_memsets(struct traced *traced)
     traced->memsets_bar = memsets >= MEMSETS_MIN && !beside && ahead;
 }
 
+/* Finds the rates at which page-locked memory is copied: those of the trace's own large copies.
+ */
+static void find_rates(struct traced *traced, const struct machine *machine)
+{
+    enum { LARGE = 1 << 20 };
+    const struct timeline *timeline = traced->timeline;
+    double bytes[2] = {0}, ns[2] = {0};
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
+        const bool out = span->kind == OP_D2H;
+        if (!op_is_copy(span->kind) || span->host_memory != HOST_MEMORY_PINNED ||
+            span->bytes < LARGE)
+            continue;
+        bytes[out] += (double)span->bytes;
+        ns[out] += (double)(span->end_ns - span->start_ns);
+    }
+    for (int out = 0; out < 2; out++)
+        traced->pinned_rate[out] =
+            ns[out] > 0 ? bytes[out] / ns[out]
+            : machine == NULL
+                ? 0
+                : (out ? machine->d2h_bytes_per_s : machine->h2d_bytes_per_s) / 1e9;
+}
+
+/* Returns true for a copy of pageable memory whose rate, if it were page-locked, is known. */
+static bool is_rated(const struct traced *traced, const struct span *copy)
+{
+    return op_is_copy(copy->kind) && copy->host_memory == HOST_MEMORY_PAGEABLE &&
+           traced->pinned_rate[copy->kind == OP_D2H] > 0;
+}
+
+/* Returns how much longer such a copy took: no more than nothing else ran. */
+static int64_t slower_ns(const struct traced *traced, const struct span *copy, int64_t alone_ns)
+{
+    enum { BEGIN_NS = 2000 }; /* what a copy takes beside its bytes, at most */
+    const double bytes_ns = (double)copy->bytes / traced->pinned_rate[copy->kind == OP_D2H];
+    const int64_t took_ns = copy->end_ns - copy->start_ns - BEGIN_NS;
+    return later(0, earlier(alone_ns, took_ns - (int64_t)bytes_ns));
+}
+
+/* Finds that of each copy that no other such was under way before, and of all of each engine.
+ */
+static void find_slower(struct traced *traced, int64_t sums_ns[ENGINE_COUNT])
+{
+    const struct timeline *timeline = traced->timeline;
+    const struct span *copy = NULL;
+    int64_t alone_ns = 0, ended_ns = 0; /* of the copy; and all ops beside it */
+    for (uint32_t i = 0; i <= timeline->span_count; i++) {
+        const struct span *next = i < timeline->span_count ? &timeline->spans[i] : NULL;
+        const int64_t now_ns = next != NULL ? next->start_ns : INT64_MAX;
+        if (next != NULL && !op_on_device(next->kind))
+            continue;
+        if (copy != NULL)
+            alone_ns += later(0, earlier(now_ns, copy->end_ns) - ended_ns);
+        if (copy != NULL && now_ns >= copy->end_ns) {
+            const int64_t ns = slower_ns(traced, copy, alone_ns);
+            traced->slower_ns[copy - timeline->spans] = ns;
+            sums_ns[copy->engine] += ns;
+            ended_ns = later(ended_ns, copy->end_ns);
+            copy = NULL;
+        }
+        const bool begins = copy == NULL && next != NULL && is_rated(traced, next);
+        if (next != NULL)
+            ended_ns = later(ended_ns, begins ? next->start_ns : next->end_ns);
+        alone_ns = begins ? 0 : alone_ns;
+        copy = begins ? next : copy;
+    }
+}
+
 /* Finds the engine that was at work for longest, if any was, and how long and how many ops are.
  */
 static void find_busiest(struct traced *traced)
 {
     const struct engine_use *engines = traced->analysis.engines, *busiest = NULL;
+    int64_t slower_ns[ENGINE_COUNT] = {0};
+    find_slower(traced, slower_ns);
     traced->few_ops = engines[ENGINE_COMPUTE].spans > 0 &&
                       engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0;
     for (int i = 0; i < ENGINE_WORKING; i++) {
         traced->few_ops &= engines[i].spans <= FEW_OPS;
-        if (engines[i].busy_ns <= (busiest != NULL ? busiest->busy_ns : 0))
+        traced->most_ns = later(traced->most_ns, engines[i].busy_ns);
+        if (engines[i].busy_ns - slower_ns[i] <= traced->busy_ns)
             continue;
         busiest = &engines[i];
         traced->engine = (enum engine)i;
+        traced->busy_ns = busiest->busy_ns - slower_ns[i];
     }
     traced->short_ops = busiest != NULL && busiest->busy_ns / busiest->spans <= TRACED_LATE_NS;
 }
 
-bool traced_begin(struct traced *traced, const struct timeline *timeline)
+bool traced_begin(struct traced *traced, const struct timeline *timeline,
+                  const struct machine *machine)
 {
     size_t calls = timeline->call_count + (size_t)1, ops = timeline->span_count + (size_t)1;
     *traced = (struct traced){.timeline = timeline, .engine = ENGINE_NONE};
@@ -267,10 +340,12 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline)
     traced->kernels_before = arena_zeros(arena, ops, sizeof *traced->kernels_before);
     traced->ops_before = arena_zeros(arena, ops, sizeof *traced->ops_before);
     traced->stream_before = arena_zeros(arena, ops, sizeof *traced->stream_before);
+    traced->slower_ns = arena_zeros(arena, ops, sizeof *traced->slower_ns);
     traced->issued = arena_zeros(arena, calls, sizeof *traced->issued);
     traced->call_before = arena_zeros(arena, calls, sizeof *traced->call_before);
     if (arena->full || analyse(timeline, &traced->analysis, NULL) != STATUS_OK)
         return false;
+    find_rates(traced, machine);
     find_busiest(traced);
     find_ends(traced);
     find_issued(traced);

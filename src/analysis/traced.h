@@ -20,17 +20,22 @@ struct traced {
     const struct timeline *timeline;
     struct arena arena; /* what has the tables below */
     struct analysis analysis;
-    enum engine engine;         /* the busiest */
+    enum engine engine; /* the busiest, if pageable memory were page-locked, */
+    int64_t busy_ns,
+        most_ns; /* and for how long it would then be at work; and the busiest is */
     const struct span **by_end; /* all ops of the device, in order of their ends */
     uint32_t by_end_count;
     uint32_t *copies_in;      /* of these, by place: the copies in up to it */
     uint32_t *kernels_before; /* by op: the kernels that began before it, */
     uint32_t *ops_before;     /* and all ops of the device that did */
     uint32_t kernels;
-    uint32_t *stream_before;     /* by op: the one before it in its stream; SPAN_NONE: none */
-    uint32_t *issued;            /* by call: the op that it issued; SPAN_NONE: none */
-    uint32_t *call_before;       /* by call: the one before it on its thread; SPAN_NONE: none */
-    uint32_t *first_launches;    /* by the kernel's name: the first that ran */
+    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
+    int64_t *slower_ns;       /* by op: how much longer a copy of pageable memory took, while
+                                 nothing else ran, than of page-locked memory */
+    double pinned_rate[2];    /* of copies of that, in and out, in bytes a ns; 0: not known */
+    uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
+    uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
+    uint32_t *first_launches; /* by the kernel's name: the first that ran */
     int64_t *loads_ns, *held_ns; /* by call, of it and those before: until when loads of code,
                                     and until when any call kept the device from its work */
     int64_t launch_ns;           /* the median of the launches' calls */
@@ -56,8 +61,11 @@ struct traced {
     bool few_ops;   /* so few that nothing could overlap much */
 };
 
-/* Looks all that up. Returns false when memory runs out; traced_end() in any case. */
-bool traced_begin(struct traced *traced, const struct timeline *timeline);
+/* Looks all that up. Where no copies of page-locked memory tell their rate, the device's
+ * machine file does, if there is any (NULL: none). Returns false when memory runs out;
+ * traced_end() in any case. */
+bool traced_begin(struct traced *traced, const struct timeline *timeline,
+                  const struct machine *machine);
 void traced_end(struct traced *traced);
 
 /* For traced_begin(), when it knows which call issued which op: finds the first launches of

@@ -193,6 +193,13 @@ static enum evidence pageable(const struct foreign *foreign, struct verdict *ver
              "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
              traced_ops(&foreign->trace, kinds, false).count);
     append_longest(foreign, &pageable, verdict->seen);
+    if (pageable.count > 0 && foreign->trace.slower_ns[pageable.longest] > 0) {
+        const struct span *span = &foreign->timeline->spans[pageable.longest];
+        append(verdict->seen,
+               "; the longest ran at %.3g GB/s, and page-locked memory is copied at %.3g",
+               (double)span->bytes / (double)pageable.longest_ns,
+               foreign->trace.pinned_rate[span->kind == OP_D2H]);
+    }
     verdict->times = pageable.count;
     return EVIDENCE_CERTAIN;
 }

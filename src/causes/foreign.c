@@ -166,6 +166,9 @@ static bool charge_all(struct foreign *foreign)
         index = (uint32_t)(spans[i] - timeline->spans);
         done = charge_idle(foreign, (struct loss){reached_ns, spans[i]->start_ns, index}, index,
                            false, i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
+        account_charge(&foreign->judge.charges, VERDICT_PAGEABLE_MEMORY,
+                       foreign->trace.slower_ns[index],
+                       (struct loss){spans[i]->start_ns, spans[i]->end_ns, index});
         reached_ns = later(reached_ns, spans[i]->end_ns);
     }
     const uint32_t last = done ? traced_ended_by(&foreign->trace, INT64_MAX) : SPAN_NONE;
@@ -185,15 +188,17 @@ static bool charge_all(struct foreign *foreign)
 
 /* --- the verdicts --- */
 
-/* Returns true if copies of pageable memory take much of the run's time. They are slow then,
- * too, by as much as only a machine would tell: a cause whose cost is not known. */
-static bool is_mostly_pageable(const struct foreign *foreign)
+/* Returns true if copies of pageable memory take much of the run's time; with `unrated` only
+ * those that nothing tells the rate of if it were page-locked: a cause whose cost is not known.
+ */
+static bool is_mostly_pageable(const struct foreign *foreign, bool unrated)
 {
     static const double MOSTLY = 0.5;
     const struct timeline *timeline = foreign->timeline;
     double sum_ns = 0;
     EACH (const struct span, span, timeline->spans, timeline->span_count) {
-        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE)
+        if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE &&
+            (!unrated || foreign->trace.pinned_rate[span->kind == OP_D2H] == 0))
             sum_ns += (double)(span->end_ns - span->start_ns);
     }
     return sum_ns > MOSTLY * (double)foreign->trace.analysis.time_ns;
@@ -206,7 +211,7 @@ static enum verdict_code keeps_late(const struct foreign *foreign)
     const struct verdict *causes = foreign->judge.charges.causes;
     if (foreign->trace.launches_block)
         return VERDICT_LAUNCH_BLOCKING;
-    if (is_mostly_pageable(foreign))
+    if (is_mostly_pageable(foreign, false))
         return VERDICT_PAGEABLE_MEMORY;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         if ((verdict_rows[code].traits & KEEPS_ISSUE) &&
@@ -321,7 +326,7 @@ static void settle(struct foreign *foreign)
  * what the host's waits for them cost, not by how much they are slower than others would be. */
 static void put_pageable_first(const struct foreign *foreign, struct verdicts *verdicts)
 {
-    if (!is_mostly_pageable(foreign))
+    if (!is_mostly_pageable(foreign, true))
         return;
     int place = 0;
     while (place < verdicts->count && verdicts->items[place].code != VERDICT_PAGEABLE_MEMORY)
@@ -393,7 +398,7 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
                               .timeline = facts->timeline};
     struct verdicts result = {0};
     account_begin(&foreign.judge.charges, facts->timeline);
-    bool done = traced_begin(&foreign.trace, facts->timeline);
+    bool done = traced_begin(&foreign.trace, facts->timeline, facts->rates);
     bool any = done && foreign.trace.engine != ENGINE_NONE;
     /* Pages that move, and ops that are not here, keep ops as another process would. */
     if (done && (facts->timeline->more_ran || facts_moves_pages(&foreign)))
@@ -408,8 +413,8 @@ enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdi
                                          facts->timeline->span_count);
     if (status == STATUS_OK) {
         result.time_ns = foreign.judge.time_ns = foreign.trace.analysis.time_ns;
-        result.limit_ns =
-            any ? foreign.trace.analysis.engines[foreign.trace.engine].busy_ns : 0;
+        result.limit_ns = foreign.trace.busy_ns;
+        result.page_locked = foreign.trace.busy_ns < foreign.trace.most_ns;
         result.bound = foreign.trace.engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
                        : foreign.trace.engine == ENGINE_CPU   ? LIMIT_CPU
                                                               : LIMIT_COPIES;

@@ -126,6 +126,7 @@ struct verdicts {
     bool limit_known; /* false: a trace's, where the busiest engine's time stands for it */
     bool misfit;      /* so does it for a recorded run that its machine does not fit: it was
                          faster than that allows, or its simulation is too far off */
+    bool page_locked; /* that time is what it would take if pageable memory were page-locked */
     enum limit_cause bound;
     int64_t data_ns;      /* of a recorded run's rest: each result is the next input; */
     int64_t stays_ns;     /* and what no fix that was tried gains */
@@ -157,10 +158,11 @@ struct verdict_case {
     const struct settings *settings; /* as used, all numbers settled; NULL: no fix is tried */
     const struct settings *typed;    /* as they were typed, some to be chosen; NULL: none was */
     const struct machine *model;     /* that fixes are tried on; NULL: none */
-    bool races;                      /* the plan has hazards */
-    bool likely;                     /* only where its kernels touch what their pointers tell */
-    const char *race;                /* of a recording, the first of them in words */
-    int64_t untraced_ns; /* the run's time without a profiler inside; 0: not known */
+    const struct machine *rates; /* of another program's run: the file of its device; or NULL */
+    bool races;                  /* the plan has hazards */
+    bool likely;                 /* only where its kernels touch what their pointers tell */
+    const char *race;            /* of a recording, the first of them in words */
+    int64_t untraced_ns;         /* the run's time without a profiler inside; 0: not known */
 };
 
 /* "unknown", "likely", "certain". */

@@ -2,6 +2,8 @@
  * compared, what --fail-above refuses; and freeing what they own. */
 #include "report/report.h"
 
+#include "report/reference.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,15 @@ bool report_exchanges(const struct run_report *run)
            run->analysis.engines[ENGINE_PEER].spans > 0;
 }
 
+/* Finds the machine file of another program's device. */
+static bool find_device(const struct timeline *timeline, struct machine *machine)
+{
+    struct machine device = {0};
+    struct error why = {0};
+    snprintf(device.name, sizeof device.name, "%.*s", MACHINE_TEXT - 1, timeline->device);
+    return reference_machine(NULL, &device, false, 0, machine, &why) == STATUS_OK;
+}
+
 enum status report_judge(struct run_report *run, const struct plan *plan,
                          const struct machine *machine, const struct settings *settings,
                          const struct settings *typed, const struct machine *model,
@@ -50,6 +61,7 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         snprintf(run->no_verdict, sizeof run->no_verdict, "%.255s", why.text);
         return STATUS_OK;
     }
+    struct machine rates;
     const bool likely = run->hazard_count == 0 && run->likely > 0;
     const char *race = run->foreign && run->hazard_count > 0 ? run->hazard_texts[0] : NULL;
     const struct verdict_case facts = {
@@ -61,6 +73,7 @@ enum status report_judge(struct run_report *run, const struct plan *plan,
         .settings = settings,
         .typed = typed,
         .model = model,
+        .rates = !own && find_device(&run->timeline, &rates) ? &rates : NULL,
         .races = run->hazard_count > 0 || likely,
         .likely = likely,
         .race = likely ? run->possible_texts[run->likely - 1] : race,

@@ -97,8 +97,9 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
     units_time(verdicts->time_ns, time);
     units_time(verdicts->limit_ns, limit);
     if (!verdicts->limit_known)
-        writer_print_words(out, style->width, INDENT, "%s: %s; its busiest engine %s", name,
-                           time, limit);
+        writer_print_words(out, style->width, INDENT, "%s: %s; its busiest engine%s %s", name,
+                           time, verdicts->page_locked ? ", with page-locked memory," : "",
+                           limit);
     else if (!run->foreign && settings_has_halo(run->settings))
         writer_print_words(out, style->width, INDENT,
                            "%s: %s; limit %s, of which %s are copies in and out and %s all "
