@@ -31,16 +31,6 @@ int emit_bare_fact(const struct emit_program *program, const char *name)
     return emit_find_fact(facts, sizeof facts / sizeof *facts, name);
 }
 
-/* Returns where the elements of a piece begin, behind an array's name. */
-static const char *piece_begin(const struct emit_program *program)
-{
-    if (program->plan->memory == MEMORY_MANAGED)
-        return " + at";
-    if (emit_in_columns(program))
-        return "[0][0] + at";
-    return program->rows ? "[0] + at" /* the first row's elements */ : " + at";
-}
-
 /* Returns the bytes of a whole array of elements. */
 static const char *array_bytes(const struct emit_program *program, char text[EMIT_LINE])
 {
@@ -67,7 +57,7 @@ const char *emit_bare_value(const struct emit_program *program, const char *name
         {"bare_piece", piece},
         {"bare_elements", in_pieces(program) ? "PIECE" : "N"},
         {"bare_bytes", array_bytes(program, bytes)},
-        {"bare_from", piece_begin(program)},
+        {"bare_from", managed ? " + at" : program->arrays->bare},
         {"bare_in", managed ? "bare_in" : "in"},
         {"bare_in2", managed ? "bare_in" : "in2"},
         {"bare_out", managed ? "bare_out" : "out"},

@@ -29,12 +29,7 @@ enum status emit_check_cpu(const struct emit_program *program, struct error *err
 const char *emit_piece_of(const struct emit_program *program, const char *array,
                           char text[EMIT_TEXT])
 {
-    const bool apart = emit_in_places(program);
-    if (program->even)
-        snprintf(text, EMIT_TEXT, apart ? "%s[place[tile]] + from" : "%s + tile * TILE + from",
-                 array);
-    else
-        snprintf(text, EMIT_TEXT, apart ? "%s + placed(from)" : "%s + from", array);
+    snprintf(text, EMIT_TEXT, program->arrays->piece, array);
     return text;
 }
 

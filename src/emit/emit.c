@@ -40,6 +40,7 @@ static enum status find_program(struct emit_program *program, const struct plan 
                                      .even = plan->elements % plan->tiles == 0};
     program->rows =
         program->even && (emit_is_apart(program) || emit_is_product(program) || plan->has_halo);
+    program->arrays = emit_arrays_of(program);
     program->share = (program->batches + program->devices - 1) / program->devices;
     const enum status status = emit_check_plan(program, error);
     if (status != STATUS_OK)

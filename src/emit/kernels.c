@@ -306,7 +306,7 @@ static void find_right(const struct emit_program *program, struct right *right)
     };
     const struct plan *plan = program->plan;
     const bool values = emit_reduction(program) != NULL;
-    const char *element = values ? emit_tile_element(program) : emit_element(program);
+    const char *element = values ? program->arrays->tile_element : program->arrays->element;
     const char *place = values && program->even ? "i" : "i % TILE";
     const size_t around = values ? BESIDE_VALUES : BESIDE;
     char *text = right->text, *steps = right->steps;

@@ -214,7 +214,7 @@ static void put_link(FILE *out, int indent, const struct emit_program *program, 
         return;
     }
     const char *second = kernel->inputs > 1 ? ", in2" : "";
-    const char *element = kernel->inputs > 1 ? emit_element(program) : "";
+    const char *element = kernel->inputs > 1 ? program->arrays->element : "";
     emit_function_name(kernel, name);
     emit_put(out, indent, NULL, "for (size_t i = first; i < first + count; i++) {");
     emit_put(out, indent + 4, NULL, "double &x = value[i - first], &error = bound[i - first];");

@@ -358,7 +358,7 @@ const char *emit_address(const struct emit_program *program, enum buffer buffer,
              program->plan->batch > 1 ? " * BATCH" : "", each ? " + i" : "",
              grouped ? ")" : "");
     if (!emit_has_slots(buffer) && !values) {
-        emit_host_address(program, name, place, text);
+        snprintf(text, EMIT_TEXT, program->arrays->address, name, place);
         return text;
     }
     if ((program->rows && !values) || plan_takes_buffer(program->plan, buffer))

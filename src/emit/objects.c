@@ -292,7 +292,7 @@ const char *emit_declarator(const struct emit_program *program, enum buffer buff
         put_pointers(program, name, text);
     else if (program->rows && !values)
         snprintf(text, EMIT_LINE, "(*%s%s)%s", name, each,
-                 on_host                              ? emit_host_row(program)
+                 on_host                              ? program->arrays->row
                  : emit_is_product(program) && second ? "[B_TILE]"
                                                       : "[TILE]");
     else

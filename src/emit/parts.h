@@ -29,6 +29,7 @@
 enum { EMIT_NO_LEGACY = -1 /* the legacy default stream has no part */ };
 
 struct emit_facts;
+struct emit_arrays;
 
 struct emit_program {
     const struct emit_facts *facts; /* what templates ask of it */
@@ -42,9 +43,10 @@ struct emit_program {
     uint32_t slots;   /* of each device */
     uint32_t streams; /* of each that are made: the legacy default stream is there */
     int64_t legacy;   /* its number; EMIT_NO_LEGACY: no op is in it */
-    const struct loop_stage *stages; /* the loops' own, `stage_count` and what comes once */
-    bool even;                       /* all tiles are of one size */
-    bool rows;                       /* arrays are of rows: of tiles apart, of matrices */
+    const struct loop_stage *stages;  /* the loops' own, `stage_count` and what comes once */
+    bool even;                        /* all tiles are of one size */
+    bool rows;                        /* arrays are of rows: of tiles apart, of matrices */
+    const struct emit_arrays *arrays; /* how the host's are laid out */
     uint32_t here;  /* 0, or the device of the chain's part that is being written, and 1 */
     uint32_t stage; /* that is being written */
     const struct loop_item *item; /* of it; NULL: none is */
@@ -216,22 +218,20 @@ bool emit_is_apart(const struct emit_program *program);
 /* Refuses places that the program would not draw: STATUS_USAGE. */
 enum status emit_check_places(const struct emit_program *program, struct error *error);
 
-/* Return the place of element i of all, tile by tile, in an array of the host's: "[i]", or its
- * row and column, or those of its tile's columns; and the place of element i of `tile` where
- * tiles are of one size. */
-const char *emit_element(const struct emit_program *program);
-const char *emit_tile_element(const struct emit_program *program);
+/* How arrays of the host's are laid out, as the program has it. */
+struct emit_arrays {
+    const char *element;      /* the place of element i of all, tile by tile: "[i]" */
+    const char *tile_element; /* that of element i of `tile`, where tiles are of one size */
+    const char *extent;       /* the dimensions, */
+    const char *row;          /* and those behind the first; "": its variable is a pointer */
+    const char *address;      /* where a tile begins: a format for the array and its number */
+    const char *piece;        /* and where the CPU's piece of it does, for the array */
+    const char *bare;         /* where a piece of bare copies begins */
+};
+const struct emit_arrays *emit_arrays_of(const struct emit_program *program);
 
-/* Return how many elements the memory of such an array has; its dimensions; and the same
- * without the first one, for its variable: "[TILE]", or "" where that is a plain pointer. */
+/* Returns how many elements the memory of such an array has. */
 const char *emit_host_count(const struct emit_program *program);
-const char *emit_host_extent(const struct emit_program *program);
-const char *emit_host_row(const struct emit_program *program);
-
-/* Writes the address of a tile in such an array; `tile` is its number, as the program has it.
- */
-void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
-                       char text[EMIT_TEXT]);
 
 /* Returns true if tiles lie apart in so many places that the program draws them; and return the
  * places where they are a table, and the key that they are drawn from. */

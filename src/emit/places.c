@@ -49,47 +49,33 @@ enum status emit_check_places(const struct emit_program *program, struct error *
 
 /* --- elements and tiles --- */
 
-const char *emit_element(const struct emit_program *program)
+const struct emit_arrays *emit_arrays_of(const struct emit_program *program)
 {
+    enum { COLUMNS, PLACES, UNEVEN_PLACES, ROWS, EVEN, UNEVEN };
+    /* Element, tile_element, extent, row, address, piece, bare. */
+    static const struct emit_arrays all[] = {
+        [COLUMNS] = {"[i % TILE / WIDTH][i / TILE][i % WIDTH]", "[i / WIDTH][tile][i % WIDTH]",
+                     "[ROWS][TILES][WIDTH]", "[TILES][WIDTH]", "%s[0][%s]", "", "[0][0] + at"},
+        [PLACES] = {"[place[i / TILE]][i % TILE]", "[place[tile]][i]", "[TILES][PITCH]",
+                    "[PITCH]", "%s[place[%s]]", "%s[place[tile]] + from", "[0] + at"},
+        [UNEVEN_PLACES] = {"[placed(i)]", "[placed(i)]", "[TILES * PITCH]", "",
+                           "%s + placed(begin)", "%s + placed(from)", " + at"},
+        [ROWS] = {"[i / TILE][i % TILE]", "[tile][i]", "[TILES][TILE]", "[TILE]", "%s[%s]",
+                  "%s + tile * TILE + from", "[0] + at"},
+        [EVEN] = {"[i]", "[tile * TILE + i]", "[N]", "", "%s + %s * TILE",
+                  "%s + tile * TILE + from", " + at"},
+        [UNEVEN] = {"[i]", "[i]", "[N]", "", "%s + begin", "%s + from", " + at"},
+    };
     if (emit_in_columns(program))
-        return "[i % TILE / WIDTH][i / TILE][i % WIDTH]";
+        return &all[COLUMNS];
     if (emit_in_places(program))
-        return program->even ? "[place[i / TILE]][i % TILE]" : "[placed(i)]";
-    return program->rows ? "[i / TILE][i % TILE]" : "[i]";
-}
-
-const char *emit_tile_element(const struct emit_program *program)
-{
-    if (!program->even)
-        return emit_element(program);
-    if (emit_in_columns(program))
-        return "[i / WIDTH][tile][i % WIDTH]";
-    if (emit_in_places(program))
-        return "[place[tile]][i]";
-    return program->rows ? "[tile][i]" : "[tile * TILE + i]";
+        return &all[program->even ? PLACES : UNEVEN_PLACES];
+    return &all[program->rows ? ROWS : program->even ? EVEN : UNEVEN];
 }
 
 const char *emit_host_count(const struct emit_program *program)
 {
     return emit_in_places(program) ? "TILES * PITCH" : "N";
-}
-
-const char *emit_host_extent(const struct emit_program *program)
-{
-    if (emit_in_columns(program))
-        return "[ROWS][TILES][WIDTH]";
-    if (emit_in_places(program))
-        return program->even ? "[TILES][PITCH]" : "[TILES * PITCH]";
-    return program->rows ? "[TILES][TILE]" : "[N]";
-}
-
-const char *emit_host_row(const struct emit_program *program)
-{
-    if (emit_in_columns(program))
-        return "[TILES][WIDTH]";
-    if (!program->rows)
-        return "";
-    return emit_in_places(program) ? "[PITCH]" : "[TILE]";
 }
 
 const char *emit_input_of(const struct emit_program *program, int link, int input)
@@ -99,20 +85,6 @@ const char *emit_input_of(const struct emit_program *program, int link, int inpu
     if (emit_is_apart(program))
         return input == 0 ? "gather(in, first, count, x)" : "gather(in2, first, count, y)";
     return input == 0 ? "in + first" : "in2 + first";
-}
-
-void emit_host_address(const struct emit_program *program, const char *array, const char *tile,
-                       char text[EMIT_TEXT])
-{
-    const bool apart = emit_in_places(program);
-    if (emit_in_columns(program))
-        snprintf(text, EMIT_TEXT, "%s[0][%s]", array, tile);
-    else if (program->rows)
-        snprintf(text, EMIT_TEXT, apart ? "%s[place[%s]]" : "%s[%s]", array, tile);
-    else if (program->even)
-        snprintf(text, EMIT_TEXT, "%s + %s * TILE", array, tile);
-    else
-        snprintf(text, EMIT_TEXT, apart ? "%s + placed(begin)" : "%s + begin", array);
 }
 
 /* --- what programs/places.cu.in asks --- */

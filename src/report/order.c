@@ -1,4 +1,4 @@
-/* order.c - see order.h. */
+/* order.c - whether the order of issue, depth or breadth, matters to a run. */
 #include "report/report.h"
 
 #include "causes/knobs.h"
