@@ -13,17 +13,6 @@
 
 enum { CHOICE_TEXT = 256 };
 
-/* Appends `name`=`value` to the text of what was chosen. */
-static void add_chosen(char text[CHOICE_TEXT], const char *name, const char *value)
-{
-    text_add(text, CHOICE_TEXT, " ", "%s=%s", name, value);
-}
-
-static void add_chosen_number(char text[CHOICE_TEXT], const char *name, uint32_t value)
-{
-    text_add(text, CHOICE_TEXT, " ", "%s=%" PRIu32, name, value);
-}
-
 /* Notes "the ways to issue: streams 128 ms or more, batch 34.2 ms, pack 79 ms or more". */
 static void note_ways(const struct job *job, const struct tuned *tuned)
 {
@@ -43,22 +32,22 @@ static void note_tuned(const struct job *job, const struct settings *asked,
 {
     char chosen[CHOICE_TEXT] = "", took[UNITS_TEXT];
     if (asked->tiles == 0)
-        add_chosen_number(chosen, "tiles", tuned->tiles);
+        text_add(chosen, CHOICE_TEXT, " ", "tiles=%" PRIu32, tuned->tiles);
     if (asked->streams == 0)
-        add_chosen_number(chosen, "streams", tuned->streams);
+        text_add(chosen, CHOICE_TEXT, " ", "streams=%" PRIu32, tuned->streams);
     if (asked->order == ORDER_AUTO)
-        add_chosen(chosen, "order", order_names[job->settings.order]);
+        text_add(chosen, CHOICE_TEXT, " ", "order=%s", order_names[job->settings.order]);
     if (asked->issue == ISSUE_AUTO) {
-        add_chosen(chosen, "issue", issue_names[job->settings.issue]);
+        text_add(chosen, CHOICE_TEXT, " ", "issue=%s", issue_names[job->settings.issue]);
         if (job->settings.memory != asked->memory)
-            add_chosen(chosen, "memory", memory_names[job->settings.memory]);
+            text_add(chosen, CHOICE_TEXT, " ", "memory=%s", memory_names[job->settings.memory]);
         if (job->settings.pack)
-            add_chosen(chosen, "pack", "yes");
+            text_add(chosen, CHOICE_TEXT, " ", "pack=yes");
         if (job->settings.batch != asked->batch) /* is for ways that have batches */
-            add_chosen(chosen, "batch", "auto");
+            text_add(chosen, CHOICE_TEXT, " ", "batch=auto");
     }
     if (job->settings.layout != asked->layout)
-        add_chosen(chosen, "layout", layout_names[job->settings.layout]);
+        text_add(chosen, CHOICE_TEXT, " ", "layout=%s", layout_names[job->settings.layout]);
     note_print(job->options->quiet, "%s, chosen of %" PRIu32 " in %s by simulating %s", chosen,
                tuned->candidates, units_time(tuned->took_ns, took), job->reference.name);
     if (asked->issue == ISSUE_AUTO)
@@ -131,7 +120,7 @@ static enum status measure(void *context, const struct settings *settings, uint3
  * layout=tile issue=streams, 1.86 ms; those that the simulator chose took 2.07 ms". */
 static void note_tried(const struct job *job, const struct tried *tried, bool changed)
 {
-    char text[CHOICE_TEXT] = "", fastest[UNITS_TEXT], chosen[UNITS_TEXT];
+    char text[CHOICE_TEXT], fastest[UNITS_TEXT], chosen[UNITS_TEXT];
     units_time(tried->time_ns, fastest);
     if (!changed) {
         note_print(job->options->quiet,
@@ -139,17 +128,16 @@ static void note_tried(const struct job *job, const struct tried *tried, bool ch
                    tried->count, fastest);
         return;
     }
-    add_chosen_number(text, "tiles", tried->settings.tiles);
-    add_chosen_number(text, "streams", tried->settings.streams);
-    add_chosen(text, "order", order_names[tried->settings.order]);
-    add_chosen(text, "layout", layout_names[tried->settings.layout]);
-    add_chosen(text, "issue", issue_names[tried->settings.issue]);
+    snprintf(text, sizeof text,
+             "tiles=%" PRIu32 " streams=%" PRIu32 " order=%s layout=%s issue=%s",
+             tried->settings.tiles, tried->settings.streams, order_names[tried->settings.order],
+             layout_names[tried->settings.layout], issue_names[tried->settings.issue]);
     if (tried->settings.memory != MEMORY_PINNED)
-        add_chosen(text, "memory", memory_names[tried->settings.memory]);
+        text_add(text, CHOICE_TEXT, " ", "memory=%s", memory_names[tried->settings.memory]);
     if (tried->settings.pack)
-        add_chosen(text, "pack", "yes");
+        text_add(text, CHOICE_TEXT, " ", "pack=yes");
     if (tried->settings.batch > 0)
-        add_chosen_number(text, "batch", tried->settings.batch);
+        text_add(text, CHOICE_TEXT, " ", "batch=%" PRIu32, tried->settings.batch);
     if (tried->chosen_ns == 0)
         note_print(
             job->options->quiet,

@@ -96,24 +96,19 @@ static enum child_end try_words(struct tried *tried, const char *kind, const cha
     const enum child_end end = child_run(&child);
     const char *fault = fault_of(end, &child, text);
     /* A device that lacks something, graphs perhaps, makes no kernel wrong. */
-    if (end == CHILD_EXITED &&
-        (child.code == status_exit_code(STATUS_NO_DEVICE) ||
-         (what != NULL && child.code == status_exit_code(STATUS_USAGE)))) {
-        printf("not tried  %-9s %s%s%s\n", kind, what != NULL ? what : "",
-               what != NULL ? ": " : "", fault);
-        fflush(stdout);
-        free(child.output);
-        return end;
-    }
+    const bool lacks =
+        end == CHILD_EXITED && (child.code == status_exit_code(STATUS_NO_DEVICE) ||
+                                (what != NULL && child.code == status_exit_code(STATUS_USAGE)));
     if (fault == NULL)
         printf("ok         %-9s %.*s\n", kind,
                what != NULL ? (int)strlen(what) : (int)strcspn(child.output, "\n"),
                what != NULL ? what : child.output);
     else
-        printf("WRONG      %-9s %s%s%s\n", kind, what != NULL ? what : "",
-               what != NULL && what[0] != '\0' ? ": " : "", fault);
+        printf("%-10s %-9s %s%s%s\n", lacks ? "not tried" : "WRONG", kind,
+               what != NULL ? what : "", what != NULL ? ": " : "", fault);
     fflush(stdout);
-    *(fault == NULL ? &tried->right : &tried->wrong) += 1;
+    tried->right += fault == NULL;
+    tried->wrong += fault != NULL && !lacks;
     free(child.output);
     return end;
 }

@@ -139,18 +139,11 @@ static enum status run(struct guest *guest, struct record_files *files,
     return STATUS_OK;
 }
 
-/* No handler of ours runs from here on: a signal that comes now is the program's. */
-static void block_signals(sigset_t *before)
-{
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, before);
-}
-
 enum status record_command(const struct options *options, struct record_end *end,
                            struct error *error)
 {
     char library[PATH_MAX];
+    sigset_t all;
     struct record_files files;
     struct guest guest = {.arguments = (char *const *)options->words};
     enum status status = check_environment(error);
@@ -162,7 +155,8 @@ enum status record_command(const struct options *options, struct record_end *end
     if (path == NULL)
         return refuse_program(options->words[0], errno, end, error);
     guest.path = path;
-    block_signals(&guest.mask);
+    sigfillset(&all); /* a signal that comes now is the program's: no handler of ours runs */
+    sigprocmask(SIG_BLOCK, &all, &guest.mask);
     status = check_output(options->output, path, library, error);
     if (status == STATUS_OK)
         status = record_files_begin(&files, options->output, error);
