@@ -12,57 +12,52 @@ static enum status refuse_kernel(const struct assignment *given, const char *nam
                           assignment_label(given, label), text_shown(name, shown));
 }
 
-/* Says why kernel number `misfit` of the chain can't follow the one before it. */
+/* Says why kernel number `misfit` of the chain can't follow the one before it or, where it is
+ * that one which stands in the way, the first. */
 static enum status refuse_chain(const struct assignment *given,
                                 const struct kernel *const chain[], int misfit,
                                 struct error *error)
 {
-    char label[LABEL_MAX];
-    const struct kernel *before = chain[misfit - 1], *after = chain[misfit];
-    assignment_label(given, label);
-    if (before->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: %s leaves one value per tile, so nothing can "
-                         "follow it",
-                         label, after->name, before->name, before->name);
-    if (before->alone || after->alone)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: %s can't be chained: allowed is %s alone",
-                         label, after->name, before->name,
-                         before->alone ? before->name : after->name,
-                         before->alone ? before->name : after->name);
-    if (after->launch_per_repeat)
-        return error_set(
-            error, STATUS_USAGE,
-            "%s: %s can't follow %s: each of %s's launches reads the tile that was "
-            "copied in, so nothing may come before it",
-            label, after->name, before->name, after->name);
-    if (chain[0]->launch_per_repeat && after->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: a chain that ends in %s overwrites the tile "
-                         "that was copied in, which each of %s's launches reads",
-                         label, after->name, chain[0]->name, after->name, chain[0]->name);
-    if (after->gathers)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: kernels behind the first work in place, and "
-                         "%s moves elements",
-                         label, after->name, before->name, after->name);
-    if (chain[0]->gathers && after->shape == KERNEL_REDUCE)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: maps before a reduction work in place, and "
-                         "%s moves elements",
-                         label, after->name, chain[0]->name, chain[0]->name);
-    if (before->out == after->in)
-        return error_set(error, STATUS_USAGE,
-                         "%s: %s can't follow %s: kernels behind the first, and maps before a "
-                         "reduction, work in place, and %s makes %s of %s",
-                         label, after->name, before->name,
-                         after->shape == KERNEL_MAP ? after->name : chain[0]->name,
-                         dtype_name(after->shape == KERNEL_MAP ? after->out : chain[0]->out),
-                         dtype_name(after->shape == KERNEL_MAP ? after->in : chain[0]->in));
-    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s leaves %s, %s takes %s",
-                     label, after->name, before->name, before->name, dtype_name(before->out),
-                     after->name, dtype_name(after->in));
+    char label[LABEL_MAX], why[LABEL_MAX];
+    const struct kernel *first = chain[0], *before = chain[misfit - 1], *after = chain[misfit];
+    const bool ends = after->shape == KERNEL_REDUCE;
+    if (before->shape == KERNEL_REDUCE) {
+        snprintf(why, sizeof why, "%s leaves one value per tile, so nothing can follow it",
+                 before->name);
+    } else if (before->alone || after->alone) {
+        const char *alone = before->alone ? before->name : after->name;
+        snprintf(why, sizeof why, "%s can't be chained: allowed is %s alone", alone, alone);
+    } else if (after->launch_per_repeat) {
+        snprintf(why, sizeof why,
+                 "each of %s's launches reads the tile that was copied in, so nothing may come "
+                 "before it",
+                 after->name);
+    } else if (first->launch_per_repeat && ends) {
+        before = first;
+        snprintf(
+            why, sizeof why,
+            "a chain that ends in %s overwrites the tile that was copied in, which each of "
+            "%s's launches reads",
+            after->name, first->name);
+    } else if (after->gathers) {
+        snprintf(why, sizeof why,
+                 "kernels behind the first work in place, and %s moves elements", after->name);
+    } else if (first->gathers && ends) {
+        before = first;
+        snprintf(why, sizeof why,
+                 "maps before a reduction work in place, and %s moves elements", first->name);
+    } else if (before->out == after->in) {
+        const struct kernel *makes = after->shape == KERNEL_MAP ? after : first;
+        snprintf(why, sizeof why,
+                 "kernels behind the first, and maps before a reduction, work in place, and %s "
+                 "makes %s of %s",
+                 makes->name, dtype_name(makes->out), dtype_name(makes->in));
+    } else {
+        snprintf(why, sizeof why, "%s leaves %s, %s takes %s", before->name,
+                 dtype_name(before->out), after->name, dtype_name(after->in));
+    }
+    return error_set(error, STATUS_USAGE, "%s: %s can't follow %s: %s",
+                     assignment_label(given, label), after->name, before->name, why);
 }
 
 static kernel_opener *open_kernel;
