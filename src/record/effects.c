@@ -5,6 +5,7 @@
 
 #define ADDRESS(pointer)  ((const void *)(uintptr_t)(pointer))
 #define FUNCTION(pointer) ((CUfunction)(uintptr_t)(pointer))
+#define NUMBER(pointer)   ((uint64_t)(uintptr_t)(pointer))
 
 /* The words of a launch, until its entry is noted. */
 static _Thread_local uint64_t own_words[ENTRY_WORDS_MAX];
@@ -47,8 +48,8 @@ static void copy(struct call *c, const void *to, const void *from, size_t bytes,
                  CUstream stream, bool per_thread)
 {
     in_stream(c, ENTRY_COPY, stream, per_thread);
-    c->entry.values[0] = (uint64_t)(uintptr_t)to;
-    c->entry.values[1] = (uint64_t)(uintptr_t)from;
+    c->entry.values[0] = NUMBER(to);
+    c->entry.values[1] = NUMBER(from);
     c->entry.values[2] = bytes;
 }
 
@@ -56,12 +57,8 @@ static void copy2d(struct call *c, const void *to, size_t to_pitch, const void *
                    size_t from_pitch, size_t width, size_t height, CUstream stream,
                    bool per_thread)
 {
-    const uint64_t values[ENTRY_VALUES] = {(uint64_t)(uintptr_t)to,
-                                           to_pitch,
-                                           (uint64_t)(uintptr_t)from,
-                                           from_pitch,
-                                           width,
-                                           height};
+    const uint64_t values[ENTRY_VALUES] = {NUMBER(to), to_pitch, NUMBER(from),
+                                           from_pitch, width,    height};
     in_stream(c, ENTRY_COPY2D, stream, per_thread);
     memcpy(c->entry.values, values, sizeof values);
 }
@@ -83,7 +80,7 @@ static void set(struct call *c, const void *address, size_t bytes, CUstream stre
                 bool per_thread)
 {
     in_stream(c, ENTRY_SET, stream, per_thread);
-    c->entry.values[0] = (uint64_t)(uintptr_t)address;
+    c->entry.values[0] = NUMBER(address);
     c->entry.values[1] = bytes;
 }
 
@@ -105,13 +102,13 @@ static void handle(struct call *c, enum entry_kind kind, const void *subject, CU
                    bool per_thread)
 {
     in_stream(c, kind, stream, per_thread);
-    c->entry.values[0] = (uint64_t)(uintptr_t)subject;
+    c->entry.values[0] = NUMBER(subject);
 }
 
 static void sync_event(struct call *c, const void *event)
 {
     c->entry.kind = ENTRY_SYNC_EVENT;
-    c->entry.values[0] = (uint64_t)(uintptr_t)event;
+    c->entry.values[0] = NUMBER(event);
 }
 
 /* A wait that fails has waited all the same: it tells of what failed before. */
@@ -144,8 +141,8 @@ static void capture(void)
 static void take_host(struct call *c, const char *kind, const void *address, size_t bytes,
                       bool readable)
 {
-    tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t)address, bytes, MEMORY_HOST);
-    host_take((uint64_t)(uintptr_t)address, bytes, readable);
+    tables_take(kind, c->entry.end_ns, NUMBER(address), bytes, MEMORY_HOST);
+    host_take(NUMBER(address), bytes, readable);
 }
 
 static void take_pinned(struct call *c, const void *place, size_t bytes, unsigned flags)
@@ -161,7 +158,7 @@ static void take_registered(struct call *c, const void *address, size_t bytes, u
 
 static void take(struct call *c, const char *kind, const void *place, size_t bytes)
 {
-    tables_take(kind, c->entry.end_ns, (uint64_t)(uintptr_t) * (void *const *)place, bytes,
+    tables_take(kind, c->entry.end_ns, NUMBER(*(void *const *)place), bytes,
                 tables_context(c->data->context, c->data->contextUid));
 }
 
@@ -177,8 +174,8 @@ static void give_back(struct call *c, const void *address)
 {
     if (address == NULL)
         return;
-    tables_give_back(c->entry.start_ns, (uint64_t)(uintptr_t)address);
-    host_give_back((uint64_t)(uintptr_t)address);
+    tables_give_back(c->entry.start_ns, NUMBER(address));
+    host_give_back(NUMBER(address));
 }
 
 /* --- settings: what later calls rest on, whatever part is recorded --- */
@@ -190,7 +187,7 @@ static void put_setting(const struct call *c, const char *what, uint64_t of, uin
 
 static void make_event(struct call *c, const void *place, unsigned flags)
 {
-    put_setting(c, "event", (uint64_t)(uintptr_t) * (void *const *)place, flags);
+    put_setting(c, "event", NUMBER(*(void *const *)place), flags);
 }
 
 static void reach_peer(struct call *c, uint32_t peer)
@@ -212,8 +209,7 @@ static void set_pool(struct call *c, const void *pool, int attribute, const void
     if (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
         return;
     memcpy(&bytes, value, sizeof bytes);
-    put_setting(c, "threshold", (uint64_t)(uintptr_t)pool,
-                bytes < INT64_MAX ? bytes : INT64_MAX);
+    put_setting(c, "threshold", NUMBER(pool), bytes < INT64_MAX ? bytes : INT64_MAX);
 }
 
 /* --- the table --- */
