@@ -45,8 +45,6 @@ enum { TAKEN_BYTES = 32 << 20 };
  * multiple of the arithmetic. */
 enum { LIGHT_ELEMENTS = 40 << 20, HEAVY_ELEMENTS = 3 << 20, HEAVY_FLOPS = 16000 };
 
-#define SMALL_KERNEL .elements = 1024, .blocks = 1
-
 /* Times of long copies are those of their bytes alone. Others have a part that the rules leave
  * out, so that they tell what was disturbed, but not what is off by less. */
 static const struct check checks[] = {

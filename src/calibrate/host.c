@@ -31,8 +31,7 @@ static void measure_calls(struct rig *rig)
                           .count = rows[i].count,
                           .streams = STREAMS,
                           .bytes = TINY_BYTES,
-                          .elements = 1024,
-                          .blocks = 1};
+                          SMALL_KERNEL};
         rig_step(rig, &row, &of[i]);
     }
     double alone = 2 * of[COPY].ns + of[KERNEL].ns;
@@ -102,12 +101,8 @@ static void measure_sync(struct rig *rig)
 static enum status time_load(struct rig *rig, const struct kernel *kernel, int64_t *load_ns)
 {
     enum { LAUNCHES = 3 };
-    const struct row row = {.steps = "k",
-                            .count = LAUNCHES,
-                            .kernel = kernel,
-                            .elements = 1024,
-                            .blocks = 1,
-                            .lazy = true};
+    const struct row row = {
+        .steps = "k", .count = LAUNCHES, .kernel = kernel, SMALL_KERNEL, .lazy = true};
     struct timeline timeline;
     timeline_init(&timeline);
     enum status status = rig_trace(rig, &row, &timeline);
@@ -159,12 +154,8 @@ static void measure_loads(struct rig *rig)
 static void measure_depth(struct rig *rig)
 {
     enum { MUCH_LONGER = 200 };
-    struct row row = {.steps = "k",
-                      .count = DEEP,
-                      .elements = 1024,
-                      .blocks = 1,
-                      .intensity = 1000,
-                      .gate = true};
+    struct row row = {
+        .steps = "k", .count = DEEP, SMALL_KERNEL, .intensity = 1000, .gate = true};
     struct timeline timeline;
     timeline_init(&timeline);
     enum status status = rig_trace(rig, &row, &timeline);
@@ -203,8 +194,7 @@ static void measure_copies_in_graphs(struct rig *rig)
                               .count = CALLS / 2,
                               .streams = STREAMS,
                               .bytes = TINY_BYTES,
-                              .elements = 1024,
-                              .blocks = 1,
+                              SMALL_KERNEL,
                               .graph = true};
     const uint32_t nodes = (uint32_t)strlen(tiles.steps);
     struct measured issue;
@@ -223,8 +213,7 @@ static void measure_copies_in_graphs(struct rig *rig)
 /* Measures what follows a kernel in a branch of a graph, beside the next one's own time. */
 static void measure_graph_gap(struct rig *rig)
 {
-    const struct row chain = {
-        .steps = "k", .count = CALLS, .elements = 1024, .blocks = 1, .graph = true};
+    const struct row chain = {.steps = "k", .count = CALLS, SMALL_KERNEL, .graph = true};
     struct measured issue;
     const struct measured step = rig_step(rig, &chain, &issue);
     rig_found(
@@ -250,12 +239,8 @@ void calibrate_graphs(struct rig *rig)
      * branches as runs have streams: with 16 it took an H200's host 15 to 43 us, with 4 and
      * fewer 2 to 10. */
     enum { NODES = 16384, BRANCHES = 32, FEW = 16 };
-    struct row row = {.steps = "k",
-                      .count = NODES,
-                      .streams = BRANCHES,
-                      .elements = 1024,
-                      .blocks = 1,
-                      .graph = true};
+    struct row row = {
+        .steps = "k", .count = NODES, .streams = BRANCHES, SMALL_KERNEL, .graph = true};
     struct row small = row;
     struct measured issue;
     small.count = FEW;

@@ -21,6 +21,9 @@
 
 /* --- row.c: a row of alike ops, and the small plan that it makes --- */
 
+/* In a row: launches of one small block. */
+#define SMALL_KERNEL .elements = 1024, .blocks = 1
+
 /* A row of alike ops. `steps` is one step of it, a letter for each op; the row is that step
  * `count` times, dealt over the streams in turn. "hkd" with a count of 64 and 2 streams is thus
  * a pipeline of 64 tiles in two streams: copy in, kernel, copy out of a tile, then the next

@@ -32,11 +32,8 @@ static void measure_ways(struct rig *rig)
     struct measured steps[3];
     double ways[3];
     for (int i = 0; i < 3; i++) {
-        struct row row = {.steps = chains[i],
-                          .count = CHAIN,
-                          .bytes = COPY_BYTES,
-                          .elements = 1024,
-                          .blocks = 1};
+        struct row row = {
+            .steps = chains[i], .count = CHAIN, .bytes = COPY_BYTES, SMALL_KERNEL};
         steps[i] = rig_step(rig, &row, NULL);
         ways[i] = steps[i].ns - own[i];
     }
@@ -123,8 +120,7 @@ static const struct row pipeline = {.steps = "hkd",
                                     .count = SIGNAL_COUNT,
                                     .streams = SIGNAL_STREAMS,
                                     .bytes = SIGNAL_BYTES,
-                                    .elements = 1024,
-                                    .blocks = 1};
+                                    SMALL_KERNEL};
 
 /* Returns how often a copy engine has its turn for one tile: with one engine, both ways. */
 static int engine_turns(const struct rig *rig)
@@ -271,7 +267,7 @@ static int draw_delays(const struct row *row, const struct timeline *timeline, i
  * the copy that it issued, with nothing else to do. */
 static void measure_starts(struct rig *rig)
 {
-    const struct row launch = {.steps = "ks", .count = 32, .elements = 1024, .blocks = 1},
+    const struct row launch = {.steps = "ks", .count = 32, SMALL_KERNEL},
                      copy = {.steps = "hs", .count = 32, .bytes = 4 << 10};
     struct measured delay = rig_traced(rig, &launch, draw_delays);
     rig_found(rig, "kernel_latency_ns", fmax(0, delay.ns), delay,
@@ -285,7 +281,7 @@ static void measure_starts(struct rig *rig)
  * steps take longer than by all other figures. */
 static void measure_hearing(struct rig *rig)
 {
-    const struct row row = {.steps = "ks", .count = 128, .elements = 1024, .blocks = 1};
+    const struct row row = {.steps = "ks", .count = 128, SMALL_KERNEL};
     rig->calibration->machine.sync_latency_ns = 0;
     const struct measured step = rig_step(rig, &row, NULL);
     const double without_ns = rig_simulated_step(rig, &row, NULL);
