@@ -128,11 +128,26 @@ function readThreads(run) {
     });
 }
 
+/* Ranks of one job count from where the first of them begins. */
+function countFromOneClock(run, clock) {
+    for (const span of run.spans) span.issue += clock;
+    for (const item of new Set([...run.spans, ...run.calls, ...run.ranges, ...run.spans.flatMap(({ call }) => call ?? [])])) {
+        item.start += clock;
+        item.end += clock;
+    }
+    for (const gap of run.gaps) {
+        gap.from = Number(gap.from) + clock;
+        gap.to = Number(gap.to) + clock;
+    }
+    if (run.limit_ns) run.limit_ns = Number(run.limit_ns) + clock;
+}
+
 function readRun(given) {
     const run = { device_streams: Infinity, ...given, devices: given.devices ?? 1 };
     run.engines = enginesOf(run);
     run.spans = (given.spans ?? []).map((values, index) => readSpan(run, values, index));
     readThreads(run);
+    countFromOneClock(run, Number(run.clock_ns ?? 0));
     run.byStart = [...run.spans].sort((a, b) => a.start - b.start || a.index - b.index);
     run.correct = run.verified === 'no' ? 'WRONG' : run.verified;
     run.raced = new Set(run.raced);

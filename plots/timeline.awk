@@ -68,8 +68,8 @@ pass == 2 && (/^#/ || !told) {
     run = run_of(field("run"), field("op") + 0)
     if (run == 0)
         next
-    start = field("start_ns") + 0
-    end = field("end_ns") + 0
+    start = field("start_ns") + INFO[run, "clock_ns"]
+    end = field("end_ns") + INFO[run, "clock_ns"]
     engine = field("engine")
     kind = field("kind")
     if (!(engine in IS_ENGINE) || start < 0 || end < start)
@@ -129,8 +129,8 @@ function read_gaps(of, text,    list, parts, i, n, fields) {
         GAP_NAME[of, ++GAPS[of]] = one_line(parts[1])
         GAP_NEXT[of, GAPS[of]] = GAP_OF[of, parts[2]] # of the same op
         GAP_OF[of, parts[2]] = GAPS[of]
-        GAP_FROM[of, GAPS[of]] = parts[3] + 0
-        GAP_TO[of, GAPS[of]] = parts[4] + 0
+        GAP_FROM[of, GAPS[of]] = parts[3] + INFO[of, "clock_ns"]
+        GAP_TO[of, GAPS[of]] = parts[4] + INFO[of, "clock_ns"]
         GAP_PART[of, GAPS[of]] = fields == 5 && parts[4] > parts[3] ? parts[5] / (parts[4] - parts[3]) : 1
         PLACED[of, GAP_NAME[of, GAPS[of]]] += fields == 5 ? parts[5] : parts[4] - parts[3]
     }
@@ -439,6 +439,7 @@ function set_margins(    i, of) {
     scale = columns / x_max # pixels per ns
     for (i = 1; i <= sections; i++) {
         of = INFO[SECTION_RUN[i], "limit_ns"] + 0
+        of += of > 0 ? INFO[SECTION_RUN[i], "clock_ns"] : 0
         LIMIT_AT[i] = of > 0 && of <= x_max ? of * scale : -1
         limits += LIMIT_AT[i] >= 0
     }

@@ -406,6 +406,50 @@ START_TEST(test_passes_are_compared)
 }
 END_TEST
 
+/* Writes a trace of one rank of two: 10 passes of a kernel of its own, and of one in which it
+ * waits for the other rank until `end_us`. */
+static void write_rank(const char *path, int rank, int begin_us, int own_us, int end_us)
+{
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out,
+            "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":%d,\"world_size\":2},"
+            "\"traceEvents\":[{}",
+            rank);
+    for (int pass = 0; pass < 10; pass++) {
+        const int us[] = {begin_us, begin_us + own_us, end_us};
+        for (int i = 0; i < 2; i++)
+            fprintf(out,
+                    ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,"
+                    "\"args\":{\"device\":%d,\"stream\":7}}",
+                    i == 0 ? "own" : "ncclDevKernel_AllReduce", 1000 * pass + us[i],
+                    us[i + 1] - us[i], rank);
+    }
+    fputs("]}\n", out);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+/* Ranks of one job count from one clock, and the one that comes last is named; not where each
+ * waits as long for the other, the kernels did not end together, or it is no job. */
+START_TEST(test_ranks)
+{
+    write_rank("r0.json", 0, 100, 100, 600);
+    write_rank("r1.json", 1, 140, 400, 600);
+    ck_assert_int_eq(program_run("view --timeline=r.csv r0.json r1.json"), 0);
+    assert_has(program_out, "rank 0 waits for rank 1, which begins their common kernels last: "
+                            "3.4 ms, 36% of");
+    char csv[4096];
+    test_file_read("r.csv", csv, sizeof csv);
+    assert_has(csv, "# run: rank 1\n");
+    assert_has(csv, "#   clock_ns: 40000\n");
+    ck_assert_int_eq(program_run("view r1.json r1.json"), 0);
+    ck_assert_ptr_null(strstr(program_out, "waits for rank"));
+    write_rank("r1.json", 1, 140, 400, 1000);
+    ck_assert_int_eq(program_run("view r0.json r1.json"), 0);
+    ck_assert_ptr_null(strstr(program_out, "waits for rank"));
+}
+END_TEST
+
 /* --- --fail-above --- */
 
 START_TEST(test_fail_above)
@@ -453,6 +497,7 @@ TCase *view_part_case(void)
     tcase_add_test(tests, test_own_part);
     tcase_add_test(tests, test_before_and_after);
     tcase_add_test(tests, test_passes_are_compared);
+    tcase_add_test(tests, test_ranks);
     tcase_add_test(tests, test_fail_above);
     return tests;
 }

@@ -42,6 +42,8 @@ struct run_report {
     int64_t predicted_ns;   /* the simulated time, for --model=sim; else 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
+    int64_t
+        clock_ns; /* when that timeline begins, where several count from one clock; else 0 */
     struct analysis analysis; /* of that timeline */
     struct critical critical; /* of that timeline */
     struct verdicts verdicts; /* of that timeline; none where there can be none: */
@@ -90,7 +92,8 @@ struct report {
     const char *message; /* what the config file says that its runs show; NULL: nothing */
     struct run_report *runs;
     int run_count;
-    bool paired; /* runs 0 and 1, 2 and 3, ... are one before a change and one after it */
+    const char *late; /* which of these ranks of one job the others wait for; NULL: none */
+    bool paired;      /* runs 0 and 1, 2 and 3, ... are one before a change and one after it */
     const struct sweep *sweep;                /* NULL: none */
     const struct compare_summary *comparison; /* COMMAND_COMPARE; else NULL */
 };

@@ -95,7 +95,9 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
     }
     if (!walk_take_value(&reader->text, &value))
         return refuse_value(reader, cut);
-    static const char *const producers[] = {"producer"};
+    static const char *const producers[] = {"producer"}, *const job[] = {"rank", "world_size"};
+    struct recording *recording = reader->profiled.draft.recording;
+    struct walk_value ranks[2];
     uint64_t base;
     if (strcmp(name, "deviceProperties") == 0)
         return add_devices(reader, value);
@@ -105,7 +107,11 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
     else if (strcmp(name, "CudaEvent") == 0)
         return chrome_refuse(
             reader, "JSON of Nsight Systems: export with nsys export -t sqlite, and view that");
-    else if (strcmp(name, "schemaVersion") == 0)
+    else if (strcmp(name, "distributedInfo") == 0 && chrome_find(value, job, 2, ranks) &&
+             ranks[0].length > 0) {
+        recording->rank = (uint32_t)chrome_whole_or(&ranks[0], INT32_MAX, 0);
+        recording->ranks = (uint32_t)chrome_whole_or(&ranks[1], INT32_MAX, 0);
+    } else if (strcmp(name, "schemaVersion") == 0)
         reader->traced_by = "traced by PyTorch's profiler";
     else if (strcmp(name, "metadata") == 0 && *value.at == '{')
         reader->own = chrome_find(value, producers, 1, &key) && walk_is(&key, "pipeline");

@@ -139,6 +139,7 @@ struct recording {
     char *program;
     uint32_t driver;      /* 13000 */
     uint32_t connections; /* 0: not set */
+    uint32_t rank, ranks; /* of a job of so many; 0 ranks: not told */
     bool launch_blocking, lazy;
     enum recording_end end;
     uint64_t lost;                             /* records that are missing */

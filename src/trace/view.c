@@ -265,7 +265,7 @@ static enum status add_run(struct view *view, const char *path, struct trace *tr
     struct run_report *run = &view->report.runs[index];
     struct machine machine;
     bool known = false;
-    view->items[index].settings = (struct settings){0};
+    view->items[index] = (struct view_item){.looked = 0};
     name_whole(view, path, trace, several, view->items[index].settings.name);
     enum status status = make_run(view, index, trace, error);
     if (status != STATUS_OK || refuses_verdict(view, index))
@@ -369,7 +369,8 @@ enum status view_read(const struct options *options, const struct machine *calib
     view->report.paired = view->fixed > 0 && 2 * view->fixed == view->report.run_count;
     if (status == STATUS_OK && options->before != NULL)
         status = view_compare_files(view, options, second, error);
-    else if (status == STATUS_OK && view->files == 2 && view->report.run_count == 2)
+    else if (status == STATUS_OK && !view_join_ranks(view) && view->files == 2 &&
+             view->report.run_count == 2)
         status = view_weigh_pairs(view, error);
     if (status == STATUS_OK)
         put_unused(view);

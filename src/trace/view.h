@@ -13,6 +13,8 @@ struct view {
     struct view_item {
         struct settings settings;  /* its name, and nothing else */
         struct trace trace;        /* less the timeline, which the run has */
+        uint32_t looked;           /* of a rank: how many spans were compared with others' */
+        int64_t waited_ns;         /* and how long these waited for it */
     } * items;                     /* of the runs */
     struct recording **recordings; /* that traces refer to: owned */
     size_t recording_count, recording_room;
@@ -22,6 +24,7 @@ struct view {
     bool alone;       /* one file: runs of ours keep their names */
     bool quiet;       /* no notes */
     bool anonymous;   /* names are left out, those of the files, too: they are counted */
+    char late[160];   /* which rank others wait for, as the report says it */
     int files;
     const char *machine;              /* the value of --machine; NULL: it was not given */
     const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */

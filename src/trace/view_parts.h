@@ -29,6 +29,12 @@ enum status view_compare_files(struct view *view, const struct options *options,
  * speed-ups; NAN where they have too little in common. STATUS_NO_MEMORY. */
 enum status view_weigh_pairs(struct view *view, struct error *error);
 
+/* --- view_ranks.c: a file for each rank of one job --- */
+
+/* Where each run is another rank of one job, has them count from one clock, names them by their
+ * ranks, and finds which of them the others wait for; else returns false. */
+bool view_join_ranks(struct view *view);
+
 /* --- view_plan.c: what the plan of a recording tells of a run, its races --- */
 
 /* Makes the plan of a run that was read from a recording of `device`, an index of its devices,

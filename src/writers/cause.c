@@ -296,7 +296,10 @@ static void put_comparison(const struct group *group, char text[MESSAGE_TEXT])
 void writer_message(const struct report *report, char text[MESSAGE_TEXT])
 {
     char name[NAME_TEXT], time[UNITS_TEXT], answer[MESSAGE_TEXT];
-    snprintf(text, MESSAGE_TEXT, "%s", report->message != NULL ? report->message : "");
+    snprintf(text, MESSAGE_TEXT, "%s",
+             report->message != NULL ? report->message
+             : report->late != NULL  ? report->late
+                                     : "");
     if (text[0] != '\0')
         return;
     EACH (const struct run_report, run, report->runs, report->run_count) {

@@ -149,6 +149,8 @@ static enum status put_provenance(FILE *out, const struct run_report *run)
         fprintf(out, "#   part: %s\n", run->trace->part);
     if (writer_loop(run, loop))
         fprintf(out, "#   loop: %s\n", loop);
+    if (run->clock_ns > 0)
+        fprintf(out, "#   clock_ns: %" PRId64 "\n", run->clock_ns);
     put_results(out, run, &marks);
     free(marks.races);
     put_order(out, timeline);

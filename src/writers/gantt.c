@@ -130,7 +130,7 @@ static void draw_share(struct cell *cells, int columns, double start, double end
 
 static double column_of(const struct picture *picture, int64_t ns)
 {
-    double column = (double)ns * picture->scale;
+    double column = (double)(ns + picture->clock_ns) * picture->scale;
     return column < 0 ? 0 : column > picture->columns ? picture->columns : column;
 }
 
@@ -357,6 +357,7 @@ static enum status print_run(struct picture *picture, const struct run_report *r
     struct grid grid = {.timeline = &run->timeline};
     const struct timeline *timeline = &run->timeline;
     gantt_put_heading(picture, run);
+    picture->clock_ns = run->clock_ns;
     if (timeline->span_count == 0) {
         fprintf(picture->out, "  no timeline%s\n", run->profiled ? " (--profile)" : "");
         return STATUS_OK;
@@ -373,7 +374,7 @@ static enum status print_run(struct picture *picture, const struct run_report *r
         mark_races(picture, &grid);
         mark_gaps(picture, &grid);
         /* A limit beyond the longest run is beyond the picture. */
-        int limit = run->limit.ns > 0 && run->limit.ns <= picture->length_ns
+        int limit = run->limit.ns > 0 && run->clock_ns + run->limit.ns <= picture->length_ns
                         ? (int)(column_of(picture, run->limit.ns) + 0.5)
                         : -1;
         if (grid.found.issue)
@@ -398,7 +399,7 @@ enum status write_gantt(FILE *out, const struct report *report,
     picture.columns = width - picture.margin - 1;
     for (int i = 0; i < report->run_count; i++) {
         const struct timeline *timeline = &report->runs[i].timeline;
-        int64_t time_ns = timeline_time_ns(timeline);
+        int64_t time_ns = report->runs[i].clock_ns + timeline_time_ns(timeline);
         picture.length_ns = time_ns > picture.length_ns ? time_ns : picture.length_ns;
         picture.one_kernel |= timeline->name_count > CHAIN_MAX;
     }

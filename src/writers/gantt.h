@@ -43,6 +43,7 @@ struct picture {
     const struct report *report;
     const struct writer_style *style;
     int64_t length_ns; /* length of the axis: that of the longest run */
+    int64_t clock_ns;  /* of the run that is drawn */
     int columns;       /* columns of the axis; one more is kept for a limit at its end */
     int margin;        /* columns of the rows' labels */
     double scale;      /* columns per ns */

@@ -273,14 +273,15 @@ static void put_span(struct json *json, const struct run_report *run, uint32_t i
 
 /* Writes how busy `engine` was in each column. */
 static void put_columns(struct json *json, const struct timeline *timeline, uint32_t engine,
-                        double columns_per_ns)
+                        int64_t clock_ns, double columns_per_ns)
 {
     const uint32_t devices = timeline_devices(timeline);
     struct html_use use = {0};
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (resource_number(span_resource(span), devices) == engine)
-            html_use_add(&use, span->start_ns, span->end_ns, columns_per_ns);
+            html_use_add(&use, clock_ns + span->start_ns, clock_ns + span->end_ns,
+                         columns_per_ns);
     }
     html_put_use(json, &use);
 }
@@ -297,6 +298,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
     json_line(json);
     json_open(json, '{');
     json_put_text(json_key(json, "name"), run->settings->name);
+    html_put_exact(json_key(json, "clock_ns"), run->clock_ns);
     put_provenance(json, run);
     put_limit(json, run);
     if (!run->foreign)
@@ -313,7 +315,7 @@ static void put_run(struct json *json, const struct run_report *run, bool alone,
         put_span(json, run, i);
     const uint32_t engines = resource_count(timeline_devices(timeline)) - 1; /* without waits */
     for (uint32_t engine = 0; !drawn && engine < engines; engine++)
-        put_columns(json, timeline, engine, columns_per_ns);
+        put_columns(json, timeline, engine, run->clock_ns, columns_per_ns);
     json_close(json, ']');
     *room -= drawn ? timeline->span_count : 0;
     html_put_threads(json, run, drawn, columns_per_ns, room);
@@ -353,7 +355,8 @@ static void put_data(struct put *put, const void *context)
     bool recorded = false;
     char message[MESSAGE_TEXT];
     for (int i = 0; i < report->run_count; i++) {
-        int64_t time_ns = timeline_time_ns(&report->runs[i].timeline);
+        int64_t time_ns =
+            report->runs[i].clock_ns + timeline_time_ns(&report->runs[i].timeline);
         axis_ns = time_ns > axis_ns ? time_ns : axis_ns;
         recorded |= html_has_threads(&report->runs[i]);
     }

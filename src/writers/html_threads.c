@@ -159,6 +159,7 @@ static void put_columns(const struct threads *threads)
     struct json *json = threads->json;
     const struct timeline *timeline = &threads->run->timeline;
     const uint32_t rows = threads->count < THREADS ? threads->count + 1 : THREADS;
+    const int64_t clock_ns = threads->run->clock_ns;
     int64_t start_ns, end_ns;
     struct html_use *uses = calloc((size_t)rows * USES, sizeof *uses);
     if (uses == NULL) {
@@ -169,13 +170,14 @@ static void put_columns(const struct threads *threads)
         const struct host_call *call = &timeline->calls[i];
         bool holds = host_call_holds(host_call_kind(call->row));
         html_use_add(use_of(uses, call->thread, holds ? USE_HOLDING : USE_OTHER),
-                     call->start_ns, call->end_ns, threads->columns_per_ns);
+                     clock_ns + call->start_ns, clock_ns + call->end_ns,
+                     threads->columns_per_ns);
     }
     for (size_t i = 0; i < threads->recording->range_count; i++) {
         const struct host_range *range = &threads->recording->ranges[i];
         if (range_times(threads, range, &start_ns, &end_ns))
-            html_use_add(use_of(uses, thread_of(threads, range), USE_RANGES), start_ns, end_ns,
-                         threads->columns_per_ns);
+            html_use_add(use_of(uses, thread_of(threads, range), USE_RANGES),
+                         clock_ns + start_ns, clock_ns + end_ns, threads->columns_per_ns);
     }
     for (uint32_t i = 0; i < rows; i++) {
         json_open(json, '[');

@@ -328,6 +328,8 @@ enum status write_view(FILE *out, const struct report *report, const struct writ
 {
     writer_put_title(out, report);
     write_answers(out, report, style);
+    if (report->late != NULL)
+        writer_put_words(out, style->width, 2, report->late);
     enum status status = report->paired ? view_put_pairs(out, report, style) : STATUS_OK;
     bool all = !report->paired || style->verbose > 0;
     for (int i = 0; i < report->run_count && all && status == STATUS_OK; i++)
