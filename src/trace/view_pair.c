@@ -6,6 +6,7 @@
  * their number, copies by their bytes. */
 #include "trace/view_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +216,18 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
     return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to compare");
 }
 
+/* Adds to the names of a pair how many passes each has, where that differs: totals and pictures
+ * are of these. */
+static void name_passes(struct view_item pair[2])
+{
+    const uint32_t passes[] = {pair[0].trace.loop.passes, pair[1].trace.loop.passes};
+    for (int side = 0; side < 2 && !is_alike(passes[0], passes[1], ALIKE); side++) {
+        char *name = pair[side].settings.name;
+        if (passes[side] > 0)
+            text_add(name, RUN_NAME_MAX, "", " (%" PRIu32 " passes)", passes[side]);
+    }
+}
+
 enum status view_compare_files(struct view *view, const struct options *options, int second,
                                struct error *error)
 {
@@ -231,5 +244,9 @@ enum status view_compare_files(struct view *view, const struct options *options,
                 error, STATUS_USAGE, "--%s=%.96s: nothing ran there that could be compared",
                 before ? "before" : "after", before ? options->before : options->after);
     }
-    return status == STATUS_OK ? view_weigh_pairs(view, error) : status;
+    if (status == STATUS_OK)
+        status = view_weigh_pairs(view, error);
+    for (int i = 0; i + 1 < view->report.run_count && status == STATUS_OK; i += 2)
+        name_passes(&view->items[i]);
+    return status;
 }
