@@ -1084,13 +1084,13 @@ function drawWhy(why) {
         : judged.length > 1 ? 'Why they took longer than their limits' : 'Why it took longer than its limit')]);
     for (const run of judged) {
         const list = html('dl', 'why');
-        for (const { code, cost, share, named, text, seen, likely, fix, command, cuda, predicted, no_time } of run.verdicts ?? []) {
+        for (const { code, cost, share, named, text, seen, likely, fix, command, calls, how, predicted, no_time } of run.verdicts ?? []) {
             const price = isBound({ code }) || cost === '0 ns' ? '' : `${cost}${share ? `, ${share}` : ''}: `;
             list.append(html('div', named ? 'named' : '', html('dt', '', code),
                 html('dd', '', `${price}${text}`, ...(seen ? [html('p', '', `Seen: ${seen}${likely ? ' (a likely cause)' : ''}`)] : []),
                     ...(fix ? [html('p', '', `Fix: ${[fix, command].filter(Boolean).join(': ')}` +
                         (predicted ? `; with it ${predicted}` : no_time ? `; ${no_time}` : ''))] : []),
-                    ...(cuda ? [html('p', '', `In CUDA: ${cuda}`)] : []))));
+                    ...(how ? [html('p', '', `In ${calls}: ${how}`)] : []))));
         }
         why.append(html('h3', '', run.name), run.no_verdict ? html('p', '', run.no_verdict) : list);
     }

@@ -315,7 +315,7 @@ START_TEST(test_start_up)
             "\"tid\":1,\"ts\":%d,\"dur\":600,\"args\":{}},"
             "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
             "\"tid\":1,\"ts\":%d,\"dur\":5,\"args\":{\"correlation\":%d}},"
-            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":0,\"tid\":7,"
+            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"at::native::k%d\",\"pid\":0,\"tid\":7,"
             "\"ts\":%d,\"dur\":100,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d}}",
             i > 0 ? "," : "", at, at + 610, i + 1, kernel, at + 620, i + 1);
     }
@@ -324,6 +324,7 @@ START_TEST(test_start_up)
     test_file_write(test_trace_path, text, size);
     free(text);
     assert_viewed("alloc-in-loop", _i != 0);
+    assert_viewed("in PyTorch: no torch.cuda.empty_cache()", _i != 0);
 }
 END_TEST
 

@@ -61,6 +61,7 @@ struct verdict_row {
     const char *text;       /* what happened, in one line */
     const char *fix;        /* what to do, in words; "" where nothing can be done */
     const char *cuda;       /* how, in CUDA's calls, and what to watch then; or "" */
+    const char *torch;      /* how in PyTorch; NULL: as in CUDA */
     unsigned traits;        /* of enum cause_trait */
     const char *seen;       /* what was seen of it in a run of our own; NULL: a function says */
     enum evidence evidence; /* what that is worth */

@@ -245,6 +245,8 @@ static void print_verdict(FILE *out, const struct verdict_row *row)
         print_fact(out, "fix", row->fix);
     if (row->cuda[0] != '\0')
         print_fact(out, "in CUDA", row->cuda);
+    if (row->torch != NULL)
+        print_fact(out, "in PyTorch", row->torch);
 }
 
 void options_print_topic(FILE *out, const char *topic)

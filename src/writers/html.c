@@ -133,8 +133,11 @@ static void put_verdicts(struct json *json, const struct run_report *run)
         json_put_bool(json_key(json, "likely"), verdict->evidence == EVIDENCE_LIKELY);
         json_put_text(json_key(json, "fix"), row->fix);
         json_put_text(json_key(json, "command"), verdict->command);
-        if (run->foreign)
-            json_put_text(json_key(json, "cuda"), row->cuda);
+        const char *calls, *how = writer_how(run, verdict->code, &calls);
+        if (run->foreign) {
+            json_put_text(json_key(json, "calls"), calls);
+            json_put_text(json_key(json, "how"), how);
+        }
         if (verdict->predicted_ns > 0) {
             put_time(json, "predicted", verdict->predicted_ns);
             html_put_exact(json_key(json, "predicted_ns"), verdict->predicted_ns);

@@ -86,7 +86,8 @@ static void put_plan(struct json *json, const struct run_report *run)
 }
 
 /* A fix of our own run has a command and was tried; that of another program has its calls. */
-static void put_fix(struct json *json, const struct verdict *verdict)
+static void put_fix(struct json *json, const struct run_report *run,
+                    const struct verdict *verdict)
 {
     const struct verdict_row *row = &verdict_rows[verdict->code];
     bool offered = row->fix[0] != '\0' && verdict->code < VERDICT_COPY_BOUND;
@@ -96,6 +97,9 @@ static void put_fix(struct json *json, const struct verdict *verdict)
     json_put_text(json_key(json, "text"), row->fix);
     json_put_text(json_key_of(json, "command", verdict->command[0] != '\0'), verdict->command);
     json_put_text(json_key_of(json, "cuda", row->cuda[0] != '\0'), row->cuda);
+    const char *calls, *how = writer_how(run, verdict->code, &calls);
+    if (how == row->torch)
+        json_put_text(json_key(json, "torch"), how);
     json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
                 verdict->predicted_ns);
     if (verdict->predicted_ns == 0 && verdict->no_time != NULL)
@@ -103,8 +107,9 @@ static void put_fix(struct json *json, const struct verdict *verdict)
     json_close(json, '}');
 }
 
-static void put_verdicts(struct json *json, const struct verdicts *verdicts)
+static void put_verdicts(struct json *json, const struct run_report *run)
 {
+    const struct verdicts *verdicts = &run->verdicts;
     json_open(json_key(json, "verdicts"), '[');
     for (int i = 0; i < verdicts->count; i++) {
         const struct verdict *verdict = &verdicts->items[i];
@@ -119,7 +124,7 @@ static void put_verdicts(struct json *json, const struct verdicts *verdicts)
         json_put_text(json_key(json, "evidence"), evidence_name(verdict->evidence));
         json_put_text(json_key(json, "seen"), verdict->seen);
         json_put_text(json_key(json, "text"), writer_cause_text(verdicts, verdict->code));
-        put_fix(json_key(json, "fix"), verdict);
+        put_fix(json_key(json, "fix"), run, verdict);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -390,7 +395,7 @@ static void put_run(struct json *json, const struct run_report *run)
         put_loop(json, run);
     if (run->plan != NULL) /* a recording's: races that it may have */
         put_hazards(json, "possible_hazards", run->possible_texts, run->possible_count);
-    put_verdicts(json, &run->verdicts);
+    put_verdicts(json, run);
     put_best(json, run);
     put_predictions(json, run);
     if (run->no_verdict[0] != '\0')

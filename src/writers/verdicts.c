@@ -39,7 +39,7 @@ void write_answers(FILE *out, const struct report *report, const struct writer_s
 
 /* --- the causes --- */
 
-/* Writes a cause; how to fix it in CUDA only where that is not `told` yet. */
+/* Writes a cause; what to call only where that is not `told` yet. */
 static void put_cause(FILE *out, const struct run_report *run, int index,
                       bool told[VERDICT_COUNT], const struct writer_style *style)
 {
@@ -69,8 +69,9 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
     /* An option that undoes a mistake is no fix of a program. */
     const bool wanted =
         run->foreign || style->verbose > 0 || run->settings->mistake != MISTAKE_NONE;
-    if (row->cuda[0] != '\0' && wanted && !told[verdict->code]) {
-        writer_print_words(out, style->width, 2 * INDENT, "    in CUDA: %s", row->cuda);
+    const char *calls, *how = writer_how(run, verdict->code, &calls);
+    if (how[0] != '\0' && wanted && !told[verdict->code]) {
+        writer_print_words(out, style->width, 2 * INDENT, "    in %s: %s", calls, how);
         told[verdict->code] = true;
     }
 }

@@ -58,6 +58,28 @@ void writer_devices(const struct run_report *run, char text[DEVICES_TEXT])
     snprintf(text, DEVICES_TEXT, "%s%s", several, device);
 }
 
+/* Returns true if a program's operators or kernels are PyTorch's own. */
+static bool is_torch(const struct timeline *timeline)
+{
+    for (uint32_t i = 0; i < timeline->name_count; i++) {
+        if (strstr(timeline->names[i], "at::native::") != NULL)
+            return true;
+    }
+    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
+        if (strncmp(range->name, "aten::", 6) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *writer_how(const struct run_report *run, enum verdict_code code, const char **calls)
+{
+    const struct verdict_row *row = &verdict_rows[code];
+    const bool torch = row->torch != NULL && run->foreign && is_torch(&run->timeline);
+    *calls = torch ? "PyTorch" : "CUDA";
+    return torch ? row->torch : row->cuda;
+}
+
 const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL])
 {
     const char *label = engine_rows[engine.kind].label;

@@ -167,6 +167,11 @@ struct writer_ticks {
  * columns from one another and leave two between their labels. */
 struct writer_ticks writer_ticks_choose(int64_t length_ns, int columns, int apart);
 
+/* Returns how to fix a cause in the calls of what the run's program is written with, and sets
+ * `calls` to that: "CUDA", or "PyTorch". "": the cause says it. */
+const char *writer_how(const struct run_report *run, enum verdict_code code,
+                       const char **calls);
+
 /* Returns what to call an engine: "H2D" or, of several devices, "1 H2D". */
 enum { ENGINE_LABEL = 24 };
 const char *writer_engine(struct resource engine, uint32_t devices, char text[ENGINE_LABEL]);
