@@ -178,22 +178,13 @@ struct key {
     size_t length;
     enum order order;
     uint32_t index;
-    bool failed; /* memory ran out */
 };
 
-static void key_add(void *context, const char *name, const char *value, enum value_kind kind)
+static void key_add(void *out, const char *name, const char *value, enum value_kind kind)
 {
-    if (strcmp(name, "order") == 0 || strcmp(name, "output") == 0)
-        return;
-    struct key *key = context;
-    size_t bytes = strlen(kind == VALUE_NULL ? "" : value) + 1; /* the NUL keeps values apart */
-    char *text = realloc(key->text, key->length + bytes);
-    key->failed |= text == NULL;
-    if (text == NULL)
-        return;
-    memcpy(text + key->length, kind == VALUE_NULL ? "" : value, bytes);
-    key->text = text;
-    key->length += bytes;
+    const char *shown = kind == VALUE_NULL ? "" : value;
+    if (strcmp(name, "order") != 0 && strcmp(name, "output") != 0)
+        fwrite(shown, strlen(shown) + 1, 1, out); /* the NUL keeps values apart */
 }
 
 static int compare_texts(const struct key *a, const struct key *b)
@@ -252,8 +243,10 @@ static enum status summarise_orders(const struct report *report,
     for (uint32_t i = 0; i < count; i++) {
         keys[i].index = i;
         keys[i].order = settings[i].order;
-        settings_each(&settings[i], key_add, &keys[i]);
-        failed |= keys[i].failed;
+        FILE *out = open_memstream(&keys[i].text, &keys[i].length);
+        if (out != NULL)
+            settings_each(&settings[i], key_add, out);
+        failed |= out == NULL || fclose(out) != 0;
     }
     if (!failed) {
         qsort(keys, count, sizeof *keys, compare_keys);
