@@ -7,9 +7,8 @@
 
 START_TEST(test_empty)
 {
-    struct event_queue queue;
+    struct event_queue queue = {0};
     struct event event;
-    event_queue_init(&queue);
     ck_assert(!event_queue_pop(&queue, &event));
     event_queue_free(&queue);
 }
@@ -17,9 +16,8 @@ END_TEST
 
 START_TEST(test_ties_leave_in_order)
 {
-    struct event_queue queue;
+    struct event_queue queue = {0};
     struct event event;
-    event_queue_init(&queue);
     for (uint32_t i = 0; i < 100; i++)
         ck_assert(event_queue_push(&queue, 7, 0, i, 0));
     for (uint32_t i = 0; i < 100; i++) {
@@ -32,12 +30,11 @@ END_TEST
 
 START_TEST(test_random_pushes_and_pops)
 {
-    struct event_queue queue;
+    struct event_queue queue = {0};
     struct event event;
     uint64_t random = 99;
     int64_t reached = -1;
     size_t inside = 0;
-    event_queue_init(&queue);
     for (int i = 0; i < test_cases(20000); i++) {
         if (test_random_below(&random, 3) > 0) {
             /* As in a simulation: never before the time that was reached. */

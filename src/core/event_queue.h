@@ -31,6 +31,7 @@ static inline int event_kind(const struct event *event)
     return (int)(event->order & ((1U << EVENT_KIND_BITS) - 1));
 }
 
+/* Zero-initialise; free with event_queue_free(). */
 struct event_queue {
     struct event *heap;
     size_t count, capacity;
@@ -46,15 +47,10 @@ static inline struct event event_make(struct event_queue *queue, int64_t time_ns
     return (struct event){time_ns, order, subject, stamp};
 }
 
-static inline void event_queue_init(struct event_queue *queue)
-{
-    *queue = (struct event_queue){0};
-}
-
 static inline void event_queue_free(struct event_queue *queue)
 {
     free(queue->heap);
-    event_queue_init(queue);
+    *queue = (struct event_queue){0};
 }
 
 /* Adds an event. Returns false when memory runs out. */

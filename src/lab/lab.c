@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The name by which errors call the config: a reader of the page has no file. */
 static const char config_name[] = "lab";
@@ -173,22 +172,13 @@ char *lab_view(const char *path)
     struct view view = {0};
     struct error error = {0};
     char command[] = "pipeline", verb[] = "view", end[] = "--";
-    char *copy = strdup(path);
-    char *const arguments[] = {command, verb, end, copy, NULL};
-    enum status status = STATUS_NO_MEMORY;
-    if (copy == NULL)
-        error_set(&error, status, "no memory for a name");
-    else
-        status = options_parse(4, arguments, &options, &error);
-    if (status != STATUS_OK) {
-        char *refusal = answer_of(status, NULL, &error);
-        free(copy);
-        return refusal;
-    }
+    char *const arguments[] = {command, verb, end, (char *)path, NULL};
+    enum status status = options_parse(4, arguments, &options, &error);
+    if (status != STATUS_OK)
+        return answer_of(status, NULL, &error);
     status = view_read(&options, NULL, &view, &error);
     char *answer = answer_of(status, &view.report, &error);
     view_free(&view);
     options_free(&options);
-    free(copy);
     return answer;
 }

@@ -199,12 +199,10 @@ enum status timeline_rebuild_starts(struct timeline *timeline, const struct plan
  * free again, and `idle` by their number. */
 static bool lanes_of_engine(struct span **spans, size_t count)
 {
-    struct event_queue busy, idle;
+    struct event_queue busy = {0}, idle = {0};
     struct event lane;
     uint32_t lanes = 0;
     bool room = true;
-    event_queue_init(&busy);
-    event_queue_init(&idle);
     for (size_t i = 0; i < count && room; i++) {
         while (room && busy.count > 0 && busy.heap[0].time_ns <= spans[i]->start_ns) {
             event_queue_pop(&busy, &lane);

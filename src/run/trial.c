@@ -4,6 +4,7 @@
  * and behind them. The image goes to where the work is done, and comes back. */
 #include "run/backend.h"
 
+#include "core/arena.h"
 #include "core/mix.h"
 #include "kernels/kernel_code.h"
 #include "run/arrays.h"
@@ -39,6 +40,7 @@ struct trials {
     void *in[KERNEL_INPUTS_MAX]; /* MOST elements each */
     double *value, *bound;       /* maps: of each element; reductions: of each piece */
     bool by_twin;                /* that is the twin's */
+    struct arena arena;          /* what has these arrays */
 };
 
 /* How one trial is made. */
@@ -311,26 +313,16 @@ static enum status trials_begin(struct trials *trials, struct error *error)
 {
     const struct kernel *kernel = trials->kernel;
     trials->by_twin = !kernel_lacks_twin(kernel);
-    trials->value = calloc(MOST, sizeof(double));
-    trials->bound = calloc(MOST, sizeof(double));
-    bool there = trials->value != NULL && trials->bound != NULL;
+    trials->value = arena_zeros(&trials->arena, MOST, sizeof(double));
+    trials->bound = arena_zeros(&trials->arena, MOST, sizeof(double));
     for (int i = 0; i < kernel->inputs; i++) {
-        trials->in[i] = malloc(MOST * dtype_bytes(kernel->in));
-        there &= trials->in[i] != NULL;
+        trials->in[i] = arena_zeros(&trials->arena, MOST, dtype_bytes(kernel->in));
         if (trials->in[i] != NULL)
             arrays_generate(kernel->in, 1, i, 0, MOST, trials->in[i]);
     }
-    if (!there)
+    if (trials->arena.full)
         return error_no_memory(error, "to try a kernel");
     return reduces(kernel) ? STATUS_OK : know_map(trials, error);
-}
-
-static void trials_end(struct trials *trials)
-{
-    free(trials->value);
-    free(trials->bound);
-    for (int i = 0; i < KERNEL_INPUTS_MAX; i++)
-        free(trials->in[i]);
 }
 
 enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_runner *run,
@@ -355,7 +347,7 @@ enum status trial_kernel(const struct kernel *kernel, uint32_t blocks, trial_run
             *done += 1;
         }
     }
-    trials_end(&trials);
+    arena_free(&trials.arena);
     return status;
 }
 
@@ -394,7 +386,7 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
     for (int i = 0; i < THREADS_TRIALS && status == STATUS_OK && reduces(kernel); i++)
         status = know_sum(&trials, thread_first(i), THREADS_COUNT, &sums[i], error);
     if (status != STATUS_OK) {
-        trials_end(&trials);
+        arena_free(&trials.arena);
         return status;
     }
 #pragma omp parallel for schedule(dynamic) num_threads(8)
@@ -409,6 +401,6 @@ enum status trial_threads(const struct kernel *kernel, int *done, struct error *
             first = why;
     }
     *done = THREADS_TRIALS;
-    trials_end(&trials);
+    arena_free(&trials.arena);
     return first.status == STATUS_OK ? STATUS_OK : error_pass(error, &first);
 }

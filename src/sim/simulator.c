@@ -398,7 +398,6 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
     sim.queue_count = plan_devices(plan) * rule_queue_count(sim.queues);
     if (hooks != NULL)
         sim.hooks = *hooks;
-    event_queue_init(&sim.events);
     enum status status = simulator_check(machine, plan, error);
     if (status == STATUS_OK)
         status = timeline_begin(timeline, plan, error);
