@@ -194,7 +194,8 @@ static enum status find_header(struct reader *reader)
         if (memchr(reader->csv.text.line, '\0', reader->csv.text.length) != NULL)
             return refuse_file(reader, ", and not text");
         const char *text = reader->csv.text.line + strspn(reader->csv.text.line, " \"");
-        reader->csv.separator = csv_separator(text);
+        const char *separator = strpbrk(text, ",;\t"); /* no column's name has one */
+        reader->csv.separator = separator != NULL ? *separator : '\0';
         bool table = strncmp(text, "Start (", 7) == 0 && reader->csv.separator == '\0';
         why = table ? ", but nsys's table for people" : why;
         if (csv_split(&reader->csv) != STATUS_OK) {

@@ -23,21 +23,6 @@ static char *unquote(char *field)
     return end;
 }
 
-char csv_separator(const char *line)
-{
-    static const char separators[] = ",;\t";
-    int most = 0;
-    char found = '\0';
-    for (const char *separator = separators; *separator != '\0'; separator++) {
-        int count = 0;
-        for (const char *at = line; (at = strchr(at, *separator)) != NULL; at++)
-            count++;
-        found = count > most ? *separator : found;
-        most = count > most ? count : most;
-    }
-    return found;
-}
-
 int csv_line_split(char *line, char separator, char *fields[], int most, const char **why)
 {
     char *at = line;

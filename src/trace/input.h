@@ -86,9 +86,6 @@ enum status csv_check_count(const struct csv_text *csv);
 enum status csv_refuse(const struct csv_text *csv, const char *name, const char *value,
                        const char *why);
 
-/* Returns what parts the fields of a line with columns' names; '\0': nothing does. */
-char csv_separator(const char *line);
-
 /* Cuts `line`, which is changed, into at most `most` fields. Returns how many they are; 0: the
  * line is no CSV, for the reason set in *why. */
 int csv_line_split(char *line, char separator, char *fields[], int most, const char **why);

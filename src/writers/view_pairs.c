@@ -115,8 +115,6 @@ static void put_round(const struct run_report *run, bool other, char text[ROUND_
         strcpy(text, " for a pass");
     else if (passes > 0)
         snprintf(text, ROUND_TEXT, " for %.3g passes", each);
-    else if (each != 1)
-        snprintf(text, ROUND_TEXT, " for %.3g times all of it", each);
     else if (other)
         strcpy(text, " for all of it");
 }
@@ -170,8 +168,8 @@ static void put_work(FILE *out, const struct sides *sides, const struct writer_s
     writer_print_words(out, style->width, 2, "Mind: before is %s, after %s. %s%s.", works[0],
                        works[1],
                        isnan(after->speedup)
-                           ? "Their kernels have too little in common to tell whether that is "
-                             "the same work"
+                           ? "They have too little in common to tell whether that is the same "
+                             "work"
                            : "If that is not the change itself, these are times of different "
                              "work",
                        by_byte);
