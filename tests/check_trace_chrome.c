@@ -130,6 +130,43 @@ START_TEST(test_doing)
 }
 END_TEST
 
+/* Of a trace of XLA's, ops are what lies in the rows of a GPU's streams; the host may have
+ * events of the same names, and a GPU rows that are made of its ops. */
+START_TEST(test_rows)
+{
+#define ROW(name, pid, tid, text)                                                              \
+    "{\"ph\":\"M\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid                         \
+    ",\"args\":{\"name\":\"" text "\"}},"
+#define RAN(name, pid, tid, ts, args)                                                          \
+    ",{\"ph\":\"X\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid ",\"ts\":" ts          \
+    ",\"dur\":5,\"args\":{" args "}}"
+    struct traces traces = read_text(
+        "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" ROW("process_name", "3", "0",
+                                                            "/device:GPU:1")
+            ROW("thread_name", "3", "24", "Stream #24(Compute)")
+                ROW("thread_name", "3", "25", "Stream #25(MemcpyH2D)")
+                    ROW("thread_name", "3", "26", "XLA Modules")
+                        ROW("process_name", "701", "0", "/host:CPU")
+                            ROW("thread_name", "701", "24", "Stream #24") "{}" RAN(
+                                "MemcpyH2D", "3", "25", "10",
+                                "\"memcpy_details\":\"kind_src:pinned kind_dst:device "
+                                "size:4096 dest:0 async:1\"")
+                                RAN("fusion_1", "3", "24", "20", "\"hlo_op\":\"fusion_1\"")
+                                    RAN("jit_step", "3", "26", "10", "")
+                                        RAN("MemcpyH2D", "701", "24", "9", "") "]}");
+    ck_assert_int_eq(traces.count, 1);
+    const struct timeline *timeline = &traces.items[0].timeline;
+    ck_assert_str_eq(timeline->device, "GPU (1)");
+    ck_assert_uint_eq(timeline->span_count, 2);
+    ck_assert(timeline->issue_unknown);
+    test_trace_span(timeline, 0, "h2d", 25, 0, 5000);
+    test_trace_span(timeline, 1, "fusion_1", 24, 10000, 15000);
+    ck_assert_uint_eq(timeline->spans[0].bytes, 4096);
+    ck_assert_int_eq(timeline->spans[0].host_memory, HOST_MEMORY_PINNED);
+    traces_free(&traces);
+}
+END_TEST
+
 /* Times are exact in all the forms that they had: whole microseconds, decimals of microseconds
  * since 1970, which no double has room for, and others that a program may make of them. */
 START_TEST(test_times)
@@ -370,6 +407,7 @@ TCase *trace_chrome_case(void)
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_test(tests, test_whole);
     tcase_add_test(tests, test_doing);
+    tcase_add_test(tests, test_rows);
     tcase_add_test(tests, test_times);
     tcase_add_test(tests, test_left_out);
     tcase_add_test(tests, test_rocm);

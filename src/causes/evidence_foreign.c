@@ -392,6 +392,9 @@ static enum evidence unknown(const struct foreign *foreign, struct verdict *verd
               "stream's, or such as the recording lost"
         : recorded ? "no call to CUDA, no op and no wait for an event explains it; a "
                      "recording does not show what else the program did"
+        : timeline->timing == TIMING_CHROME && timeline->issue_unknown
+            ? "the trace has no calls of the host; `pipeline record` shows them, and what "
+              "streams waited for"
         : timeline->timing == TIMING_CHROME
             ? "no call and no op explains it; enable_cuda_sync_events of PyTorch's profiler "
               "would show what streams waited for, and `pipeline record` all calls to CUDA"

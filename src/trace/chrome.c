@@ -220,6 +220,7 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
         profiled_finish(&reader->profiled, status, TIMING_CHROME, reader->traced_by, traces);
     if (status == STATUS_OK)
         put_unread(reader, cut, traces);
+    names_free(&reader->rows);
     free(reader);
     return status;
 }

@@ -72,6 +72,7 @@ enum argument {
     BLOCK,
     REGISTERS,
     SHARED,
+    DETAILS,
     ARGUMENTS
 };
 static const char *const arguments[ARGUMENTS] = {"device",
@@ -85,7 +86,8 @@ static const char *const arguments[ARGUMENTS] = {"device",
                                                  "grid",
                                                  "block",
                                                  "registers per thread",
-                                                 "shared memory"};
+                                                 "shared memory",
+                                                 "memcpy_details"};
 
 bool chrome_find(struct walk_value object, const char *const *names, int count,
                  struct walk_value *values)
@@ -127,13 +129,16 @@ static bool find_times(const struct walk_value *event, int64_t *start_ns, int64_
     return *end_ns > 0; /* what was not measured has neither */
 }
 
-/* Returns a copy's name as traces have it: of "Memcpy HtoD (Pageable -> Device)" "[CUDA memcpy
- * HtoD]". */
+/* Returns a copy's name as traces have it: of "Memcpy HtoD (Pageable -> Device)", and of
+ * "MemcpyH2D", "[CUDA memcpy HtoD]". */
 static void name_copy(const char *said, char name[64])
 {
     const char *kind = strchr(said, ' ');
     kind = kind != NULL ? kind + 1 : "";
-    snprintf(name, 64, "[CUDA memcpy %.*s]", (int)strcspn(kind, " ("), kind);
+    if (*kind == '\0' && strlen(said) == strlen("MemcpyH2D"))
+        snprintf(name, 64, "[CUDA memcpy %cto%c]", said[6], said[8]);
+    else
+        snprintf(name, 64, "[CUDA memcpy %.*s]", (int)strcspn(kind, " ("), kind);
 }
 
 /* Returns the call that an event names by its correlation. */
@@ -172,11 +177,16 @@ static uint32_t product_of(const struct walk_value *value)
 static bool add_op(struct chrome_reader *reader, enum category category,
                    const struct walk_value *event, const struct walk_value *argument)
 {
-    char copy[64];
+    char copy[64], details[256];
     const char *name = walk_string(&event[NAME], reader->name, sizeof reader->name);
-    const enum host_memory memory = strstr(name, "Pageable") != NULL ? HOST_MEMORY_PAGEABLE
-                                    : strstr(name, "Pinned") != NULL ? HOST_MEMORY_PINNED
-                                                                     : HOST_MEMORY_UNKNOWN;
+    const char *size =
+        strstr(walk_string(&argument[DETAILS], details, sizeof details), "size:");
+    const enum host_memory memory =
+        strstr(name, "Pageable") != NULL || strstr(details, "pageable") != NULL
+            ? HOST_MEMORY_PAGEABLE
+        : strstr(name, "Pinned") != NULL || strstr(details, "pinned") != NULL
+            ? HOST_MEMORY_PINNED
+            : HOST_MEMORY_UNKNOWN;
     int64_t start_ns, end_ns;
     uint32_t stream;
     if (!find_times(event, &start_ns, &end_ns))
@@ -197,7 +207,8 @@ static bool add_op(struct chrome_reader *reader, enum category category,
     struct recorded_op *op = &item->op;
     op->start_ns = start_ns;
     op->end_ns = end_ns;
-    op->bytes = chrome_whole_or(&argument[BYTES], INT64_MAX, 0);
+    op->bytes = chrome_whole_or(&argument[BYTES], INT64_MAX,
+                                size != NULL ? strtoull(size + 5, NULL, 10) & INT64_MAX : 0);
     if (category == OP_COPY_EVENT) {
         op->from = op->to = (uint8_t)memory;
     } else if (category == OP_KERNEL_EVENT) {
@@ -327,19 +338,72 @@ static bool add_wait(struct chrome_reader *reader, const struct walk_value *even
                            stream, record);
 }
 
+/* --- rows --- */
+
+/* XLA and TensorFlow tell what an event is by its row alone, which is named before: a process
+ * is called "/device:GPU:0", and its threads with ops "Stream #24(Compute)", after what they
+ * have. Others of its threads show what is made of these, such as steps. */
+static bool add_row(struct chrome_reader *reader, const struct walk_value *event)
+{
+    static const char device[] = "/device:GPU:",
+                      stream[] = "Stream #", *const names[] = {"name"};
+    char key[THREAD_KEY];
+    struct walk_value value;
+    uint32_t number;
+    chrome_find(event[ARGS], names, 1, &value);
+    const char *name = walk_string(&value, reader->name, sizeof reader->name);
+    if (walk_is(&event[NAME], "process_name")) {
+        const char *at = strstr(name, device);
+        snprintf(reader->gpu, sizeof reader->gpu, "%.8s",
+                 at != NULL ? at + sizeof device - 1 : "");
+        reader->gpu[strspn(reader->gpu, "0123456789")] = '\0';
+        return true;
+    }
+    if (reader->gpu[0] == '\0' || strncmp(name, stream, sizeof stream - 1) != 0)
+        return true;
+    if (!names_number(&reader->rows, key, thread_of(event, key), &number))
+        return false;
+    if (number < CHROME_ROWS)
+        memcpy(reader->gpus[number], reader->gpu, sizeof reader->gpu);
+    return true;
+}
+
+/* Returns what an event without a category is; of an op, sets the argument that names its
+ * device. */
+static enum category category_by_row(const struct chrome_reader *reader,
+                                     const struct walk_value *event, struct walk_value *device)
+{
+    char key[THREAD_KEY];
+    const struct names_item *row =
+        reader->rows.count > 0 ? names_find(&reader->rows, key, thread_of(event, key)) : NULL;
+    if (row == NULL || row->number >= CHROME_ROWS)
+        return OTHER_EVENT;
+    const char *gpu = reader->gpus[row->number];
+    *device = (struct walk_value){.at = gpu, .length = strlen(gpu)};
+    return event[NAME].length > 7 && strncmp(event[NAME].at, "\"Memcpy", 7) == 0 ? OP_COPY_EVENT
+           : event[NAME].length > 7 && strncmp(event[NAME].at, "\"Memset", 7) == 0
+               ? OP_SET_EVENT
+               : OP_KERNEL_EVENT;
+}
+
 enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value)
 {
-    struct walk_value event[MEMBERS], argument[ARGUMENTS];
+    struct walk_value event[MEMBERS], argument[ARGUMENTS], device = {.at = ""};
     if (!chrome_find(value, members, MEMBERS, event))
         return chrome_refuse(reader, "damaged JSON");
-    const enum category category =
-        event[CATEGORY].length > 0 ? category_of(&event[CATEGORY]) : OTHER_EVENT;
+    if (walk_is(&event[PHASE], "M"))
+        return add_row(reader, event) ? STATUS_OK : chrome_no_memory(reader);
+    const enum category category = event[CATEGORY].length > 0
+                                       ? category_of(&event[CATEGORY])
+                                       : category_by_row(reader, event, &device);
     if (category == OTHER_EVENT || !walk_is(&event[PHASE], "X"))
         return STATUS_OK;
     if (category >= RANGE_EVENT)
         return add_range(reader, category, event) ? STATUS_OK : chrome_no_memory(reader);
     if (!chrome_find(event[ARGS], arguments, ARGUMENTS, argument))
         return chrome_refuse(reader, "damaged JSON");
+    if (device.length > 0)
+        argument[DEVICE] = device;
     const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)
                       : category == WAIT_EVENT ? add_wait(reader, event, argument)
                                                : add_op(reader, category, event, argument);

@@ -6,7 +6,7 @@
 #include "trace/profiled.h"
 
 #define CHROME_NONE UINT32_MAX /* a number that is not there */
-enum { CHROME_NAME = 4096 };
+enum { CHROME_NAME = 4096, CHROME_ROWS = 512 };
 
 struct chrome_reader {
     const char *path;
@@ -18,6 +18,9 @@ struct chrome_reader {
     struct host_range operator; /* the last that is in no other */
     bool events;                /* there was a list of them */
     bool own;                   /* this program wrote it */
+    struct names rows;          /* that have ops, and the GPUs that these are of; */
+    char gpus[CHROME_ROWS][9];  /* the GPU that the last process is called by; "": none */
+    char gpu[9];
     char name[CHROME_NAME];
 };
 
