@@ -1,13 +1,14 @@
 /* trace.h - timelines that a profiler exported or the recorder wrote, read back.
  *
+ * What has the host's calls, of the recorder (docs/recording.md), of Nsight Systems or of
+ * PyTorch's profiler, becomes a recording, of which timelines and plans are made.
+ *
  * Two forms of Nsight Systems' exports: what `nsys stats -r cuda_gpu_trace --format csv` prints
  * (headers differ between versions: columns are matched by the beginning of their names, units
  * stand in their names), and the SQLite database of `nsys export -t sqlite` (tables
  * CUPTI_ACTIVITY_KIND_MEMCPY, _KERNEL, _MEMSET, _RUNTIME, StringIds, TARGET_INFO_GPU), where
  * SQLite was there at build time. See "Nsight Systems, Post-Collection Analysis Guide" and
- * "SQLite Export Schema Reference".
- *
- * And what `pipeline record` wrote (docs/recording.md).
+ * "SQLite Export Schema Reference". Chrome traces are those of libkineto (output_json.cpp).
  *
  * A trace says when copies and kernels ran, in which stream, and how many bytes; from SQLite
  * and a recording also what the host called, when it issued each op, and of which kind streams
