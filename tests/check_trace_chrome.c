@@ -1,5 +1,6 @@
 /* check_trace_chrome.c - Chrome traces, as PyTorch's profiler writes them. */
 #include "fixtures.h"
+#include "trace/recording.h"
 #include "trace_cases.h"
 
 #include <inttypes.h>
@@ -17,45 +18,33 @@
 
 /* A copy in, a kernel in another stream that waits for it, a memset and a copy out, in no
  * order; the device's name and the base of the times come last. */
-static const char whole
-    [] = "\n{\"displayTimeUnit\":\"ms\", \"traceEvents\" : [\n"
-         "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":9,\"args\":{\"name\":"
-         "\"{[\\\\\"}}"
-         ",\n" EVENT(
-             "gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", "40.5", "2.001", OP("21", "4") ",\"bytes\":16.0") ",\n"
-                                                                                                               "{\"args\":{\"correlation\":2.0,\"stream\":20,\"context\":1,"
-                                                                                                               "\"device\":0,\"grid\":[1,2,[3]]},\n"
-                                                                                                               "\"dur\":10,\"ts\":20.25,\"tid\":20,\"pid\":0,\"cat\":"
-                                                                                                               "\"kernel\",\"name\":"
-                                                                                                               "\"void add<int>(\\u00b5, "
-                                                                                                               "\\\"x\\\")\",\"ph\":\"X\"},\n" EVENT(
-                                                                                                                   "gpu_memset", "Memset (Device)", "31", "1.5", OP("21", "3")) ","
-                                                                                                                                                                                "\n" EVENT("cpu_op", "aten::add", "1", "299", "\"stream\":20,\"grid\":\"(1,2)\"") ",\n" EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "10", "5", OP("7", "1") ",\"bytes\":64") ",\n" EVENT("cuda_sync",
-                                                                                                                                                                                                                                                                                                                                                                                     "Stream Wait Event",
-                                                                                                                                                                                                                                                                                                                                                                                     "7",
-                                                                                                                                                                                                                                                                                                                                                                                     "1",
-                                                                                                                                                                                                                                                                                                                                                                                     "\"stream\":20,\"correlation\":12,\"context\":1,\"wait_on_stream\":7,"
-                                                                                                                                                                                                                                                                                                                                                                                     "\"wait_on_cuda_event_record_corr_id\":11") ",\n" EVENT("cuda_sync",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "Context Sync",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "50",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "9",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "\"stream\":-1,\"correlation\":13") ",\n" EVENT("cuda_runtime",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "cudaMemcpyAsync",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                             "5", "1", CALL("1")) ",\n" EVENT("cuda_runtime",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "cudaEventRecord",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              "6", "0.5", CALL("11")) ",\n" EVENT("cuda_runtime", "cudaStreamWaitEvent", "7", "1", CALL("12")) ",\n" EVENT("cuda_driver",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "cuLaunchKernelEx",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "8",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "1.125",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           CALL("2")) ",\n" EVENT("cuda_runtime",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  "cudaMemsetAsync", "9.5", "1", CALL("3")) ",\n" EVENT("cuda_runtime",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "cudaMemcpyAsync",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "11",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "1",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        CALL(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            "4")) ",\n" EVENT("cuda_runtime", "cudaDeviceSynchronize", "12", "31", CALL("13")) "],\n"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "\"deviceProperties\":[{\"id\":1,\"name\":\"B\"},{\"id\":0,\"name\":\"A\",\"x\":{}}],\n"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               "\"baseTimeNanoseconds\":1790857026000000000}\n";
+/* clang-format off */
+static const char whole[] =
+    "\n{\"displayTimeUnit\":\"ms\", \"traceEvents\" : [\n"
+    "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":9,\"args\":{\"name\":\"{[\\\\\"}},\n"
+    EVENT("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", "40.5", "2.001",
+          OP("21", "4") ",\"bytes\":16.0") ",\n"
+    "{\"args\":{\"correlation\":2.0,\"stream\":20,\"context\":1,\"device\":0,\"grid\":[1,2,[3]]},\n"
+    "\"dur\":10,\"ts\":20.25,\"tid\":20,\"pid\":0,\"cat\":\"kernel\",\"name\":"
+    "\"void add<int>(\\u00b5, \\\"x\\\")\",\"ph\":\"X\"},\n"
+    EVENT("gpu_memset", "Memset (Device)", "31", "1.5", OP("21", "3")) ",\n"
+    EVENT("cpu_op", "aten::add", "1", "299", "\"stream\":20,\"grid\":\"(1,2)\"") ",\n"
+    EVENT("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", "10", "5",
+          OP("7", "1") ",\"bytes\":64") ",\n"
+    EVENT("cuda_sync", "Stream Wait Event", "7", "1",
+          "\"stream\":20,\"correlation\":12,\"context\":1,\"wait_on_stream\":7,"
+          "\"wait_on_cuda_event_record_corr_id\":11") ",\n"
+    EVENT("cuda_sync", "Context Sync", "50", "9", "\"stream\":-1,\"correlation\":13") ",\n"
+    EVENT("cuda_runtime", "cudaMemcpyAsync", "5", "1", CALL("1")) ",\n"
+    EVENT("cuda_runtime", "cudaEventRecord", "6", "0.5", CALL("11")) ",\n"
+    EVENT("cuda_runtime", "cudaStreamWaitEvent", "7", "1", CALL("12")) ",\n"
+    EVENT("cuda_driver", "cuLaunchKernelEx", "8", "1.125", CALL("2")) ",\n"
+    EVENT("cuda_runtime", "cudaMemsetAsync", "9.5", "1", CALL("3")) ",\n"
+    EVENT("cuda_runtime", "cudaMemcpyAsync", "11", "1", CALL("4")) ",\n"
+    EVENT("cuda_runtime", "cudaDeviceSynchronize", "12", "31", CALL("13")) "],\n"
+    "\"deviceProperties\":[{\"id\":1,\"name\":\"B\"},{\"id\":0,\"name\":\"A\",\"x\":{}}],\n"
+    "\"baseTimeNanoseconds\":1790857026000000000}\n";
+/* clang-format on */
 
 static struct traces read_text(const char *text)
 {
@@ -103,25 +92,15 @@ END_TEST
 /* Of the host stay operators that are in no other, and functions that took long. */
 START_TEST(test_doing)
 {
-    struct traces traces = read_text(TRACE(EVENT("kernel", "k", "10", "5", OP("7", "1")) "," EVENT(
-        "cuda_runtime",
-        "cudaLaunchKernel",
-        "5", "1",
-        CALL("1")) "," EVENT("python_function", "train.py(8): step", "0", "150",
-                             "\"Python id\":1") "," EVENT("python_function", "torch/x.py(9): f",
-                                                          "1", "90",
-                                                          "\"Python id\":2") "," EVENT("cpu_op",
-                                                                                       "aten::"
-                                                                                       "linear",
-                                                                                       "2",
-                                                                                       "20",
-                                                                                       "\"Ev "
-                                                                                       "Idx\":"
-                                                                                       "0") "," EVENT("cpu_op",
-                                                                                                      "aten::addmm",
-                                                                                                      "3",
-                                                                                                      "18",
-                                                                                                      "\"Ev Idx\":1")));
+    /* clang-format off */
+    struct traces traces = read_text(TRACE(
+        EVENT("kernel", "k", "10", "5", OP("7", "1")) ","
+        EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1", CALL("1")) ","
+        EVENT("python_function", "train.py(8): step", "0", "150", "\"Python id\":1") ","
+        EVENT("python_function", "torch/x.py(9): f", "1", "90", "\"Python id\":2") ","
+        EVENT("cpu_op", "aten::linear", "2", "20", "\"Ev Idx\":0") ","
+        EVENT("cpu_op", "aten::addmm", "3", "18", "\"Ev Idx\":1")));
+    /* clang-format on */
     const struct timeline *timeline = &traces.items[0].timeline;
     ck_assert_uint_eq(timeline->range_count, 2);
     ck_assert_str_eq(timeline->ranges[0].name, "train.py(8): step");
@@ -218,12 +197,14 @@ END_TEST
  * is a trace, too, and old ones begin their categories with capitals. */
 START_TEST(test_rocm)
 {
-    struct traces traces = read_text(
-        "[" EVENT("cuda_runtime", "hipMemcpyWithStream", "1", "9", "\"cid\":1,\"correlation\":1,\"size\":\"512\"") "," EVENT(
-            "Memcpy", "Memcpy HtoD (Host -> Device)", "4", "2",
-            OP("0", "1")) "," EVENT("Runtime", "hipLaunchKernel", "10", "1",
-                                    CALL("2")) "," EVENT("Kernel", "Cijk", "12", "2",
-                                                         OP("0", "2")) "]");
+    /* clang-format off */
+    struct traces traces = read_text("["
+        EVENT("cuda_runtime", "hipMemcpyWithStream", "1", "9",
+              "\"cid\":1,\"correlation\":1,\"size\":\"512\"") ","
+        EVENT("Memcpy", "Memcpy HtoD (Host -> Device)", "4", "2", OP("0", "1")) ","
+        EVENT("Runtime", "hipLaunchKernel", "10", "1", CALL("2")) ","
+        EVENT("Kernel", "Cijk", "12", "2", OP("0", "2")) "]");
+    /* clang-format on */
     const struct timeline *timeline = &traces.items[0].timeline;
     ck_assert_uint_eq(timeline->span_count, 2);
     ck_assert_uint_eq(timeline->spans[0].bytes, 512);
@@ -253,6 +234,38 @@ START_TEST(test_window)
     ck_assert_int_eq(timeline->spans[1].issue_ns, 0);
     ck_assert_int_eq(timeline->spans[2].issue_ns, 4000);
     ck_assert_ptr_nonnull(strstr(traces.unread, "2 operations"));
+    traces_free(&traces);
+}
+END_TEST
+
+/* What a call waited for is told by what ended right before it returned, where the trace does
+ * not say it; and an op that was held by the event that was recorded behind that. */
+START_TEST(test_waits)
+{
+    /* clang-format off */
+    struct traces traces = read_text(TRACE(
+        EVENT("cuda_runtime", "cudaLaunchKernel", "1", "1", CALL("1")) ","
+        EVENT("cuda_runtime", "cudaEventRecord", "3", "1", CALL("2")) ","
+        EVENT("cuda_runtime", "cudaStreamWaitEvent", "5", "1", CALL("3")) ","
+        EVENT("cuda_runtime", "cudaLaunchKernel", "7", "1", CALL("4")) ","
+        EVENT("cuda_runtime", "cudaStreamSynchronize", "9", "392", CALL("5")) ","
+        EVENT("cuda_runtime", "cudaDeviceSynchronize", "410", "1", CALL("6")) ","
+        EVENT("kernel", "a", "5", "195", OP("20", "1") ",\"grid\":[4,2,1],\"block\":[32,1,1]") ","
+        EVENT("kernel", "b", "202", "198", OP("21", "4"))));
+    /* clang-format on */
+    const struct recording *recording = traces.recording;
+    const struct recorded_call *calls = recording->calls;
+    ck_assert_uint_eq(recording->call_count, 6);
+    ck_assert_uint_eq(recording->ops[0].blocks, 8);
+    ck_assert_uint_eq(recording->ops[0].threads, 32);
+    ck_assert_int_eq(calls[1].effect, EFFECT_RECORD);
+    ck_assert_uint_eq(calls[1].stream, recording->ops[0].stream);
+    ck_assert_int_eq(calls[2].effect, EFFECT_WAIT);
+    ck_assert_uint_eq(calls[2].stream, recording->ops[1].stream);
+    ck_assert_uint_eq(calls[2].event, calls[1].event);
+    ck_assert_int_eq(calls[4].effect, EFFECT_SYNC_STREAM);
+    ck_assert_uint_eq(calls[4].stream, recording->ops[1].stream);
+    ck_assert_int_eq(calls[5].effect, EFFECT_NONE); /* nothing ended in it */
     traces_free(&traces);
 }
 END_TEST
@@ -412,6 +425,7 @@ TCase *trace_chrome_case(void)
     tcase_add_test(tests, test_left_out);
     tcase_add_test(tests, test_rocm);
     tcase_add_test(tests, test_window);
+    tcase_add_test(tests, test_waits);
     tcase_add_test(tests, test_cut);
     tcase_add_test(tests, test_packed);
     tcase_add_test(tests, test_odd);
