@@ -355,6 +355,46 @@ START_TEST(test_window)
 }
 END_TEST
 
+/* The replay of a trace that has the calls comes near it, whatever machine it is of. */
+START_TEST(test_replay)
+{
+    static const enum form forms[] = {FORM_SQLITE, FORM_CHROME};
+    static const struct {
+        const char *machine;
+        uint32_t tiles, streams;
+        enum memory memory;
+    } cases[] = {{"h200", 32, 4, MEMORY_PINNED},
+                 {"a100", 64, 1, MEMORY_PINNED},
+                 {"v100", 16, 3, MEMORY_PAGEABLE}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ran ran;
+        struct settings settings = test_settings("scale");
+        settings.elements = 64 << 20;
+        settings.tiles = cases[i].tiles;
+        settings.streams = cases[i].streams;
+        settings.memory = cases[i].memory;
+        ck_assert(foreign_run(cases[i].machine, &settings, &ran));
+        for (size_t form = 0; form < sizeof forms / sizeof forms[0]; form++) {
+            if (!foreign_export(&ran, forms[form], NSYS_ALL, ""))
+                continue;
+            struct error error = {0};
+            struct view view;
+            const char *words[] = {test_trace_path};
+            const struct options options = {
+                .command = COMMAND_VIEW, .words = words, .word_count = 1, .all = true};
+            ck_assert_int_eq(view_read(&options, NULL, &view, &error), STATUS_OK);
+            const struct verdicts *verdicts = &view.report.runs[0].verdicts;
+            const double off = (double)verdicts->modelled_ns / (double)verdicts->time_ns - 1;
+            ck_assert_msg(off > -0.05 && off < 0.05, "case %zu, form %zu: off by %.3f", i, form,
+                          off);
+            ck_assert(verdicts->limit_known);
+            view_free(&view);
+        }
+        foreign_ran_free(&ran);
+    }
+}
+END_TEST
+
 TCase *foreign_input_case(void)
 {
     TCase *tests = tcase_create("input");
@@ -372,5 +412,6 @@ TCase *foreign_input_case(void)
     tcase_add_loop_test(tests, test_one_piece, 0, 2);
     tcase_add_loop_test(tests, test_start_up, 0, 2);
     tcase_add_test(tests, test_window);
+    tcase_add_test(tests, test_replay);
     return tests;
 }
