@@ -120,6 +120,7 @@ static int64_t predicted_ns(const struct foreign *foreign, const struct knob_gai
 
 void foreign_put_fixes(struct foreign *foreign)
 {
+    enum { TENTH = 10 };
     const struct judge *judge = &foreign->judge;
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         struct verdict *cause = &foreign->judge.charges.causes[code];
@@ -128,7 +129,10 @@ void foreign_put_fixes(struct foreign *foreign)
             !judge_offer(judge, gain->fixed_ns, cause))
             continue;
         cause->predicted_ns = predicted_ns(foreign, gain, gain->fixed_ns);
-        if (!search_gains(cause->predicted_ns, judge->time_ns, SEARCH_GAIN))
+        const bool little = cause->cost_ns / TENTH > judge->time_ns - cause->predicted_ns;
+        if (little)
+            cause->no_time = "alone it gains less than a tenth of its cost";
+        if (little || !search_gains(cause->predicted_ns, judge->time_ns, SEARCH_GAIN))
             cause->predicted_ns = 0;
     }
 }
@@ -419,15 +423,6 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
     }
 }
 
-/* Keeps what all fixes together change, where that is worth it. */
-static void set_change(const struct foreign *foreign, struct verdicts *verdicts)
-{
-    const struct found *found = &foreign->judge.found;
-    verdicts->has_change = search_gains(found->better_ns, found->given_ns, SEARCH_GAIN);
-    if (verdicts->has_change)
-        verdicts->change = found->whole;
-}
-
 /* Takes what recording took out of the times with a fix. Causes are charged and put in order as
  * the run was recorded, so this comes last. */
 static void leave_recording(const struct foreign *foreign, struct verdicts *verdicts)
@@ -445,5 +440,8 @@ void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
     if (facts_withhold(foreign, verdicts))
         return;
     set_best(foreign, verdicts);
-    set_change(foreign, verdicts);
+    const struct found *found = &foreign->judge.found;
+    verdicts->has_change = search_gains(found->better_ns, found->given_ns, SEARCH_GAIN);
+    if (verdicts->has_change)
+        verdicts->change = found->whole;
 }

@@ -144,6 +144,7 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
     const bool mistake = strncmp(first->command, "--mistake=", 10) == 0;
     bool more = verdicts->best_ns > 0 &&
                 (double)verdicts->best_ns < LITTLE * (double)first->predicted_ns;
+    const bool all = verdicts->best[0] != '\0';
     if (first->cost_ns == 0 && first->predicted_ns == 0)
         snprintf(text, MESSAGE_TEXT, "%s%s%s", title ? "" : row->name, title ? "" : ": ",
                  row->text);
@@ -158,7 +159,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
                  more ? verdicts->best : "", more ? " " : "",
                  more ? units_time(verdicts->best_ns, best) : "");
     else
-        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s", row->name, cost, time, row->text);
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s%s%s%s%s", row->name, cost, time,
+                 row->text, all ? "; with " : "", all ? verdicts->best : "",
+                 all ? " it would take " : "", all ? units_time(verdicts->best_ns, best) : "");
 }
 
 /* Writes what little the best settings would bring, where no cause is worth a name. */
