@@ -183,7 +183,7 @@ END_TEST
 START_TEST(own_work_has_the_name_of_its_range)
 {
     static const char *const names[][2] = {
-        {"decode", "before cudaLaunchKernel; 100% of that in \"decode\""},
+        {"decode, batch 3", "before cudaLaunchKernel; 100% of that in \"decode\""},
         {"/home/me/train.py(88): step", "; 100% of that in step at train.py:88"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

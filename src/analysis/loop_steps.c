@@ -12,8 +12,6 @@ struct step {
     uint32_t ops;
 };
 
-COMPARE_BY(compare_ops, struct step, ops);
-
 /* Lists the steps; behind them stands one for all that was issued later. */
 static uint32_t list_steps(const struct timeline *timeline, struct step *steps)
 {
@@ -54,18 +52,16 @@ static uint32_t put_ops(const struct timeline *timeline, struct step *steps, uin
 }
 
 /* The first step may start things up, and the last may be a rest: what has less than half of
- * the usual ops, or takes longer than the next by a quarter, is left out at the ends. */
+ * the ops of the one in the middle, or takes longer than the next by a quarter, is left out at
+ * the ends. */
 bool loop_steps_find(const struct timeline *timeline, struct loop *loop)
 {
-    const size_t room = timeline->range_count + 1;
-    struct step *steps = calloc(2 * room, sizeof *steps), *sorted = steps + room;
+    struct step *steps = calloc(timeline->range_count + 1, sizeof *steps);
     uint32_t first = 0, end = steps != NULL ? list_steps(timeline, steps) : 0;
     if (end >= LOOP_PASSES_MIN && !timeline->issue_unknown &&
         2 * put_ops(timeline, steps, end) > timeline->span_count) {
-        memcpy(sorted, steps, end * sizeof *steps);
-        qsort(sorted, end, sizeof *sorted, compare_ops);
-        const uint32_t usual = sorted[end / 2].ops;
-        while (2 * steps[end - 1].ops < usual)
+        const uint32_t usual = steps[end / 2].ops;
+        while (end > 0 && 2 * steps[end - 1].ops < usual)
             end--;
         while (end - first > LOOP_PASSES_MIN &&
                (2 * steps[first].ops < usual ||
@@ -76,8 +72,8 @@ bool loop_steps_find(const struct timeline *timeline, struct loop *loop)
             *loop = (struct loop){.passes = end - first,
                                   .from_ns = steps[first].begin_ns,
                                   .to_ns = steps[end].begin_ns};
-        for (uint32_t i = first; i < end; i++)
-            loop->unlike += loop->passes > 0 && steps[i].ops != usual;
+        for (uint32_t i = first; i < first + loop->passes; i++)
+            loop->unlike += steps[i].ops != usual;
     }
     free(steps);
     return steps != NULL;

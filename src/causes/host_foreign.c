@@ -234,7 +234,8 @@ struct shares {
     uint32_t counts[2 * LOOKS];
 };
 
-/* What computes gradients has an operator for each of a program's, and is taken as one. */
+/* What computes gradients has an operator for each of a program's, and is taken as one; what is
+ * behind a comma numbers ranges of one name. */
 static void add_share(struct shares *shares, const char *name)
 {
     static const char gradients[] = "autograd";
@@ -242,7 +243,8 @@ static void add_share(struct shares *shares, const char *name)
     uint32_t number;
     if (name != NULL &&
         names_number(&shares->names, name,
-                     strncmp(name, gradients, LENGTH) == 0 ? LENGTH : strlen(name), &number))
+                     strncmp(name, gradients, LENGTH) == 0 ? LENGTH : strcspn(name, ","),
+                     &number))
         shares->counts[number]++;
 }
 
