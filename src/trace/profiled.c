@@ -238,6 +238,8 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
     names_free(&profiled->contexts);
     names_free(&profiled->devices);
     names_free(&profiled->processes);
+    if (recording == NULL) /* there was no memory for it, and nothing was read */
+        return status;
     status = draft_close(&profiled->draft, status);
     if (status != STATUS_OK) {
         free(recording);
