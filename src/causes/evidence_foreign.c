@@ -378,11 +378,18 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     return EVIDENCE_CERTAIN;
 }
 
-/* Says what recording would tell more. */
+/* Says what is known, and what recording would tell more. */
 static enum evidence unknown(const struct foreign *foreign, struct verdict *verdict)
 {
     const struct timeline *timeline = foreign->timeline;
     const bool recorded = timeline->timing == TIMING_RECORDED;
+    const uint32_t waits = 1U << CALL_SYNC | 1U << CALL_COPY_WAIT | 1U << CALL_COPY;
+    const struct tally calls = traced_calls(&foreign->trace, waits, INT64_MAX);
+    char time[UNITS_TEXT];
+    if (calls.longest_ns > verdict->cost_ns / 2)
+        append(verdict->seen, "the host was in one call of %s for %s; ",
+               host_call_name(timeline->calls[calls.longest].row),
+               units_time(calls.longest_ns, time));
     append(
         verdict->seen, "%s",
         recorded && timeline->issue_unknown

@@ -89,6 +89,14 @@ static void put_rest(FILE *out, const struct verdicts *verdicts,
         rest->seen[0] != '\0' ? " (" : "", rest->seen, rest->seen[0] != '\0' ? ")" : "");
 }
 
+/* Returns true if a recorded run may have waited for ops that the recording lacks, or that are
+ * not looked at: without them its replay is faster. */
+static bool lacks_ops(const struct run_report *run)
+{
+    return run->timeline.more_ran && run->verdicts.modelled_ns > 0 &&
+           run->verdicts.modelled_ns < run->verdicts.time_ns;
+}
+
 static void put_limit(FILE *out, const struct run_report *run, const char *name,
                       const struct writer_style *style)
 {
@@ -120,12 +128,16 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
         writer_print_words(out, style->width, INDENT,
                            "  The machine's %s is too low: by it, the limit would be %s.",
                            run->limit.figure, units_time(run->limit.claimed_ns, claimed));
-    if (verdicts->too_far && run->timeline.timing != TIMING_RECORDED)
-        writer_print_words(
-            out, style->width, INDENT,
-            "  Replayed, this run takes %s, too far from %s for the time with a "
-            "fix to be predicted: the trace lacks something that ops waited for.",
-            units_time(verdicts->modelled_ns, limit), time);
+    const bool recorded = run->timeline.timing == TIMING_RECORDED;
+    if (verdicts->too_far && (!recorded || lacks_ops(run)))
+        writer_print_words(out, style->width, INDENT,
+                           "  Replayed, this run takes %s, too far from %s for the time with a "
+                           "fix to be predicted: %s.",
+                           units_time(verdicts->modelled_ns, limit), time,
+                           recorded
+                               ? "ops may have waited for some that the recording lacks, or "
+                                 "for another device's"
+                               : "the trace lacks something that ops waited for");
     else if (verdicts->too_far)
         writer_print_words(out, style->width, INDENT,
                            "  The machine file does not fit: the simulator gives this run %s, "
@@ -213,7 +225,7 @@ static void find_bases(const struct run_report *run, bool found[BASES])
     found[REPLAYED] |= run->foreign && traced && run->verdicts.limit_known;
     found[RECORDED] |= unlimited && run->plan != NULL;
     found[PART] |= unlimited && run->timeline.partial;
-    found[MISFIT] |= run->verdicts.misfit && !traced;
+    found[MISFIT] |= run->verdicts.misfit && !traced && !lacks_ops(run);
     found[TRIED] |= run->foreign && run->verdicts.limit_known && !traced;
     found[OWN_FILE] |= run->foreign && !traced && timing != TIMING_RECORDED;
 }
