@@ -340,23 +340,32 @@ START_TEST(test_before_and_after)
 }
 END_TEST
 
-/* Writes a trace of PyTorch's profiler of 10 passes: a copy in and then kernels of 68 us. */
+/* Writes a trace of PyTorch's profiler of 10 passes: a copy in and then kernels of 68 us; with
+ * `steps` they are marked. */
 static void write_passes(const char *path, const char *kernel, int kernels, int pass_us,
-                         int bytes)
+                         int bytes, bool steps)
 {
+    static const char op[] =
+        ",{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"ts\":%d,\"dur\":%d,"
+        "\"pid\":1,\"tid\":1,\"args\":{\"device\":0,\"stream\":7,\"bytes\":%d,"
+        "\"correlation\":%d}}";
     FILE *out = fopen(path, "w");
     ck_assert_ptr_nonnull(out);
     fputs("{\"schemaVersion\":1,\"traceEvents\":[{}", out);
     for (int pass = 0; pass < 10; pass++) {
-        fprintf(out,
-                ",{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy HtoD\",\"ts\":%d,"
-                "\"dur\":20,\"args\":{\"device\":0,\"stream\":7,\"bytes\":%d}}",
-                pass * pass_us, bytes);
-        for (int i = 0; i < kernels; i++)
-            fprintf(out,
-                    ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"ts\":%d,\"dur\":68,"
-                    "\"args\":{\"device\":0,\"stream\":7}}",
-                    kernel, pass * pass_us + 20 + 70 * i);
+        const int at = pass * pass_us;
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", pass);
+        if (steps)
+            fprintf(out, op, "user_annotation", name, at, pass_us, 0, 0);
+        for (int i = 0; i <= kernels; i++) {
+            const int id = 100 * pass + i + 1;
+            fprintf(out, op, "cuda_runtime", "cudaLaunchKernel", at + i, 1, 0, id);
+            if (i == 0)
+                fprintf(out, op, "gpu_memcpy", "Memcpy HtoD", at + 2, 20, bytes, id);
+            else
+                fprintf(out, op, "kernel", kernel, at + 70 * i - 45, 68, 0, id);
+        }
     }
     fputs("]}\n", out);
     ck_assert_int_eq(fclose(out), 0);
@@ -370,30 +379,52 @@ START_TEST(test_passes_are_compared)
     static const struct {
         const char *kernel;
         int kernels, pass_us, bytes;
+        bool steps;
         const char *after, *says[2];
     } cases[] = {
         {"step",
          1,
          400,
          4096,
+         false,
          "loop.jsonl",
          {"for a pass instead of 369 us: 1.89", "before (10 passes): "}},
         {"step",
          4,
          400,
          4096,
+         false,
          "loop.jsonl",
          {" for 4 passes instead of ", "same kernels: slow"}},
-        {"other", 1, 400, 4096, "loop.jsonl", {"too little in common to tell", "work."}},
-        {"other", 1, 200, 4 << 20, "more.json", {"the byte, after is 0.25 times", "Mind: "}},
-        {"step", 1, 200, 4 << 20, "more.json", {"as fast as before", "Mind: before is 2 ops"}},
+        {"other", 1, 400, 4096, false, "loop.jsonl", {"too little in common to tell", "work."}},
+        {"other",
+         1,
+         200,
+         4 << 20,
+         false,
+         "more.json",
+         {"the byte, after is 0.25 times", "Mind: "}},
+        {"other",
+         1,
+         400,
+         4 << 20,
+         true,
+         "more.json",
+         {"takes 189 us for a pass", "times as fast"}},
+        {"step",
+         1,
+         200,
+         4 << 20,
+         false,
+         "more.json",
+         {"as fast as before", "Mind: before is 2 ops"}},
     };
     recording_write_loop("loop.jsonl");
-    write_passes("more.json", "step", 1, 200, 1 << 20);
+    write_passes("more.json", "step", 1, 200, 1 << 20, true);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char line[96];
         write_passes("passes.json", cases[i].kernel, cases[i].kernels, cases[i].pass_us,
-                     cases[i].bytes);
+                     cases[i].bytes, cases[i].steps);
         snprintf(line, sizeof line, "view --before=passes.json --after=%s", cases[i].after);
         ck_assert_msg(program_run(line) == 0, "%s", program_err);
         for (int k = 0; k < 2; k++)

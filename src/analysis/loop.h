@@ -27,6 +27,7 @@ struct loop {
     uint32_t first;         /* the op of the device that it begins with, in order of start */
     uint32_t ops;           /* of the device, of a pass */
     uint32_t unlike;        /* passes in the window that differ from the others */
+    bool marked;            /* the program says itself what a pass is, a step */
     int64_t pass_ns;        /* what one takes in the mean */
     int64_t from_ns, to_ns; /* the window: from one pass's beginning to another's, or to the end
                                of the last. The first passes are left out where they took

@@ -70,6 +70,7 @@ bool loop_steps_find(const struct timeline *timeline, struct loop *loop)
             first++;
         if (usual > 0 && end - first >= LOOP_PASSES_MIN)
             *loop = (struct loop){.passes = end - first,
+                                  .marked = true,
                                   .from_ns = steps[first].begin_ns,
                                   .to_ns = steps[end].begin_ns};
         for (uint32_t i = first; i < first + loop->passes; i++)

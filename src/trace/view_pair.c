@@ -3,7 +3,7 @@
  *
  * A pass of the one may be several of the other: a loop that reads a result back only now and
  * then has longer passes. How many it is, is told by what both ran: kernels of one name by
- * their number, copies by their bytes. */
+ * their number, copies by their bytes; where both programs marked their steps, one is one. */
 #include "trace/view_parts.h"
 
 #include <inttypes.h>
@@ -149,7 +149,7 @@ static enum status find_rounds(struct run_report runs[2], struct trace *const tr
     const bool data = fmax(bytes[0] / passes[0], bytes[1] / passes[1]) >= DATA_BYTES,
                as_much = is_alike(bytes[0] / passes[0], bytes[1] / passes[1], ALIKE);
     double weight = 1, times = 1;
-    if (!data || !as_much)
+    if (!(data && as_much) && !(traces[0]->loop.marked && traces[1]->loop.marked))
         times = elect(votes, count, data ? SAME_LENGTH : FASTER, &weight);
     const bool known = weight > MOST;
     traces[0]->rounds = passes[0] / fmax(times, 1);
