@@ -72,11 +72,10 @@ static bool take_items(struct rework_draft *draft, const struct plan *plan, uint
                                    .origin = i,
                                    .tile = REWORK_NONE,
                                    .target = REWORK_NONE};
-        const struct access *accesses = plan->recorded->accesses + item.seen.first_access;
-        uint32_t touched = item.seen.access_count;
+        const size_t from = item.seen.first_access, touched = item.seen.access_count;
         item.seen.access_count = 0;
-        for (uint32_t k = 0; k < touched; k++) {
-            if (!rework_draft_touch(draft, &item, &accesses[k], 0))
+        for (size_t k = from; k < from + touched; k++) {
+            if (!rework_draft_touch(draft, &item, &plan->recorded->accesses[k], 0))
                 return false;
         }
         if (!rework_draft_add(draft, &item))

@@ -177,8 +177,9 @@ static bool keep_access(struct grouper *grouper, struct rework_item *item,
 
 static bool item_touches(struct grouper *grouper, struct rework_item *item)
 {
-    const struct access *accesses = grouper->accesses + item->seen.first_access;
     uint32_t count = item->seen.access_count;
+    const struct access *accesses = /* a profiler's trace has none at all */
+        count > 0 ? grouper->accesses + item->seen.first_access : NULL;
     bool kernel = item->op.kind == OP_KERNEL;
     bool begins = kernel && kernel_begins(grouper, accesses, count);
     item->seen.access_count = 0;
