@@ -480,7 +480,7 @@ START_TEST(test_too_many_devices)
     for (int i = 0; i < 300; i++)
         fprintf(file, "1,2,,,,G%d,1,7,k\n", i);
     ck_assert_int_eq(fclose(file), 0);
-    test_trace_refused("trace:258: more than 256 devices");
+    test_trace_refused("trace:301: more than 256 devices");
 }
 END_TEST
 

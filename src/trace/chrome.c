@@ -201,12 +201,9 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     reader->path = path;
     reader->text.input = input;
-    reader->error = reader->profiled.draft.text.error = error;
+    reader->error = error;
     reader->traced_by = "traced by a profiler";
-    reader->profiled.draft.lenient = true;
-    reader->profiled.draft.recording = calloc(1, sizeof(struct recording));
-    enum status status =
-        reader->profiled.draft.recording != NULL ? STATUS_OK : chrome_no_memory(reader);
+    enum status status = profiled_begin(&reader->profiled, error);
     if (trace_input_fill(input, 3) && input->end - input->at >= 3 &&
         memcmp(input->text + input->at, "\xef\xbb\xbf", 3) == 0)
         input->at += 3;

@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "trace/build.h"
 #include "trace/input.h"
+#include "trace/profiled.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,8 @@ struct reader {
     int decimals[COLUMNS];        /* most decimals that a number of the column had */
     struct csv_notation notation; /* of its numbers */
     bool blank;                   /* the line before was blank */
-    struct trace_builder builder;
+    struct profiled profiled;
+    struct names devices; /* by their words */
 };
 
 /* --- lines and fields --- */
@@ -275,7 +277,7 @@ static enum status read_id(struct reader *reader, enum column column, uint32_t *
 {
     int64_t value = 0;
     enum status status = read_number(reader, column, &value);
-    if (status == STATUS_OK && (value > UINT32_MAX || reader->decimals[column] > 0))
+    if (status == STATUS_OK && (value >= RECORDING_NONE || reader->decimals[column] > 0))
         status = refuse_field(reader, column, "is no id");
     *id = (uint32_t)value;
     return status;
@@ -287,13 +289,13 @@ static const char *field_or_empty(const struct reader *reader, enum column colum
     return reader->at[column] >= 0 ? reader->csv.fields[reader->at[column]] : "";
 }
 
-static enum status read_times(struct reader *reader, struct trace_row *row)
+static enum status read_times(struct reader *reader, struct recorded_op *op)
 {
     int64_t duration_ns = 0;
-    enum status status = read_number(reader, START, &row->start_ns);
+    enum status status = read_number(reader, START, &op->start_ns);
     if (status == STATUS_OK)
         status = read_number(reader, DURATION, &duration_ns);
-    if (status == STATUS_OK && __builtin_add_overflow(row->start_ns, duration_ns, &row->end_ns))
+    if (status == STATUS_OK && __builtin_add_overflow(op->start_ns, duration_ns, &op->end_ns))
         status = refuse_field(reader, DURATION, "is too large: it ends after all time");
     return status;
 }
@@ -305,32 +307,59 @@ static enum host_memory memory_of(const char *field)
     return strcasecmp(field, "Pinned") == 0 ? HOST_MEMORY_PINNED : HOST_MEMORY_UNKNOWN;
 }
 
+/* Adds a device, of which this form has no more than the words, and a stream of it. */
+static enum status add_stream(struct reader *reader, uint32_t context, uint32_t number,
+                              uint32_t *index)
+{
+    struct profiled *profiled = &reader->profiled;
+    const char *words = field_or_empty(reader, DEVICE);
+    uint32_t device;
+    words = *words != '\0' ? words : "a GPU";
+    if (!names_number(&reader->devices, words, strlen(words), &device))
+        return draft_no_memory(&profiled->draft);
+    if (device == profiled->devices.count) {
+        struct recorded_device *added = profiled_device(profiled, device, words);
+        if (added == NULL)
+            return draft_no_memory(&profiled->draft);
+        added->shown = added->name;
+    }
+    if (!profiled_stream(profiled, 0, context, device, number, index))
+        return draft_no_memory(&profiled->draft);
+    ((struct draft_stream *)profiled->draft.streams.items)[*index].stream.kind =
+        STREAM_KIND_COUNT;
+    return STATUS_OK;
+}
+
 static enum status read_row(struct reader *reader)
 {
-    struct trace_row row = {.issue_ns = -1};
+    struct recorded_op row = {.name = RECORDING_NONE};
+    uint32_t context = 0, number = 0;
     int64_t bytes = 0;
+    const char *name = reader->csv.fields[reader->at[NAME]];
     enum status status = read_times(reader, &row);
     if (status == STATUS_OK)
-        status = read_id(reader, STREAM, &row.stream);
+        status = read_id(reader, STREAM, &number);
     if (status == STATUS_OK && *field_or_empty(reader, CONTEXT) != '\0')
-        status = read_id(reader, CONTEXT, &row.context);
+        status = read_id(reader, CONTEXT, &context);
     if (status == STATUS_OK && *field_or_empty(reader, BYTES) != '\0')
         status = read_number(reader, BYTES, &bytes);
+    if (status == STATUS_OK && *name == '\0')
+        status = trace_refuse(&reader->csv.text, "a row without a name");
+    if (status == STATUS_OK && *name == '[' && name[strlen(name) - 1] != ']')
+        status = refuse_field(reader, NAME, "has no end: cut short?");
+    if (status == STATUS_OK)
+        status = add_stream(reader, context, number, &row.stream);
     if (status != STATUS_OK)
         return status;
-    row.bytes = (uint64_t)bytes;
-    row.device = field_or_empty(reader, DEVICE);
-    row.name = reader->csv.fields[reader->at[NAME]];
-    row.kind = trace_kind(row.name);
-    if (*row.name == '\0')
-        return trace_refuse(&reader->csv.text, "a row without a name");
-    if (*row.name == '[' && row.name[strlen(row.name) - 1] != ']')
-        return refuse_field(reader, NAME, "has no end: cut short?");
-    bool in = trace_kind(row.name) == OP_H2D;
-    row.memory = memory_of(field_or_empty(reader, in ? SOURCE : TARGET));
-    struct error why = {0};
-    trace_build_add(&reader->builder, &row, &why);
-    return trace_pass(&reader->csv.text, &why);
+    struct draft_op *op = profiled_op(&reader->profiled, DRAFT_NO_CALL, name, row.stream);
+    if (op == NULL)
+        return draft_no_memory(&reader->profiled.draft);
+    op->op.start_ns = row.start_ns;
+    op->op.end_ns = row.end_ns;
+    op->op.bytes = (uint64_t)bytes;
+    op->op.from = op->op.to =
+        memory_of(field_or_empty(reader, op->op.kind == OP_H2D ? SOURCE : TARGET));
+    return STATUS_OK;
 }
 
 /* Reads a line behind the header. The report ends where, behind a blank line, something else
@@ -355,7 +384,7 @@ static enum status read_line(struct reader *reader, bool *more)
         return status;
     reader->blank = false;
     status = csv_check_count(&reader->csv);
-    const bool first = reader->builder.count == 0;
+    const bool first = reader->profiled.draft.ops.count == 0;
     return status != STATUS_OK || (first && read_unit_line(reader)) ? status : read_row(reader);
 }
 
@@ -380,18 +409,20 @@ static uint64_t step_of(const struct reader *reader, enum column column)
     return step;
 }
 
-static enum status finish(struct reader *reader, struct traces *traces)
+/* Makes timelines of all that was read, unless `status` says that reading failed. */
+static enum status finish(struct reader *reader, enum status status, struct traces *traces)
 {
-    uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
-    reader->builder.facts = (struct trace_facts){
-        .timing = TIMING_NSYS,
-        .driver = TRACE_NSYS_DRIVER,
-        .resolution_ns = (int64_t)(start > duration ? start : duration),
-        .bytes_unit = step_of(reader, BYTES),
-    };
     struct error why = {0};
-    trace_build_finish(&reader->builder, traces, &why);
-    return trace_pass(&reader->csv.text, &why);
+    struct draft *draft = &reader->profiled.draft;
+    uint64_t start = step_of(reader, START), duration = step_of(reader, DURATION);
+    const bool read = status == STATUS_OK;
+    if (read) {
+        draft->recording->resolution_ns = (int64_t)(start > duration ? start : duration);
+        draft->recording->bytes_unit = step_of(reader, BYTES);
+        draft->text.error = &why;
+    }
+    status = profiled_finish(&reader->profiled, status, TIMING_NSYS, TRACE_NSYS_DRIVER, traces);
+    return read ? trace_pass(&reader->csv.text, &why) : status;
 }
 
 enum status trace_csv_read(struct trace_input *input, const char *path, struct traces *traces,
@@ -399,15 +430,14 @@ enum status trace_csv_read(struct trace_input *input, const char *path, struct t
 {
     struct error why = {0};
     struct reader reader = {.csv.text = {.path = path, .input = input, .error = &why}};
-    enum status status = find_header(&reader);
+    enum status status = profiled_begin(&reader.profiled, &why);
+    if (status == STATUS_OK)
+        status = find_header(&reader);
     if (status == STATUS_OK)
         status = learn_notation(&reader);
     if (status == STATUS_OK)
         status = read_rows(&reader);
-    if (status == STATUS_OK)
-        status = finish(&reader, traces);
-    if (status != STATUS_OK)
-        error_pass(error, &why);
-    trace_build_free(&reader.builder);
-    return status;
+    status = finish(&reader, status, traces);
+    names_free(&reader.devices);
+    return status == STATUS_OK ? status : error_pass(error, &why);
 }

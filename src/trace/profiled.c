@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum status profiled_begin(struct profiled *profiled, struct error *error)
+{
+    struct draft *draft = &profiled->draft;
+    draft->lenient = true;
+    draft->text.error = error;
+    draft->recording = calloc(1, sizeof *draft->recording);
+    return draft->recording != NULL
+               ? STATUS_OK
+               : error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+}
+
 bool profiled_name(struct profiled *profiled, const char *name, uint32_t *number)
 {
     struct draft *draft = &profiled->draft;

@@ -8,9 +8,7 @@
 #include "trace/recording_draft.h"
 #include "trace/trace.h"
 
-/* All of it begins as zeroes, but for draft.recording, which is on the heap, and
- * draft.text.error.
- */
+/* What was added so far; profiled_begin() makes it ready. */
 struct profiled {
     struct draft draft;
     struct names names, contexts, devices, processes; /* that were met */
@@ -23,6 +21,10 @@ static inline uint64_t profiled_id(uint32_t process, uint64_t correlation)
     enum { BITS = 44 };
     return ((uint64_t)process << BITS) ^ correlation;
 }
+
+/* Begins with nothing in a struct of zeroes; errors go to *error. profiled_finish() ends it,
+ * also where this fails: STATUS_NO_MEMORY. */
+enum status profiled_begin(struct profiled *profiled, struct error *error);
 
 /* These add what the trace has; false: no memory. Of what is added all not given is 0.
  *

@@ -15,6 +15,7 @@
 struct recorded_device {
     uint32_t id;
     char *name;
+    char *shown; /* as timelines call it: "NVIDIA H200 (0)" */
     uint32_t major, minor, sms, threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm;
 };
 
@@ -134,8 +135,8 @@ struct recording {
     struct arena arena; /* has the texts, and what was read in another order than it has here */
     enum timing timing; /* what wrote it: this program's own recorder, or a profiler */
     const char *traced_by; /* that profiler, as timelines say it; NULL: none. Not owned */
-    int64_t
-        uncalled_ns; /* when ops without a call count as issued; negative: when they began */
+    int64_t resolution_ns; /* the finest step of its times; 0 is 1 */
+    uint64_t bytes_unit;   /* and of its bytes */
     char *program;
     uint32_t driver;      /* 13000 */
     uint32_t connections; /* 0: not set */

@@ -4,6 +4,8 @@
 #include "core/compare.h"
 #include "trace/recording_draft.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,17 @@ static void sort(struct pile *pile, size_t size, int (*compare)(const void *a, c
 
 COMPARE_BY(compare_devices, struct recorded_device, id);
 
+/* Says how timelines call a device. */
+static enum status set_shown(struct draft *draft, struct recorded_device *device)
+{
+    char text[TRACE_SHOWN + 32];
+    snprintf(text, sizeof text, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
+             device->name[0] != '\0' ? device->name : "GPU", device->id);
+    if (device->shown == NULL)
+        device->shown = arena_text(&draft->recording->arena, text);
+    return device->shown != NULL ? STATUS_OK : draft_no_memory(draft);
+}
+
 /* Puts the devices in order of their ids. */
 static enum status order_devices(struct draft *draft)
 {
@@ -25,13 +38,15 @@ static enum status order_devices(struct draft *draft)
     if (status != STATUS_OK)
         return status;
     sort(&draft->devices, sizeof(struct recorded_device), compare_devices);
-    for (size_t i = 0; i < draft->devices.count; i++)
+    for (size_t i = 0; i < draft->devices.count && status == STATUS_OK; i++) {
         places[i].index = (uint32_t)i;
+        status = set_shown(draft, (struct recorded_device *)draft->devices.items + i);
+    }
     for (size_t i = 0, near = 0; i < draft->memory.count; i++) {
         struct recorded_memory *memory = (struct recorded_memory *)draft->memory.items + i;
         memory->device = place_find(&draft->device_places, memory->device, &near);
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* Sets the contexts' devices to their indexes. */
@@ -52,7 +67,7 @@ static enum status add_device(struct draft *draft, uint32_t *index)
     if (device == NULL)
         return draft_no_memory(draft);
     device->id = RECORDING_NONE;
-    device->name = arena_text(&draft->recording->arena, "a GPU");
+    device->name = device->shown = arena_text(&draft->recording->arena, "a GPU");
     *index = (uint32_t)draft->devices.count - 1;
     return device->name != NULL ? STATUS_OK : draft_no_memory(draft);
 }

@@ -10,30 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_TEXT = TRACE_SHOWN + 32 };
-
 /* Facts and rows while they are made. */
 struct maker {
     const struct recording *recording;
     struct trace_builder builder;
-    char (*devices)[DEVICE_TEXT]; /* what each is called: "NVIDIA H200 (0)" */
 };
-
-static void name_device(const struct recorded_device *device, char text[DEVICE_TEXT])
-{
-    if (device->id == RECORDING_NONE)
-        snprintf(text, DEVICE_TEXT, "%s", device->name);
-    else
-        snprintf(text, DEVICE_TEXT, "%.*s (%" PRIu32 ")", TRACE_SHOWN,
-                 device->name[0] != '\0' ? device->name : "GPU", device->id);
-}
 
 uint32_t recording_device_of(const struct recording *recording, const char *name)
 {
-    char text[DEVICE_TEXT];
     for (size_t i = 0; i < recording->device_count; i++) {
-        name_device(&recording->devices[i], text);
-        if (strcmp(text, name) == 0)
+        if (strcmp(recording->devices[i].shown, name) == 0)
             return (uint32_t)i;
     }
     return RECORDING_NONE;
@@ -78,7 +64,7 @@ static enum status add_row(struct maker *maker, uint32_t stream, struct trace_ro
                            struct error *error)
 {
     const struct recorded_stream *recorded = &maker->recording->streams[stream];
-    row->device = maker->devices[recorded->device];
+    row->device = maker->recording->devices[recorded->device].shown;
     row->context = recorded->context;
     row->stream = recorded->number;
     return trace_build_add(&maker->builder, row, error);
@@ -264,13 +250,10 @@ static enum status make(struct maker *maker, struct traces *traces, struct error
 {
     const struct recording *recording = maker->recording;
     struct trace_builder *builder = &maker->builder;
-    builder->facts =
-        (struct trace_facts){.timing = recording->timing, .resolution_ns = 1, .bytes_unit = 1};
-    maker->devices = calloc(recording->device_count + 1, sizeof *maker->devices);
-    if (maker->devices == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-    for (size_t i = 0; i < recording->device_count; i++)
-        name_device(&recording->devices[i], maker->devices[i]);
+    builder->facts = (struct trace_facts){
+        .timing = recording->timing,
+        .resolution_ns = later(recording->resolution_ns, 1),
+        .bytes_unit = recording->bytes_unit > 0 ? recording->bytes_unit : 1};
     enum status status = add_rows(maker, error);
     if (status == STATUS_OK)
         status = add_facts(recording, &builder->facts, error);
@@ -283,7 +266,6 @@ enum status recording_traces(struct recording *recording, struct traces *traces,
     struct maker maker = {.recording = recording};
     enum status status = make(&maker, traces, error);
     trace_build_free(&maker.builder);
-    free(maker.devices);
     if (status != STATUS_OK) {
         recording_free(recording);
         free(recording);

@@ -146,16 +146,11 @@ enum status trace_sqlite_read(const char *path, struct traces *traces, struct er
     struct error why = {0};
     char shown[TRACE_SHOWN];
     struct sqlite_trace database = {.path = path, .error = &why};
-    struct draft *draft = &database.profiled.draft;
     database.host.profiled = &database.profiled;
-    draft->lenient = true;
-    draft->text.error = &why;
-    draft->recording = calloc(1, sizeof *draft->recording);
-    enum status status =
-        draft->recording != NULL
-            ? sqlite_result_of(&database,
-                               sqlite_file_open(path, &database.handle, database.unread))
-            : sqlite_no_memory(&database);
+    enum status status = profiled_begin(&database.profiled, &why);
+    if (status == STATUS_OK)
+        status = sqlite_result_of(&database,
+                                  sqlite_file_open(path, &database.handle, database.unread));
     if (status == STATUS_OK)
         status = read_sources(&database);
     if (status == STATUS_OK)

@@ -93,24 +93,25 @@ static struct plan *keep_plan(struct view *view)
     return view->plans[view->plan_count++] = plan;
 }
 
-/* Makes and judges the plan that a recording shows, unless only a part of it is viewed: *made.
- */
+/* Makes and judges the plan that a recording shows, unless only a part of it is viewed, or a
+ * profiler's trace has no calls: *made. */
 static enum status add_plan(struct view *view, const struct trace *trace,
                             struct run_report *run, struct plan **made, struct error *error)
 {
     struct replan_left left;
-    uint32_t device = trace->recording != NULL
-                          ? recording_device_of(trace->recording, run->timeline.device)
-                          : RECORDING_NONE;
-    if (device == RECORDING_NONE || trace->part[0] != '\0')
+    const struct recording *recording = trace->recording;
+    if (recording == NULL || trace->part[0] != '\0' ||
+        (recording->traced_by != NULL && recording->call_count == 0))
+        return STATUS_OK;
+    uint32_t device = recording_device_of(recording, run->timeline.device);
+    if (device == RECORDING_NONE)
         return STATUS_OK;
     struct plan *plan = keep_plan(view);
     if (plan == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
     *made = plan;
-    enum status status = view_make_plan(trace->recording, device, run, plan, &left, error);
-    return status == STATUS_OK ? view_judge_plan(trace->recording, plan, &left, run, error)
-                               : status;
+    enum status status = view_make_plan(recording, device, run, plan, &left, error);
+    return status == STATUS_OK ? view_judge_plan(recording, plan, &left, run, error) : status;
 }
 
 /* Says which options do nothing where no run is a whole recording. */
@@ -330,7 +331,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     if (traces.unread[0] != '\0')
         note_print(view->quiet, "%s", traces.unread);
     if (traces.recording != NULL) {
-        nothing.timeline.timing = TIMING_RECORDED;
+        nothing.timeline.timing = traces.recording->timing;
         recording_count_odd(traces.recording, &nothing.unseen, &nothing.refused);
         put_notes(view, path, traces.recording);
     }
