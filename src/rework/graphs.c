@@ -6,6 +6,7 @@
  * stretch has to come several times, with the same kernels on as many blocks. One that grows
  * with the data, as an index by a mask does, is none. */
 #include "analysis/analysis.h"
+#include "core/arena.h"
 #include "core/compare.h"
 #include "plan/host_call.h"
 #include "plan/rules.h"
@@ -123,7 +124,7 @@ static struct stretch stretch_of(const struct plan *plan, uint32_t first, uint32
  * there are fewest, a pass each. A graph is a pass, or as many as are worth one. */
 struct marker {
     uint32_t of;    /* UINT32_MAX: none comes several times */
-    uint32_t apart; /* on average */
+    uint32_t apart; /* at least: half of what they are on average */
     uint32_t passes;
 };
 enum { WORTH = 100, TIMES = 3 };
@@ -142,42 +143,80 @@ static struct marker find_marker(const struct plan *plan)
     struct marker marker = {UINT32_MAX, WORTH, 0};
     uint32_t *counts = calloc(kinds, sizeof *counts), fewest = UINT32_MAX;
     for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
-        counts[kind_of(plan, i)]++;
+        counts[kind_of(plan, i)] += op_on_device(plan->ops[i].kind);
     for (uint32_t kind = 0; kind < kinds && counts != NULL; kind++) {
         if (counts[kind] < TIMES || counts[kind] < plan->op_count / PASS_MOST ||
             counts[kind] >= fewest)
             continue;
         fewest = counts[kind];
-        marker = (struct marker){kind, plan->op_count / fewest, fewest};
+        marker = (struct marker){kind, plan->op_count / fewest / 2, fewest};
     }
     marker.apart = marker.apart < WORTH ? WORTH : marker.apart;
     free(counts);
     return marker;
 }
 
-/* Returns how often the host works for itself before what is of each kind; NULL: no memory. */
-static uint32_t *count_work(const struct plan *plan, int64_t least_ns)
+/* How often the host works for itself: before what is of each kind, and at each place of a
+ * pass. */
+struct pauses {
+    struct arena arena;
+    uint32_t *of_kind, *launches, *at;
+    uint32_t places;
+};
+
+/* Returns the place of op `i` in its pass, which began at `*begin`. */
+static uint32_t place_in_pass(const struct plan *plan, const struct marker *marker, uint32_t i,
+                              uint32_t *begin)
 {
-    const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
-    uint32_t *counts = calloc(kinds, sizeof *counts);
-    for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
-        counts[kind_of(plan, i)] += plan->recorded->ops[i].host_ns >= least_ns;
-    return counts;
+    *begin = kind_of(plan, i) == marker->of ? i : *begin;
+    return i - *begin;
 }
 
-/* Lists the stretches between what no graph holds. Where the host works for itself before one
- * kind of launch in most passes, that is between them, too; a pause now and then is not: there
- * is none where nothing is called. */
-static void list_stretches(const struct plan *plan, int64_t least_ns,
+static bool count_pauses(const struct plan *plan, const struct marker *marker, int64_t least_ns,
+                         struct pauses *pauses)
+{
+    const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
+    *pauses = (struct pauses){.places = 4 * marker->apart};
+    pauses->of_kind = arena_zeros(&pauses->arena, kinds, sizeof *pauses->of_kind);
+    pauses->launches = arena_zeros(&pauses->arena, kinds, sizeof *pauses->launches);
+    pauses->at = arena_zeros(&pauses->arena, pauses->places, sizeof *pauses->at);
+    for (uint32_t i = 0, begin = 0; i < plan->op_count && !pauses->arena.full; i++) {
+        const uint32_t place = place_in_pass(plan, marker, i, &begin);
+        pauses->launches[kind_of(plan, i)]++;
+        if (plan->recorded->ops[i].host_ns < least_ns)
+            continue;
+        pauses->of_kind[kind_of(plan, i)]++;
+        pauses->at[place < pauses->places ? place : 0]++;
+    }
+    return !pauses->arena.full;
+}
+
+/* Returns true if the host works for itself in most passes there, at that place or before that
+ * kind of launch, of which a pass has few. */
+static bool is_usual(const struct pauses *pauses, const struct marker *marker, uint32_t kind,
+                     uint32_t place)
+{
+    enum { FEW = 4 };
+    return (2 * pauses->of_kind[kind] >= marker->passes &&
+            pauses->launches[kind] <= FEW * marker->passes) ||
+           (place < pauses->places && 2 * pauses->at[place] >= marker->passes);
+}
+
+/* Lists the stretches between what no graph holds. Where the host works for itself in most
+ * passes, that is between them, too; a pause now and then is not: there is none where nothing
+ * is called. */
+static bool list_stretches(const struct plan *plan, int64_t least_ns,
                            struct stretches *stretches)
 {
     const struct marker marker = find_marker(plan);
-    uint32_t *works = count_work(plan, least_ns);
-    for (uint32_t first = 0, end; first < plan->op_count; first = end) {
+    struct pauses pauses;
+    const bool room = count_pauses(plan, &marker, least_ns, &pauses);
+    for (uint32_t first = 0, end, begin = 0; first < plan->op_count && room; first = end) {
         for (end = first; end < plan->op_count; end++) {
+            const uint32_t place = place_in_pass(plan, &marker, end, &begin);
             if (no_graph_holds(plan, end) ||
                 (end > first && plan->recorded->ops[end].host_ns >= least_ns &&
-                 (works == NULL || 2 * works[kind_of(plan, end)] >= marker.passes)) ||
+                 is_usual(&pauses, &marker, kind_of(plan, end), place)) ||
                 (end - first >= marker.apart && kind_of(plan, end) == marker.of))
                 break;
         }
@@ -186,7 +225,8 @@ static void list_stretches(const struct plan *plan, int64_t least_ns,
         else
             end = first + 1;
     }
-    free(works);
+    arena_free(&pauses.arena);
+    return room;
 }
 
 COMPARE_BY(compare_stretches, struct stretch, names, shape);
@@ -246,8 +286,11 @@ enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
     const bool can = plan->recorded->threads == 1 && rule_takes_issue(machine, ISSUE_GRAPH);
     bool any = false;
     if (stretches.items == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
-    list_stretches(plan, least_ns, &stretches);
+        return error_no_memory(error, "no memory to try fixes");
+    if (!list_stretches(plan, least_ns, &stretches)) {
+        free(stretches.items);
+        return error_no_memory(error, "no memory to try fixes");
+    }
     find_repeats(&stretches);
     for (size_t i = 0; i < stretches.count && can; i++)
         any |= stretches.items[i].repeats && make_graph(machine, &stretches.items[i], plan);
