@@ -44,6 +44,10 @@ for page; do
     ln -s "$program" "$place/bin/pipeline"
     cp "$source/tests/data/traces/streams.csv" "$place/trace.csv"
     gzip -c "$source/tests/data/traces/pytorch.json" >"$place/train.pt.trace.json.gz"
+    for rank in 0 1; do
+        sed "s/\"schemaVersion\"/\"distributedInfo\":{\"rank\":$rank,\"world_size\":2},&/" \
+            "$source/tests/data/traces/pytorch.json" >"$place/rank$rank.pt.trace.json"
+    done
     for packed in "$source/docs/recordings/$(basename "$page" .md)"/*.xz; do
         [ ! -f "$packed" ] || xz -dc "$packed" >"$place/$(basename "$packed" .xz)"
     done
