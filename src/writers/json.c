@@ -214,5 +214,7 @@ static void put_setting(void *context, const char *name, const char *value,
 
 void json_put_settings(struct json *json, const struct settings *settings)
 {
+    json_open(json, '{');
     settings_each(settings, put_setting, json);
+    json_close(json, '}');
 }

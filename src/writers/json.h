@@ -60,8 +60,8 @@ void json_put_raw(struct json *json, const char *number);
 void json_put_ms(struct json *json, int64_t ns);
 void json_put_exact_ms(struct json *json, int64_t ns);
 
-/* Writes all settings as members of an object that is open. A number is one that JSON and 64
- * bits can hold; any other (a seed of 2^63) stays a text. */
+/* Writes all settings as an object. A number is one that JSON and 64 bits can hold; any other
+ * (a seed of 2^63) stays a text. */
 void json_put_settings(struct json *json, const struct settings *settings);
 
 #endif

@@ -278,11 +278,8 @@ static void put_provenance(struct json *json, const struct run_report *run)
     json_put_text(json_key_of(json, "timing", !run->profiled), timeline_timing(timeline));
     json_put_text(json_key(json, "device"), report_device(run));
     json_put_text(json_key_of(json, "driver", timeline->driver[0] != '\0'), timeline->driver);
-    if (is_known(json_key(json, "settings"), !run->foreign)) {
-        json_open(json, '{');
+    if (is_known(json_key(json, "settings"), !run->foreign))
         json_put_settings(json, run->settings);
-        json_close(json, '}');
-    }
     if (is_known(json_key(json, "plan"), !run->foreign))
         put_plan(json, run);
     put_numa(json, timeline);

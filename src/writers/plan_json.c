@@ -156,9 +156,7 @@ static void put_buffers(struct json *json, const struct plan_recorded *recorded)
 static void put_built(struct json *json, const struct plan *plan,
                       const struct settings *settings)
 {
-    json_open(json_key(json, "settings"), '{');
-    json_put_settings(json, settings);
-    json_close(json, '}');
+    json_put_settings(json_key(json, "settings"), settings);
     json_put_count(json_key(json, "elements"), plan->elements);
     json_put_count(json_key(json, "tiles"), plan->tiles);
     json_put_count(json_key(json, "cpu_tiles"), plan->cpu_tiles);

@@ -24,42 +24,39 @@ enum when {
 };
 
 struct text_column {
-    int group;
-    const char *title;
-    cell_show *show;
+    struct table_column shown;
     enum when when;
-    bool left; /* words stand left, figures right */
 };
 
 static const struct text_column columns[] = {
-    {0, "ways", cell_ways, ALWAYS, false},
-    {0, "order", cell_order, ALWAYS, true},
-    {0, "layout", cell_layout, ALWAYS, true},
-    {0, "streams", cell_streams, ALWAYS, false},
-    {0, "tiles", cell_tiles, ALWAYS, false},
-    {0, "CPU tiles", cell_cpu_tiles, SHARED, false},
-    {0, "slots", cell_slots, VERBOSE, false},
-    {0, "issued by", cell_issued_by, NOT_CALLS, true},
-    {1, "time", cell_time, ALWAYS, false},
-    {1, "fastest", cell_fastest, REPEATED, false},
-    {1, "slowest", cell_slowest, REPEATED, false},
-    {1, "speed-up", cell_speedup, COMPARED, false},
-    {1, "limit", cell_limit, ALWAYS, false},
-    {1, "of limit", cell_limit_share, ALWAYS, false},
-    {1, "result", cell_result, REDUCED, false},
-    {1, "Gflop/s", cell_gflops, RATED, false},
-    {1, "verified", cell_verified, ALWAYS, true},
-    {2, "bound by", cell_limit_cause, ALWAYS, true},
-    {2, "H2D busy", cell_h2d, ALWAYS, false},
-    {2, "compute busy", cell_compute, ALWAYS, false},
-    {2, "D2H busy", cell_d2h, ALWAYS, false},
-    {2, "CPU busy", cell_cpu, SHARED, false},
-    {2, "exchange hidden", cell_hidden, EXCHANGED, false},
-    {2, "concurrency", cell_concurrency, ALWAYS, false},
-    {3, "copied", cell_copied, VERBOSE, false},
-    {3, "issue", cell_issue, ISSUED, false},
-    {3, "host memory", cell_host_bytes, VERBOSE, false},
-    {3, "device memory", cell_device_bytes, VERBOSE, false},
+    {{0, "ways", cell_ways, false}, ALWAYS},
+    {{0, "order", cell_order, true}, ALWAYS},
+    {{0, "layout", cell_layout, true}, ALWAYS},
+    {{0, "streams", cell_streams, false}, ALWAYS},
+    {{0, "tiles", cell_tiles, false}, ALWAYS},
+    {{0, "CPU tiles", cell_cpu_tiles, false}, SHARED},
+    {{0, "slots", cell_slots, false}, VERBOSE},
+    {{0, "issued by", cell_issued_by, true}, NOT_CALLS},
+    {{1, "time", cell_time, false}, ALWAYS},
+    {{1, "fastest", cell_fastest, false}, REPEATED},
+    {{1, "slowest", cell_slowest, false}, REPEATED},
+    {{1, "speed-up", cell_speedup, false}, COMPARED},
+    {{1, "limit", cell_limit, false}, ALWAYS},
+    {{1, "of limit", cell_limit_share, false}, ALWAYS},
+    {{1, "result", cell_result, false}, REDUCED},
+    {{1, "Gflop/s", cell_gflops, false}, RATED},
+    {{1, "verified", cell_verified, true}, ALWAYS},
+    {{2, "bound by", cell_limit_cause, true}, ALWAYS},
+    {{2, "H2D busy", cell_h2d, false}, ALWAYS},
+    {{2, "compute busy", cell_compute, false}, ALWAYS},
+    {{2, "D2H busy", cell_d2h, false}, ALWAYS},
+    {{2, "CPU busy", cell_cpu, false}, SHARED},
+    {{2, "exchange hidden", cell_hidden, false}, EXCHANGED},
+    {{2, "concurrency", cell_concurrency, false}, ALWAYS},
+    {{3, "copied", cell_copied, false}, VERBOSE},
+    {{3, "issue", cell_issue, false}, ISSUED},
+    {{3, "host memory", cell_host_bytes, false}, VERBOSE},
+    {{3, "device memory", cell_device_bytes, false}, VERBOSE},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };
 
@@ -92,8 +89,7 @@ static void print_table(FILE *out, const struct report *report,
     int count = 0;
     EACH (const struct text_column, column, columns, COLUMN_COUNT) {
         if (column_wanted(column, report, style))
-            shown[count++] =
-                (struct table_column){column->group, column->title, column->show, column->left};
+            shown[count++] = column->shown;
     }
     table_write(out, report, style, shown, count);
 }

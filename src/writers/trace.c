@@ -22,9 +22,7 @@ static void put_own_provenance(struct json *json, const struct run_report *run)
     json_put_raw(json_key(json, "speedup"), isfinite(run->speedup) ? speedup : "null");
     const bool judged = run->verified == VERIFIED_NO || run->verified == VERIFIED_YES;
     json_put_bool(json_key_of(json, "verified", judged), run->verified == VERIFIED_YES);
-    json_open(json_key(json, "settings"), '{');
-    json_put_settings(json, run->settings);
-    json_close(json, '}');
+    json_put_settings(json_key(json, "settings"), run->settings);
 }
 
 /* Writes what a reader of the events would not know: `pipeline view` reads it back. */
