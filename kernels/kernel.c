@@ -71,6 +71,13 @@ const char *dtype_name(enum dtype dtype)
     return names[dtype];
 }
 
+double dtype_load(enum dtype dtype, const void *from, size_t i)
+{
+    return dtype == DTYPE_F32   ? ((const float *)from)[i]
+           : dtype == DTYPE_I32 ? ((const int32_t *)from)[i]
+                                : ((const double *)from)[i];
+}
+
 const struct kernel *kernel_find(const char *name)
 {
     for (const struct kernel *kernel = kernel_table; kernel->name != NULL; kernel++)

@@ -23,6 +23,9 @@ size_t dtype_bytes(enum dtype dtype);
 /* Returns the type's name as numpy spells it: "float32", "int32" or "float64". */
 const char *dtype_name(enum dtype dtype);
 
+/* Returns element i of an array of that type. */
+double dtype_load(enum dtype dtype, const void *from, size_t i);
+
 enum kernel_shape {
     KERNEL_MAP,    /* as many elements out as in */
     KERNEL_REDUCE, /* one value per tile; such a kernel is the last of its chain */

@@ -189,13 +189,6 @@ static struct pipeline_work work_of(const struct kernel_args *args)
     };
 }
 
-static double load(enum dtype dtype, const void *from, size_t i)
-{
-    return dtype == DTYPE_F32   ? ((const float *)from)[i]
-           : dtype == DTYPE_I32 ? ((const int32_t *)from)[i]
-                                : ((const double *)from)[i];
-}
-
 static void store(enum dtype dtype, void *to, size_t i, double value)
 {
     if (dtype == DTYPE_F32)
@@ -278,7 +271,7 @@ static void ask(const struct own_place *place, const struct oracle *oracle, size
     call_twin(place, &work);
     const size_t results = place->own.reduces ? 1 : count;
     for (size_t i = 0; i < results; i++)
-        out[i] = load(place->kernel.out, result, i);
+        out[i] = dtype_load(place->kernel.out, result, i);
 }
 
 static bool has_bounds(const struct oracle *oracle, size_t first, size_t count)

@@ -92,14 +92,6 @@ static double element_ns(const struct opened *opened, const struct kernel *kerne
                : 1e9 * kernel_bytes_per_element(kernel) / row->bytes_per_s;
 }
 
-/* Returns the floating-point operations per ns of a kernel, as the backend has measured them.
- */
-static double flops_per_ns(const struct opened *opened, const struct kernel *kernel)
-{
-    const struct machine_kernel *row = machine_kernel_find(&opened->machine, kernel->name);
-    return row == NULL ? 0 : row->flops_per_s / 1e9;
-}
-
 /* Compares the bytes and operations that the kernel says it has with those of a plain map. */
 static enum status try_cost(const struct kernel *kernel, struct opened *opened, FILE *out,
                             struct error *error)
@@ -114,7 +106,9 @@ static enum status try_cost(const struct kernel *kernel, struct opened *opened, 
         opened->ops->describe(opened->backend, &opened->settings, &opened->machine, error);
     if (status != STATUS_OK)
         return status;
-    const double plain_ns = element_ns(opened, plain), adds = flops_per_ns(opened, plain);
+    const struct machine_kernel *row = machine_kernel_find(&opened->machine, plain->name);
+    const double plain_ns = element_ns(opened, plain);
+    const double adds = row == NULL ? 0 : row->flops_per_s / 1e9; /* in a ns */
     if (ns <= 0 || plain_ns <= 0 || adds <= 0)
         return error_set(error, STATUS_NO_DEVICE, "no rate could be measured");
     kernel_work(kernel, &params, 1, &bytes, &flops);

@@ -3,6 +3,7 @@
  * looked for is each chain of frames once. */
 #include "app/record.h"
 
+#include "core/arena.h"
 #include "core/compare.h"
 #include "core/items.h"
 #include "core/names.h"
@@ -27,6 +28,7 @@ struct lines {
         *chain_lines; /* by chain, of its innermost frame that has one; NULL: none has */
     struct source_place *places;
     size_t place_count, place_room;
+    struct arena arena; /* what has the names of the places' files, and chain_lines */
 };
 
 /* --- chains --- */
@@ -111,20 +113,21 @@ static bool frame_read(const struct line *chain, int i, struct source_place *pla
 
 static bool place_add(struct lines *lines, const struct source_place *place)
 {
-    const bool room = ITEMS_ROOM(lines->places, lines->place_count, lines->place_room);
-    char *file = room ? strdup(place->file) : NULL;
-    if (file == NULL)
+    struct source_place *added =
+        ITEMS_ADD(lines->places, lines->place_count, lines->place_room);
+    if (added == NULL)
         return false;
-    lines->places[lines->place_count] = *place;
-    lines->places[lines->place_count++].file = file;
-    return true;
+    *added = *place;
+    added->file = arena_text(&lines->arena, place->file);
+    return added->file != NULL;
 }
 
 /* Lists the places of all chains, each once, by file, and makes room for their lines. Returns
  * false without memory. */
 static bool list_places(struct lines *lines)
 {
-    lines->chain_lines = calloc(lines->chains.count + 1, sizeof *lines->chain_lines);
+    lines->chain_lines =
+        arena_zeros(&lines->arena, lines->chains.count, sizeof *lines->chain_lines);
     bool good = lines->chain_lines != NULL;
     for (size_t i = 0; good && i < lines->chains.count; i++) {
         struct line chain;
@@ -139,9 +142,7 @@ static bool list_places(struct lines *lines)
         qsort(lines->places, lines->place_count, sizeof lines->places[0], compare_places);
     size_t kept = 0;
     for (size_t i = 0; i < lines->place_count; i++) {
-        if (kept > 0 && compare_places(&lines->places[kept - 1], &lines->places[i]) == 0)
-            free((char *)lines->places[i].file);
-        else
+        if (kept == 0 || compare_places(&lines->places[kept - 1], &lines->places[i]) != 0)
             lines->places[kept++] = lines->places[i];
     }
     lines->place_count = kept;
@@ -221,12 +222,10 @@ static int write_lines(struct lines *lines, const char *path)
 
 static void lines_free(struct lines *lines)
 {
-    for (size_t i = 0; i < lines->place_count; i++) {
-        free((char *)lines->places[i].file);
-        free(lines->places[i].line);
-    }
+    EACH (struct source_place, place, lines->places, lines->place_count)
+        free(place->line);
     names_free(&lines->chains);
-    free(lines->chain_lines);
+    arena_free(&lines->arena);
     free(lines->places);
     free(lines->last);
     if (lines->file != NULL)

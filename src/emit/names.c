@@ -311,6 +311,12 @@ bool emit_hides(const struct emit_program *program)
     return program->plan->has_halo && program->plan->streams > program->devices;
 }
 
+bool emit_has_values(const struct emit_program *program, enum buffer buffer)
+{
+    return emit_reduction(program) != NULL &&
+           (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
+}
+
 bool emit_has_slots(enum buffer buffer)
 {
     return buffer >= BUFFER_FIRST_DEVICE || buffer == BUFFER_HOST_PACK_IN0 ||
@@ -344,8 +350,7 @@ const char *emit_bytes_name(const struct emit_program *program, enum buffer buff
 const char *emit_address(const struct emit_program *program, enum buffer buffer, bool each,
                          char text[EMIT_TEXT])
 {
-    const bool values = emit_reduction(program) != NULL &&
-                        (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
+    const bool values = emit_has_values(program, buffer);
     const bool in_slots = emit_has_slots(buffer);
     const bool slotted =
         in_slots && (program->slots < program->batches || emit_deals_devices(program));

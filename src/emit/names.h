@@ -108,7 +108,8 @@ bool emit_hides(const struct emit_program *program);
 /* Returns true if the kernel is the matrix product. */
 bool emit_is_product(const struct emit_program *program);
 
-/* Returns true if a buffer has slots: batches take them in turn. */
+/* Returns true if a buffer has a value for each tile; or slots, which batches take in turn. */
+bool emit_has_values(const struct emit_program *program, enum buffer buffer);
 bool emit_has_slots(enum buffer buffer);
 
 /* Return the name of a buffer, and that of the constant which is a tile's bytes in it, if tiles

@@ -80,17 +80,10 @@ bool emit_has_other(const struct emit_program *program)
 
 /* --- memory --- */
 
-/* Returns true if a buffer has a value for each tile. */
-static bool has_values(const struct emit_program *program, enum buffer buffer)
-{
-    return emit_reduction(program) != NULL &&
-           (buffer == BUFFER_HOST_OUT || buffer == BUFFER_DEVICE_OUT);
-}
-
 const char *emit_slot_bytes(const struct emit_program *program, enum buffer buffer,
                             char text[EMIT_LINE])
 {
-    if (has_values(program, buffer))
+    if (emit_has_values(program, buffer))
         snprintf(text, EMIT_LINE, "sizeof(%s)", emit_output_type(program));
     else if (program->even)
         snprintf(text, EMIT_LINE, "%s", emit_bytes_name(program, buffer));
@@ -102,7 +95,7 @@ const char *emit_slot_bytes(const struct emit_program *program, enum buffer buff
 const char *emit_batch_bytes(const struct emit_program *program, enum buffer buffer,
                              char text[EMIT_LINE])
 {
-    const bool values = has_values(program, buffer);
+    const bool values = emit_has_values(program, buffer);
     if (!values && !program->even) {
         snprintf(text, EMIT_LINE, "count * sizeof(%s)", emit_input_type(program));
         return text;
@@ -119,7 +112,7 @@ const char *emit_batch_bytes(const struct emit_program *program, enum buffer buf
 static const char *slots_bytes(const struct emit_program *program, enum buffer buffer,
                                char text[EMIT_LINE])
 {
-    const bool values = has_values(program, buffer);
+    const bool values = emit_has_values(program, buffer);
     char slot[EMIT_LINE];
     if (program->slots >= program->batches && !emit_deals_devices(program)) {
         if (program->plan->cpu_tiles > 0 && program->even && !values)

@@ -159,6 +159,15 @@ static enum status take_program(struct command_line *line, struct options *optio
     return status == STATUS_OK ? take_words(line, options, error) : status;
 }
 
+/* pipeline bench [NAME ...], and whatever else has words that are no config files. */
+static enum status take_names(struct command_line *line, struct options *options,
+                              struct error *error)
+{
+    enum status status = take_words(line, options, error);
+    line->word_count = 0;
+    return status == STATUS_OK ? runs_build(line, options, error) : status;
+}
+
 /* pipeline kernel new FILE, pipeline kernel check LIBRARY [PART] */
 static enum status take_kernel(struct command_line *line, struct options *options,
                                struct error *error)
@@ -186,18 +195,7 @@ static enum status take_kernel(struct command_line *line, struct options *option
         return error_set(error, STATUS_USAGE,
                          "kernel check has no part %s: allowed are twin, launcher, cost",
                          text_shown(line->words[2], shown));
-    enum status status = take_words(line, options, error);
-    line->word_count = 0;
-    return status == STATUS_OK ? runs_build(line, options, error) : status;
-}
-
-/* pipeline bench [NAME ...]: its words are no config files. */
-static enum status take_bench(struct command_line *line, struct options *options,
-                              struct error *error)
-{
-    enum status status = take_words(line, options, error);
-    line->word_count = 0;
-    return status == STATUS_OK ? runs_build(line, options, error) : status;
+    return take_names(line, options, error);
 }
 
 enum status words_take(struct command_line *line, struct options *options, struct error *error)
@@ -220,7 +218,7 @@ enum status words_take(struct command_line *line, struct options *options, struc
     case COMMAND_KERNEL:
         return take_kernel(line, options, error);
     case COMMAND_BENCH:
-        return take_bench(line, options, error);
+        return take_names(line, options, error);
     default:
         return runs_build(line, options, error);
     }

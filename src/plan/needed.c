@@ -171,7 +171,7 @@ static void list_ops(struct blind_walk *walk)
 }
 
 /* Prepares a walk over all ops of `plan`. STATUS_NO_MEMORY, or STATUS_FAILED where streams are
- * too many; blind_free() in any case. */
+ * too many. Where it finds `any`, clocks_end() in any case. */
 static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
                               struct arena *arena, struct error *error)
 {
@@ -192,12 +192,6 @@ static enum status blind_init(struct blind_walk *walk, const struct plan *plan,
         return error_no_memory(error, "to follow %" PRIu32 " ops", plan->op_count);
     list_ops(walk);
     return STATUS_OK;
-}
-
-static void blind_free(struct blind_walk *walk)
-{
-    if (walk->any)
-        clocks_end(&walk->clocks);
 }
 
 /* Takes up the next op of the plan, and finds each earlier op that it comes after because one
@@ -383,7 +377,8 @@ static void finder_free(struct finder *finder)
 {
     for (uint32_t i = 0; finder->trees != NULL && i < finder->tree_count; i++)
         cuts_free(&finder->trees[i].cuts);
-    blind_free(&finder->blind);
+    if (finder->blind.any)
+        clocks_end(&finder->blind.clocks);
     free(finder->pool);
     free(finder->found);
     arena_free(&finder->arena);

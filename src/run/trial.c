@@ -62,13 +62,6 @@ static bool reduces(const struct kernel *kernel)
     return kernel->shape == KERNEL_REDUCE;
 }
 
-static double load(enum dtype dtype, const void *from, uint64_t i)
-{
-    return dtype == DTYPE_F32   ? ((const float *)from)[i]
-           : dtype == DTYPE_I32 ? ((const int32_t *)from)[i]
-                                : ((const double *)from)[i];
-}
-
 /* --- the image --- */
 
 /* Returns the place of an array of `bytes`, and moves the image's end behind it and its guard.
@@ -160,7 +153,7 @@ static enum status check_value(const struct trials *trials, const struct trial *
 {
     const enum dtype dtype = trials->kernel->out;
     const char *out = image->after + image->work.out;
-    const double actual = load(dtype, out, i);
+    const double actual = dtype_load(dtype, out, i);
     char text[HOW_TEXT];
     const bool sums = reduces(trials->kernel) && dtype != DTYPE_I32;
     if (verify_is_right(dtype, value, bound, actual))
@@ -206,7 +199,7 @@ static struct oracle_sum ask_twin(const struct trials *trials, uint64_t first, u
     const struct oracle oracle = {value, bound, (size_t)count, first};
     struct oracle_sum sum = {0};
     for (uint64_t i = 0; i < count; i++) {
-        value[i] = load(kernel->in, trials->in[0], first + i);
+        value[i] = dtype_load(kernel->in, trials->in[0], first + i);
         bound[i] = 0;
     }
     if (reduces(kernel))
@@ -236,11 +229,11 @@ static enum status ask_itself(struct trials *trials, uint64_t first, uint64_t co
             status = error_set(error, STATUS_FAILED,
                                "with %" PRIu64 " elements: does not write element %" PRIu64,
                                count, i);
-        value[i] = load(kernel->out, out, i);
+        value[i] = dtype_load(kernel->out, out, i);
         bound[i] = isfinite(value[i]) ? fabs(value[i]) * kernel->tolerance : 0;
     }
     for (uint64_t i = 0; reduces(kernel) && i < count; i++)
-        bound[0] += fabs(load(kernel->in, trials->in[0], first + i)) * kernel->tolerance;
+        bound[0] += fabs(dtype_load(kernel->in, trials->in[0], first + i)) * kernel->tolerance;
     image_free(&image);
     return status;
 }
