@@ -8,7 +8,6 @@
 #include <float.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OWN_SECONDS = 60 }; /* that opening a library and closing it may take */

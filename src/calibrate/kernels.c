@@ -10,7 +10,6 @@
  * step of these is a launch and the gap before it. */
 #include "calibrate/rig.h"
 #include "machine/fields.h"
-#include "plan/rules.h"
 #include "plan/rules_blocks.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* mapped.c - launches on the host's memory: what they take longer than on the device's, and the
  * share of the link's rates that each kernel gets. */
 #include "calibrate/rig.h"
-#include "plan/rules.h"
 #include "plan/rules_blocks.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
 #include "run/arrays.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Launches of one kernel, to be timed by probe_time(). In two streams the blocks of one take
  * the places that those of the one before leave, as in runs that deal tiles to streams: alone,

@@ -6,7 +6,6 @@
 #include "cuda/prepare.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 enum status cuda_slots_check(const struct plan *plan, const struct cuda_devices *devices,
                              struct error *error)

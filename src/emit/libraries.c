@@ -10,7 +10,6 @@
  * results against the CPU twins, as kernels/own.c does. */
 #include "emit/parts.h"
 #include "kernels/kernel_code.h"
-#include "kernels/own.h"
 
 #include <ctype.h>
 #include <string.h>

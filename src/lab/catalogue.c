@@ -9,7 +9,6 @@
 #include "plan/mistake.h"
 #include "writers/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void put_member(struct json *json, const char *key, const char *text)

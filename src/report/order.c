@@ -49,8 +49,7 @@ void order_message(const struct report *report, char text[ORDER_TEXT])
     const struct run_report *most = NULL; /* the run to which it matters most */
     char own[UNITS_TEXT], other[UNITS_TEXT], name[RUN_NAME_MAX] = "it";
     text[0] = '\0';
-    for (int i = 0; i < report->run_count; i++) {
-        const struct run_report *run = &report->runs[i];
+    EACH (const struct run_report, run, report->runs, report->run_count) {
         if (run->other_order_ns == 0 || (!run->settings->order_given &&
                                          apart(run->median_ns, run->other_order_ns) < MATTERS))
             continue;

@@ -87,8 +87,7 @@ void reference_adapt_host(struct machine *machine, const struct machine *device)
         adapt_rate(&machine->host_d2h_bytes_per_s, device->host_d2h_bytes_per_s);
         adapt_rate(&machine->host_joint_bytes_per_s, device->host_joint_bytes_per_s);
     }
-    for (int i = 0; i < device->kernel_count; i++) {
-        const struct machine_kernel *measured = &device->kernels[i];
+    EACH (const struct machine_kernel, measured, device->kernels, device->kernel_count) {
         struct machine_kernel *row =
             measured->cpu_flops_per_s > 0 ? reference_kernel(machine, measured->name) : NULL;
         if (row != NULL)

@@ -152,8 +152,7 @@ static enum status check_run(const struct run_report *run, const struct fail_abo
         return error_set(
             error, STATUS_FAILED, "%s: no cause is known to hold against --fail-above: %s",
             name, run->no_verdict[0] != '\0' ? run->no_verdict : "nothing of it was seen");
-    for (int i = 0; i < verdicts->named; i++) {
-        const struct verdict *verdict = &verdicts->items[i];
+    EACH (const struct verdict, verdict, verdicts->items, verdicts->named) {
         const char *cause = verdict_rows[verdict->code].name;
         if (!is_above(limit, verdicts, verdict, &share))
             continue;

@@ -108,8 +108,7 @@ static enum status try_way(struct chooser *chooser, struct way *way, struct erro
 static struct way *next_way(struct chooser *chooser)
 {
     struct way *next = NULL;
-    for (int i = 0; i < WAY_COUNT; i++) {
-        struct way *way = &chooser->ways[i];
+    EACH (struct way, way, chooser->ways, WAY_COUNT) {
         if (way->possible && !way->reached && (next == NULL || way->floor_ns < next->floor_ns))
             next = way;
     }

@@ -92,8 +92,7 @@ static enum status take_ops(struct cpu_worker *worker, struct error *error)
 {
     const struct plan *plan = worker->memory.plan;
     uint64_t largest = 0;
-    for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct op *op = &plan->ops[i];
+    EACH (const struct op, op, plan->ops, plan->op_count) {
         if (op->kind != OP_CPU)
             continue;
         worker->ops[worker->op_count++] = op;

@@ -5,7 +5,6 @@
 
 #include "core/event_queue.h"
 #include "plan/barriers.h"
-#include "plan/rules.h"
 #include "plan/rules_blocks.h"
 #include "sim/simulator.h"
 

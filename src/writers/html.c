@@ -280,8 +280,7 @@ static void put_columns(struct json *json, const struct timeline *timeline, uint
 {
     const uint32_t devices = timeline_devices(timeline);
     struct html_use use = {0};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (resource_number(span_resource(span), devices) == engine)
             html_use_add(&use, clock_ns + span->start_ns, clock_ns + span->end_ns,
                          columns_per_ns);

@@ -131,8 +131,8 @@ static void put_ranges(const struct threads *threads)
 {
     struct json *json = threads->json;
     int64_t start_ns, end_ns;
-    for (size_t i = 0; i < threads->recording->range_count; i++) {
-        const struct host_range *range = &threads->recording->ranges[i];
+    EACH (const struct host_range, range, threads->recording->ranges,
+          threads->recording->range_count) {
         if (!range_times(threads, range, &start_ns, &end_ns))
             continue;
         json_line(json);
@@ -166,15 +166,14 @@ static void put_columns(const struct threads *threads)
         json->put->status = STATUS_NO_MEMORY;
         return;
     }
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const struct host_call *call = &timeline->calls[i];
+    EACH (const struct host_call, call, timeline->calls, timeline->call_count) {
         bool holds = host_call_holds(host_call_kind(call->row));
         html_use_add(use_of(uses, call->thread, holds ? USE_HOLDING : USE_OTHER),
                      clock_ns + call->start_ns, clock_ns + call->end_ns,
                      threads->columns_per_ns);
     }
-    for (size_t i = 0; i < threads->recording->range_count; i++) {
-        const struct host_range *range = &threads->recording->ranges[i];
+    EACH (const struct host_range, range, threads->recording->ranges,
+          threads->recording->range_count) {
         if (range_times(threads, range, &start_ns, &end_ns))
             html_use_add(use_of(uses, thread_of(threads, range), USE_RANGES),
                          clock_ns + start_ns, clock_ns + end_ns, threads->columns_per_ns);
