@@ -180,11 +180,13 @@ static bool has_variants(const struct loop_kinds *kinds, const struct loop_kind 
 }
 
 /* Returns the kind of pass, shorter than `whole`, of which that is made beside variants of it;
- * NULL: there is none. `names` has room for all ops. */
+ * NULL: there is none, or what is made in each pass of `whole` is its own. `names` has room for
+ * all ops. */
 static const struct loop_kind *find_common(const struct loop_kinds *kinds,
                                            const struct loop_kind *whole, uint64_t *names)
 {
     const struct loop_kind *chosen = NULL;
+    const bool makes = loop_makes_anew(kinds, whole);
     EACH (const struct loop_kind, kind, kinds->kinds, kinds->kind_count) {
         const struct loop_item *first = &kinds->items[kind->place];
         /* All of a graph's launch is issued at once: there is no loop of the host's within. */
@@ -192,7 +194,7 @@ static const struct loop_kind *find_common(const struct loop_kinds *kinds,
         const bool now_and_then = whole->passes <= RARELY * (whole->ops / kind->ops);
         if (kind->ops * LOOP_PASSES_MIN <= whole->ops && now_and_then &&
             (chosen == NULL || kind->covered > chosen->covered) &&
-            (double)kind->covered >= HALF * (double)whole->covered && !in_launch &&
+            (double)kind->covered >= HALF * (double)whole->covered && !in_launch && !makes &&
             has_variants(kinds, whole, kind, names))
             chosen = kind;
     }

@@ -284,6 +284,20 @@ static bool try_series(struct loop_kinds *kinds, uint32_t series)
     return room;
 }
 
+bool loop_makes_anew(const struct loop_kinds *kinds, const struct loop_kind *kind)
+{
+    const struct timeline *timeline = kinds->timeline;
+    const struct loop_item *first = &kinds->items[kind->place];
+    bool makes = false;
+    EACH (const struct host_call, call, timeline->calls, timeline->call_count) {
+        const enum host_call_kind made = host_call_kind(call->row);
+        makes |= (made == CALL_MAKE || made == CALL_HANDLE) &&
+                 call->start_ns >= first->issue_ns &&
+                 call->start_ns < first[kind->ops].issue_ns;
+    }
+    return makes;
+}
+
 bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, uint32_t place)
 {
     const uint32_t end = place + kind->ops;

@@ -57,6 +57,9 @@ int64_t loop_border_ns(const struct loop_kinds *kinds, uint32_t place);
 /* Returns true if a pass of that kind begins at item `place`. */
 bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, uint32_t place);
 
+/* Returns true if the host makes a graph or a library's handle in a kind of pass. */
+bool loop_makes_anew(const struct loop_kinds *kinds, const struct loop_kind *kind);
+
 /* Compares names, for qsort(); puts those of a pass's ops in order: `names` has room for them.
  */
 int loop_compare_names(const void *a, const void *b);
