@@ -1,81 +1,31 @@
-/* build.h - makes timelines of a trace's rows: private to the readers of traces.
- *
- * Rows come in any order; each goes to its device's timeline, which is put in order at the end.
- */
+/* build.h - what timelines are made with: private to the readers of traces. */
 #ifndef PIPELINE_TRACE_BUILD_H
 #define PIPELINE_TRACE_BUILD_H
 
 #include "core/names.h"
+#include "trace/recording.h"
 #include "trace/trace.h"
 
 enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
 
-/* One span as a reader finds it. */
-struct trace_row {
-    const char *device; /* "NVIDIA H200 (0)"; empty where the trace does not say */
-    enum op_kind kind;  /* one that runs; copies of other kinds than these are kernels */
-    const char *name;   /* of OP_KERNEL: the kernel's, "[CUDA memcpy Peer-to-Peer]" */
-    uint32_t context, stream;
-    uint64_t bytes;
-    enum host_memory memory;  /* of the host's side of a copy */
-    int64_t issue_ns;         /* negative where it is not known */
-    int64_t start_ns, end_ns; /* neither is negative, and the end is no earlier */
-};
-
 /* The number that CUPTI gives the default stream of a context. */
 enum { TRACE_DEFAULT_STREAM = 7 };
 
-/* A stream whose kind a trace says. */
-struct trace_stream {
-    uint32_t context, stream;
-    uint8_t kind; /* enum stream_kind */
+/* What one device did, by a recording. */
+struct trace_part {
+    struct recording *recording;
+    uint32_t device;         /* of it */
+    const uint32_t *numbers; /* of all its streams, each in the timeline of its device */
+    uint32_t *streams;       /* of the recording, by number */
+    struct span *spans;
+    struct names names;
+    size_t stream_count, stream_capacity, count, capacity;
+    uint32_t uncalled; /* ops of which no call is known: they count as issued when they began */
+    uint32_t early;    /* ops that start before their call */
 };
-
-/* An event of a process that was recorded in a stream, or that a stream waits for. */
-struct trace_event {
-    int64_t process, event, issue_ns;
-    uint32_t context, stream;
-    bool waits;
-};
-
-/* Facts that hold for all rows of a trace. */
-struct trace_facts {
-    enum timing timing;
-    char driver[TIMELINE_TEXT]; /* as timelines say it */
-    int64_t resolution_ns;
-    uint64_t bytes_unit;
-    struct host_call *calls;      /* of all threads; NULL: not known */
-    const char **lines;           /* that calls refer to; what they point to stays theirs */
-    struct trace_event *events;   /* put in order while they are read */
-    struct trace_stream *streams; /* those whose kinds the trace says */
-    size_t call_count, line_count, event_count, stream_count;
-};
-
-/* A builder holds what was read so far, and owns it until trace_build_finish() or
- * trace_build_free(). */
-struct trace_builder {
-    struct trace_facts facts;
-    struct trace_part *parts; /* one per device */
-    struct arena arena;       /* has the devices' names */
-    size_t count, capacity;
-    size_t last; /* the part that the last row went to */
-};
-
-/* Adds a copy of `row` to a builder that began with zeroes. STATUS_NO_MEMORY;
- * STATUS_USAGE where the row does not fit: the reason without its place. */
-enum status trace_build_add(struct trace_builder *builder, const struct trace_row *row,
-                            struct error *error);
 
 /* `driver` of what Nsight Systems exported. */
 #define TRACE_NSYS_DRIVER "traced by Nsight Systems"
-
-/* Makes `traces` of all that was added, and of the builder's facts, devices by name. A
- * row whose call is not known, or behind its start, counts as issued when it began; where that
- * is one row in ten of a device or more, none of its issue times counts. The builder is empty
- * then, also after a failure. */
-enum status trace_build_finish(struct trace_builder *builder, struct traces *traces,
-                               struct error *error);
-void trace_build_free(struct trace_builder *builder);
 
 /* Gives a timeline the names of its kernels, copied into one piece of memory. */
 enum status trace_names_take(const struct names *names, struct timeline *timeline,
@@ -88,19 +38,18 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
 enum status trace_calls_take(struct timeline *timeline, const struct host_call *calls,
                              size_t count, int64_t first_ns, struct error *error);
 
-/* Sets the kinds of the timeline's streams, which are `streams`, one each, numbered by
- * `numbers`: by `known` what that has; the others, where that is likely, by how the ops of the
- * default stream lie. */
-enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
-                             const struct trace_stream *streams,
-                             const struct trace_stream *known, size_t known_count,
+/* Sets the kinds of the timeline's streams, those of `part`: what the recording says, and of
+ * others, where that is likely, how the ops of the default stream lie. A profiler's recording
+ * has the likely ones then, too. */
+enum status trace_kinds_take(struct timeline *timeline, const struct trace_part *part,
                              struct error *error);
 
 /* Finds what the streams' waits for events stand for: the op before the event's last record, in
- * that one's stream. `events` are put in order; times count from `first_ns`. */
-enum status trace_waits_take(struct timeline *timeline, const struct names *numbers,
-                             struct trace_event *events, size_t count, int64_t first_ns,
-                             struct error *error);
+ * that one's stream. `events` are calls that record or wait, in order of event, then of start;
+ * times count from `first_ns`. */
+enum status trace_waits_take(struct timeline *timeline, const struct trace_part *part,
+                             const struct recorded_call *const *events, size_t count,
+                             int64_t first_ns, struct error *error);
 
 /* Puts the timeline's waits in their order. */
 void trace_waits_sort(struct timeline *timeline);

@@ -64,29 +64,6 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
 
 /* --- kinds --- */
 
-/* Returns the number of a stream, of which `numbers` has context and stream; UINT32_MAX: none.
- */
-static uint32_t stream_number(const struct names *numbers, uint32_t context, uint32_t stream)
-{
-    const uint32_t key[] = {context, stream};
-    const struct names_item *found = names_find(numbers, key, sizeof key);
-    return found != NULL ? found->number : UINT32_MAX;
-}
-
-/* Sets the kinds of `count` streams that `known` has: STREAM_KIND_COUNT of others, and TWO
- * where it has two, which are of two processes. */
-static void find_kinds(const struct names *numbers, const struct trace_stream *known,
-                       size_t known_count, uint8_t *kinds, uint32_t count)
-{
-    enum { TWO = STREAM_KIND_COUNT + 1 };
-    memset(kinds, STREAM_KIND_COUNT, count);
-    for (size_t i = 0; i < known_count; i++) {
-        const uint32_t number = stream_number(numbers, known[i].context, known[i].stream);
-        if (number < count && kinds[number] != known[i].kind)
-            kinds[number] = kinds[number] == STREAM_KIND_COUNT ? known[i].kind : TWO;
-    }
-}
-
 /* Turns that the ops of the default stream and all others take beside each other. */
 struct turns {
     uint32_t count; /* changes from one side to the other */
@@ -131,39 +108,39 @@ static bool takes_turns(const struct timeline *timeline)
     return timeline->issue_unknown ? turns.others_beside : 2 * turns.ahead > turns.count;
 }
 
-static bool one_context(const struct trace_stream *streams, uint32_t count)
+static bool one_context(const struct trace_part *part)
 {
-    for (uint32_t i = 1; i < count; i++) {
-        if (streams[i].context != streams[0].context)
+    const struct recorded_stream *streams = part->recording->streams;
+    for (size_t i = 1; i < part->stream_count; i++) {
+        if (streams[part->streams[i]].context != streams[part->streams[0]].context)
             return false;
     }
     return true;
 }
 
-enum status trace_kinds_take(struct timeline *timeline, const struct names *numbers,
-                             const struct trace_stream *streams,
-                             const struct trace_stream *known, size_t known_count,
+enum status trace_kinds_take(struct timeline *timeline, const struct trace_part *part,
                              struct error *error)
 {
-    uint8_t *kinds = timeline->stream_kinds =
-        arena_zeros(&timeline->arena, timeline->streams, 1);
-    if (kinds == NULL)
+    timeline->stream_kinds = arena_zeros(&timeline->arena, timeline->streams, 1);
+    if (timeline->stream_kinds == NULL)
         return no_memory(error);
-    find_kinds(numbers, known, known_count, kinds, timeline->streams);
-    bool likely = one_context(streams, timeline->streams) && takes_turns(timeline);
+    bool likely = one_context(part) && takes_turns(timeline);
     for (uint32_t i = 0; i < timeline->streams; i++) {
-        if (kinds[i] < STREAM_KIND_COUNT)
-            continue;
-        bool is_default = streams[i].stream == TRACE_DEFAULT_STREAM;
-        kinds[i] = !likely ? STREAM_NONBLOCKING : is_default ? STREAM_LEGACY : STREAM_BLOCKING;
-        timeline->legacy_likely |= likely && is_default;
+        struct recorded_stream *stream = &part->recording->streams[part->streams[i]];
+        bool is_default = stream->number == TRACE_DEFAULT_STREAM;
+        uint8_t kind = stream->kind;
+        if (kind == STREAM_KIND_COUNT) {
+            kind = !likely ? STREAM_NONBLOCKING : is_default ? STREAM_LEGACY : STREAM_BLOCKING;
+            timeline->legacy_likely |= likely && is_default;
+        }
+        timeline->stream_kinds[i] = kind;
+        if (part->recording->traced_by != NULL)
+            stream->kind = kind;
     }
     return STATUS_OK;
 }
 
 /* --- events --- */
-
-COMPARE_BY(compare_events, struct trace_event, process, event, issue_ns);
 
 COMPARE_POINTERS_BY(compare_issues, struct span, stream, issue_ns);
 
@@ -174,12 +151,21 @@ void trace_waits_sort(struct timeline *timeline)
     qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
 }
 
-/* A trace's streams and spans, as events look for them. */
+/* A timeline's spans, as events look for them. */
 struct issued {
-    const struct names *numbers; /* of streams */
-    struct span **spans;         /* in order of stream and issue */
+    const struct trace_part *part;
+    struct span **spans; /* in order of stream and issue */
     uint32_t span_count;
 };
+
+/* Returns the number that a call's stream has in the timeline; RECORDING_NONE: none. */
+static uint32_t stream_of(const struct issued *issued, const struct recorded_call *call)
+{
+    const struct trace_part *part = issued->part;
+    return part->recording->streams[call->stream].device == part->device
+               ? part->numbers[call->stream]
+               : RECORDING_NONE;
+}
 
 /* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
 static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
@@ -190,41 +176,39 @@ static uint32_t issued_before(const struct issued *issued, uint32_t stream, int6
     return found ? issued->spans[at - 1]->op : UINT32_MAX;
 }
 
-/* Makes waits of events that are in order: those for nothing that is known, or of streams in
- * which nothing ran, are left out. */
+/* Makes waits of events: those for nothing that is known, or of streams in which nothing ran,
+ * are left out. */
 static void find_waits(struct timeline *timeline, const struct issued *issued,
-                       const struct trace_event *events, size_t count, int64_t first_ns)
+                       const struct recorded_call *const *events, size_t count,
+                       int64_t first_ns)
 {
-    const struct trace_event *record = NULL;
-    EACH (const struct trace_event, event, events, count) {
-        if (!event->waits) {
+    const struct recorded_call *record = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct recorded_call *event = events[i];
+        if (event->effect != EFFECT_WAIT) {
             record = event;
             continue;
         }
-        bool known = record != NULL && record->process == event->process &&
-                     record->event == event->event;
-        uint32_t target =
-            known
-                ? issued_before(issued,
-                                stream_number(issued->numbers, record->context, record->stream),
-                                record->issue_ns - first_ns)
-                : UINT32_MAX;
-        uint32_t stream = stream_number(issued->numbers, event->context, event->stream);
-        if (target != UINT32_MAX && stream != UINT32_MAX)
+        if (record == NULL || record->event != event->event)
+            continue;
+        const uint32_t stream = stream_of(issued, event);
+        const uint32_t target =
+            issued_before(issued, stream_of(issued, record), record->start_ns - first_ns);
+        if (target != UINT32_MAX && stream != RECORDING_NONE)
             timeline->waits[timeline->wait_count++] = (struct stream_wait){
-                .stream = stream, .target = target, .issue_ns = event->issue_ns - first_ns};
+                .stream = stream, .target = target, .issue_ns = event->start_ns - first_ns};
     }
 }
 
-enum status trace_waits_take(struct timeline *timeline, const struct names *numbers,
-                             struct trace_event *events, size_t count, int64_t first_ns,
-                             struct error *error)
+enum status trace_waits_take(struct timeline *timeline, const struct trace_part *part,
+                             const struct recorded_call *const *events, size_t count,
+                             int64_t first_ns, struct error *error)
 {
     if (count == 0)
         return STATUS_OK;
     struct arena arena = {0};
     struct issued issued = {
-        .numbers = numbers,
+        .part = part,
         .spans = arena_zeros(&arena, timeline->span_count, sizeof(struct span *)),
         .span_count = timeline->span_count};
     timeline->waits = arena_zeros(&timeline->arena, count, sizeof *timeline->waits);
@@ -233,7 +217,6 @@ enum status trace_waits_take(struct timeline *timeline, const struct names *numb
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
         qsort(issued.spans, issued.span_count, sizeof(struct span *), compare_issues);
-        qsort(events, count, sizeof *events, compare_events);
         find_waits(timeline, &issued, events, count, first_ns);
         trace_waits_sort(timeline);
     }

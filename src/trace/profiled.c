@@ -222,24 +222,6 @@ static bool add_first_call(struct recording *recording)
     return true;
 }
 
-/* Gives the streams whose kind is not known the one that their timeline takes for likely. */
-static void set_kinds(struct traces *traces)
-{
-    struct recording *recording = traces->recording;
-    EACH (const struct trace, trace, traces->items, traces->count) {
-        const struct timeline *timeline = &trace->timeline;
-        const uint32_t device = recording_device_of(recording, timeline->device);
-        for (size_t i = 0; i < recording->stream_count; i++) {
-            struct recorded_stream *stream = &recording->streams[i];
-            for (uint32_t k = 0; k < timeline->streams; k++) {
-                if (stream->kind == STREAM_KIND_COUNT && stream->device == device &&
-                    timeline->stream_ids[k] == stream->number)
-                    stream->kind = timeline->stream_kinds[k];
-            }
-        }
-    }
-}
-
 enum status profiled_finish(struct profiled *profiled, enum status status, enum timing timing,
                             const char *traced_by, struct traces *traces)
 {
@@ -267,8 +249,6 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
         return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
     }
     status = recording_traces(recording, traces, error);
-    if (status == STATUS_OK)
-        set_kinds(traces);
     if (status == STATUS_OK && !profiled_find_waits(recording)) {
         traces_free(traces);
         status = error_set(error, STATUS_NO_MEMORY, "no memory for the trace");

@@ -188,10 +188,6 @@ enum status recording_traces(struct recording *recording, struct traces *traces,
 void recording_count_odd(const struct recording *recording, uint64_t *unseen,
                          uint64_t *refused);
 
-/* Returns the index of the device that a timeline of the recording is called after;
- * RECORDING_NONE: none. */
-uint32_t recording_device_of(const struct recording *recording, const char *name);
-
 /* Lists what the spans of a whole timeline of `device` are, by span.op: an index of
  * recording->ops or, less op_count, of its calls, for functions of the host. Sets *count.
  * Returns a list of `arena`; NULL: no memory. O(n log n). */

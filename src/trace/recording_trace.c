@@ -1,6 +1,7 @@
 /* recording_trace.c - a recording as timelines, one for each device. */
 
 #include "core/compare.h"
+#include "core/items.h"
 #include "trace/build.h"
 #include "trace/input.h"
 #include "trace/recording.h"
@@ -10,19 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Facts and rows while they are made. */
-struct maker {
-    const struct recording *recording;
-    struct trace_builder builder;
+enum {
+    EARLY_NS = 1000,   /* a call may lie that much behind its op by the clocks' noise */
+    CALLED_LEAST = 10, /* where one op in as many has no call, the calls tell nothing */
 };
 
-uint32_t recording_device_of(const struct recording *recording, const char *name)
+/* Names beyond those that a span's link can tell apart share the last one. */
+static const char other_names[] = "(other kernels)";
+
+/* Timelines while they are made. */
+struct maker {
+    struct recording *recording;
+    struct trace_part *parts; /* by device */
+    uint32_t *numbers;        /* of streams; RECORDING_NONE: nothing ran in it */
+    struct host_call *calls;
+    const char **lines;                  /* that calls refer to */
+    const struct recorded_call **events; /* calls that record or wait */
+    size_t line_count, event_count;
+    struct arena arena; /* has these */
+    struct error *error;
+};
+
+static enum status no_memory(const struct maker *maker)
 {
-    for (size_t i = 0; i < recording->device_count; i++) {
-        if (strcmp(recording->devices[i].shown, name) == 0)
-            return (uint32_t)i;
-    }
-    return RECORDING_NONE;
+    return error_set(maker->error, STATUS_NO_MEMORY, "no memory for the trace");
 }
 
 /* Copies and memsets of no bytes never run. */
@@ -47,7 +59,7 @@ void recording_count_odd(const struct recording *recording, uint64_t *unseen, ui
     }
 }
 
-/* --- rows --- */
+/* --- spans --- */
 
 static const char *op_name(const struct recording *recording, const struct recorded_op *op)
 {
@@ -60,63 +72,87 @@ static const char *op_name(const struct recording *recording, const struct recor
                : "[kernel]";
 }
 
-static enum status add_row(struct maker *maker, uint32_t stream, struct trace_row *row,
-                           struct error *error)
+static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 {
-    const struct recorded_stream *recorded = &maker->recording->streams[stream];
-    row->device = maker->recording->devices[recorded->device].shown;
-    row->context = recorded->context;
-    row->stream = recorded->number;
-    return trace_build_add(&maker->builder, row, error);
+    size_t length;
+    name = trace_short_name(name, &length);
+    if (part->names.count >= UINT16_MAX && names_find(&part->names, name, length) == NULL) {
+        name = other_names;
+        length = strlen(other_names);
+    }
+    return names_number(&part->names, name, length, number);
 }
 
-static enum status add_op(struct maker *maker, const struct recorded_op *op,
-                          struct error *error)
+/* Adds a span to the timeline of a stream's device, where streams are numbered as they are met;
+ * its issue is negative where that is not known. */
+static enum status add_span(struct maker *maker, uint32_t stream, const char *name,
+                            struct span span)
+{
+    struct trace_part *part = &maker->parts[maker->recording->streams[stream].device];
+    uint32_t *number = &maker->numbers[stream], link = 0;
+    if (*number == RECORDING_NONE) {
+        uint32_t *met = ITEMS_ADD(part->streams, part->stream_count, part->stream_capacity);
+        if (met == NULL)
+            return no_memory(maker);
+        *met = stream;
+        *number = (uint32_t)part->stream_count - 1;
+    }
+    if (part->count >= TRACE_SPANS_MAX)
+        return error_set(maker->error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
+    if ((span.kind == OP_KERNEL && !name_of(part, name, &link)) ||
+        !ITEMS_ROOM(part->spans, part->count, part->capacity))
+        return no_memory(maker);
+    part->uncalled += span.issue_ns < 0;
+    part->early += span.issue_ns > span.start_ns && span.issue_ns - span.start_ns > EARLY_NS;
+    if (span.issue_ns < 0 || span.issue_ns > span.start_ns)
+        span.issue_ns = span.start_ns;
+    span.op = (uint32_t)part->count;
+    span.engine = op_rows[span.kind].engine & SPAN_BITS;
+    if (span.kind == OP_KERNEL) /* of copies it is the host's memory */
+        span.link = (uint16_t)link;
+    span.stream = *number;
+    span.tile = -1;
+    part->spans[part->count++] = span;
+    return STATUS_OK;
+}
+
+static enum status add_op(struct maker *maker, const struct recorded_op *op)
 {
     const struct recording *recording = maker->recording;
-    struct trace_row row = {
-        .kind = (enum op_kind)op->kind,
-        .name = op_name(recording, op),
-        .bytes = op->bytes,
-        .memory = (enum host_memory)(op->kind == OP_D2H ? op->to : op->from),
+    const bool copy = op_is_copy((enum op_kind)op->kind);
+    const struct span span = {
+        .kind = op->kind,
+        .bytes = copy ? op->bytes : 0,
+        .host_memory = copy ? (op->kind == OP_D2H ? op->to : op->from) : 0,
         .issue_ns = op->call != RECORDING_NONE ? recording->calls[op->call].start_ns
                     : op->moves                ? op->start_ns
                                                : -1,
         .start_ns = op->start_ns,
         .end_ns = op->end_ns,
     };
-    return add_row(maker, op->stream, &row, error);
+    return add_span(maker, op->stream, op_name(recording, op), span);
 }
 
-/* A function of the host's runs in a stream, too. */
-static enum status add_function(struct maker *maker, const struct recorded_call *call,
-                                struct error *error)
-{
-    struct trace_row row = {
-        .kind = OP_CALLBACK,
-        .name = "",
-        .issue_ns = call->start_ns,
-        .start_ns = call->function.start_ns,
-        .end_ns = call->function.end_ns,
-    };
-    return add_row(maker, call->stream, &row, error);
-}
-
-static enum status add_rows(struct maker *maker, struct error *error)
+/* Adds all ops, and functions of the host, which run in a stream, too. */
+static enum status add_spans(struct maker *maker)
 {
     const struct recording *recording = maker->recording;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < recording->op_count && status == STATUS_OK; i++)
-        status = add_op(maker, &recording->ops[i], error);
+        status = add_op(maker, &recording->ops[i]);
     for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++) {
         const struct recorded_call *call = &recording->calls[i];
         if (call->effect == EFFECT_FUNCTION && call->known && call->stream != RECORDING_NONE)
-            status = add_function(maker, call, error);
+            status = add_span(maker, call->stream, "",
+                              (struct span){.kind = OP_CALLBACK,
+                                            .issue_ns = call->start_ns,
+                                            .start_ns = call->function.start_ns,
+                                            .end_ns = call->function.end_ns});
     }
     return status;
 }
 
-/* --- facts --- */
+/* --- calls --- */
 
 static int compare_lines(const void *a, const void *b)
 {
@@ -124,61 +160,42 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Many calls are made from one line. */
-static void list_lines(const struct recording *recording, struct trace_facts *facts)
+static void add_lines(struct maker *maker)
 {
-    const char **lines = facts->lines;
+    const struct recording *recording = maker->recording;
+    const char **lines = maker->lines;
     for (size_t i = 0; i < recording->line_count; i++)
         lines[i] = recording->lines[i].text;
     qsort(lines, recording->line_count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < recording->line_count; i++) {
-        if (i == 0 || strcmp(lines[facts->line_count - 1], lines[i]) != 0)
-            lines[facts->line_count++] = lines[i];
+        if (i == 0 || strcmp(lines[maker->line_count - 1], lines[i]) != 0)
+            lines[maker->line_count++] = lines[i];
+    }
+    EACH (const struct recorded_line, line, recording->lines, recording->line_count) {
+        const char **found =
+            bsearch(&line->text, lines, maker->line_count, sizeof *lines, compare_lines);
+        maker->calls[line->call].line = (uint32_t)(found - lines) + 1;
     }
 }
 
-static void add_lines(const struct recording *recording, struct trace_facts *facts)
-{
-    EACH (const struct recorded_line, line, recording->lines, recording->line_count) {
-        const char **found = bsearch(&line->text, facts->lines, facts->line_count,
-                                     sizeof *facts->lines, compare_lines);
-        facts->calls[line->call].line = (uint32_t)(found - facts->lines) + 1;
-    }
-}
+COMPARE_POINTERS_BY(compare_events, struct recorded_call, event, start_ns);
 
 enum { NOT_READY = 600 }; /* cudaErrorNotReady */
 
-static void add_calls(const struct recording *recording, struct trace_facts *facts)
+static void add_calls(struct maker *maker)
 {
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
-        facts->calls[facts->call_count++] =
-            (struct host_call){.start_ns = call->start_ns,
-                               .end_ns = call->end_ns,
-                               .thread = call->thread,
-                               .row = call->row,
-                               .not_ready = call->result == NOT_READY};
-        bool waits = call->effect == EFFECT_WAIT;
-        if ((!waits && call->effect != EFFECT_RECORD) || call->stream == RECORDING_NONE)
-            continue;
-        const struct recorded_stream *stream = &recording->streams[call->stream];
-        facts->events[facts->event_count++] =
-            (struct trace_event){.process = 0,
-                                 .event = (int64_t)call->event,
-                                 .issue_ns = call->start_ns,
-                                 .context = stream->context,
-                                 .stream = stream->number,
-                                 .waits = waits};
+    for (size_t i = 0; i < maker->recording->call_count; i++) {
+        const struct recorded_call *call = &maker->recording->calls[i];
+        maker->calls[i] = (struct host_call){.start_ns = call->start_ns,
+                                             .end_ns = call->end_ns,
+                                             .thread = call->thread,
+                                             .row = call->row,
+                                             .not_ready = call->result == NOT_READY};
+        if ((call->effect == EFFECT_WAIT || call->effect == EFFECT_RECORD) &&
+            call->stream != RECORDING_NONE)
+            maker->events[maker->event_count++] = call;
     }
-}
-
-static void add_streams(const struct recording *recording, struct trace_facts *facts)
-{
-    for (size_t i = 0; i < recording->stream_count; i++) {
-        const struct recorded_stream *stream = &recording->streams[i];
-        if (stream->kind != STREAM_KIND_COUNT)
-            facts->streams[facts->stream_count++] = (struct trace_stream){
-                .context = stream->context, .stream = stream->number, .kind = stream->kind};
-    }
+    qsort(maker->events, maker->event_count, sizeof *maker->events, compare_events);
 }
 
 /* --- the origins of spans --- */
@@ -224,64 +241,168 @@ uint32_t *recording_list_spans(const struct recording *recording, uint32_t devic
 
 /* --- all of it --- */
 
-/* Fills the builder's facts, but for what all recordings have in common. */
-static enum status add_facts(const struct recording *recording, struct trace_facts *facts,
-                             struct error *error)
+COMPARE_BY(compare_spans, struct span, start_ns, op);
+
+/* Sorts the spans by their starts; times count from the first that is known, which it returns.
+ */
+static int64_t set_order(struct trace_part *part, bool issue_unknown)
 {
-    facts->calls = malloc((recording->call_count + 1) * sizeof *facts->calls);
-    facts->events = malloc((recording->call_count + 1) * sizeof *facts->events);
-    facts->streams = malloc((recording->stream_count + 1) * sizeof *facts->streams);
-    facts->lines = malloc((recording->line_count + 1) * sizeof *facts->lines);
-    if (!facts->lines || !facts->calls || !facts->events || !facts->streams)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-    add_calls(recording, facts);
-    list_lines(recording, facts);
-    add_lines(recording, facts);
-    add_streams(recording, facts);
-    if (recording->traced_by != NULL)
-        snprintf(facts->driver, sizeof facts->driver, "%s", recording->traced_by);
-    else if (recording->driver > 0)
-        snprintf(facts->driver, sizeof facts->driver, "driver %" PRIu32 ".%" PRIu32,
-                 recording->driver / 1000, recording->driver % 1000 / 10);
-    return STATUS_OK;
+    int64_t first = INT64_MAX;
+    qsort(part->spans, part->count, sizeof *part->spans, compare_spans);
+    for (size_t i = 0; i < part->count; i++) {
+        struct span *span = &part->spans[i];
+        span->op = (uint32_t)i;
+        if (issue_unknown)
+            span->issue_ns = span->start_ns;
+        first = earlier(first, span->issue_ns);
+    }
+    EACH (struct span, span, part->spans, part->count) {
+        span->issue_ns -= first;
+        span->start_ns -= first;
+        span->end_ns -= first;
+    }
+    return first;
 }
 
-static enum status make(struct maker *maker, struct traces *traces, struct error *error)
+/* Gives the timeline what the recording says of its streams and of the host. */
+static enum status set_evidence(const struct maker *maker, const struct trace_part *part,
+                                int64_t first_ns, struct timeline *timeline)
 {
+    timeline->stream_ids =
+        arena_zeros(&timeline->arena, part->stream_count, sizeof *timeline->stream_ids);
+    timeline->lines = arena_zeros(&timeline->arena, maker->line_count, sizeof *timeline->lines);
+    if (timeline->arena.full)
+        return no_memory(maker);
+    for (size_t i = 0; i < part->stream_count; i++)
+        timeline->stream_ids[i] = maker->recording->streams[part->streams[i]].number;
+    enum status status = trace_kinds_take(timeline, part, maker->error);
+    if (status != STATUS_OK || timeline->issue_unknown)
+        return status;
+    if (maker->line_count > 0)
+        memcpy(timeline->lines, maker->lines, maker->line_count * sizeof *timeline->lines);
+    timeline->line_count = (uint32_t)maker->line_count;
+    status = trace_waits_take(timeline, part, maker->events, maker->event_count, first_ns,
+                              maker->error);
+    return status == STATUS_OK
+               ? trace_calls_take(timeline, maker->calls, maker->recording->call_count,
+                                  first_ns, maker->error)
+               : status;
+}
+
+/* An op whose call is not known, or behind its start, counts as issued when it began; where
+ * that is one in CALLED_LEAST or more, none of the issue times counts: the host's clock and the
+ * device's disagree. */
+static enum status make_trace(const struct maker *maker, struct trace_part *part,
+                              struct trace *trace)
+{
+    const struct plan no_plan = {0};
     const struct recording *recording = maker->recording;
-    struct trace_builder *builder = &maker->builder;
-    builder->facts = (struct trace_facts){
-        .timing = recording->timing,
-        .resolution_ns = later(recording->resolution_ns, 1),
-        .bytes_unit = recording->bytes_unit > 0 ? recording->bytes_unit : 1};
-    enum status status = add_rows(maker, error);
+    struct timeline *timeline = &trace->timeline;
+    const size_t unknown = (size_t)part->uncalled + part->early;
+    timeline_init(timeline);
+    timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
+    trace->origin_ns = set_order(part, timeline->issue_unknown);
+    timeline->timing = recording->timing;
+    snprintf(timeline->device, sizeof timeline->device, "%s",
+             recording->devices[part->device].shown);
+    if (recording->traced_by != NULL)
+        snprintf(timeline->driver, sizeof timeline->driver, "%s", recording->traced_by);
+    else if (recording->driver > 0)
+        snprintf(timeline->driver, sizeof timeline->driver, "driver %" PRIu32 ".%" PRIu32,
+                 recording->driver / 1000, recording->driver % 1000 / 10);
+    timeline->resolution_ns = later(recording->resolution_ns, 1);
+    timeline->streams = (uint32_t)part->stream_count;
+    timeline->spans = part->spans;
+    timeline->span_count = (uint32_t)part->count;
+    part->spans = NULL;
+    timeline->ranges = recording->ranges;
+    timeline->range_count = recording->range_count;
+    timeline->ranges_from_ns = trace->origin_ns;
+    trace->recording = recording;
+    trace->device = part->device;
+    trace->early = part->early;
+    trace->uncalled = part->uncalled;
+    trace->bytes_unit = recording->bytes_unit > 0 ? recording->bytes_unit : 1;
+    trace_count_copies(trace);
+    recording_count_odd(recording, &trace->unseen, &trace->refused);
+    enum status status = trace_names_take(&part->names, timeline, maker->error);
     if (status == STATUS_OK)
-        status = add_facts(recording, &builder->facts, error);
-    return status == STATUS_OK ? trace_build_finish(builder, traces, error) : status;
+        status = set_evidence(maker, part, trace->origin_ns, timeline);
+    return status == STATUS_OK ? timeline_finish(timeline, &no_plan, maker->error) : status;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct trace_part *x = a, *y = b;
+    return strcmp(x->recording->devices[x->device].shown,
+                  y->recording->devices[y->device].shown);
+}
+
+/* Makes timelines of the devices on which something ran, by what they are called. */
+static enum status make_traces(struct maker *maker, struct traces *traces)
+{
+    const size_t devices = maker->recording->device_count;
+    size_t count = 0;
+    for (size_t i = 0; i < devices; i++)
+        count += maker->parts[i].count > 0;
+    if (count > TRACE_DEVICES_MAX)
+        return error_set(maker->error, STATUS_USAGE, "more than %d devices", TRACE_DEVICES_MAX);
+    enum status status = traces_create(traces, count, maker->error);
+    struct trace *trace = traces->items;
+    qsort(maker->parts, devices, sizeof *maker->parts, compare_parts);
+    for (size_t i = 0; i < devices && status == STATUS_OK; i++) {
+        if (maker->parts[i].count == 0)
+            continue;
+        status = make_trace(maker, &maker->parts[i], trace);
+        snprintf(trace->name, sizeof trace->name, "%s",
+                 count > 1 ? maker->recording->devices[trace->device].shown : "trace");
+        trace->timeline.more_ran = trace->unseen > 0 || maker->recording->lost > 0 || count > 1;
+        trace++;
+    }
+    return status;
+}
+
+static enum status make_all(struct maker *maker, struct traces *traces)
+{
+    struct recording *recording = maker->recording;
+    struct arena *arena = &maker->arena;
+    const size_t calls = recording->call_count;
+    maker->parts = arena_zeros(arena, recording->device_count, sizeof *maker->parts);
+    maker->numbers = arena_ones(arena, recording->stream_count, sizeof *maker->numbers);
+    maker->calls = arena_zeros(arena, calls, sizeof *maker->calls);
+    maker->events = arena_zeros(arena, calls, sizeof(struct recorded_call *));
+    maker->lines = arena_zeros(arena, recording->line_count, sizeof(char *));
+    if (arena->full)
+        return no_memory(maker);
+    for (size_t i = 0; i < recording->device_count; i++)
+        maker->parts[i] = (struct trace_part){
+            .recording = recording, .device = (uint32_t)i, .numbers = maker->numbers};
+    add_calls(maker);
+    add_lines(maker);
+    enum status status = add_spans(maker);
+    if (status == STATUS_OK)
+        status = make_traces(maker, traces);
+    EACH (struct trace_part, part, maker->parts, recording->device_count) {
+        names_free(&part->names);
+        free(part->spans);
+        free(part->streams);
+    }
+    return status;
 }
 
 enum status recording_traces(struct recording *recording, struct traces *traces,
                              struct error *error)
 {
-    struct maker maker = {.recording = recording};
-    enum status status = make(&maker, traces, error);
-    trace_build_free(&maker.builder);
-    if (status != STATUS_OK) {
-        recording_free(recording);
-        free(recording);
-        return status;
-    }
-    traces->recording = recording;
-    EACH (struct trace, trace, traces->items, traces->count) {
-        trace->recording = recording;
-        trace->timeline.ranges = recording->ranges;
-        trace->timeline.range_count = recording->range_count;
-        trace->timeline.ranges_from_ns = trace->origin_ns;
-        recording_count_odd(recording, &trace->unseen, &trace->refused);
-        trace->timeline.more_ran =
-            trace->unseen > 0 || recording->lost > 0 || traces->count > 1;
-    }
-    return STATUS_OK;
+    struct maker maker = {.recording = recording, .error = error};
+    struct traces result = {0};
+    enum status status = make_all(&maker, &result);
+    arena_free(&maker.arena);
+    result.recording = recording;
+    if (status == STATUS_OK)
+        *traces = result;
+    else
+        traces_free(&result);
+    return status;
 }
 
 enum status trace_recording_read(struct trace_input *input, const char *path,

@@ -1,7 +1,7 @@
 /* trace.h - timelines that a profiler exported or the recorder wrote, read back.
  *
- * What has the host's calls, of the recorder (docs/recording.md), of Nsight Systems or of
- * PyTorch's profiler, becomes a recording, of which timelines and plans are made.
+ * What the recorder (docs/recording.md) or another profiler wrote becomes a recording, of which
+ * timelines are made and, where it has the host's calls, plans.
  *
  * Two forms of Nsight Systems' exports: what `nsys stats -r cuda_gpu_trace --format csv` prints
  * (headers differ between versions: columns are matched by the beginning of their names, units
@@ -54,8 +54,9 @@ struct trace {
     bool unlike;    /* than that other: it did not do the same work, or that is not known */
     double by_byte; /* how much faster it is by the bytes copied, where nothing else is known */
     struct trace_copies in, out;       /* from the host, to the host */
-    const struct recording *recording; /* that it was made of, of all devices; NULL: of none.
-                                          Owned by `struct traces`, then by the view */
+    const struct recording *recording; /* that it was made of, of all devices; NULL: it is
+                                          `saved`. Owned by `struct traces`, then by the view */
+    uint32_t device;                   /* an index of its devices */
     uint64_t unseen;   /* calls of the recording that issued an op of which it has nothing */
     uint64_t refused;  /* and those that CUDA refused, but of which it has ops */
     uint32_t uncalled; /* ops of which no call is known */
@@ -73,8 +74,7 @@ struct traces {
     struct trace *items;
     int count;
     char unread[TRACE_UNREAD]; /* what belongs to the trace and was not read; empty: nothing */
-    struct recording *recording; /* what a recording has beyond its timelines; NULL: it is none.
-                                    Owned */
+    struct recording *recording; /* likewise; owned */
 };
 
 struct recording; /* trace/recording.h */

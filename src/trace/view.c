@@ -103,14 +103,11 @@ static enum status add_plan(struct view *view, const struct trace *trace,
     if (recording == NULL || trace->part[0] != '\0' ||
         (recording->traced_by != NULL && recording->call_count == 0))
         return STATUS_OK;
-    uint32_t device = recording_device_of(recording, run->timeline.device);
-    if (device == RECORDING_NONE)
-        return STATUS_OK;
     struct plan *plan = keep_plan(view);
     if (plan == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
     *made = plan;
-    enum status status = view_make_plan(recording, device, run, plan, &left, error);
+    enum status status = view_make_plan(recording, trace->device, run, plan, &left, error);
     return status == STATUS_OK ? view_judge_plan(recording, plan, &left, run, error) : status;
 }
 
@@ -249,8 +246,7 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
         status = critical_find(&run->timeline, NULL, &run->critical, error);
     if (status == STATUS_OK && run->plan != NULL)
         status = view_find_machine(view->calibrated, view->machine, trace->recording,
-                                   recording_device_of(trace->recording, run->timeline.device),
-                                   machine, known, error);
+                                   trace->device, machine, known, error);
     if (status == STATUS_OK)
         status = view_judge_run(run, *known ? machine : NULL, error);
     show_results(view, index, *known);

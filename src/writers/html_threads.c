@@ -248,9 +248,8 @@ static void put_issues(const struct threads *threads)
     const struct timeline *timeline = &threads->run->timeline;
     struct arena arena = {0};
     size_t count;
-    uint32_t *numbers = recording_list_spans(
-        threads->recording, recording_device_of(threads->recording, timeline->device), &count,
-        &arena);
+    uint32_t *numbers =
+        recording_list_spans(threads->recording, threads->run->trace->device, &count, &arena);
     if (numbers == NULL) {
         arena_free(&arena);
         threads->json->put->status = STATUS_NO_MEMORY;
