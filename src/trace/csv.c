@@ -358,7 +358,7 @@ static enum status read_row(struct reader *reader)
     op->op.end_ns = row.end_ns;
     op->op.bytes = (uint64_t)bytes;
     op->op.from = op->op.to =
-        memory_of(field_or_empty(reader, op->op.kind == OP_H2D ? SOURCE : TARGET));
+        (uint8_t)memory_of(field_or_empty(reader, op->op.kind == OP_H2D ? SOURCE : TARGET));
     return STATUS_OK;
 }
 
