@@ -164,7 +164,7 @@ START_TEST(every_form)
     assert_says(program_out, "recorded by pipeline");
     ck_assert_int_eq(
         program_run("view -q --window=100us.. --stream=14 " RECORDINGS "good.jsonl"), 0);
-    assert_says(program_out, "Only a part of the recording is looked at");
+    assert_says(program_out, "Only a part of the file is looked at");
     ck_assert_ptr_null(strstr(program_out, "No machine file"));
     ck_assert_int_eq(program_run("view -q --before=" RECORDINGS "good.jsonl --after=x.csv"), 0);
 }

@@ -85,11 +85,11 @@ END_TEST
 
 START_TEST(test_none_is_refused)
 {
-    struct machine device = device_called("Tesla K80"), machine = device_called("untouched");
+    struct machine device = device_called("Tesla M40"), machine = device_called("untouched");
     struct error error = {0};
     ck_assert_int_eq(reference_machine(NULL, &device, false, 0, &machine, &error),
                      STATUS_USAGE);
-    ck_assert_ptr_nonnull(strstr(error.text, "Tesla K80"));
+    ck_assert_ptr_nonnull(strstr(error.text, "Tesla M40"));
     ck_assert_ptr_nonnull(strstr(error.text, "--machine="));
     ck_assert_ptr_nonnull(strstr(error.text, "pipeline calibrate"));
     error_clear(&error);

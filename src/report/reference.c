@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns true if the name of a device has the model that a machine's summary, "NVIDIA H100",
- * names, as a word: "NVIDIA H100 80GB HBM3". */
-static bool is_model(const char *summary, const char *device)
+bool reference_is_model(const char *summary, const char *device)
 {
     const char *model = strchr(summary, ' ');
     model = model != NULL ? model + 1 : summary;
@@ -30,7 +28,7 @@ static bool find_built_in(const char *device, struct machine *machine)
     for (const struct embedded *text = machine_texts; text->name != NULL; text++) {
         struct machine read;
         if (machine_built_in(&read, text->name, NULL) != STATUS_OK ||
-            !is_model(read.summary, device))
+            !reference_is_model(read.summary, device))
             continue;
         *machine = read;
         return true;

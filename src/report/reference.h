@@ -10,13 +10,17 @@
 
 /* Finds the machine that stands for a device. `asked` is --machine's value: NAME or FILE.ini,
  * read as machine_load() does, or NULL: then it is `device` itself where that is simulated,
- * else the built-in machine file whose summary is the device's name (device->name, "NVIDIA
+ * else the built-in machine file whose model is in the device's name (device->name, "NVIDIA
  * H200"). `queues`, unless it is 0, is how many hardware queues the device was opened with: the
  * machine gets them as its default, as far as it has so many. *machine is set on STATUS_OK.
  * STATUS_USAGE: there is none; says to name one by --machine, or to make one by `pipeline
  * calibrate`. */
 enum status reference_machine(const char *asked, const struct machine *device, bool simulated,
                               uint32_t queues, struct machine *machine, struct error *error);
+
+/* Returns true if the name of a device has the model that a machine's summary, "NVIDIA H100",
+ * names, as a word: "NVIDIA H100 80GB HBM3". */
+bool reference_is_model(const char *summary, const char *device);
 
 /* Returns the row of a kernel; where there is none a new one, with the figures of the kernel
  * whose rates it has, if it has another's; NULL: there is no room. */

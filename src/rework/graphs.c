@@ -136,15 +136,16 @@ static uint32_t kind_of(const struct plan *plan, uint32_t i)
                                           : recorded->name_count + plan->ops[i].kind;
 }
 
-static struct marker find_marker(const struct plan *plan)
+/* Counts the ops of each kind on the device, `counts`, and finds the marker. */
+static struct marker find_marker(const struct plan *plan, uint32_t *counts)
 {
     enum { PASS_MOST = 4096 };
     const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
     struct marker marker = {UINT32_MAX, WORTH, 0};
-    uint32_t *counts = calloc(kinds, sizeof *counts), fewest = UINT32_MAX;
-    for (uint32_t i = 0; i < plan->op_count && counts != NULL; i++)
+    uint32_t fewest = UINT32_MAX;
+    for (uint32_t i = 0; i < plan->op_count; i++)
         counts[kind_of(plan, i)] += op_on_device(plan->ops[i].kind);
-    for (uint32_t kind = 0; kind < kinds && counts != NULL; kind++) {
+    for (uint32_t kind = 0; kind < kinds; kind++) {
         if (counts[kind] < TIMES || counts[kind] < plan->op_count / PASS_MOST ||
             counts[kind] >= fewest)
             continue;
@@ -152,7 +153,6 @@ static struct marker find_marker(const struct plan *plan)
         marker = (struct marker){kind, plan->op_count / fewest / 2, fewest};
     }
     marker.apart = marker.apart < WORTH ? WORTH : marker.apart;
-    free(counts);
     return marker;
 }
 
@@ -160,46 +160,48 @@ static struct marker find_marker(const struct plan *plan)
  * pass. */
 struct pauses {
     struct arena arena;
-    uint32_t *of_kind, *launches, *at;
+    uint32_t *of_kind, *ops, *at;
     uint32_t places;
+    struct marker marker;
 };
 
-/* Returns the place of op `i` in its pass, which began at `*begin`. */
+/* Returns the place of op `i` in its pass, which began at `*begin`; UINT32_MAX: in none. */
 static uint32_t place_in_pass(const struct plan *plan, const struct marker *marker, uint32_t i,
                               uint32_t *begin)
 {
     *begin = kind_of(plan, i) == marker->of ? i : *begin;
-    return i - *begin;
+    return *begin != UINT32_MAX ? i - *begin : UINT32_MAX;
 }
 
-static bool count_pauses(const struct plan *plan, const struct marker *marker, int64_t least_ns,
-                         struct pauses *pauses)
+static bool count_pauses(const struct plan *plan, int64_t least_ns, struct pauses *pauses)
 {
     const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
-    *pauses = (struct pauses){.places = 4 * marker->apart};
     pauses->of_kind = arena_zeros(&pauses->arena, kinds, sizeof *pauses->of_kind);
-    pauses->launches = arena_zeros(&pauses->arena, kinds, sizeof *pauses->launches);
+    pauses->ops = arena_zeros(&pauses->arena, kinds, sizeof *pauses->ops);
+    if (pauses->arena.full)
+        return false;
+    pauses->marker = find_marker(plan, pauses->ops);
+    pauses->places = 4 * pauses->marker.apart;
     pauses->at = arena_zeros(&pauses->arena, pauses->places, sizeof *pauses->at);
-    for (uint32_t i = 0, begin = 0; i < plan->op_count && !pauses->arena.full; i++) {
-        const uint32_t place = place_in_pass(plan, marker, i, &begin);
-        pauses->launches[kind_of(plan, i)]++;
+    for (uint32_t i = 0, begin = UINT32_MAX; i < plan->op_count && !pauses->arena.full; i++) {
+        const uint32_t place = place_in_pass(plan, &pauses->marker, i, &begin);
         if (plan->recorded->ops[i].host_ns < least_ns)
             continue;
         pauses->of_kind[kind_of(plan, i)]++;
-        pauses->at[place < pauses->places ? place : 0]++;
+        if (place < pauses->places)
+            pauses->at[place]++;
     }
     return !pauses->arena.full;
 }
 
 /* Returns true if the host works for itself in most passes there, at that place or before that
  * kind of launch, of which a pass has few. */
-static bool is_usual(const struct pauses *pauses, const struct marker *marker, uint32_t kind,
-                     uint32_t place)
+static bool is_usual(const struct pauses *pauses, uint32_t kind, uint32_t place)
 {
     enum { FEW = 4 };
-    return (2 * pauses->of_kind[kind] >= marker->passes &&
-            pauses->launches[kind] <= FEW * marker->passes) ||
-           (place < pauses->places && 2 * pauses->at[place] >= marker->passes);
+    const uint32_t passes = pauses->marker.passes;
+    return (2 * pauses->of_kind[kind] >= passes && pauses->ops[kind] <= FEW * passes) ||
+           (place < pauses->places && 2 * pauses->at[place] >= passes);
 }
 
 /* Lists the stretches between what no graph holds. Where the host works for itself in most
@@ -208,15 +210,16 @@ static bool is_usual(const struct pauses *pauses, const struct marker *marker, u
 static bool list_stretches(const struct plan *plan, int64_t least_ns,
                            struct stretches *stretches)
 {
-    const struct marker marker = find_marker(plan);
-    struct pauses pauses;
-    const bool room = count_pauses(plan, &marker, least_ns, &pauses);
-    for (uint32_t first = 0, end, begin = 0; first < plan->op_count && room; first = end) {
+    struct pauses pauses = {.places = 0};
+    const bool room = count_pauses(plan, least_ns, &pauses);
+    const struct marker marker = pauses.marker;
+    for (uint32_t first = 0, end, begin = UINT32_MAX; first < plan->op_count && room;
+         first = end) {
         for (end = first; end < plan->op_count; end++) {
             const uint32_t place = place_in_pass(plan, &marker, end, &begin);
             if (no_graph_holds(plan, end) ||
                 (end > first && plan->recorded->ops[end].host_ns >= least_ns &&
-                 is_usual(&pauses, &marker, kind_of(plan, end), place)) ||
+                 is_usual(&pauses, kind_of(plan, end), place)) ||
                 (end - first >= marker.apart && kind_of(plan, end) == marker.of))
                 break;
         }
@@ -252,16 +255,19 @@ static void find_repeats(struct stretches *stretches)
 /* --- graphs --- */
 
 /* Makes one launch of a stretch, if that takes the host less than its calls. The time before
- * the first of them stays. */
+ * the first of them stays, and so does what the host now and then works for itself between two:
+ * it does that before the launch then. */
 static bool make_graph(const struct machine *machine, const struct stretch *stretch,
-                       struct plan *plan)
+                       int64_t least_ns, struct plan *plan)
 {
     struct op_recorded *seen = plan->recorded->ops;
-    int64_t calls_ns = -seen[stretch->first].host_ns, launch_ns = 0;
+    int64_t calls_ns = 0, launch_ns = 0, stays_ns = seen[stretch->first].host_ns;
     uint32_t kernels = 0;
     for (uint32_t i = stretch->first; i < stretch->end; i++) {
         const enum op_kind kind = plan->ops[i].kind;
-        calls_ns += seen[i].host_ns +
+        const bool stays = i == stretch->first || seen[i].host_ns >= least_ns;
+        stays_ns += stays && i > stretch->first ? seen[i].host_ns : 0;
+        calls_ns += (stays ? 0 : seen[i].host_ns) +
                     (seen[i].call_ns > 0 ? seen[i].call_ns : rule_issue_ns(machine, kind));
         kernels += kind == OP_KERNEL;
         if (rule_graph_by_node(machine, kind))
@@ -271,7 +277,7 @@ static bool make_graph(const struct machine *machine, const struct stretch *stre
     if (kernels == 0 || launch_ns >= calls_ns)
         return false;
     for (uint32_t i = stretch->first; i < stretch->end; i++) {
-        seen[i].host_ns = i == stretch->first ? seen[i].host_ns : 0;
+        seen[i].host_ns = i == stretch->first ? stays_ns : 0;
         seen[i].call_ns = i == stretch->first ? launch_ns : 1;
         seen[i].in_graph = i != stretch->first;
     }
@@ -285,15 +291,14 @@ enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,
         .items = malloc((plan->op_count + (size_t)1) * sizeof *stretches.items)};
     const bool can = plan->recorded->threads == 1 && rule_takes_issue(machine, ISSUE_GRAPH);
     bool any = false;
-    if (stretches.items == NULL)
-        return error_no_memory(error, "no memory to try fixes");
-    if (!list_stretches(plan, least_ns, &stretches)) {
+    if (stretches.items == NULL || !list_stretches(plan, least_ns, &stretches)) {
         free(stretches.items);
         return error_no_memory(error, "no memory to try fixes");
     }
     find_repeats(&stretches);
     for (size_t i = 0; i < stretches.count && can; i++)
-        any |= stretches.items[i].repeats && make_graph(machine, &stretches.items[i], plan);
+        any |= stretches.items[i].repeats &&
+               make_graph(machine, &stretches.items[i], least_ns, plan);
     free(stretches.items);
     return any ? STATUS_OK
                : error_set(error, STATUS_USAGE, "no stretch that repeats could be a graph");

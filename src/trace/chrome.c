@@ -160,7 +160,7 @@ static void move_times(struct chrome_reader *reader)
 static void put_unread(const struct chrome_reader *reader, bool cut, struct traces *traces)
 {
     const struct recording *recording = traces->recording;
-    char shown[TRACE_SHOWN], early[128] = "";
+    char shown[TRACE_SHOWN], early[128] = "", left[96] = "";
     size_t uncalled = 0;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count)
         uncalled +=
@@ -170,9 +170,12 @@ static void put_unread(const struct chrome_reader *reader, bool cut, struct trac
                  ": it has no call for %zu operations, as for those issued before the profiler "
                  "began",
                  uncalled);
-    if (*early != '\0' || cut)
-        snprintf(traces->unread, sizeof traces->unread, "%s%s%s",
-                 trace_shown(reader->path, shown), early,
+    if (reader->left > 0)
+        snprintf(left, sizeof left, ": %zu events without a usable time are left out",
+                 reader->left);
+    if (*early != '\0' || *left != '\0' || cut)
+        snprintf(traces->unread, sizeof traces->unread, "%s%s%s%s",
+                 trace_shown(reader->path, shown), left, early,
                  cut ? ": it has no end, and this is what there is" : "");
 }
 

@@ -189,8 +189,10 @@ static bool add_op(struct chrome_reader *reader, enum category category,
             : HOST_MEMORY_UNKNOWN;
     int64_t start_ns, end_ns;
     uint32_t stream;
-    if (!find_times(event, &start_ns, &end_ns))
+    if (!find_times(event, &start_ns, &end_ns)) {
+        reader->left++;
         return true;
+    }
     if (category == OP_COPY_EVENT)
         name_copy(name, copy);
     const char *called = category == OP_COPY_EVENT  ? copy
@@ -290,8 +292,10 @@ static bool add_call(struct chrome_reader *reader, const struct walk_value *even
 {
     char thread[THREAD_KEY];
     int64_t start_ns, end_ns;
-    if (!find_times(event, &start_ns, &end_ns))
+    if (!find_times(event, &start_ns, &end_ns)) {
+        reader->left++;
         return true;
+    }
     walk_string(&event[NAME], reader->name, sizeof reader->name);
     struct recorded_call *call =
         profiled_call(&reader->profiled, id_of(&argument[CORRELATION]), thread,
@@ -396,8 +400,12 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
     const enum category category = event[CATEGORY].length > 0
                                        ? category_of(&event[CATEGORY])
                                        : category_by_row(reader, event, &device);
-    if (category == OTHER_EVENT || !walk_is(&event[PHASE], "X"))
+    if (category == OTHER_EVENT)
         return STATUS_OK;
+    if (!walk_is(&event[PHASE], "X")) { /* such as pairs of a begin and an end */
+        reader->left += category < RANGE_EVENT && category != WAIT_EVENT;
+        return STATUS_OK;
+    }
     if (category >= RANGE_EVENT)
         return add_range(reader, category, event) ? STATUS_OK : chrome_no_memory(reader);
     if (!chrome_find(event[ARGS], arguments, ARGUMENTS, argument))

@@ -18,9 +18,10 @@ struct chrome_reader {
     struct host_range operator; /* the last that is in no other */
     bool events;                /* there was a list of them */
     bool own;                   /* this program wrote it */
-    struct names rows;          /* that have ops, and the GPUs that these are of; */
-    char gpus[CHROME_ROWS][9];  /* the GPU that the last process is called by; "": none */
-    char gpu[9];
+    size_t left;                /* operations and calls: nothing says when they were */
+    struct names rows;          /* that have ops */
+    char gpus[CHROME_ROWS][9];  /* the GPUs that these are of */
+    char gpu[9];                /* that the last process is called by; "": none */
     char name[CHROME_NAME];
 };
 

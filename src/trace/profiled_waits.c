@@ -31,13 +31,19 @@ struct finder {
 static size_t ended_by(const struct finder *finder, int64_t time_ns)
 {
     BISECT(at, i, 0, finder->recording->op_count,
-           finder->ends[i]->end_ns <= time_ns + CLOCKS_NS);
+           finder->ends[i]->end_ns - CLOCKS_NS <= time_ns);
     return at;
 }
 
 static bool is_called(const struct recorded_call *call, const char *what)
 {
     return strstr(host_call_name(call->row), what) != NULL;
+}
+
+/* Returns a number for the event that a call recorded, which no trace gives one. */
+static uint64_t profiled_event(const struct recorded_call *call)
+{
+    return ~call->id;
 }
 
 /* Returns the call that recorded an event right behind an op, of its thread and before `until`;
@@ -50,11 +56,12 @@ static struct recorded_call *record_behind(const struct recording *recording,
     for (struct recorded_call *call = issued + 1; call < until; call++) {
         if (call->thread != issued->thread)
             continue;
-        if (is_called(call, "EventRecord") &&
-            (call->effect == EFFECT_NONE || call->stream == op->stream)) {
+        if (call->effect == EFFECT_RECORD && call->stream == op->stream)
+            return call;
+        if (is_called(call, "EventRecord") && call->effect == EFFECT_NONE) {
             call->effect = EFFECT_RECORD;
             call->stream = op->stream;
-            call->event = call->id;
+            call->event = profiled_event(call);
             return call;
         }
         if (call->op_count > 0 && recording->ops[call->first_op].stream == op->stream)

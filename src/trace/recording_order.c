@@ -113,7 +113,7 @@ static enum status order_streams(struct draft *draft)
 
 /* --- calls --- */
 
-COMPARE_BY(compare_calls, struct recorded_call, start_ns, id);
+COMPARE_BY(compare_calls, struct recorded_call, start_ns, id, end_ns, thread, row);
 
 /* Puts the calls in order. */
 static enum status order_calls(struct draft *draft)

@@ -37,7 +37,8 @@ uint32_t occupancy_blocks_per_sm(const struct recorded_device *device,
 {
     enum { RESERVED = 1024 };
     const bool newer = device->major >= 8;
-    const uint64_t warps = launch->threads > 0 ? (launch->threads + WARP - 1) / WARP : 1;
+    const uint64_t threads = launch->threads;
+    const uint64_t warps = threads > 0 ? (threads + WARP - 1) / WARP : 1;
     uint64_t blocks = UINT32_MAX;
     if (device->threads_per_sm > 0)
         blocks = least(blocks, device->threads_per_sm / WARP / warps);

@@ -94,7 +94,8 @@ static int read_calls(struct sqlite_host *host, sqlite3 *database)
         return code; /* while the database still has the reason */
     if (host->name_count > 1)
         qsort(host->names, host->name_count, sizeof *host->names, compare_names);
-    snprintf(query, sizeof query, "SELECT start, %s, %s, %s, %s FROM %s WHERE start >= 0",
+    snprintf(query, sizeof query,
+             "SELECT start, %s, %s, %s, %s FROM %s WHERE start >= 0 AND start < 1 << 61",
              sqlite_has(database, table, "end") ? "end" : "start",
              sqlite_has(database, table, "correlationId") ? "correlationId" : "NULL",
              host->by_process ? "globalTid" : "0", named ? "nameId" : "-1", table);
@@ -117,13 +118,14 @@ static int add_event(void *context, sqlite3_stmt *row)
     const struct sqlite_host *host = context;
     const int64_t what = sqlite3_column_int64(row, 6);
     const int64_t number = sqlite3_column_int64(row, 5);
+    const bool in_stream = what != EVENT_SYNC && what != CONTEXT_SYNC;
     uint32_t process, stream = RECORDING_NONE;
     if (what < EVENT_RECORD || what > CONTEXT_SYNC ||
-        (number < 0 && what != EVENT_SYNC && what != CONTEXT_SYNC) || number >= RECORDING_NONE)
+        (in_stream && (number < 0 || number >= RECORDING_NONE)))
         return SQLITE_OK;
     const bool kept =
         sqlite_host_process(host, sqlite3_column_int64(row, 0), &process) &&
-        (what == EVENT_SYNC || what == CONTEXT_SYNC ||
+        (!in_stream ||
          profiled_stream(host->profiled, process, (uint64_t)sqlite3_column_int64(row, 3),
                          (uint32_t)sqlite3_column_int64(row, 4), (uint32_t)number, &stream)) &&
         profiled_effect(host->profiled,

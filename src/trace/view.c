@@ -4,6 +4,7 @@
 #include "core/anonymous.h"
 #include "core/items.h"
 #include "core/version.h"
+#include "report/reference.h"
 #include "term/progress.h"
 #include "trace/recording.h"
 #include "trace/trace.h"
@@ -247,6 +248,13 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
     if (status == STATUS_OK && run->plan != NULL)
         status = view_find_machine(view->calibrated, view->machine, trace->recording,
                                    trace->device, machine, known, error);
+    if (*known && view->machine == NULL && view->calibrated == NULL &&
+        !reference_is_model(machine->summary, run->timeline.device))
+        note_print(
+            view->quiet,
+            "no machine file stands for %s: what its trace does not show of the machine is "
+            "taken to be as an %s has it; name a machine by --machine",
+            run->timeline.device, machine->summary);
     if (status == STATUS_OK)
         status = view_judge_run(run, *known ? machine : NULL, error);
     show_results(view, index, *known);

@@ -93,7 +93,8 @@ static bool keep_rate(struct fitter *fitter, const struct recorded_op *op)
     const bool out = op->kind == OP_D2H;
     const enum host_memory memory = (enum host_memory)(out ? op->to : op->from);
     const int64_t took_ns = op->end_ns - op->start_ns;
-    if (!op_is_copy(op->kind) || op->bytes < LARGE || took_ns <= 0)
+    if (!op_is_copy(op->kind) || op->bytes < LARGE || took_ns <= 0 ||
+        memory == HOST_MEMORY_UNKNOWN)
         return true;
     return keep(fitter,
                 memory == HOST_MEMORY_PAGEABLE ? (out ? STAGED_OUT : STAGED_IN)

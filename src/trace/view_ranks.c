@@ -36,9 +36,9 @@ static int64_t begin_ns(const struct view *view, int run)
     return view->items[run].trace.origin_ns + view->items[run].trace.from_ns;
 }
 
-/* Has the runs' times count from where the first begins, unless their clocks are so far apart
- * that they did not run at the same time. */
-static void set_clocks(struct view *view)
+/* Has the runs' times count from where the first begins. Returns false where their clocks are
+ * so far apart that they did not run at the same time. */
+static bool set_clocks(struct view *view)
 {
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, longest_ns = 0;
     for (int i = 0; i < view->report.run_count; i++) {
@@ -46,8 +46,11 @@ static void set_clocks(struct view *view)
         last_ns = later(last_ns, begin_ns(view, i));
         longest_ns = later(longest_ns, view->report.runs[i].median_ns);
     }
-    for (int i = 0; i < view->report.run_count && last_ns - first_ns < longest_ns; i++)
+    if (last_ns - first_ns >= longest_ns)
+        return false;
+    for (int i = 0; i < view->report.run_count; i++)
         view->report.runs[i].clock_ns = begin_ns(view, i) - first_ns;
+    return true;
 }
 
 /* Returns the next collective kernel of a run from span *at on, and moves on behind it; NULL:
@@ -74,12 +77,17 @@ static void find_late(struct view *view)
     int ended = 0, late = 0;
     while (ended == 0) {
         int shortest = 0;
+        const char *called = NULL;
         int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, sum_ns = 0, least_ns = INT64_MAX;
         for (int i = 0; i < count; i++) {
             const struct span *span = next_collective(&runs[i].timeline, &ranks[i].looked);
             ended += span == NULL;
             if (span == NULL)
                 continue;
+            const char *name = runs[i].timeline.names[span->link];
+            if (called != NULL && strcmp(called, name) != 0)
+                return; /* they are not in step */
+            called = name;
             const int64_t length_ns = span->end_ns - span->start_ns;
             shortest = length_ns < least_ns ? i : shortest;
             least_ns = earlier(least_ns, length_ns);
@@ -115,8 +123,8 @@ bool view_join_ranks(struct view *view)
 {
     if (!are_ranks(view))
         return false;
-    set_clocks(view);
-    find_late(view);
+    if (set_clocks(view))
+        find_late(view);
     for (int i = 0; i < view->report.run_count; i++) {
         snprintf(view->items[i].settings.name, RUN_NAME_MAX, "rank %" PRIu32,
                  job_rank(view, i));

@@ -130,6 +130,12 @@ static const struct verdict *main_verdict(const struct run_report *run)
     return run->verdicts.named > 0 ? &run->verdicts.items[0] : NULL;
 }
 
+/* The best of several fixes is named by settings or, of another program's, by causes. */
+static const char *with_best(const struct run_report *run)
+{
+    return run->foreign ? "without" : "with";
+}
+
 /* Writes what the first cause cost, and what the fix would bring: a `title` says the cause in
  * words, for nothing beside it explains a name. */
 static void put_cause(const struct run_report *run, const struct verdict *first, bool title,
@@ -152,16 +158,17 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
         snprintf(text, MESSAGE_TEXT, "%s of %s lost: %s", cost, time, row->text);
     else if (first->predicted_ns > 0)
         snprintf(text, MESSAGE_TEXT,
-                 "%s costs %s of %s; with %s%s%s%s it would take %s%s%s%s%s", row->name, cost,
-                 time, first->command[0] != '\0' ? first->command : "the fix",
+                 "%s costs %s of %s; with %s%s%s%s it would take %s%s%s%s%s%s%s", row->name,
+                 cost, time, first->command[0] != '\0' ? first->command : "the fix",
                  mistake ? " (" : "", mistake ? row->fix : "", mistake ? ")" : "",
-                 units_time(first->predicted_ns, fixed), more ? ", with " : "",
-                 more ? verdicts->best : "", more ? " " : "",
-                 more ? units_time(verdicts->best_ns, best) : "");
+                 units_time(first->predicted_ns, fixed), more ? ", " : "",
+                 more ? with_best(run) : "", more ? " " : "", more ? verdicts->best : "",
+                 more ? " " : "", more ? units_time(verdicts->best_ns, best) : "");
     else
-        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s%s%s%s%s", row->name, cost, time,
-                 row->text, all ? "; with " : "", all ? verdicts->best : "",
-                 all ? " it would take " : "", all ? units_time(verdicts->best_ns, best) : "");
+        snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s%s%s%s%s%s%s", row->name, cost, time,
+                 row->text, all ? "; " : "", all ? with_best(run) : "", all ? " " : "",
+                 all ? verdicts->best : "", all ? " it would take " : "",
+                 all ? units_time(verdicts->best_ns, best) : "");
 }
 
 /* Writes what little the best settings would bring, where no cause is worth a name. */
@@ -169,9 +176,9 @@ static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     char time[UNITS_TEXT], best[UNITS_TEXT];
     bool little = (double)run->verdicts.best_ns > LITTLE * (double)run->verdicts.time_ns;
-    snprintf(text, MESSAGE_TEXT, "%s: with %s it would take %s instead of %s",
+    snprintf(text, MESSAGE_TEXT, "%s: %s %s it would take %s instead of %s",
              little ? "little is to be gained" : "no cause stands out, but several add up",
-             run->verdicts.best, units_time(run->verdicts.best_ns, best),
+             with_best(run), run->verdicts.best, units_time(run->verdicts.best_ns, best),
              units_time(run->verdicts.time_ns, time));
 }
 

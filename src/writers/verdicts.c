@@ -185,7 +185,8 @@ static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_C
     bool shown = verdicts->named > 0 && strcmp(verdicts->items[0].command, verdicts->best) == 0;
     if (verdicts->best_ns > 0 && !shown)
         writer_print_words(out, style->width, INDENT,
-                           "  best of all that was tried: %s; it would take %s", verdicts->best,
+                           "  best of all that was tried: %s%s; it would take %s",
+                           run->foreign ? "without " : "", verdicts->best,
                            units_time(verdicts->best_ns, best));
     put_rest(out, verdicts, style);
 }
@@ -204,7 +205,7 @@ static const char *const basis_texts[BASES] = {
     [RECORDED] = "A recording says when ops ran and what the program called. No machine file "
                  "stands for this device, so causes are measured against the busiest engine, "
                  "not against the limit, and no fix is tried: name one by --machine.",
-    [PART] = "Only a part of the recording is looked at, so its limit is not known, and no fix "
+    [PART] = "Only a part of the file is looked at, so its limit is not known, and no fix "
              "is tried.",
     [MISFIT] = "A recording says when ops ran and what the program called. The machine file "
                "does not fit it, so causes are measured against the busiest engine, not "
@@ -221,10 +222,12 @@ static void find_bases(const struct run_report *run, bool found[BASES])
     const bool unlimited = run->foreign && timing == TIMING_RECORDED &&
                            !run->verdicts.limit_known && !run->verdicts.misfit;
     const bool traced = timing == TIMING_NSYS || timing == TIMING_CHROME;
-    found[TRACED] |= run->foreign && traced && !run->verdicts.limit_known;
+    found[TRACED] |= run->foreign && traced && !run->verdicts.limit_known &&
+                     !(run->timeline.partial && run->timeline.call_count > 0);
     found[REPLAYED] |= run->foreign && traced && run->verdicts.limit_known;
     found[RECORDED] |= unlimited && run->plan != NULL;
-    found[PART] |= unlimited && run->timeline.partial;
+    found[PART] |= (unlimited || (traced && run->timeline.call_count > 0)) &&
+                   run->timeline.partial && !run->verdicts.limit_known;
     found[MISFIT] |= run->verdicts.misfit && !traced && !lacks_ops(run);
     found[TRIED] |= run->foreign && run->verdicts.limit_known && !traced;
     found[OWN_FILE] |= run->foreign && !traced && timing != TIMING_RECORDED;

@@ -140,6 +140,7 @@ static bool idle(const struct run_report *run, const struct view_facts *facts,
 static bool late_issue(const struct run_report *run, const struct view_facts *facts,
                        char text[FINDING_TEXT])
 {
+    enum { LATE_OPS = 10 }; /* the host is late with one op in as many, or more */
     int64_t issue_ns = 0;
     uint32_t count = 0;
     char time[UNITS_TEXT];
@@ -153,7 +154,8 @@ static bool late_issue(const struct run_report *run, const struct view_facts *fa
     }
     for (uint32_t i = 0; i < run->timeline.span_count; i++)
         count += run->critical.holds[i].by == HELD_BY_ISSUE;
-    if (100 * (double)issue_ns < ISSUE_PERCENT * (double)run->median_ns)
+    if (100 * (double)issue_ns < ISSUE_PERCENT * (double)run->median_ns ||
+        count < run->timeline.span_count / LATE_OPS)
         return false;
     snprintf(
         text, FINDING_TEXT,
