@@ -30,8 +30,8 @@ static void put_name(char seen[VERDICT_SEEN], const char *before, const char *wh
              escape_fit(shown, ROOM, name, COLUMNS, ".."), behind);
 }
 
-/* What the host is in: a function of the program's own Python, and the operator or range within
- * it, or elsewhere; NULL: none that is known. */
+/* The host is in a function of the program's own Python, and in an operator or range, within
+ * that or elsewhere; NULL stands for none that is known. */
 struct place {
     const char *function, *range;
 };
@@ -234,8 +234,8 @@ struct shares {
     uint32_t counts[2 * LOOKS];
 };
 
-/* What computes gradients has an operator for each of a program's, and is taken as one; what is
- * behind a comma numbers ranges of one name. */
+/* Autograd has an operator for each one of the program's, so all of them count as one; a number
+ * behind a comma tells ranges of one name apart, so it is left out. */
 static void add_share(struct shares *shares, const char *name)
 {
     static const char gradients[] = "autograd";

@@ -18,7 +18,8 @@ enum {
     HOST_BYTES = COPIES * COPY_BYTES,
 };
 
-/* What each device measures with: its memory is what it copies in, and what it copies out. */
+/* Each device has a probe of its own, so that all can copy at once; its memory is both what is
+ * copied in and what is copied out. */
 struct lanes {
     const struct cuda_devices *devices;
     struct probe items[MACHINE_DEVICES_MAX];

@@ -11,7 +11,7 @@ enum { TRACE_DEVICES_MAX = 256, TRACE_SPANS_MAX = INT32_MAX };
 /* The number that CUPTI gives the default stream of a context. */
 enum { TRACE_DEFAULT_STREAM = 7 };
 
-/* What one device did, by a recording. */
+/* A timeline is made of this, which has what one device did. */
 struct trace_part {
     struct recording *recording;
     uint32_t device;         /* of it */

@@ -148,8 +148,6 @@ static void settle_calls(struct recording *recording)
 /* An op without a call that began before all of its stream that have one was issued before the
  * profiler began; of others, and of pages that move, the call is not known. Puts the first kind
  * first of those without a call, which are last, and returns how many there are. */
-COMPARE_BY(compare_uncalled, struct recorded_op, moves, start_ns, end_ns, stream, kind, name);
-
 static bool find_early(const struct recording *recording, struct recorded_op *ops, size_t count,
                        uint32_t *early)
 {
@@ -166,7 +164,6 @@ static bool find_early(const struct recording *recording, struct recorded_op *op
         if (op->call != RECORDING_NONE)
             called_ns[op->stream] = earlier(called_ns[op->stream], op->start_ns);
     }
-    qsort(ops, count, sizeof *ops, compare_uncalled);
     for (size_t i = 0; i < count && !arena.full; i++) {
         if (ops[i].moves || ops[i].start_ns > called_ns[ops[i].stream])
             late[late_count++] = ops[i];

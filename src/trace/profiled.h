@@ -8,7 +8,7 @@
 #include "trace/recording_draft.h"
 #include "trace/trace.h"
 
-/* What was added so far; profiled_begin() makes it ready. */
+/* A reader adds what it finds to this, which profiled_begin() makes ready. */
 struct profiled {
     struct draft draft;
     struct names names, contexts, devices, processes; /* that were met */
@@ -46,7 +46,7 @@ struct recorded_call *profiled_call(struct profiled *profiled, uint64_t id, cons
 struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
                              uint32_t stream);
 
-/* What a thread was at, as the program or what it is built on calls it. */
+/* This adds the name that the program, or what it is built on, has for what a thread was at. */
 bool profiled_range(struct profiled *profiled, const char *name, const void *thread,
                     size_t length, int64_t start_ns, int64_t end_ns);
 
