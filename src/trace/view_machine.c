@@ -2,8 +2,8 @@
  * another profiler shows of it.
  *
  * A recording of this program's is replayed on a machine file as it is. A profiler's own cost
- * is in all times of its trace, and hosts differ: the rates of copies, and how long ops and
- * calls take to start, to follow and to hear of each other, are what the trace itself has, as
+ * is in all times of its trace, and hosts differ: the rates of copies, and how long ops take to
+ * start, to follow each other and to load their code, are what the trace itself has, as
  * medians, wherever it has enough of them. */
 #include "trace/view_parts.h"
 
