@@ -2,6 +2,7 @@
 #
 #     awk -v seed=18 -v count=408 -f draw.awk > matrix.ini
 #     awk -v seed=184 -v count=200 -v blind=1 -f draw.awk > blind.ini
+#     awk -v seed=3011 -v count=100 -v blind=1 -v usual=1 -f draw.awk > usual.ini
 #     awk -v seed=1940 -v count=40 -v devices="1 2 2 2" -f draw.awk > devices.ini
 #     awk -v seed=1920 -v count=20 -v devices=4 -f draw.awk > devices-four.ini
 #
@@ -9,7 +10,8 @@
 # sizes are drawn evenly on a logarithmic scale. Where order matters, most settings stand there
 # depth-first and breadth-first, so that it can be seen which wins. A run's name says what it is
 # for: fit-N may be used to fit a machine file, judge-N not, and blind-N is measured once. With a
-# deck of `devices` all are blind, and copies rather than calls decide: tiles of a MiB or more. What
+# deck of `devices` all are blind, and copies rather than calls decide: tiles of a MiB or more. Usual
+# ones are as users run them: 64 MiB to 2 GiB in 4 to 128 tiles, up to eight streams, no mistakes. What
 # races, or what the program refuses, is never drawn. No machine's figures go into it but rough
 # rates, which bound how long a setting takes.
 
@@ -98,8 +100,8 @@ function draw_kernels(    family, first, links, i) {
 # Draws how large the array is, and how it is cut: a tile has 1024 elements at least, and is whole
 # rows or columns where the kernel asks for such.
 function draw_size() {
-    elements = int(between(65536, 536870913))
-    tiles = int(between(1, 8193))
+    elements = int(usual ? between(2 ^ 24, 2 ^ 29 + 1) : between(65536, 536870913))
+    tiles = int(usual ? between(4, 129) : between(1, 8193))
     if (deal("even odd") == "even") {
         elements = power_of_two(elements)
         tiles = power_of_two(tiles)
@@ -211,12 +213,26 @@ function draw() {
     draw_options()
     if (devices)
         draw_devices()
+    if (usual)
+        draw_usual()
     make_possible()
+    while (usual && seconds() > 8 && intensity > 1)
+        intensity = int(intensity / 2)
     while (seconds() > 8 || host_gib() > 12) {
         elements = int(elements / 2)
         tiles = int(tiles / 2)
         cut()
     }
+}
+
+# Changes what users hardly ever run.
+function draw_usual() {
+    streams = int(between(1, 9))
+    mistake = ""
+    connections = "-"
+    batch = 0
+    fewest = 4
+    cut()
 }
 
 # Draws how many devices there are, and changes what several can't have.
@@ -326,7 +342,8 @@ function put(order,    text) {
 function put_head() {
     printf "; %d settings to judge the simulator by; drawn by\n", drawn
     printf ";   awk -v seed=%d -v count=%d%s -f draw.awk\n", seed, count,
-           devices ? " -v devices=\"" devices "\"" : blind ? " -v blind=1" : ""
+           devices ? " -v devices=\"" devices "\"" : \
+           (blind ? " -v blind=1" : "") (usual ? " -v usual=1" : "")
     if (blind || devices)
         print "; They are to be run once, after the last change of the simulator's rules, and\n" \
               "; what comes out is to be reported: nothing may be fitted to them, and no rule\n" \
