@@ -64,7 +64,7 @@ static bool is_taken(const struct machine_field *field)
         "context_switch_ns",       "peer_bytes_per_s",
         "peer_latency_ns",         "peer_joint_bytes_per_s",
     };
-    bool taken = strcmp(field->section, "rows") == 0;
+    bool taken = strcmp(field->section, "rows") == 0 || strcmp(field->section, "spread") == 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         taken |= strcmp(field->key, keys[i]) == 0;
     return taken;

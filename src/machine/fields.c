@@ -61,6 +61,14 @@ _Static_assert((int)ROW_PLACES == (int)MACHINE_ROW_SIZE_COUNT, "a figure for eac
          1,                                                                                    \
          .otherwise = 1},
 
+/* A group of figures that nobody has measured twice differs by `value`. */
+#define SPREAD(key, name, value)                                                               \
+    {                                                                                          \
+        "spread", #key, FIELD_REAL,                                                            \
+            offsetof(struct machine, spread) + SPREAD_##name * sizeof(double), 0, 3,           \
+            .otherwise = value                                                                 \
+    }
+
 const struct machine_field machine_fields[] = {
     /* Reports call the machine so, and devices find their machine file by it. */
     NEEDED("machine", summary, FIELD_TEXT, 0, 0),
@@ -203,6 +211,18 @@ const struct machine_field machine_fields[] = {
     /* Packing is work for the cores as any other, where nobody has measured it. */
     MEANS("host", pack_ns, FIELD_NS, 0, 1e9, 0),
     LIKE("host", pack_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1, cpu_bytes_per_s),
+
+    /* The spreads of H200s' figures from one host to another. */
+    SPREAD(copies, COPIES, 0.02),
+    SPREAD(pageable, PAGEABLE, 0.3),
+    SPREAD(managed, MANAGED, 0.2),
+    SPREAD(mapped, MAPPED, 0.1),
+    SPREAD(kernels, KERNELS, 0.03),
+    SPREAD(delays, DELAYS, 0.15),
+    SPREAD(calls, CALLS, 0.3),
+    SPREAD(callbacks, CALLBACKS, 0.5),
+    SPREAD(cpu, CPU, 0.3),
+    SPREAD(allocations, ALLOCATIONS, 0.3),
     {.key = NULL},
 };
 

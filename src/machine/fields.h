@@ -34,7 +34,7 @@ struct machine_field {
 
 /* The fields of struct machine, in the order of files, section by section; and those of struct
  * machine_kernel. Both tables end with a row without a key. */
-enum { MACHINE_FIELDS_MAX = 112 }; /* rows of the first table */
+enum { MACHINE_FIELDS_MAX = 120 }; /* rows of the first table */
 extern const struct machine_field machine_fields[];
 extern const struct machine_field machine_kernel_fields[];
 

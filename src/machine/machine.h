@@ -46,6 +46,25 @@ enum { MACHINE_SMALL_ALLOC = 1 << 20 };
 #define MACHINE_ROW_SIZES(X) X(64) X(256) X(1024) X(2048) X(4096) X(8192) X(16384) X(65536)
 enum { MACHINE_ROW_SIZE_COUNT = 8 };
 
+/* Figures that are off together: by so large a part may each group's be, machine->spread. */
+#define MACHINE_SPREADS(X)                                                                     \
+    X(COPIES, copies)           /* the rates of copies of page-locked memory */                \
+    X(PAGEABLE, pageable)       /* and of pageable memory */                                   \
+    X(MANAGED, managed)         /* pages of managed memory */                                  \
+    X(MAPPED, mapped)           /* kernels on the host's memory */                             \
+    X(KERNELS, kernels)         /* the rates of memory and arithmetic */                       \
+    X(DELAYS, delays)           /* what the device takes between ops and beside their work */  \
+    X(CALLS, calls)             /* what calls cost the host */                                 \
+    X(CALLBACKS, callbacks)     /* callbacks, and how soon they are called */                  \
+    X(CPU, cpu)                 /* work of the host's cores */                                 \
+    X(ALLOCATIONS, allocations) /* taking memory, and loading code */
+enum machine_spread {
+#define SPREAD(name, key) SPREAD_##name,
+    MACHINE_SPREADS(SPREAD)
+#undef SPREAD
+        SPREAD_COUNT
+};
+
 struct machine {
     char name[MACHINE_TEXT];
     char summary[MACHINE_TEXT];
@@ -156,6 +175,8 @@ struct machine {
      * they read and write. */
     int64_t pack_ns;
     double pack_bytes_per_s;
+
+    double spread[SPREAD_COUNT]; /* 0.02: two in three of the times lie within 2 % */
 
     struct machine_kernel kernels[MACHINE_KERNELS_MAX];
     int kernel_count;
