@@ -502,8 +502,11 @@ END_TEST
 static void view_file(struct view *view, const char *path)
 {
     const char *words[] = {path};
-    const struct options options = {
-        .command = COMMAND_VIEW, .words = words, .word_count = 1, .quiet = true};
+    const struct options options = {.command = COMMAND_VIEW,
+                                    .words = words,
+                                    .word_count = 1,
+                                    .timeline_count = 1,
+                                    .quiet = true};
     struct error error = {0};
     ck_assert_msg(view_read(&options, NULL, view, &error) == STATUS_OK, "%s", error.text);
 }

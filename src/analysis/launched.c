@@ -5,6 +5,8 @@
 
 #include "core/compare.h"
 
+#include <stdlib.h>
+
 enum {
     TELLING_NS =
         4000,         /* a kernel as long ends well behind a launch that does not wait for it */
@@ -158,7 +160,7 @@ static bool find_first_launches(struct traced *traced)
 static bool find_launches(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *lengths = arena_zeros(&traced->arena, timeline->call_count, sizeof *lengths);
+    int64_t *lengths = malloc((timeline->call_count + (size_t)1) * sizeof *lengths);
     size_t count = 0, again = 0;
     uint32_t telling = 0, blocking = 0, behind = 0;
     if (lengths == NULL)
@@ -188,6 +190,7 @@ static bool find_launches(struct traced *traced)
         blocking += waits;
     }
     traced->launch_ns = half_ns(lengths, again >= TRACED_LOAD_LAUNCHES ? again : count);
+    free(lengths);
     if (count == 1)
         traced->launch_ns = earlier(traced->launch_ns, TRACED_LAUNCH_NS);
     traced->slow_ns = later(TRACED_LATE_NS, TRACED_LOAD_LAUNCHES * traced->launch_ns);

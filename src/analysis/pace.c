@@ -31,7 +31,7 @@ COMPARE_BY(compare_made, struct made, thread, call);
 bool pace_find_threads(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    struct made *made = arena_zeros(&traced->arena, timeline->call_count, sizeof *made);
+    struct made *made = malloc((timeline->call_count + (size_t)1) * sizeof *made);
     if (made == NULL)
         return false;
     for (uint32_t i = 0; i < timeline->call_count; i++)
@@ -53,6 +53,7 @@ bool pace_find_threads(struct traced *traced)
         if (made[i - 1].thread == made[i].thread)
             traced->call_before[made[i].call] = made[i - 1].call;
     }
+    free(made);
     return true;
 }
 
@@ -92,7 +93,7 @@ static void find_once(struct traced *traced)
 bool pace_find_work(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t *gaps = arena_zeros(&traced->arena, timeline->call_count, sizeof *gaps);
+    int64_t *gaps = malloc((timeline->call_count + (size_t)1) * sizeof *gaps);
     size_t count = 0;
     if (gaps == NULL)
         return false;
@@ -103,6 +104,7 @@ bool pace_find_work(struct traced *traced)
             gaps[count++] = elsewhere_ns(traced, i);
     }
     traced->work_ns = host_work_least_ns(half_ns(gaps, count));
+    free(gaps);
     find_once(traced);
     return true;
 }

@@ -175,6 +175,10 @@ enum status recording_read(struct trace_input *input, const char *path,
                            struct recording *recording, struct error *error);
 void recording_free(struct recording *recording);
 
+/* Frees the calls and ops, most of a recording: once its plans are made only pictures look at
+ * them. */
+void recording_shed(struct recording *recording);
+
 struct traces;
 
 /* Makes a timeline of each device on which something ran. The recording, which must lie on the

@@ -125,11 +125,20 @@ uint32_t place_find(const struct pile *pile, uint64_t id, size_t *near)
 
 /* --- the end --- */
 
+void recording_shed(struct recording *recording)
+{
+    free(recording->calls);
+    free(recording->ops);
+    recording->calls = NULL;
+    recording->ops = NULL;
+    recording->call_count = recording->op_count = 0;
+}
+
 void recording_free(struct recording *recording)
 {
+    recording_shed(recording);
     free(recording->devices);
     free(recording->memory);
-    free(recording->calls);
     free(recording->nodes);
     free(recording->edges);
     free(recording->ranges);

@@ -218,7 +218,7 @@ static enum status place_ops(struct draft *draft)
     struct recorded_call *calls = draft->calls.items;
     size_t count = draft->ops.count;
     uint32_t next = 0;
-    recording->ops = arena_zeros(&recording->arena, count, sizeof *recording->ops);
+    recording->ops = malloc((count + 1) * sizeof *recording->ops);
     if (recording->ops == NULL)
         return draft_no_memory(draft);
     for (size_t i = 0; i < count; i++) {

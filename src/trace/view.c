@@ -248,6 +248,8 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
     if (status == STATUS_OK && run->plan != NULL)
         status = view_find_machine(view->calibrated, view->machine, trace->recording,
                                    trace->device, machine, known, error);
+    if (view->sheds && trace->recording != NULL)
+        recording_shed(view->recordings[view->recording_count - 1]);
     if (*known && view->machine == NULL && view->calibrated == NULL &&
         !reference_is_model(machine->summary, run->timeline.device))
         note_print(
@@ -347,8 +349,10 @@ static enum status add_file(struct view *view, const struct view_part *part, con
         status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, called, &nothing, false, error);
-    for (int i = 0; i < traces.count && status == STATUS_OK; i++)
+    for (int i = 0; i < traces.count && status == STATUS_OK; i++) {
+        view->sheds = !view->draws && i + 1 == traces.count;
         status = add_run(view, called, &traces.items[i], several, error);
+    }
     traces_free(&traces);
     return status;
 }
@@ -359,6 +363,7 @@ enum status view_read(const struct options *options, const struct machine *calib
     enum status status = STATUS_OK;
     *view = (struct view){.report.version = PIPELINE_VERSION,
                           .alone = options->word_count == 1,
+                          .draws = options->timeline_count > 0,
                           .quiet = options->quiet,
                           .anonymous = options->anonymous,
                           .machine = options->machine,

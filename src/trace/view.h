@@ -29,8 +29,10 @@ struct view {
     const char *machine;              /* the value of --machine; NULL: it was not given */
     const struct machine *calibrated; /* the device that is here; NULL: it was not asked for */
     bool loops;                       /* of a trace with a loop nothing else is judged */
-    bool fix;                         /* recordings are shown with their best fixes, too */
-    int fixed;                        /* runs that are so */
+    bool draws;                       /* pictures are written, too */
+    bool sheds;   /* nothing more is asked of a recording once the run is judged */
+    bool fix;     /* recordings are shown with their best fixes, too */
+    int fixed;    /* runs that are so */
     bool fixable; /* a run is a whole recording, whose fixes are tried on a machine */
 };
 

@@ -233,6 +233,9 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
                             const struct replan_left *left, struct run_report *run,
                             struct error *error)
 {
+    run->plan = plan;
+    if (plan->recorded->access_count == 0)
+        return STATUS_OK;
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory to judge a recording");
@@ -242,7 +245,6 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
     /* What a wait lacks is an event that was recorded before it. */
     judge->doubtful =
         recording->lost > 0 || left->stray_ops > 0 ? UINT32_MAX : left->waited_ops;
-    run->plan = plan;
     enum status status = judge_init(judge);
     for (int kernels = KERNELS_NONE; kernels <= KERNELS_TOUCHING && status == STATUS_OK;
          kernels++)

@@ -217,7 +217,7 @@ static bool one_sided(const struct run_report *run, const struct view_facts *fac
                  "kernel of theirs is in it as it ran. All figures, causes and times with a "
                  "fix are of what is there.",
                  trace->unseen);
-    if (trace->recording != NULL && trace->recording->call_count > 0 && trace->uncalled > 0)
+    if (trace->recording != NULL && trace->recording->threads > 0 && trace->uncalled > 0)
         text_add(text, FINDING_TEXT, " ",
                  "The recording lacks the calls that issued %" PRIu32
                  " of its ops: these count in no limit and in no fix.",
