@@ -135,13 +135,10 @@ static void bound_threads(void)
         omp_set_num_threads(omp_get_num_procs());
 }
 
-/* Keeps the memory that one simulation gives back for the next one, up to a bound: pages that
- * the kernel clears anew cost a tenth of a simulation's time and more. Larger pieces come from
- * the kernel itself, which enlarges them without a copy. */
-static void keep_memory(void)
+void process_keep_memory(int largest_bytes)
 {
-    enum { LARGE_BYTES = 256 << 20, KEPT_BYTES = 1 << 30 };
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    enum { KEPT_BYTES = 1 << 30 };
+    mallopt(M_MMAP_THRESHOLD, largest_bytes);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 }
 
@@ -153,7 +150,7 @@ enum status process_begin(struct error *error)
                                  SIGPOLL, SIGPWR,  SIGSTKFLT};
     forget_environment();
     c_locale_enter();
-    keep_memory();
+    process_keep_memory(256 << 20);
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
         handle(ending[i], on_ending);
     handle(SIGXFSZ, on_file_size);
