@@ -24,23 +24,23 @@ struct recorded_cost {
 /* The facts that were seen of an op, beside those that every op has. */
 struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
-    uint32_t made_ns[CALL_MADE_KINDS]; /* of that: for calls that make what a loop could use
-                                          again; up to 4 s each */
     int64_t call_ns; /* what calls of that name took where they wait for nothing; 0: as the
                         machine has it */
-    bool in_graph;   /* the call of the op before issued it, too: a launch of a graph */
     int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
                         the calls took, beside waiting for the device */
-    struct recorded_cost cost; /* of these times, beside made_ns */
-    double fill;    /* of launches: the part of the GPU's room that its blocks take, up to 1 */
-    uint32_t waves; /* of kernels: how many times their blocks take all of it; 0: not once */
+    double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
     size_t first_access; /* of `accesses`: what it touches */
     uint64_t peer_bytes; /* kernels: those of a copy between devices, which stands as one */
-    uint32_t took;       /* copies in: a hash of samples of what they brought; 0: not known */
+    uint32_t made_ns[CALL_MADE_KINDS]; /* of host_ns: for calls that make what a loop could use
+                                          again; up to 4 s each */
+    struct recorded_cost cost;         /* of these times, beside made_ns */
+    uint32_t waves; /* of kernels: how many times their blocks take all of it; 0: not once */
+    uint32_t took;  /* copies in: a hash of samples of what they brought; 0: not known */
     uint32_t access_count;
     uint32_t name;   /* of kernels: an index of `names` */
     uint32_t thread; /* which made the call: below `threads` */
     uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
+    bool in_graph;   /* the call of the op before issued it, too: a launch of a graph */
     bool pageable;   /* copies: from or to pageable memory of the host */
     bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
     bool timed;      /* records: the event keeps the time */
