@@ -64,8 +64,8 @@ START_TEST(all_that_a_program_did)
     ck_assert_uint_eq(r.call_count, 11);
     ck_assert_str_eq(host_call_name(r.calls[0].row), "cudaMalloc");
     ck_assert(r.calls[0].effect == EFFECT_NONE && r.calls[0].stream == RECORDING_NONE);
-    ck_assert(r.calls[2].effect == EFFECT_COPY && r.calls[2].copy.width == 4194304 &&
-              r.calls[2].copy.height == 1 && r.calls[2].stream == 1);
+    ck_assert(r.calls[2].effect == EFFECT_COPY && r.calls[2].copy->width == 4194304 &&
+              r.calls[2].copy->height == 1 && r.calls[2].stream == 1);
     ck_assert(r.calls[3].effect == EFFECT_LAUNCH && r.calls[3].known &&
               r.calls[3].launch.word_count == 3 && r.word_count == 3);
     ck_assert(r.words[0] == 140000000000016 && r.words[2] == 139000000000000);
@@ -73,7 +73,7 @@ START_TEST(all_that_a_program_did)
     ck_assert(r.calls[5].effect == EFFECT_WAIT && r.calls[5].stream == 2);
     ck_assert(r.calls[7].effect == EFFECT_SET && r.calls[7].thread == 1);
     ck_assert(r.calls[8].effect == EFFECT_FUNCTION && r.calls[8].known &&
-              r.calls[8].function.end_ns == 370000);
+              r.calls[8].function->end_ns == 370000);
     ck_assert(r.calls[9].effect == EFFECT_SYNC_DEVICE && r.calls[10].result == 2);
     ck_assert_uint_eq(r.op_count, 4);
     ck_assert(r.ops[0].kind == OP_H2D && r.ops[0].call == 2 &&
@@ -108,17 +108,17 @@ START_TEST(devices_contexts_graphs)
               r.nodes[2].kind == OP_KIND_COUNT);
     const struct recorded_call *copy = &r.nodes[0].made, *launch = &r.nodes[1].made;
     const struct recorded_call *set = &r.nodes[3].made;
-    ck_assert(copy->effect == EFFECT_COPY && copy->copy.to == 4096 && copy->copy.width == 64);
+    ck_assert(copy->effect == EFFECT_COPY && copy->copy->to == 4096 && copy->copy->width == 64);
     ck_assert(launch->effect == EFFECT_LAUNCH && launch->launch.word_count == 2 &&
               r.words[launch->launch.first_word] == 4097);
     ck_assert(set->effect == EFFECT_SET && r.nodes[3].kind == OP_MEMSET &&
-              set->set.bytes == 32);
+              set->copy->width == 32);
     ck_assert(r.nodes[4].kind == OP_CALLBACK && r.nodes[5].made.effect == EFFECT_NONE);
     ck_assert(r.line_count == 1 && r.lines[0].call == 4);
     ck_assert_str_eq(r.lines[0].text, "halo.cu:17");
     ck_assert(r.edge_count == 1 && r.edges[0].from == 1 && r.edges[0].to == 2);
-    ck_assert(r.calls[5].copy.width == 128 && r.calls[5].copy.height == 16 &&
-              r.calls[5].copy.to_pitch == 512 && r.calls[5].copy.from_pitch == 256);
+    ck_assert(r.calls[5].copy->width == 128 && r.calls[5].copy->height == 16 &&
+              r.calls[5].copy->to_pitch == 512 && r.calls[5].copy->from_pitch == 256);
     ck_assert(r.calls[6].effect == EFFECT_SYNC_STREAM && r.calls[6].stream == 2);
     ck_assert(r.calls[7].effect == EFFECT_SYNC_EVENT && r.calls[7].event == 4242 &&
               r.calls[7].stream == RECORDING_NONE);
@@ -199,7 +199,7 @@ START_TEST(two_effects_are_none)
         HEADER "[\"copy\",1,1,7,1,2,3]\n[\"call\",1,\"cudaMemcpyBatchAsync\",7,1,2,0]\n"
                "[\"copy\",1,1,7,4,5,6]\n[\"set\",1,1,7,4,5]\n");
     ck_assert(r.calls[0].effect == EFFECT_NONE && r.calls[0].stream == RECORDING_NONE);
-    ck_assert_uint_eq(r.calls[0].copy.width, 0);
+    ck_assert_uint_eq(r.calls[0].bytes, 0);
     recording_free(&r);
 }
 END_TEST
@@ -290,9 +290,12 @@ static void write_call(FILE *out, const struct recording *r, const struct record
             call->known, call->stream, call->first_op, call->op_count);
     if (call->effect == EFFECT_LAUNCH)
         write_words(out, r, call->launch.first_word, call->launch.word_count);
+    else if (call->effect == EFFECT_COPY || call->effect == EFFECT_SET)
+        fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", call->copy->to,
+                call->copy->width, call->copy->height);
     else
-        fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", call->copy.to, call->copy.width,
-                call->copy.height);
+        fprintf(out, " %" PRIu64 "\n",
+                call->effect == EFFECT_FUNCTION ? (uint64_t)call->known : call->event);
 }
 
 /* Writes all of a recording but its notes, which stay in the order of their lines. */

@@ -304,8 +304,8 @@ static bool add_call(struct chrome_reader *reader, const struct walk_value *even
         return false;
     call->start_ns = start_ns;
     call->end_ns = end_ns;
-    call->copy.width = chrome_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE],
-                                       INT64_MAX, 0); /* which ROCm says here alone */
+    call->bytes = chrome_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE],
+                                  INT64_MAX, 0); /* which ROCm says here alone */
     return true;
 }
 

@@ -139,7 +139,7 @@ static void settle_calls(struct recording *recording)
     EACH (struct recorded_call, call, recording->calls, recording->call_count) {
         struct recorded_op *op = &recording->ops[call->first_op];
         if (call->effect == EFFECT_NONE && call->op_count == 1 && op->bytes == 0)
-            op->bytes = call->copy.width;
+            op->bytes = call->bytes;
         if (call->effect == EFFECT_SYNC_EVENT && host_call_kind(call->row) != CALL_SYNC)
             call->effect = EFFECT_NONE;
     }

@@ -61,6 +61,17 @@ enum recorded_effect {
 };
 enum { EFFECT_KINDS = EFFECT_GRAPH + 1 };
 
+/* What a copy or a memset is told. */
+struct recorded_bytes {
+    uint64_t to, from;                            /* addresses; memsets have no `from` */
+    uint64_t to_pitch, from_pitch, width, height; /* height 1: in one piece */
+    uint32_t hash; /* of samples of what it took from the host; 0: not known */
+};
+
+struct recorded_times {
+    int64_t start_ns, end_ns;
+};
+
 /* One call of the program's, in order of start (ties: of id). */
 struct recorded_call {
     uint64_t id;
@@ -74,21 +85,14 @@ struct recorded_call {
     uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
     uint32_t first_op, op_count; /* of `ops`: those that it issued */
     union {
-        struct {
-            uint64_t to, from, to_pitch, from_pitch, width, height; /* height 1: in one piece */
-            uint32_t hash; /* of samples of what it took from the host; 0: not known */
-        } copy;
-        struct {
-            uint64_t address, bytes;
-        } set;
+        uint64_t bytes; /* EFFECT_NONE: that a profiler's trace says of the call alone */
+        const struct recorded_bytes *copy; /* EFFECT_COPY, EFFECT_SET */
         struct {
             uint32_t first_word, word_count; /* of `words` */
         } launch;
         uint64_t event; /* the handle; EFFECT_RECORD, EFFECT_WAIT, EFFECT_SYNC_EVENT */
-        struct {
-            int64_t start_ns, end_ns;
-        } function;
-        uint64_t exec; /* EFFECT_GRAPH */
+        const struct recorded_times *function; /* EFFECT_FUNCTION; NULL: not known */
+        uint64_t exec;                         /* EFFECT_GRAPH */
     };
 };
 

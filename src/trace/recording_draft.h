@@ -164,9 +164,13 @@ static inline int32_t signed_of(const struct line_value *value)
  * (trace/recording_lines.c). */
 
 /* Keeps an effect of call v[1] in the stream that v[2] and v[3] name: the `count` values behind
- * them are what lies `into` bytes behind the beginning of a struct recorded_call. */
+ * them are what lies `into` bytes behind the beginning of a struct recorded_bytes, for copies
+ * and memsets, or recorded_call. */
 enum status take_effect(struct draft *draft, enum recorded_effect effect,
                         const struct line_value *v, const size_t *into, int count);
+
+/* Gives a call bytes in one piece, still to be told, and returns them; NULL: no memory. */
+struct recorded_bytes *draft_bytes(struct draft *draft, struct recorded_call *made);
 
 /* Lines about the program's calls, what they did, and ops (trace/recording_effects.c). */
 enum status take_call(struct draft *draft, const struct line_value *v);

@@ -56,14 +56,13 @@ static enum status add_effect(struct draft *draft, enum recorded_effect effect,
     return draft_stream_of(draft, v[2].number, number, &item->made.stream);
 }
 
-/* Completes a copy of which `count` values were there: of one in one piece the bytes. */
-static void settle_copy(struct recorded_call *made, int count, const struct line_value *hash)
+struct recorded_bytes *draft_bytes(struct draft *draft, struct recorded_call *made)
 {
-    if (count == 3) {
-        made->copy.to_pitch = made->copy.from_pitch = made->copy.width;
-        made->copy.height = 1;
-    }
-    made->copy.hash = line_is_whole(hash) ? (uint32_t)hash->number : 0;
+    struct recorded_bytes *copy = arena_zeros(&draft->recording->arena, 1, sizeof *copy);
+    if (copy != NULL)
+        copy->height = 1;
+    made->copy = copy;
+    return copy;
 }
 
 enum status take_effect(struct draft *draft, enum recorded_effect effect,
@@ -71,11 +70,21 @@ enum status take_effect(struct draft *draft, enum recorded_effect effect,
 {
     struct recorded_call *made;
     enum status status = add_effect(draft, effect, v, v[3].number, &made);
-    for (int i = 0; i < count && status == STATUS_OK; i++)
-        memcpy((char *)made + into[i], &v[4 + i].number, sizeof v[0].number);
-    if (status == STATUS_OK && effect == EFFECT_COPY)
-        settle_copy(made, count, &v[4 + count]);
-    return status;
+    const bool bytes = effect == EFFECT_COPY || effect == EFFECT_SET;
+    if (status != STATUS_OK)
+        return status;
+    struct recorded_bytes *copy = bytes ? draft_bytes(draft, made) : NULL;
+    if (bytes && copy == NULL)
+        return draft_no_memory(draft);
+    for (int i = 0; i < count; i++)
+        memcpy((bytes ? (char *)copy : (char *)made) + into[i], &v[4 + i].number,
+               sizeof v[0].number);
+    if (effect == EFFECT_COPY) {
+        if (count == 3) /* in one piece */
+            copy->to_pitch = copy->from_pitch = copy->width;
+        copy->hash = line_is_whole(&v[4 + count]) ? (uint32_t)v[4 + count].number : 0;
+    }
+    return STATUS_OK;
 }
 
 enum status take_from(struct draft *draft, const struct line_value *v)
@@ -127,12 +136,15 @@ enum status take_function(struct draft *draft, const struct line_value *v)
     if (known && v[5].number < v[4].number)
         return trace_refuse(&draft->text, "the function ends before it starts");
     enum status status = add_effect(draft, EFFECT_FUNCTION, v, v[3].number, &made);
-    if (status == STATUS_OK && known) {
-        made->known = true;
-        made->function.start_ns = (int64_t)v[4].number;
-        made->function.end_ns = (int64_t)v[5].number;
-    }
-    return status;
+    if (status != STATUS_OK || !known)
+        return status;
+    struct recorded_times *times = arena_zeros(&draft->recording->arena, 1, sizeof *times);
+    if (times == NULL)
+        return draft_no_memory(draft);
+    *times = (struct recorded_times){(int64_t)v[4].number, (int64_t)v[5].number};
+    made->known = true;
+    made->function = times;
+    return STATUS_OK;
 }
 
 /* --- ops --- */

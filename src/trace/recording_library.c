@@ -45,7 +45,7 @@ static bool sets_variable(const struct recording *recording, const struct live *
 {
     return call->effect == EFFECT_COPY && call->op_count == 1 &&
            recording->ops[call->first_op].kind == OP_H2D &&
-           live_find(live, call->copy.to) == RECORDING_NONE;
+           live_find(live, call->copy->to) == RECORDING_NONE;
 }
 
 /* Passes on whose memory is to the calls that give it back, and finds those that set variables.

@@ -194,16 +194,13 @@ static enum status take_node(struct draft *draft, const struct line_value *v)
     if (!(set || copy) || !line_is_whole(&v[4]) || !line_is_whole(&v[5]) ||
         !(set || line_is_whole(&v[6])))
         return STATUS_OK;
+    struct recorded_bytes *bytes = draft_bytes(draft, made);
+    if (bytes == NULL)
+        return draft_no_memory(draft);
     made->effect = set ? EFFECT_SET : EFFECT_COPY;
-    if (set) {
-        made->set.address = v[4].number;
-        made->set.bytes = v[5].number;
-    } else {
-        made->copy.to = v[4].number;
-        made->copy.from = v[5].number;
-        made->copy.width = v[6].number;
-        made->copy.height = 1;
-    }
+    bytes->to = v[4].number;
+    bytes->from = set ? 0 : v[5].number;
+    bytes->width = v[set ? 5 : 6].number;
     return STATUS_OK;
 }
 
@@ -307,6 +304,7 @@ static enum status take_end(struct draft *draft, const struct line_value *v)
 /* --- all kinds --- */
 
 #define AT(member) offsetof(struct recorded_call, member)
+#define OF(member) offsetof(struct recorded_bytes, member)
 
 static const struct form {
     const char *kind, *fields;
@@ -320,11 +318,11 @@ static const struct form {
     {"kernel", "DUUTTDNZZZN", take_kernel, EFFECT_NONE, {0}},
     {"op", "DsUUTTNSSN", take_op, EFFECT_NONE, {0}},
     {"launch", "DUUL", take_launch, EFFECT_NONE, {0}},
-    {"copy", "DUUNNN", NULL, EFFECT_COPY, {AT(copy.to), AT(copy.from), AT(copy.width)}},
+    {"copy", "DUUNNN", NULL, EFFECT_COPY, {OF(to), OF(from), OF(width)}},
     {"record", "DUUN", NULL, EFFECT_RECORD, {AT(event)}},
     {"wait", "DUUN", NULL, EFFECT_WAIT, {AT(event)}},
     {"sync", "DsUN", take_sync, EFFECT_NONE, {0}},
-    {"set", "DUUNN", NULL, EFFECT_SET, {AT(set.address), AT(set.bytes)}},
+    {"set", "DUUNN", NULL, EFFECT_SET, {OF(to), OF(width)}},
     {"range", "ntts", take_range, EFFECT_NONE, {0}},
     {"memory", "stnnU", take_memory, EFFECT_NONE, {0}},
     {"free", "tn", take_free, EFFECT_NONE, {0}},
@@ -332,8 +330,7 @@ static const struct form {
      "DUUNNNNNN",
      NULL,
      EFFECT_COPY,
-     {AT(copy.to), AT(copy.to_pitch), AT(copy.from), AT(copy.from_pitch), AT(copy.width),
-      AT(copy.height)}},
+     {OF(to), OF(to_pitch), OF(from), OF(from_pitch), OF(width), OF(height)}},
     {"function", "DUUTT", take_function, EFFECT_NONE, {0}},
     {"graph", "DUUN", NULL, EFFECT_GRAPH, {AT(exec)}},
     {"node", "nns", take_node, EFFECT_NONE, {0}},

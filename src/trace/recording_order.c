@@ -158,7 +158,7 @@ static void join_effects(struct draft *draft)
             calls[i].effect = EFFECT_NONE;
             calls[i].known = false;
             calls[i].stream = RECORDING_NONE;
-            memset(&calls[i].copy, 0, sizeof calls[i].copy); /* the largest of the union */
+            calls[i].bytes = 0;
         }
     }
 }

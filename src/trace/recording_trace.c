@@ -42,9 +42,8 @@ static bool issues_op(const struct recorded_call *call)
 {
     switch ((enum recorded_effect)call->effect) {
     case EFFECT_COPY:
-        return call->copy.width > 0 && call->copy.height > 0;
     case EFFECT_SET:
-        return call->set.bytes > 0;
+        return call->copy->width > 0 && call->copy->height > 0;
     default:
         return call->effect == EFFECT_LAUNCH;
     }
@@ -146,8 +145,8 @@ static enum status add_spans(struct maker *maker)
             status = add_span(maker, call->stream, "",
                               (struct span){.kind = OP_CALLBACK,
                                             .issue_ns = call->start_ns,
-                                            .start_ns = call->function.start_ns,
-                                            .end_ns = call->function.end_ns});
+                                            .start_ns = call->function->start_ns,
+                                            .end_ns = call->function->end_ns});
     }
     return status;
 }
@@ -231,7 +230,7 @@ uint32_t *recording_list_spans(const struct recording *recording, uint32_t devic
         if (call->effect == EFFECT_FUNCTION && call->known &&
             is_of(recording, call->stream, device))
             origins[(*count)++] =
-                (struct origin){call->function.start_ns, (uint32_t)(recording->op_count + i)};
+                (struct origin){call->function->start_ns, (uint32_t)(recording->op_count + i)};
     }
     qsort(origins, *count, sizeof *origins, compare_origins);
     for (size_t i = 0; i < *count; i++)

@@ -126,7 +126,7 @@ static enum status take_function(struct replan *replan, const struct recorded_ca
     if (call->known)
         seen.span = (uint32_t)(recording->op_count + (size_t)(call - recording->calls));
     if (call->known)
-        seen.work_ns = later(call->function.end_ns - call->function.start_ns, 0);
+        seen.work_ns = later(call->function->end_ns - call->function->start_ns, 0);
     return replan_append(replan, call, op, seen);
 }
 

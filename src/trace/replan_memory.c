@@ -95,8 +95,8 @@ static bool touch_words(struct replan *replan, uint32_t first, uint32_t count)
 static bool touch_copy(struct replan *replan, const struct recorded_call *call,
                        enum op_kind kind, uint64_t done, uint64_t bytes)
 {
-    uint64_t width = call->copy.width, height = call->copy.height;
-    if (call->copy.to == 0 || call->copy.from == 0)
+    uint64_t width = call->copy->width, height = call->copy->height;
+    if (call->copy->to == 0 || call->copy->from == 0)
         return true;
     if (height <= 1) {
         if (done >= width)
@@ -106,9 +106,9 @@ static bool touch_copy(struct replan *replan, const struct recorded_call *call,
     } else {
         done = 0;
     }
-    return touch_rows(replan, call->copy.from + done, call->copy.from_pitch, width, height,
+    return touch_rows(replan, call->copy->from + done, call->copy->from_pitch, width, height,
                       kind == OP_H2D, false) &&
-           touch_rows(replan, call->copy.to + done, call->copy.to_pitch, width, height,
+           touch_rows(replan, call->copy->to + done, call->copy->to_pitch, width, height,
                       kind == OP_D2H, true);
 }
 
@@ -117,8 +117,8 @@ bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
 {
     if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
         return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
-    if (call->effect == EFFECT_SET && call->set.address != 0)
-        return touch_rows(replan, call->set.address, 0, call->set.bytes, 1, false, true);
+    if (call->effect == EFFECT_SET && call->copy->to != 0)
+        return touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
     return call->effect != EFFECT_LAUNCH ||
            touch_words(replan, call->launch.first_word, call->launch.word_count);
 }

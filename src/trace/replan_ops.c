@@ -186,7 +186,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         seen.pageable = (to_host ? ran->to : ran->from) == HOST_MEMORY_PAGEABLE;
         seen.waits = host_call_kind(call->row) == CALL_COPY_WAIT;
         seen.took = !to_host && call->op_count == 1 && call->effect == EFFECT_COPY
-                        ? call->copy.hash
+                        ? call->copy->hash
                         : 0;
     } else if (op.kind == OP_D2D) {
         op.move.from.bytes = op.move.to.bytes = ran->bytes;
