@@ -123,9 +123,9 @@ START_TEST(test_rows)
         "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" ROW("process_name", "3", "0",
                                                             "/device:GPU:1")
             ROW("thread_name", "3", "24", "Stream #24(Compute)")
-                ROW("thread_name", "3", "25", "Stream #25(MemcpyH2D)")
-                    ROW("thread_name", "3", "26", "XLA Modules")
-                        ROW("process_name", "701", "0", "/host:CPU")
+                ROW("process_name", "701", "0", "/host:CPU")
+                    ROW("thread_name", "3", "25", "Stream #25(MemcpyH2D)")
+                        ROW("thread_name", "3", "26", "XLA Modules")
                             ROW("thread_name", "701", "24", "Stream #24") "{}" RAN(
                                 "MemcpyH2D", "3", "25", "10",
                                 "\"memcpy_details\":\"kind_src:pinned kind_dst:device "
@@ -183,13 +183,31 @@ START_TEST(test_left_out)
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         char text[512];
         snprintf(text, sizeof text,
-                 TRACE(EVENT("kernel", "k", "%s", "%s",
-                             "") ",7,null,[]," EVENT("kernel", "k", "3", "1", OP("-1", "1"))),
+                 TRACE(EVENT("kernel", "k", "%s", "%s", "") ",7,null,[]," EVENT(
+                     "kernel", "k", "3", "1", OP("-1", "1")) "," EVENT("kernel", "k", "3", "1",
+                                                                       "\"device\":-1")),
                  times[i][0], times[i][1]);
         struct traces traces = read_text(text);
         ck_assert_uint_eq(traces.items[0].timeline.span_count, 1);
+        ck_assert_ptr_nonnull(strstr(traces.unread, "2 events"));
         traces_free(&traces);
     }
+}
+END_TEST
+
+/* What makes a trace doubtful is said: numbers that calls share, and what stands behind its
+ * end. */
+START_TEST(test_doubtful)
+{
+    /* clang-format off */
+    struct traces traces = read_text(TRACE(
+        EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1", CALL("1")) ","
+        EVENT("cuda_runtime", "cudaLaunchKernel", "7", "1", CALL("1")) ","
+        EVENT("kernel", "k", "10", "5", OP("7", "1"))) "\n{}");
+    /* clang-format on */
+    ck_assert_ptr_nonnull(strstr(traces.unread, "of another: 1;"));
+    ck_assert_ptr_nonnull(strstr(traces.unread, "behind its end"));
+    traces_free(&traces);
 }
 END_TEST
 
@@ -423,6 +441,7 @@ TCase *trace_chrome_case(void)
     tcase_add_test(tests, test_rows);
     tcase_add_test(tests, test_times);
     tcase_add_test(tests, test_left_out);
+    tcase_add_test(tests, test_doubtful);
     tcase_add_test(tests, test_rocm);
     tcase_add_test(tests, test_window);
     tcase_add_test(tests, test_waits);

@@ -245,14 +245,15 @@ END_TEST
 START_TEST(test_no_such_part)
 {
     static const struct {
-        const char *option, *words;
-    } cases[] = {{"--stream=7", "13, 14"},
-                 {"--device=H100", "G (0)"},
-                 {"--device=1", "G (0)"},
-                 {"--device=99999999999999999999", "G (0)"},
-                 {"--window=1ms..", "all has ended at 100 ns"}};
+        const char *option, *words, *rows;
+    } cases[] = {{"--window=1ms..", "all has ended at 0 ns", "1000,0,,,,G,1,7,a\n"},
+                 {"--stream=7", "13, 14", rows},
+                 {"--device=H100", "G (0)", rows},
+                 {"--device=1", "G (0)", rows},
+                 {"--device=99999999999999999999", "G (0)", rows},
+                 {"--window=1ms..", "all has ended at 100 ns", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        view_write_rows(rows);
+        view_write_rows(cases[i].rows);
         struct options options =
             parse_right(LINE("view", (char *)cases[i].option, test_trace_path));
         struct view view;

@@ -156,27 +156,40 @@ static void move_times(struct chrome_reader *reader)
     }
 }
 
-/* Says what the file lacks. */
+/* Adds to what was not read of the file. */
+static void add_unread(const struct chrome_reader *reader, bool add, struct traces *traces,
+                       const char *format, ...)
+{
+    char said[TRACE_UNREAD], shown[TRACE_SHOWN];
+    PRINT_REST(said, sizeof said, format);
+    if (add && traces->unread[0] == '\0')
+        text_add(traces->unread, TRACE_UNREAD, "", "%s", trace_shown(reader->path, shown));
+    if (add)
+        text_add(traces->unread, TRACE_UNREAD, ": ", "%s", said);
+}
+
+/* Says what the file lacks. Ops from before the profiler began have a call that was made up. */
 static void put_unread(const struct chrome_reader *reader, bool cut, struct traces *traces)
 {
     const struct recording *recording = traces->recording;
-    char shown[TRACE_SHOWN], early[128] = "", left[96] = "";
+    const size_t doubled = reader->profiled.draft.doubled;
     size_t uncalled = 0;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count)
         uncalled +=
             op->call == RECORDING_NONE || recording->calls[op->call].id == DRAFT_NO_CALL;
-    if (recording->call_count > 0 && uncalled > 0)
-        snprintf(early, sizeof early,
-                 ": it has no call for %zu operations, as for those issued before the profiler "
-                 "began",
-                 uncalled);
-    if (reader->left > 0)
-        snprintf(left, sizeof left, ": %zu events without a usable time are left out",
-                 reader->left);
-    if (*early != '\0' || *left != '\0' || cut)
-        snprintf(traces->unread, sizeof traces->unread, "%s%s%s%s",
-                 trace_shown(reader->path, shown), left, early,
-                 cut ? ": it has no end, and this is what there is" : "");
+    add_unread(reader, reader->left > 0, traces,
+               "%zu events without a usable time or device are left out", reader->left);
+    add_unread(reader, recording->call_count > 0 && uncalled > 0, traces,
+               "it has no call for %zu operations, as for those issued before the profiler "
+               "began",
+               uncalled);
+    add_unread(
+        reader, doubled > 0, traces,
+        "calls that have the correlation of another: %zu; their operations count as that "
+        "one's",
+        doubled);
+    add_unread(reader, reader->more, traces, "what stands behind its end is left out");
+    add_unread(reader, cut, traces, "it has no end, and this is what there is");
 }
 
 /* Says what is missing in a text that can't be viewed. */
@@ -189,6 +202,8 @@ static enum status refuse_whole(struct chrome_reader *reader, bool cut)
             ? "JSON of pipeline's own, a Chrome trace for other viewers: view the timeline "
               "that --timeline=FILE.csv writes of the same run"
         : cut ? "damaged JSON: cut short?"
+        : reader->left > 0
+            ? "a Chrome trace of which no copy and no kernel has a usable time and device"
         : reader->events
             ? "a Chrome trace without a copy or a kernel of a GPU; PyTorch's profiler records "
               "them with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
@@ -212,7 +227,8 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
         input->at += 3;
     if (status == STATUS_OK)
         status = read_text(reader, &cut);
-    walk_peek(&reader->text); /* whether what was packed is whole stands behind it */
+    /* Whether what was packed is whole stands behind it, too. */
+    reader->more = walk_peek(&reader->text) != '\0';
     if (status == STATUS_OK && (reader->profiled.draft.ops.count == 0 || reader->own))
         status = refuse_whole(reader, cut);
     move_times(reader);

@@ -148,15 +148,22 @@ static uint64_t id_of(const struct walk_value *value)
     return correlation != DRAFT_NO_CALL ? profiled_id(0, correlation) : DRAFT_NO_CALL;
 }
 
+/* Returns the device that an event names; CHROME_NONE: it is none that can be. */
+static uint32_t device_of(const struct walk_value *event, const struct walk_value *argument)
+{
+    return (uint32_t)(argument[DEVICE].length > 0
+                          ? chrome_whole_or(&argument[DEVICE], CHROME_NONE - 1, CHROME_NONE)
+                          : chrome_whole_or(&event[PID], CHROME_NONE - 1, 0));
+}
+
 /* Sets *index to a stream of the device that an event names. */
 static bool stream_of(struct chrome_reader *reader, const struct walk_value *event,
                       const struct walk_value *argument, const struct walk_value *number,
                       uint32_t *index)
 {
-    const uint64_t device = chrome_whole_or(
-        argument[DEVICE].length > 0 ? &argument[DEVICE] : &event[PID], CHROME_NONE - 1, 0);
+    const uint32_t device = device_of(event, argument);
     return profiled_stream(&reader->profiled, 0,
-                           chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0), (uint32_t)device,
+                           chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0), device,
                            (uint32_t)chrome_whole_or(number, CHROME_NONE - 1, 0), index);
 }
 
@@ -189,7 +196,7 @@ static bool add_op(struct chrome_reader *reader, enum category category,
             : HOST_MEMORY_UNKNOWN;
     int64_t start_ns, end_ns;
     uint32_t stream;
-    if (!find_times(event, &start_ns, &end_ns)) {
+    if (!find_times(event, &start_ns, &end_ns) || device_of(event, argument) == CHROME_NONE) {
         reader->left++;
         return true;
     }
@@ -249,16 +256,20 @@ static uint16_t row_of(char *name)
     return host_call_row(cuda);
 }
 
-/* Writes the key of an event's thread; threads are told apart as texts, since old traces cut
- * their numbers. Returns its length. */
+/* Returns how many bytes of a number of a process or of a thread count. */
 enum { THREAD_PART = 22, THREAD_KEY = 2 * THREAD_PART + 2 };
+static size_t part_of(const struct walk_value *number)
+{
+    return number->length < THREAD_PART ? number->length : THREAD_PART;
+}
+
+/* Writes the key of an event's thread, which begins with that of its process; threads are told
+ * apart as texts, since old traces cut their numbers. Returns its length. */
 static size_t thread_of(const struct walk_value *event, char thread[THREAD_KEY])
 {
     const struct walk_value *pid = &event[PID], *tid = &event[TID];
-    return (size_t)snprintf(
-        thread, THREAD_KEY, "%.*s %.*s",
-        (int)(pid->length < THREAD_PART ? pid->length : THREAD_PART), pid->at,
-        (int)(tid->length < THREAD_PART ? tid->length : THREAD_PART), tid->at);
+    return (size_t)snprintf(thread, THREAD_KEY, "%.*s %.*s", (int)part_of(pid), pid->at,
+                            (int)part_of(tid), tid->at);
 }
 
 /* Keeps what the host was at: an operator that is in no other or, for long, a module or a
@@ -328,7 +339,8 @@ static bool add_wait(struct chrome_reader *reader, const struct walk_value *even
         return profiled_effect(profiled, id, EFFECT_SYNC_DEVICE, stream, 0);
     if ((!by_event && !walk_is(&event[NAME], "Stream Sync")) ||
         (by_event && !(is_known(&argument[RECORD]) && is_known(&argument[WAIT_ON]))) ||
-        ((waits || !by_event) && !is_known(&argument[STREAM])))
+        ((waits || !by_event) && !is_known(&argument[STREAM])) ||
+        device_of(event, argument) == CHROME_NONE)
         return true;
     if (by_event && !(stream_of(reader, event, argument, &argument[WAIT_ON], &on) &&
                       profiled_effect(profiled, record, EFFECT_RECORD, on, record)))
@@ -346,7 +358,8 @@ static bool add_wait(struct chrome_reader *reader, const struct walk_value *even
 
 /* XLA and TensorFlow tell what an event is by its row alone, which is named before: a process
  * is called "/device:GPU:0", and its threads with ops "Stream #24(Compute)", after what they
- * have. Others of its threads show what is made of these, such as steps. */
+ * have. Others of its threads show what is made of these, such as steps. Both are kept: the
+ * names of processes may stand between those of another's threads. */
 static bool add_row(struct chrome_reader *reader, const struct walk_value *event)
 {
     static const char device[] = "/device:GPU:",
@@ -356,19 +369,16 @@ static bool add_row(struct chrome_reader *reader, const struct walk_value *event
     uint32_t number;
     chrome_find(event[ARGS], names, 1, &value);
     const char *name = walk_string(&value, reader->name, sizeof reader->name);
-    if (walk_is(&event[NAME], "process_name")) {
-        const char *at = strstr(name, device);
-        snprintf(reader->gpu, sizeof reader->gpu, "%.8s",
-                 at != NULL ? at + sizeof device - 1 : "");
-        reader->gpu[strspn(reader->gpu, "0123456789")] = '\0';
+    const bool process = walk_is(&event[NAME], "process_name");
+    const char *gpu = process ? strstr(name, device) : NULL;
+    if (gpu == NULL && (process || strncmp(name, stream, sizeof stream - 1) != 0))
         return true;
-    }
-    if (reader->gpu[0] == '\0' || strncmp(name, stream, sizeof stream - 1) != 0)
-        return true;
-    if (!names_number(&reader->rows, key, thread_of(event, key), &number))
+    const size_t length = thread_of(event, key);
+    if (!names_number(&reader->rows, key, process ? part_of(&event[PID]) : length, &number))
         return false;
-    if (number < CHROME_ROWS)
-        memcpy(reader->gpus[number], reader->gpu, sizeof reader->gpu);
+    if (gpu != NULL && number < CHROME_ROWS)
+        snprintf(reader->gpus[number], sizeof reader->gpus[0], "%.*s",
+                 (int)strspn(gpu + sizeof device - 1, "0123456789"), gpu + sizeof device - 1);
     return true;
 }
 
@@ -378,11 +388,14 @@ static enum category category_by_row(const struct chrome_reader *reader,
                                      const struct walk_value *event, struct walk_value *device)
 {
     char key[THREAD_KEY];
-    const struct names_item *row =
-        reader->rows.count > 0 ? names_find(&reader->rows, key, thread_of(event, key)) : NULL;
-    if (row == NULL || row->number >= CHROME_ROWS)
+    const size_t length = reader->rows.count > 0 ? thread_of(event, key) : 0;
+    const struct names_item *process =
+        length > 0 && names_find(&reader->rows, key, length) != NULL
+            ? names_find(&reader->rows, key, part_of(&event[PID]))
+            : NULL;
+    if (process == NULL || process->number >= CHROME_ROWS)
         return OTHER_EVENT;
-    const char *gpu = reader->gpus[row->number];
+    const char *gpu = reader->gpus[process->number];
     *device = (struct walk_value){.at = gpu, .length = strlen(gpu)};
     return event[NAME].length > 7 && strncmp(event[NAME].at, "\"Memcpy", 7) == 0 ? OP_COPY_EVENT
            : event[NAME].length > 7 && strncmp(event[NAME].at, "\"Memset", 7) == 0

@@ -18,10 +18,10 @@ struct chrome_reader {
     struct host_range operator; /* the last that is in no other */
     bool events;                /* there was a list of them */
     bool own;                   /* this program wrote it */
-    size_t left;                /* operations and calls: nothing says when they were */
-    struct names rows;          /* that have ops */
-    char gpus[CHROME_ROWS][9];  /* the GPUs that these are of */
-    char gpu[9];                /* that the last process is called by; "": none */
+    bool more;                  /* something stands behind its end */
+    size_t left;               /* operations and calls: nothing says when they were, or where */
+    struct names rows;         /* processes that are a GPU, and threads that have ops */
+    char gpus[CHROME_ROWS][9]; /* of processes: its number */
     char name[CHROME_NAME];
 };
 

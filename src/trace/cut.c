@@ -239,7 +239,7 @@ static enum status cut_trace(struct trace *trace, const struct view_part *part,
     if (from >= to)
         return error_set(error, STATUS_USAGE, "--window ends before it begins, at %s of %s",
                          units_time(from, begin), units_time(time_ns, end));
-    if (from >= time_ns && time_ns > 0)
+    if (from >= time_ns && from > 0)
         return error_set(error, STATUS_USAGE, "--window begins at %s, and all has ended at %s",
                          units_time(from, begin), units_time(time_ns, end));
     tell_part(trace, part, from, to, time_ns);

@@ -126,7 +126,10 @@ static enum status order_calls(struct draft *draft)
     sort(&draft->calls, sizeof *calls, compare_calls);
     for (size_t i = 0; i < draft->calls.count; i++)
         places[i] = (struct place){.id = calls[i].id, .line = i, .index = (uint32_t)i};
-    return places_order(draft, &draft->call_places, "call");
+    status = places_order(draft, &draft->call_places, "call");
+    for (size_t i = 1; i < draft->calls.count; i++)
+        draft->doubled += places[i].id == places[i - 1].id;
+    return status;
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */

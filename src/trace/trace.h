@@ -68,7 +68,7 @@ struct trace {
  * known. */
 int64_t trace_outside_ns(const struct trace *trace);
 
-enum { TRACE_UNREAD = 256 };
+enum { TRACE_UNREAD = 512 };
 
 struct traces {
     struct trace *items;
