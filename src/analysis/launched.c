@@ -4,6 +4,7 @@
 #include "analysis/traced.h"
 
 #include "core/compare.h"
+#include "core/items.h"
 
 #include <stdlib.h>
 
@@ -62,39 +63,44 @@ static bool holds(const struct host_call *call)
            length_of(call) > TRACED_LATE_NS;
 }
 
-/* Finds until when calls keep the device from its work, each with all before it. */
+static bool add_hold(struct holds *holds, int64_t from_ns, int64_t until_ns)
+{
+    if (holds->count > 0 && holds->items[holds->count - 1].until_ns >= until_ns)
+        return true;
+    struct hold_until *hold = ITEMS_ADD(holds->items, holds->count, holds->room);
+    if (hold != NULL)
+        *hold = (struct hold_until){from_ns, until_ns};
+    return hold != NULL;
+}
+
+/* Finds the calls that keep the device from its work. */
 static bool find_holds(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
-    const size_t count = timeline->call_count + (size_t)1;
-    int64_t *loads = traced->loads_ns = arena_zeros(&traced->arena, count, sizeof *loads);
-    int64_t *held = traced->held_ns = arena_zeros(&traced->arena, count, sizeof *held);
-    if (traced->arena.full)
-        return false;
-    loads[0] = held[0] = INT64_MIN;
-    for (uint32_t i = 0; i < timeline->call_count; i++) {
+    bool room = true;
+    for (uint32_t i = 0; i < timeline->call_count && room; i++) {
         const struct host_call *call = &timeline->calls[i];
-        loads[i + 1] = loads[i];
-        if (is_load(traced, i))
-            loads[i + 1] = later(loads[i], timeline->spans[traced->issued[i]].start_ns);
-        held[i + 1] = later(later(held[i], loads[i + 1]), holds(call) ? call->end_ns : held[i]);
+        if (is_load(traced, i)) {
+            const int64_t until_ns = timeline->spans[traced->issued[i]].start_ns;
+            room = add_hold(&traced->loads, call->start_ns, until_ns) &&
+                   add_hold(&traced->held, call->start_ns, until_ns);
+        }
+        if (room && holds(call))
+            room = add_hold(&traced->held, call->start_ns, call->end_ns);
     }
-    return true;
+    return room;
 }
 
-/* Returns true if one of the calls that began before `before_ns` lasts beyond `after_ns`, by a
- * table of find_holds(). */
-static bool any_within(const struct traced *traced, const int64_t *until_ns, int64_t after_ns,
-                       int64_t before_ns)
+/* Returns true if one of the calls that began before `before_ns` lasts beyond `after_ns`. */
+static bool any_within(const struct holds *holds, int64_t after_ns, int64_t before_ns)
 {
-    const struct timeline *timeline = traced->timeline;
-    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < before_ns);
-    return until_ns[at] > after_ns;
+    BISECT(at, i, 0, holds->count, holds->items[i].from_ns < before_ns);
+    return at > 0 && holds->items[at - 1].until_ns > after_ns;
 }
 
 bool traced_loads_within(const struct traced *traced, int64_t after_ns, int64_t before_ns)
 {
-    return any_within(traced, traced->loads_ns, after_ns, before_ns);
+    return any_within(&traced->loads, after_ns, before_ns);
 }
 
 int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t free_ns)
@@ -110,7 +116,7 @@ int64_t traced_stall_ns(const struct traced *traced, uint32_t index, int64_t fre
      * were made on an H200, and the two of a pair of processes alone have such times. */
     const bool stalls = start_ns - free_ns >= (graph ? GRAPH_NS : TRACED_LATE_NS) &&
                         ended >= traced->ops_before[index] &&
-                        !any_within(traced, traced->held_ns, free_ns, start_ns);
+                        !any_within(&traced->held, free_ns, start_ns);
     return stalls ? start_ns - free_ns : 0;
 }
 

@@ -359,5 +359,7 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
 
 void traced_end(struct traced *traced)
 {
+    free(traced->loads.items);
+    free(traced->held.items);
     arena_free(&traced->arena);
 }

@@ -16,6 +16,15 @@ enum {
     TRACED_LOAD_LAUNCHES = 8, /* and as many times as long as other launches' calls */
 };
 
+/* Until when calls keep the device from its work: of each that does so for longer than all
+ * before it, when it began and until when. */
+struct holds {
+    struct hold_until {
+        int64_t from_ns, until_ns;
+    } * items;
+    size_t count, room;
+};
+
 struct traced {
     const struct timeline *timeline;
     struct arena arena; /* what has the tables below */
@@ -36,10 +45,9 @@ struct traced {
     uint32_t *issued;         /* by call: the op that it issued; SPAN_NONE: none */
     uint32_t *call_before;    /* by call: the one before it on its thread; SPAN_NONE: none */
     uint32_t *first_launches; /* by the kernel's name: the first that ran */
-    int64_t *loads_ns, *held_ns; /* by call, of it and those before: until when loads of code,
-                                    and until when any call kept the device from its work */
-    int64_t launch_ns;           /* the median of the launches' calls */
-    int64_t slow_ns; /* a call that hands something over, and takes longer, did more */
+    struct holds loads, held; /* of loads of code, and of any call */
+    int64_t launch_ns;        /* the median of the launches' calls */
+    int64_t slow_ns;          /* a call that hands something over, and takes longer, did more */
     int64_t once_ns; /* a time between two calls that is longer than all others of the host's
                         own work together: it comes once, in no loop; 0: none */
     int64_t work_ns; /* what passes between two calls and takes longer is the host's own work */

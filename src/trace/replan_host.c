@@ -53,11 +53,13 @@ static int64_t median_of(const struct took *took, size_t count)
 static enum status find_medians(struct replan *replan)
 {
     const struct recording *recording = replan->recording;
-    struct took *took = arena_zeros(&replan->arena, recording->call_count, sizeof *took);
     size_t count = 0;
     replan->calls_ns = arena_zeros(&replan->arena, host_call_rows(), sizeof *replan->calls_ns);
-    if (replan->arena.full)
+    struct took *took = malloc((recording->call_count + 1) * sizeof *took);
+    if (took == NULL || replan->calls_ns == NULL) {
+        free(took);
         return replan_no_memory(replan);
+    }
     EACH (const struct recorded_call, call, recording->calls, recording->call_count) {
         if (call->result == 0)
             took[count++] = (struct took){later(call->end_ns - call->start_ns, 1), call->row,
@@ -69,6 +71,7 @@ static enum status find_medians(struct replan *replan)
             next++;
         replan->calls_ns[took[first].row] = median_of(took + first, next - first);
     }
+    free(took);
     return STATUS_OK;
 }
 

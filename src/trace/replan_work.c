@@ -68,29 +68,34 @@ double occupancy_fill(const struct recorded_device *device, const struct recorde
 struct launch {
     int64_t start_ns, end_ns;
     double fill;
-    uint32_t op;
 };
 
 /* The latest to end of the launches that have begun, in the order of their ends. */
 enum { RUNNING_MOST = 128 }; /* no GPU runs more kernels at once */
 struct running {
-    const struct launch *launches[RUNNING_MOST];
+    struct launch launches[RUNNING_MOST];
     int count;
 };
 
-COMPARE_BY(compare_launches, struct launch, start_ns, op);
+/* When an op of the plan began, to be sorted by that. */
+struct begun {
+    int64_t start_ns;
+    uint32_t op;
+};
+
+COMPARE_BY(compare_begun, struct begun, start_ns, op);
 
 static void running_add(struct running *running, const struct launch *launch)
 {
     int place;
     while (running->count > 0 &&
-           (running->count == RUNNING_MOST || running->launches[0]->end_ns <= launch->start_ns))
+           (running->count == RUNNING_MOST || running->launches[0].end_ns <= launch->start_ns))
         memmove(running->launches, running->launches + 1,
                 (size_t)--running->count * sizeof running->launches[0]);
     for (place = running->count++;
-         place > 0 && running->launches[place - 1]->end_ns > launch->end_ns; place--)
+         place > 0 && running->launches[place - 1].end_ns > launch->end_ns; place--)
         running->launches[place] = running->launches[place - 1];
-    running->launches[place] = launch;
+    running->launches[place] = *launch;
 }
 
 /* Returns the time of a launch, less that in which those that run had its room; all of it where
@@ -100,9 +105,9 @@ static int64_t alone_ns(const struct running *running, const struct launch *laun
     int64_t now_ns = launch->start_ns;
     double others = 0, work_ns = 0;
     for (int i = 0; i < running->count; i++)
-        others += running->launches[i]->end_ns > now_ns ? running->launches[i]->fill : 0;
+        others += running->launches[i].end_ns > now_ns ? running->launches[i].fill : 0;
     for (int i = 0; i < running->count && now_ns < launch->end_ns; i++) {
-        const struct launch *other = running->launches[i];
+        const struct launch *other = &running->launches[i];
         if (other->end_ns <= now_ns)
             continue;
         double room = others < 1 ? 1 - others : 0;
@@ -119,22 +124,25 @@ static int64_t alone_ns(const struct running *running, const struct launch *laun
 enum status replan_share_time(struct replan *replan)
 {
     const struct plan *plan = replan->plan;
-    struct launch *launches = arena_zeros(&replan->arena, plan->op_count, sizeof *launches);
+    struct begun *begun = malloc((plan->op_count + (size_t)1) * sizeof *begun);
     struct running running = {.count = 0};
     size_t count = 0;
-    if (launches == NULL)
+    if (begun == NULL)
         return replan_no_memory(replan);
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op_recorded *seen = &replan->recorded->ops[i];
         if (!op_is_launch(plan->ops[i].kind) || seen->span >= replan->recording->op_count)
             continue;
-        const struct recorded_op *ran = &replan->recording->ops[seen->span];
-        launches[count++] = (struct launch){ran->start_ns, ran->end_ns, seen->fill, i};
+        begun[count++] = (struct begun){replan->recording->ops[seen->span].start_ns, i};
     }
-    qsort(launches, count, sizeof *launches, compare_launches);
+    qsort(begun, count, sizeof *begun, compare_begun);
     for (size_t i = 0; i < count; i++) {
-        replan->recorded->ops[launches[i].op].work_ns = alone_ns(&running, &launches[i]);
-        running_add(&running, &launches[i]);
+        struct op_recorded *seen = &replan->recorded->ops[begun[i].op];
+        const struct launch launch = {begun[i].start_ns,
+                                      replan->recording->ops[seen->span].end_ns, seen->fill};
+        seen->work_ns = alone_ns(&running, &launch);
+        running_add(&running, &launch);
     }
+    free(begun);
     return STATUS_OK;
 }

@@ -239,17 +239,17 @@ static enum status judge_run(struct view *view, int index, struct machine *machi
     struct trace *trace = &view->items[index].trace;
     struct plan *plan = NULL;
     enum status status = add_plan(view, trace, run, &plan, error);
+    if (status == STATUS_OK && run->plan != NULL)
+        status = view_find_machine(view->calibrated, view->machine, trace->recording,
+                                   trace->device, machine, known, error);
+    if (view->sheds && trace->recording != NULL)
+        recording_shed(view->recordings[view->recording_count - 1]);
     if (status == STATUS_OK && view->loops && !trace->saved && trace->part[0] == '\0')
         status = view_keep_loop(run, trace, plan, error);
     if (status == STATUS_OK)
         status = analyse(&run->timeline, &run->analysis, error);
     if (status == STATUS_OK)
         status = critical_find(&run->timeline, NULL, &run->critical, error);
-    if (status == STATUS_OK && run->plan != NULL)
-        status = view_find_machine(view->calibrated, view->machine, trace->recording,
-                                   trace->device, machine, known, error);
-    if (view->sheds && trace->recording != NULL)
-        recording_shed(view->recordings[view->recording_count - 1]);
     if (*known && view->machine == NULL && view->calibrated == NULL &&
         !reference_is_model(machine->summary, run->timeline.device))
         note_print(
