@@ -56,7 +56,7 @@ static enum status view_traces(const struct options *options, struct error *erro
     struct view view = {0};
     struct calibration *here = NULL;
     enum status status = outputs_open(options, &outputs, error);
-    process_keep_memory(1 << 22); /* what a trace is read into grows, and is large */
+    process_keep_memory(16 << 20); /* what a trace is read into grows, and is large */
     if (status == STATUS_OK && options->calibrate)
         status = measured_device(options, &here, error);
     if (status == STATUS_OK)

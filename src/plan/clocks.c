@@ -67,10 +67,12 @@ enum status clocks_begin(struct clocks *clocks, const struct plan *plan, enum cl
     if (clocks->bytes > CLOCKS_BYTES_MOST)
         return too_many(clocks, error);
     struct arena *arena = &clocks->arena;
-    clocks->now = arena_zeros(arena, lanes * lanes, sizeof *clocks->now);
-    clocks->host = arena_zeros(arena, lanes, sizeof *clocks->host);
-    if (shares)
-        clocks->done = arena_zeros(arena, STREAM_KIND_COUNT * lanes, sizeof *clocks->done);
+    const size_t rows = lanes + 1 + (shares ? STREAM_KIND_COUNT : 0);
+    clocks->now = arena_zeros(arena, rows * lanes, sizeof *clocks->now);
+    clocks->own = arena_zeros(arena, lanes, sizeof *clocks->own);
+    clocks->knows = arena_zeros(arena, rows, sizeof *clocks->knows);
+    clocks->host = clocks->now != NULL ? clocks->now + lanes * lanes : NULL;
+    clocks->done = shares && clocks->now != NULL ? clocks->host + lanes : NULL;
     clocks->events = arena_zeros(arena, plan->events, sizeof(uint32_t *));
     clocks->seen = arena_zeros(arena, lanes, sizeof *clocks->seen);
     const bool room = !arena->full && (plan->op_count == 0 || find_last_uses(clocks));
@@ -90,6 +92,27 @@ void clocks_join(const struct clocks *clocks, uint32_t *clock, const uint32_t *f
 {
     for (uint32_t lane = 0; lane < clocks->lanes; lane++)
         clock[lane] = from[lane] > clock[lane] ? from[lane] : clock[lane];
+    clocks->knows[(size_t)(clock - clocks->now) / clocks->lanes] = true;
+}
+
+static uint32_t *clock_of(const struct clocks *clocks, uint32_t lane)
+{
+    return &clocks->now[(size_t)lane * clocks->lanes];
+}
+
+/* Makes the host's clock, or one that streams share, cover what that of a lane covers. */
+static void join_lane(const struct clocks *clocks, uint32_t *clock, uint32_t lane)
+{
+    if (clocks->knows[lane])
+        clocks_join(clocks, clock, clock_of(clocks, lane));
+    clock[lane] = clocks->own[lane] > clock[lane] ? clocks->own[lane] : clock[lane];
+}
+
+void clocks_copy(const struct clocks *clocks, uint32_t lane, uint32_t *zeroes)
+{
+    if (clocks->knows[lane])
+        memcpy(zeroes, clock_of(clocks, lane), clocks->lanes * sizeof *zeroes);
+    zeroes[lane] = clocks->own[lane];
 }
 
 /* Returns true if nobody waits for the event of `op` behind it, before it is recorded anew. */
@@ -114,10 +137,9 @@ static void join_event(struct clocks *clocks, const struct op *op, uint32_t *clo
 }
 
 /* Keeps what the record of an event comes after, if anyone waits for it. */
-static enum status record_event(struct clocks *clocks, const struct op *op,
-                                const uint32_t *clock, struct error *error)
+static enum status record_event(struct clocks *clocks, const struct op *op, struct error *error)
 {
-    const size_t bytes = clocks->lanes * sizeof *clock;
+    const size_t bytes = clocks->lanes * sizeof **clocks->events;
     uint32_t **event = &clocks->events[op->event.event];
     if (is_last_use(clocks, op))
         return STATUS_OK;
@@ -129,16 +151,12 @@ static enum status record_event(struct clocks *clocks, const struct op *op,
             return no_memory(clocks, error);
         clocks->bytes += bytes;
     }
-    memcpy(*event, clock, bytes);
+    memset(*event, 0, bytes);
+    clocks_copy(clocks, clocks_lane(op), *event);
     return STATUS_OK;
 }
 
 /* --- the host, and the legacy default stream --- */
-
-static uint32_t *clock_of(const struct clocks *clocks, uint32_t lane)
-{
-    return &clocks->now[(size_t)lane * clocks->lanes];
-}
 
 static uint32_t *done_by(const struct clocks *clocks, enum stream_kind kind)
 {
@@ -156,13 +174,13 @@ static void host_waits(struct clocks *clocks, const struct op *op)
     }
     if (op->stream < clocks->plan->streams) {
         enum stream_kind kind = plan_stream_kind(clocks->plan, op->stream);
-        clocks_join(clocks, clocks->host, clock_of(clocks, op->stream));
+        join_lane(clocks, clocks->host, op->stream);
         if (rule_sync_encompasses(kind, STREAM_BLOCKING))
             clocks_join(clocks, clocks->host, done_by(clocks, STREAM_BLOCKING));
         return;
     }
     for (uint32_t i = 0; i < clocks->plan->streams; i++)
-        clocks->host[i] = clock_of(clocks, i)[i];
+        clocks->host[i] = clocks->own[i];
 }
 
 /* Returns true if the host waited for `op` itself. A copy back to pageable memory returns only
@@ -191,13 +209,13 @@ static void catch_up(struct clocks *clocks, uint32_t stream, uint32_t *clock)
 }
 
 /* Notes, behind an op of a stream, what ops of other streams come after. */
-static void pass_on(struct clocks *clocks, uint32_t stream, const uint32_t *clock)
+static void pass_on(struct clocks *clocks, uint32_t stream)
 {
     enum stream_kind kind = plan_stream_kind(clocks->plan, stream);
     if (clocks->done == NULL || !rule_minds_legacy(kind))
         return;
     clocks->done_changes[kind]++;
-    clocks_join(clocks, done_by(clocks, kind), clock);
+    join_lane(clocks, done_by(clocks, kind), stream);
 }
 
 /* --- ops in the order of issue --- */
@@ -232,6 +250,8 @@ uint32_t *clocks_enter(struct clocks *clocks, const struct op *op)
         catch_up(clocks, lane, clock); /* the CPU's thread waits for nothing of this */
     if (op->kind == OP_WAIT)
         join_event(clocks, op, clock);
+    if (clocks->by != CLOCKS_EVENTS || clocks->knows[lane])
+        clock[lane] = clocks->own[lane];
     return clock;
 }
 
@@ -239,20 +259,19 @@ enum status clocks_leave(struct clocks *clocks, const struct op *op,
                          const struct op_recorded *seen, struct error *error)
 {
     const uint32_t lane = clocks_lane(op);
-    uint32_t *clock = clock_of(clocks, lane);
     enum status status = STATUS_OK;
     if (!has_lane(op))
         return STATUS_OK;
     if (op->kind == OP_RECORD)
-        status = record_event(clocks, op, clock, error);
-    clock[lane] += clocks_counts(op);
+        status = record_event(clocks, op, error);
+    clocks->own[lane] += clocks_counts(op);
     if (is_of_host(op)) {
-        clocks->host[lane] = clock[lane];
+        clocks->host[lane] = clocks->own[lane];
         clocks->host_changes++;
     } else if (op->kind != OP_CPU) {
-        pass_on(clocks, lane, clock);
+        pass_on(clocks, lane);
         if (host_waits_for(clocks, op, seen)) {
-            clocks_join(clocks, clocks->host, clock);
+            join_lane(clocks, clocks->host, lane);
             clocks->host_changes++;
         }
     }
@@ -270,10 +289,9 @@ static enum status fill_table(struct clocks_table *table, struct clocks *clocks,
         const struct op *op = &plan->ops[i];
         const uint32_t *clock = clocks_enter(clocks, op);
         if (clock != NULL && !op_is_call(op->kind)) {
-            memcpy(&table->starts[i * (size_t)table->lanes], clock,
-                   table->lanes * sizeof *clock);
+            clocks_copy(clocks, clocks_lane(op), &table->starts[i * (size_t)table->lanes]);
             table->lane[i] = clocks_lane(op);
-            table->places[i] = clocks_counts(op) ? clock[table->lane[i]] + 1 : 0;
+            table->places[i] = clocks_counts(op) ? clocks->own[table->lane[i]] + 1 : 0;
         }
         status = clocks_leave(clocks, op, plan_seen(plan, op), error);
     }

@@ -38,7 +38,9 @@ struct clocks {
     const struct plan *plan;
     enum clocks_order by;
     uint32_t lanes; /* streams, and the CPU's lane, which is the last */
-    uint32_t *now;  /* lanes x lanes: the clock of each lane */
+    uint32_t *now;  /* lanes x lanes: the clock of each lane, before the next ones */
+    uint32_t *own;  /* per lane: its ops so far; in its clock when it enters an op */
+    bool *knows;    /* per clock from `now` on: it may be of others than its own lane, too */
     uint32_t *host; /* what is over for all that the host issues from here on, in any thread */
     uint32_t *done; /* per kind of stream: all that such streams have done, or waited for;
                        NULL: there is no legacy default stream, so nobody asks */
@@ -69,8 +71,19 @@ uint32_t *clocks_enter(struct clocks *clocks, const struct op *op);
 enum status clocks_leave(struct clocks *clocks, const struct op *op,
                          const struct op_recorded *seen, struct error *error);
 
-/* Makes `clock` cover what `from` covers, too. */
+/* Makes `clock`, a lane's or the host's, cover what `from` covers, too. */
 void clocks_join(const struct clocks *clocks, uint32_t *clock, const uint32_t *from);
+
+/* Returns the first lane that the clock of `lane` may say anything of, and sets *end behind the
+ * last: few of many streams know of others, and what is not looked at takes no memory. */
+static inline uint32_t clocks_known(const struct clocks *clocks, uint32_t lane, uint32_t *end)
+{
+    *end = clocks->knows[lane] ? clocks->lanes : lane + 1;
+    return clocks->knows[lane] ? 0 : lane;
+}
+
+/* Copies the clock of `lane` to where there are only zeroes. */
+void clocks_copy(const struct clocks *clocks, uint32_t lane, uint32_t *zeroes);
 
 /* Returns the lane of an op: its stream, or the CPU's lane. */
 static inline uint32_t clocks_lane(const struct op *op)

@@ -39,6 +39,7 @@ struct blind_stream {
     uint32_t *ops;    /* lies in the walk's memory */
     uint32_t *blinds; /* per op: how many ops there are up to the latest blind one; 0: none */
     uint32_t count;
+    uint32_t covered; /* of these: that its latest blind op comes after */
 };
 
 struct blind_walk {
@@ -47,8 +48,7 @@ struct blind_walk {
     uint32_t *ops, *blinds;
     struct blind_stream *streams;
     struct clocks clocks;
-    uint32_t *covered; /* streams x streams: per stream the ops of each that its latest blind op
-                          comes after */
+    uint32_t *covered; /* streams x streams: the same of each other stream */
 };
 
 struct finder {
@@ -204,16 +204,21 @@ static enum status blind_take(struct blind_walk *walk, const struct op *op,
     if (!walk->any || !op_in_stream(op->kind))
         return STATUS_OK;
     const uint32_t *clock = clocks_enter(&walk->clocks, op);
+    const uint32_t own = walk->clocks.own[op->stream];
     const bool blind = is_blind(walk->plan, op);
-    uint32_t *covered = &walk->covered[op->stream * streams];
-    for (size_t s = 0; works(op) && s < streams; s++) {
-        const struct blind_stream *stream = &walk->streams[s];
-        const uint32_t latest = clock[s] > 0 ? stream->blinds[clock[s] - 1] : 0;
+    uint32_t end;
+    const uint32_t first = clocks_known(&walk->clocks, op->stream, &end);
+    for (size_t s = first; works(op) && s < end && s < streams; s++) {
+        struct blind_stream *stream = &walk->streams[s];
+        const bool same = s == op->stream;
+        const uint32_t ended = same ? own : clock[s];
+        const uint32_t latest = ended > 0 ? stream->blinds[ended - 1] : 0;
+        uint32_t *covered = same ? &stream->covered : &walk->covered[op->stream * streams + s];
         /* Its own stream's latest blind op has come after the rest. */
-        if (!blind && latest > (s == op->stream ? 0 : covered[s]))
+        if (!blind && latest > (same ? 0 : *covered))
             find(finder, stream->ops[latest - 1]);
-        for (; blind && covered[s] < clock[s]; covered[s]++)
-            find(finder, stream->ops[covered[s]]);
+        for (; blind && *covered < ended; ++*covered)
+            find(finder, stream->ops[*covered]);
     }
     return clocks_leave(&walk->clocks, op, NULL, error);
 }

@@ -16,8 +16,9 @@ struct keeper {
     uint32_t *now;      /* per place: the item's place now */
     uint32_t *copies;   /* per recorded op: an item of it; REWORK_NONE: none */
     uint32_t *more;     /* per item: another of the same op */
-    uint32_t *clocks;   /* per item: of its stream as it has ended */
-    uint32_t *events;   /* per item: recorded behind it; REWORK_NONE: none */
+    uint32_t *clocks; /* per item, of its stream as it has ended, where that may be asked for */
+    bool *asked;      /* per item: it may be, by another stream or the host */
+    uint32_t *events; /* per item: recorded behind it; REWORK_NONE: none */
     struct wait {
         uint32_t item, before;
     } * waits; /* by item */
@@ -29,6 +30,36 @@ static void keeper_free(struct keeper *keeper)
     clocks_end(&keeper->walk);
     arena_free(&keeper->arena);
     free(keeper->waits);
+}
+
+static void ask(const struct keeper *keeper, uint32_t before, uint32_t stream)
+{
+    const struct rework_draft *draft = keeper->draft;
+    for (uint32_t i = keeper->copies[before]; i != REWORK_NONE; i = keeper->more[i])
+        keeper->asked[i] |= draft->items[i].op.stream != stream;
+}
+
+/* Finds the items for which another stream, or the host, may wait. */
+static void find_asked(const struct keeper *keeper)
+{
+    const struct rework_draft *draft = keeper->draft;
+    const struct needed *given = &draft->base->needed;
+    for (uint32_t i = 0; i < draft->count; i++) {
+        const struct rework_item *item = &draft->items[i];
+        const uint32_t stream = item->op.stream;
+        if (item->target != REWORK_NONE) {
+            ask(keeper, draft->stands[item->target], REWORK_NONE);
+            continue;
+        }
+        for (size_t k = keeper->needed->first[item->place];
+             k < keeper->needed->first[item->place + 1]; k++) {
+            const uint32_t before = keeper->now[keeper->needed->before[k]];
+            keeper->asked[before] |= draft->items[before].op.stream != stream;
+        }
+        for (size_t k = given->first[item->origin];
+             keeper->keeps_blind && k < given->first[item->origin + 1]; k++)
+            ask(keeper, draft->stands[given->before[k]], stream);
+    }
 }
 
 static enum status keeper_begin(struct keeper *keeper, struct error *error)
@@ -45,6 +76,7 @@ static enum status keeper_begin(struct keeper *keeper, struct error *error)
     keeper->copies = arena_ones(&keeper->arena, ops, sizeof *keeper->copies);
     keeper->more = arena_zeros(&keeper->arena, items, sizeof *keeper->more);
     keeper->clocks = arena_zeros(&keeper->arena, items * lanes, sizeof *keeper->clocks);
+    keeper->asked = arena_zeros(&keeper->arena, items, sizeof *keeper->asked);
     keeper->events = arena_ones(&keeper->arena, items, sizeof *keeper->events);
     if (keeper->arena.full)
         return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
@@ -54,6 +86,7 @@ static enum status keeper_begin(struct keeper *keeper, struct error *error)
         keeper->more[i] = keeper->copies[origin];
         keeper->copies[origin] = i;
     }
+    find_asked(keeper);
     return clocks_begin(&keeper->walk, &keeper->facts, CLOCKS_CALLS, error);
 }
 
@@ -82,7 +115,8 @@ static enum status keep_pair(struct keeper *keeper, uint32_t index, uint32_t bef
     uint32_t stream = keeper->draft->items[before].op.stream;
     if (before > index)
         return error_set(error, STATUS_USAGE, "data asks for the order as issued");
-    if (clock[stream] >= clock_after(keeper, before)[stream] ||
+    if (stream == keeper->draft->items[index].op.stream ||
+        clock[stream] >= clock_after(keeper, before)[stream] ||
         add_wait(keeper, index, before, clock))
         return STATUS_OK;
     return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
@@ -168,9 +202,9 @@ static enum status keep_all(struct keeper *keeper, struct error *error)
             status = keep_item(keeper, i, clock, error);
         if (status == STATUS_OK)
             status = clocks_leave(&keeper->walk, &item->op, &item->seen, error);
-        if (works)
-            memcpy(keeper->clocks + (size_t)i * keeper->walk.lanes, clock,
-                   keeper->walk.lanes * sizeof *clock);
+        if (works && keeper->asked[i])
+            clocks_copy(&keeper->walk, clocks_lane(&item->op),
+                        keeper->clocks + (size_t)i * keeper->walk.lanes);
     }
     return status;
 }
