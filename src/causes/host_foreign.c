@@ -2,7 +2,9 @@
  * comes when the device has done all that there was before. It issues slowly, or works for
  * itself in between. */
 #include "causes/foreign.h"
+#include "core/compare.h"
 #include "core/escape.h"
+#include "core/items.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -72,18 +74,29 @@ static void put_function(const char *function, const char *before, char seen[VER
     text_add(seen, VERDICT_SEEN, "", ":%.*s", (int)strspn(end + 1, "0123456789"), end + 1);
 }
 
-/* Returns where a thread is at a time. */
-static struct place place_at(const struct timeline *timeline, uint64_t thread, int64_t ns)
+/* A moment of a thread, and where it is then. */
+struct look {
+    int64_t at_ns;
+    uint64_t thread;
+    struct place place;
+};
+
+COMPARE_BY(compare_looks, struct look, at_ns);
+
+/* Finds where threads are, in order of time. O(n log n), and for each look what is around it.
+ */
+static void look_around(const struct timeline *timeline, struct look *looks, size_t count)
 {
-    const int64_t at_ns = ns + timeline->ranges_from_ns;
-    struct place place = {0};
-    for (size_t i = 0; i < timeline->range_count && timeline->ranges[i].start_ns <= at_ns;
-         i++) {
-        const struct host_range *range = &timeline->ranges[i];
-        if (range->thread == thread && range->end_ns > at_ns)
-            place_enter(&place, range->name);
+    const int64_t from_ns = timeline->ranges_from_ns;
+    EACH (const struct host_range, range, timeline->ranges, timeline->range_count) {
+        BISECT(first, k, 0, count, looks[k].at_ns + from_ns < range->start_ns);
+        if (first == count)
+            break; /* all that follow begin even later */
+        for (size_t i = first; i < count && looks[i].at_ns + from_ns < range->end_ns; i++) {
+            if (looks[i].thread == range->thread)
+                place_enter(&looks[i].place, range->name);
+        }
     }
-    return place;
 }
 
 void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
@@ -95,11 +108,12 @@ void foreign_put_line(const struct foreign *foreign, uint32_t index, const char 
     const struct host_call *call = &timeline->calls[index];
     const char *line = timeline_call_line(timeline, call);
     const char *slash = line != NULL ? strrchr(line, '/') : NULL;
-    const char *function = place_at(timeline, call->thread, call->start_ns).function;
+    struct look look = {.at_ns = call->start_ns, .thread = call->thread};
+    look_around(timeline, &look, 1);
     if (line != NULL)
         put_name(seen, before, " at ", slash != NULL ? slash + 1 : line, "");
-    else if (function != NULL)
-        put_function(function, before, seen);
+    else if (look.place.function != NULL)
+        put_function(look.place.function, before, seen);
 }
 
 /* --- a host that is late --- */
@@ -280,18 +294,23 @@ static void put_shares(const struct foreign *foreign, bool work, const char *of,
 {
     const struct timeline *timeline = foreign->timeline;
     struct shares shares = {.counts = {0}};
-    int64_t all_ns = 0, passed_ns = 0, looks = 0;
+    struct look looks[LOOKS] = {{0}};
+    int64_t all_ns = 0, passed_ns = 0, count = 0;
     for (uint32_t i = 0; i < timeline->call_count && timeline->range_count > 0; i++)
         all_ns = plus(all_ns, pause_ns(foreign, i, work));
     for (uint32_t i = 0; i < timeline->call_count && all_ns >= LOOKS; i++) {
         const struct host_call *call = &timeline->calls[i];
         passed_ns = plus(passed_ns, pause_ns(foreign, i, work));
-        for (; looks < LOOKS && looks * (all_ns / LOOKS) < passed_ns; looks++) {
-            const int64_t ns = call->start_ns - (passed_ns - looks * (all_ns / LOOKS));
-            const struct place place = place_at(timeline, call->thread, ns);
-            add_share(&shares, place.range);
-            add_share(&shares, place.function);
-        }
+        for (; count < LOOKS && count * (all_ns / LOOKS) < passed_ns; count++)
+            looks[count] =
+                (struct look){.at_ns = call->start_ns - (passed_ns - count * (all_ns / LOOKS)),
+                              .thread = call->thread};
+    }
+    qsort(looks, (size_t)count, sizeof *looks, compare_looks);
+    look_around(timeline, looks, (size_t)count);
+    EACH (const struct look, look, looks, count) {
+        add_share(&shares, look->place.range);
+        add_share(&shares, look->place.function);
     }
     const bool said = put_share(&shares, false, "; ", of, seen);
     put_share(&shares, true, said ? ", " : "; ", said ? "" : of, seen);

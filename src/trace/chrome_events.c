@@ -273,18 +273,17 @@ static size_t thread_of(const struct walk_value *event, char thread[THREAD_KEY])
 }
 
 /* Keeps what the host was at: an operator that is in no other or, for long, a module or a
- * function of Python. Short ones of these are most of a trace, and tell of no pause. */
+ * function of Python. */
 static bool add_range(struct chrome_reader *reader, enum category category,
                       const struct walk_value *event)
 {
-    enum { LONG_NS = 100000 };
     struct profiled *profiled = &reader->profiled;
     struct host_range *outer = &reader->operator;
     char thread[THREAD_KEY];
     uint32_t number;
     int64_t start_ns, end_ns;
     if (!find_times(event, &start_ns, &end_ns) ||
-        (category == FUNCTION_EVENT && end_ns - start_ns < LONG_NS))
+        (category == FUNCTION_EVENT && end_ns - start_ns < PROFILED_LONG_NS))
         return true;
     if (!names_number(&profiled->draft.threads, thread, thread_of(event, thread), &number))
         return false;

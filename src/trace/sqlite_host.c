@@ -178,7 +178,7 @@ static int add_range(void *context, sqlite3_stmt *row)
 }
 
 /* Reads ranges that programs name, calls of MPI and of the system, and what the profiler did,
- * if they are long: short ones are most of a trace, and tell of no pause. */
+ * if they are long. */
 static int read_ranges(struct sqlite_host *host, sqlite3 *database)
 {
     static const struct {
@@ -201,10 +201,10 @@ static int read_ranges(struct sqlite_host *host, sqlite3 *database)
             continue;
         snprintf(query, sizeof query,
                  "SELECT t.start, t.end, t.globalTid, coalesce(%s%s%s%s%s) FROM %s AS t WHERE "
-                 "t.start >= 0 AND t.end - t.start >= 100000",
+                 "t.start >= 0 AND t.end - t.start >= %d",
                  said ? "t." : "NULL", said ? text : "",
                  named ? ", (SELECT value FROM StringIds WHERE id = t." : ", NULL",
-                 named ? tables[i].name : "", named ? ")" : "", table);
+                 named ? tables[i].name : "", named ? ")" : "", table, PROFILED_LONG_NS);
         code = sqlite_each_row(database, query, add_range, host);
     }
     return code;
@@ -230,19 +230,23 @@ static int add_stream(void *context, sqlite3_stmt *row)
     return SQLITE_OK;
 }
 
+COMPARE_BY(compare_streams, struct sqlite_stream, context, stream);
+
 /* A stream of which two processes say different kinds has none that is known. */
 void sqlite_host_set_kinds(const struct sqlite_host *host)
 {
     enum { TWO = STREAM_KIND_COUNT + 1 };
+    const struct sqlite_stream *streams = host->streams;
     const struct pile *pile = &host->profiled->draft.streams;
     EACH (struct draft_stream, item, (struct draft_stream *)pile->items, pile->count) {
         uint64_t key[3];
         uint8_t kind = STREAM_KIND_COUNT;
         memcpy(key, host->profiled->contexts.items[item->stream.context]->text, sizeof key);
-        EACH (const struct sqlite_stream, said, host->streams, host->stream_count) {
-            if ((uint64_t)said->context == key[1] && said->stream == item->stream.number)
-                kind = kind == STREAM_KIND_COUNT || kind == said->kind ? said->kind : TWO;
-        }
+        const struct sqlite_stream wanted = {(int64_t)key[1], item->stream.number, 0};
+        BISECT(at, i, 0, host->stream_count, compare_streams(&streams[i], &wanted) < 0);
+        for (size_t i = at;
+             i < host->stream_count && compare_streams(&streams[i], &wanted) == 0; i++)
+            kind = kind == STREAM_KIND_COUNT || kind == streams[i].kind ? streams[i].kind : TWO;
         item->stream.kind = kind == TWO ? STREAM_KIND_COUNT : kind;
     }
 }
@@ -264,6 +268,8 @@ static int read_streams(struct sqlite_host *host, sqlite3 *database)
                                "TARGET_INFO_CUDA_CONTEXT_INFO", /* FLAG_DEFAULT
                                                                  */
                                add_stream, host);
+    if (host->stream_count > 1)
+        qsort(host->streams, host->stream_count, sizeof *host->streams, compare_streams);
     return code;
 }
 

@@ -39,7 +39,7 @@ struct sqlite_host {
     struct sqlite_stream {
         int64_t context, stream;
         uint8_t kind; /* enum stream_kind */
-    } * streams;      /* those whose kinds are said */
+    } * streams;      /* those whose kinds are said, in order */
     size_t name_count, name_room, stream_count, stream_room;
 };
 
