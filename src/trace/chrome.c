@@ -50,6 +50,27 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
     return STATUS_OK;
 }
 
+/* Keeps the devices of this program's runs, each of which is a process. */
+static enum status add_runs(struct chrome_reader *reader, struct walk_value list)
+{
+    enum { PID, DEVICE, SOURCE, MEMBERS };
+    static const char *const names[MEMBERS] = {"pid", "device", "source"};
+    struct walk_value run, values[MEMBERS];
+    bool damaged = false;
+    reader->own = true;
+    reader->traced_by = "drawn by pipeline";
+    while (list.length > 0 && walk_item(&list, &run, &damaged)) {
+        chrome_find(run, names, MEMBERS, values);
+        if (walk_is(&values[SOURCE], "simulated"))
+            reader->timing = TIMING_VIRTUAL;
+        if (profiled_device(
+                &reader->profiled, (uint32_t)chrome_whole_or(&values[PID], UINT16_MAX, 0),
+                walk_string(&values[DEVICE], reader->name, sizeof reader->name)) == NULL)
+            return chrome_no_memory(reader);
+    }
+    return STATUS_OK;
+}
+
 /* Says what is wrong where a value could not be taken; *cut: the text ends there. */
 static enum status refuse_value(struct chrome_reader *reader, bool *cut)
 {
@@ -95,7 +116,8 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
     }
     if (!walk_take_value(&reader->text, &value))
         return refuse_value(reader, cut);
-    static const char *const producers[] = {"producer"}, *const job[] = {"rank", "world_size"};
+    static const char *const own[] = {"producer", "runs"}, *const job[] = {"rank",
+                                                                           "world_size"};
     struct recording *recording = reader->profiled.draft.recording;
     struct walk_value ranks[2];
     uint64_t base;
@@ -113,8 +135,9 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
         recording->ranks = (uint32_t)chrome_whole_or(&ranks[1], INT32_MAX, 0);
     } else if (strcmp(name, "schemaVersion") == 0)
         reader->traced_by = "traced by PyTorch's profiler";
-    else if (strcmp(name, "metadata") == 0 && *value.at == '{')
-        reader->own = chrome_find(value, producers, 1, &key) && walk_is(&key, "pipeline");
+    else if (strcmp(name, "metadata") == 0 && chrome_find(value, own, 2, ranks) &&
+             walk_is(&ranks[0], "pipeline"))
+        return add_runs(reader, ranks[1]);
     return STATUS_OK;
 }
 
@@ -189,6 +212,9 @@ static void put_unread(const struct chrome_reader *reader, bool cut, struct trac
         "one's",
         doubled);
     add_unread(reader, reader->more, traces, "what stands behind its end is left out");
+    add_unread(reader, reader->own, traces,
+               "its operations alone are read: the timeline that --timeline=FILE.csv writes of "
+               "the same run has the host's calls and the streams' waits, too");
     add_unread(reader, cut, traces, "it has no end, and this is what there is");
 }
 
@@ -198,10 +224,7 @@ static enum status refuse_whole(struct chrome_reader *reader, bool cut)
     reader->text.lines *= cut;
     return chrome_refuse(
         reader,
-        reader->own
-            ? "JSON of pipeline's own, a Chrome trace for other viewers: view the timeline "
-              "that --timeline=FILE.csv writes of the same run"
-        : cut ? "damaged JSON: cut short?"
+        cut ? "damaged JSON: cut short?"
         : reader->left > 0
             ? "a Chrome trace of which no copy and no kernel has a usable time and device"
         : reader->events
@@ -221,6 +244,7 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
     reader->text.input = input;
     reader->error = error;
     reader->traced_by = "traced by a profiler";
+    reader->timing = TIMING_CHROME;
     enum status status = profiled_begin(&reader->profiled, error);
     if (trace_input_fill(input, 3) && input->end - input->at >= 3 &&
         memcmp(input->text + input->at, "\xef\xbb\xbf", 3) == 0)
@@ -229,11 +253,11 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
         status = read_text(reader, &cut);
     /* Whether what was packed is whole stands behind it, too. */
     reader->more = walk_peek(&reader->text) != '\0';
-    if (status == STATUS_OK && (reader->profiled.draft.ops.count == 0 || reader->own))
+    if (status == STATUS_OK && reader->profiled.draft.ops.count == 0)
         status = refuse_whole(reader, cut);
     move_times(reader);
     status =
-        profiled_finish(&reader->profiled, status, TIMING_CHROME, reader->traced_by, traces);
+        profiled_finish(&reader->profiled, status, reader->timing, reader->traced_by, traces);
     if (status == STATUS_OK)
         put_unread(reader, cut, traces);
     names_free(&reader->rows);

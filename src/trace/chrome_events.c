@@ -32,7 +32,8 @@ enum category {
     OTHER_EVENT
 };
 
-/* Names of categories, also those of the first versions, which began with a capital. */
+/* Names of categories, also those of the first versions, which began with a capital, and this
+ * program's own. */
 static enum category category_of(const struct walk_value *value)
 {
     static const struct {
@@ -46,6 +47,9 @@ static enum category category_of(const struct walk_value *value)
         {"Runtime", CALL_EVENT},          {"hip_runtime", CALL_EVENT},
         {"cuda_sync", WAIT_EVENT},        {"cpu_op", OPERATOR_EVENT},
         {"user_annotation", RANGE_EVENT}, {"python_function", FUNCTION_EVENT},
+        {"h2d", OP_COPY_EVENT},           {"d2h", OP_COPY_EVENT},
+        {"d2d", OP_COPY_EVENT},           {"peer", OP_COPY_EVENT},
+        {"memset", OP_SET_EVENT},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (walk_is(value, names[i].name))
@@ -73,6 +77,8 @@ enum argument {
     REGISTERS,
     SHARED,
     DETAILS,
+    OP,
+    TILE,
     ARGUMENTS
 };
 static const char *const arguments[ARGUMENTS] = {"device",
@@ -87,7 +93,9 @@ static const char *const arguments[ARGUMENTS] = {"device",
                                                  "block",
                                                  "registers per thread",
                                                  "shared memory",
-                                                 "memcpy_details"};
+                                                 "memcpy_details",
+                                                 "op",
+                                                 "tile"};
 
 bool chrome_find(struct walk_value object, const char *const *names, int count,
                  struct walk_value *values)
@@ -129,14 +137,17 @@ static bool find_times(const struct walk_value *event, int64_t *start_ns, int64_
     return *end_ns > 0; /* what was not measured has neither */
 }
 
-/* Returns a copy's name as traces have it: of "Memcpy HtoD (Pageable -> Device)", and of
- * "MemcpyH2D", "[CUDA memcpy HtoD]". */
+/* Returns a copy's name as traces have it: of "Memcpy HtoD (Pageable -> Device)", of
+ * "MemcpyH2D" and of this program's "H2D 3", "[CUDA memcpy HtoD]". */
 static void name_copy(const char *said, char name[64])
 {
     const char *kind = strchr(said, ' ');
     kind = kind != NULL ? kind + 1 : "";
-    if (*kind == '\0' && strlen(said) == strlen("MemcpyH2D"))
-        snprintf(name, 64, "[CUDA memcpy %cto%c]", said[6], said[8]);
+    const char *way = strncmp(said, "Memcpy", 6) == 0 ? said + 6 : said;
+    if (*way != '\0' && way[1] == '2' && way[2] != '\0')
+        snprintf(name, 64, "[CUDA memcpy %cto%c]", way[0], way[2]);
+    else if (strncmp(said, "peer", 4) == 0)
+        strcpy(name, "[CUDA memcpy PtoP]");
     else
         snprintf(name, 64, "[CUDA memcpy %.*s]", (int)strcspn(kind, " ("), kind);
 }
@@ -181,11 +192,26 @@ static uint32_t product_of(const struct walk_value *value)
     return !any ? 0 : product < UINT32_MAX ? (uint32_t)product : UINT32_MAX;
 }
 
+/* Returns true for the second slice of an op of this program's, which is in its stream's row
+ * behind the one in its engine's. */
+static bool is_drawn(struct chrome_reader *reader, const struct walk_value *event,
+                     const struct walk_value *argument)
+{
+    const uint64_t pid = chrome_whole_or(&event[PID], UINT16_MAX, 0);
+    const uint64_t slice = (pid << 32 | chrome_whole_or(&argument[OP], UINT32_MAX - 1, 0)) + 1;
+    const bool drawn = reader->drawn == slice;
+    reader->drawn = slice;
+    return drawn;
+}
+
 static bool add_op(struct chrome_reader *reader, enum category category,
                    const struct walk_value *event, const struct walk_value *argument)
 {
     char copy[64], details[256];
     const char *name = walk_string(&event[NAME], reader->name, sizeof reader->name);
+    char *tile = reader->own && argument[TILE].length > 0 ? strrchr(reader->name, ' ') : NULL;
+    if (tile != NULL)
+        *tile = '\0';
     const char *size =
         strstr(walk_string(&argument[DETAILS], details, sizeof details), "size:");
     const enum host_memory memory =
@@ -213,6 +239,9 @@ static bool add_op(struct chrome_reader *reader, enum category category,
             : NULL;
     if (item == NULL)
         return false;
+    if (reader->own && argument[TILE].length > 0)
+        ((struct draft_stream *)reader->profiled.draft.streams.items)[stream].stream.kind =
+            STREAM_NONBLOCKING;
     struct recorded_op *op = &item->op;
     op->start_ns = start_ns;
     op->end_ns = end_ns;
@@ -424,6 +453,10 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
         return chrome_refuse(reader, "damaged JSON");
     if (device.length > 0)
         argument[DEVICE] = device;
+    if (reader->own)
+        argument[DEVICE].length = 0; /* its process is the device's */
+    if (reader->own && is_drawn(reader, event, argument))
+        return STATUS_OK;
     const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)
                       : category == WAIT_EVENT ? add_wait(reader, event, argument)
                                                : add_op(reader, category, event, argument);

@@ -17,8 +17,10 @@ struct chrome_reader {
     int64_t base_ns;
     struct host_range operator; /* the last that is in no other */
     bool events;                /* there was a list of them */
-    bool own;                   /* this program wrote it */
-    bool more;                  /* something stands behind its end */
+    bool own;                   /* this program wrote it: */
+    enum timing timing;
+    uint64_t drawn;            /* the process and op of the last slice, and 1 */
+    bool more;                 /* something stands behind its end */
     size_t left;               /* operations and calls: nothing says when they were, or where */
     struct names rows;         /* processes that are a GPU, and threads that have ops */
     char gpus[CHROME_ROWS][9]; /* of processes: its number */
