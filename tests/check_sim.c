@@ -1,5 +1,6 @@
 /* check_sim.c - the simulator against timelines computed by hand: streams, copies, kernels
  * (rules 1 to 3) and whole plans. */
+#include "sim/interval.h"
 #include "sim_cases.h"
 #include "suites.h"
 
@@ -372,6 +373,62 @@ START_TEST(test_hook_hears_ends_in_order_and_can_stop)
 }
 END_TEST
 
+/* --- intervals --- */
+
+/* Looks at a copy of `bytes` beside a short kernel. */
+static struct outlook look(const struct machine *machine, uint64_t bytes)
+{
+    struct plan plan = test_plan(2, 0, 2, 50000000);
+    struct error error = {0};
+    struct outlook outlook;
+    const struct interval_plan run = {.plan = &plan};
+    int64_t time_ns;
+    test_h2d(&plan, 0, 0, 0, bytes);
+    test_kernel(&plan, 1, 1, bytes, 25, 8);
+    ck_assert_int_eq(interval_plan_time(&run, machine, &time_ns, &error), STATUS_OK);
+    ck_assert_int_eq(
+        interval_look(machine, time_ns, interval_plan_time, &run, &outlook, &error), STATUS_OK);
+    plan_free(&plan);
+    return outlook;
+}
+
+/* A run that the copies bound moves with their rates alone; the rest is the simulator's. */
+START_TEST(test_only_what_bounds_a_run_moves_it)
+{
+    struct machine machine = test_machine();
+    machine.spread[SPREAD_COPIES] = 0.1;
+    machine.spread[SPREAD_KERNELS] = 0.5;
+    const struct outlook outlook = look(&machine, 100000000);
+    ck_assert_int_eq(outlook.time_ns, 100000000);
+    for (int i = 0; i < SPREAD_COUNT; i++)
+        ck_assert_int_eq(outlook.slower_ns[i] != 100000000, i == SPREAD_COPIES);
+    ck_assert_int_gt(outlook.slower_ns[SPREAD_COPIES], 110000000);
+    ck_assert_int_lt(outlook.faster_ns[SPREAD_COPIES], 91000000);
+    const struct time_range sure = interval_of(&outlook);
+    ck_assert_int_lt(sure.low_ns, 100000000 - 1.645 * 9000000);
+    ck_assert_int_gt(sure.high_ns, 100000000 + 1.645 * 10000000);
+}
+END_TEST
+
+/* What moves two runs alike does not make it unsure which of them is faster. */
+START_TEST(test_a_gain_is_of_one_machine)
+{
+    struct machine machine = test_machine();
+    machine.spread[SPREAD_COPIES] = 0.5;
+    const struct outlook slow = look(&machine, 100000000);
+    const struct outlook fast = look(&machine, 90000000);
+    const struct time_range gain = interval_gain(&slow, &fast);
+    ck_assert_int_gt(interval_of(&fast).high_ns, slow.time_ns);
+    ck_assert_int_gt(gain.low_ns, 0);
+    ck_assert_int_gt(gain.high_ns, 10000000);
+    const struct outlook alike = look(&machine, 99000000);
+    ck_assert_int_lt(interval_gain(&slow, &alike).low_ns, 0);
+    struct outlook wide = slow;
+    interval_widen(&wide, 0.2);
+    ck_assert_int_lt(interval_gain(&wide, &fast).low_ns, 0);
+}
+END_TEST
+
 Suite *sim_suite(void)
 {
     Suite *suite = suite_create("sim");
@@ -393,6 +450,8 @@ Suite *sim_suite(void)
     tcase_add_test(tests, test_more_blocks_than_fit_come_in_waves);
     tcase_add_test(tests, test_generated_timelines_obey_the_rules);
     tcase_add_test(tests, test_hook_hears_ends_in_order_and_can_stop);
+    tcase_add_test(tests, test_only_what_bounds_a_run_moves_it);
+    tcase_add_test(tests, test_a_gain_is_of_one_machine);
     suite_add_tcase(suite, tests);
     return suite;
 }

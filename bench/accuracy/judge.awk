@@ -7,7 +7,8 @@
 # MEASURED.csv is what run.sh gathered, once or more often; its settings are what the first call
 # prints, and SIMULATED.csv is what `pipeline --device=sim:... --format=csv` printed for those. Of a
 # setting that was measured several times the fastest is kept: what a busy host adds is no part of
-# the device. How much slower it was another time is the column `again`. What was said of single
+# the device. How much slower it was another time is the column `again`; low_ms and high_ms are the simulated
+# time's interval. What was said of single
 # spans is that of another simulation, and left out.
 
 FNR == 1 {
@@ -29,14 +30,16 @@ FNR == 1 {
     csv_split($0)
     if (measured)
         keep(field("run") "/" field("settings.connections"), field("time_ms") + 0)
-    else
+    else {
         SIMULATED[field("run")] = field("time_ms")
+        INTERVAL[field("run")] = "," field("time_low_ms") "," field("time_high_ms")
+    }
 }
 
 END {
     if (failed || settings)
         exit failed
-    print heading
+    print heading ",low_ms,high_ms"
     for (s = 1; s <= count; s++) {
         if (!(SETTING[s] in SIMULATED))
             fail("there is no simulated run for one of the settings")
@@ -81,5 +84,5 @@ function row(setting,    i, name, text, out) {
             text = ""
         out = out csv_quoted(text) ","
     }
-    return out sprintf("%.6g", SLOWEST[setting] / FASTEST[setting] - 1)
+    return out sprintf("%.6g", SLOWEST[setting] / FASTEST[setting] - 1) INTERVAL[setting]
 }

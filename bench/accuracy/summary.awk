@@ -79,6 +79,10 @@ function add(    name, measured, error) {
     keep("noise", field("noise") + 0)
     if (field("again") != "")
         keep("again", field("again") + 0)
+    if (field("low_ms") != "") {
+        keep("covered", measured >= field("low_ms") + 0 && measured <= field("high_ms") + 0)
+        keep("width", (field("high_ms") - field("low_ms")) / field("simulated_ms"))
+    }
     if (field("same_order") != "") {
         keep("start", field("start_p95_ms") / measured)
         keep("end", field("end_p95_ms") / measured)
@@ -268,6 +272,8 @@ function put_goals() {
     if (COUNT["hard"] > 0)
         put_error("callbacks or pageable (" COUNT["hard"] "): median", "hard", 50, 5)
     put_order()
+    if (COUNT["covered"] > 0)
+        put_intervals()
     put_goal("noise of the device's repeats, median", percent(quantile("noise", 50)), "")
     put_goal("  95th percentile", percent(quantile("noise", 95)), "")
     if (COUNT["again"] > 0) {
@@ -277,6 +283,16 @@ function put_goals() {
     }
     if (COUNT["astray"] > 0)
         put_spans()
+}
+
+function put_intervals(    i, inside, share) {
+    for (i = 1; i <= COUNT["covered"]; i++)
+        inside += VALUES["covered", i]
+    share = inside / COUNT["covered"]
+    put_goal("measured times in the interval of the simulated one", percent(share), "90 %", \
+             share >= 0.85 && share <= 0.95)
+    put_goal("  the interval's width, of the simulated time, median", \
+             percent(quantile("width", 50)), "")
 }
 
 function put_spans() {

@@ -261,11 +261,28 @@ static void describe_plan(const struct job *job, struct run_report *report)
         limit_correct(&report->limit, report->min_ns);
 }
 
+/* Sets how sure a simulated machine's time is. */
+static enum status find_interval(const struct job *job, struct run_report *report,
+                                 struct error *error)
+{
+    const struct interval_plan run = {&job->plan, job->machine.queues};
+    struct outlook outlook;
+    if (job->ops->measures)
+        return STATUS_OK;
+    enum status status = interval_look(&job->machine, report->median_ns, interval_plan_time,
+                                       &run, &outlook, error);
+    if (status == STATUS_OK)
+        report->sure = interval_of(&outlook);
+    return status;
+}
+
 enum status job_analyse(struct job *job, struct run_report *report, struct error *error)
 {
     fold_result(job, report);
     describe_plan(job, report);
     enum status status = hazards_tell(&job->plan, report, error);
+    if (status == STATUS_OK)
+        status = find_interval(job, report, error);
     if (status != STATUS_OK || report->profiled)
         return status;
     marks_begin("analyse");

@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "plan/timeline.h"
 #include "report/compare.h"
+#include "sim/interval.h"
 
 enum { HAZARD_TEXT = 4 * OP_LABEL + 256 }; /* four names, and the words between them */
 
@@ -30,8 +31,10 @@ struct run_report {
     enum verified verified;
     uint32_t repeats;
     int64_t median_ns, min_ns, max_ns; /* times of the measured repeats */
-    double noise;                      /* compare_noise() of them */
-    int64_t issue_ns;                  /* median host time spent issuing */
+    struct time_range
+        sure;         /* of a simulated machine: of that time on a GPU of its kind; or 0 */
+    double noise;     /* compare_noise() of them */
+    int64_t issue_ns; /* median host time spent issuing */
     double speedup; /* against the median of the first run of the same work on the same device;
                        NAN where there is none, or the result is wrong */
     const struct settings *usual; /* where settings were chosen, those without a choice; NULL:

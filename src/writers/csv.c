@@ -184,6 +184,8 @@ static void put_line(const struct csv *csv, const struct run_report *run,
         put_compared(csv, run->compared);
     if (run->settings != NULL)
         settings_each_of(run->settings, columns->shown, put_setting, &own);
+    put_ms(csv, "time_low_ms", run->sure.high_ns > 0, run->sure.low_ns);
+    put_ms(csv, "time_high_ms", run->sure.high_ns > 0, run->sure.high_ns);
     putc('\n', csv->out);
 }
 

@@ -9,6 +9,7 @@
 #include "writers/writer.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { SCHEMA = 2, INDENT = 2 };
 
@@ -19,6 +20,17 @@ static bool is_known(struct json *json, bool known)
     if (!known)
         json_put_null(json);
     return known;
+}
+
+/* Puts where nine of ten measured times lie: PREFIX_low_ms and PREFIX_high_ms. */
+static void put_interval(struct json *json, const char *prefix,
+                         const struct time_range *interval)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s_low_ms", prefix);
+    json_put_ms(json_key(json, key), interval->low_ns);
+    snprintf(key, sizeof key, "%s_high_ms", prefix);
+    json_put_ms(json_key(json, key), interval->high_ns);
 }
 
 /* Puts how busy the first `count` kinds of engines were. */
@@ -296,6 +308,8 @@ static void put_times(struct json *json, const struct run_report *run)
     json_put_ms(json_key(json, "time_ms"), run->median_ns);
     json_put_ms(json_key(json, "time_min_ms"), run->min_ns);
     json_put_ms(json_key(json, "time_max_ms"), run->max_ns);
+    if (run->sure.high_ns > 0)
+        put_interval(json, "time", &run->sure);
     json_put_ms(json_key_of(json, "timeline_ms", !run->profiled), run->analysis.time_ns);
     json_put_ms(json_key_of(json, "issue_ms", own), run->issue_ns);
     if (run->usual != NULL)

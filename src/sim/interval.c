@@ -1,0 +1,108 @@
+/* interval.c - simulates a run on machines that are a little slower and faster. */
+#include "sim/interval.h"
+
+#include "machine/spread.h"
+#include "sim/simulator.h"
+
+#include <math.h>
+
+static const double NINE_OF_TEN = 1.645; /* standard deviations of a normal distribution */
+
+/* By how much the simulator's rules are off where a group of figures decides, beside the
+ * figures themselves; the last is what none of them tells, and there a run also takes a few
+ * microseconds more or less. Fitted to 1,501 settings that were measured on H200s:
+ * bench/results/h200-2026-11-30-intervals.txt. */
+static const double rules_off[OUTLOOK_GROUPS] = {
+    [SPREAD_COPIES] = 0.04,     [SPREAD_PAGEABLE] = 0.15, [SPREAD_MANAGED] = 0.15,
+    [SPREAD_MAPPED] = 0.4,      [SPREAD_KERNELS] = 0.08,  [SPREAD_DELAYS] = 0.35,
+    [SPREAD_CALLS] = 0.35,      [SPREAD_CALLBACKS] = 0.5, [SPREAD_CPU] = 0.9,
+    [SPREAD_ALLOCATIONS] = 0.4, [OUTLOOK_REST] = 0.015,
+};
+static const double REST_NS = 7000;
+
+void interval_widen(struct outlook *outlook, double part)
+{
+    const double time_ns = (double)outlook->time_ns;
+    const double off =
+        hypot((double)(outlook->slower_ns[OUTLOOK_REST] - outlook->time_ns), part * time_ns);
+    outlook->slower_ns[OUTLOOK_REST] = machine_round_ns(time_ns + off);
+    outlook->faster_ns[OUTLOOK_REST] = machine_round_ns(fmax(0, time_ns - off));
+}
+
+enum status interval_look(const struct machine *machine, int64_t time_ns, interval_time *time,
+                          const void *context, struct outlook *outlook, struct error *error)
+{
+    enum status status = STATUS_OK;
+    struct outlook look = {.time_ns = time_ns};
+    look.slower_ns[OUTLOOK_REST] = time_ns;
+    interval_widen(&look, hypot(rules_off[OUTLOOK_REST], REST_NS / (double)later(1, time_ns)));
+    for (int group = 0; group < SPREAD_COUNT && status == STATUS_OK; group++) {
+        const double times = 1 + hypot(machine->spread[group], rules_off[group]);
+        struct machine moved = *machine;
+        look.slower_ns[group] = look.faster_ns[group] = time_ns;
+        machine_slow(&moved, (enum machine_spread)group, times);
+        status = time(context, &moved, &look.slower_ns[group], error);
+        if (status != STATUS_OK || look.slower_ns[group] == time_ns)
+            continue;
+        moved = *machine;
+        machine_slow(&moved, (enum machine_spread)group, 1 / times);
+        status = time(context, &moved, &look.faster_ns[group], error);
+    }
+    if (status == STATUS_OK)
+        *outlook = look;
+    return status;
+}
+
+enum status interval_plan_time(const void *context, const struct machine *machine,
+                               int64_t *time_ns, struct error *error)
+{
+    const struct interval_plan *run = context;
+    return simulator_time(machine, run->queues, run->plan, time_ns, error);
+}
+
+/* The squares of what makes a figure less and more. */
+struct squares {
+    double less, more;
+};
+
+/* Adds what the figure is with a group slower and faster: the farther one each way. */
+static void add_group(struct squares *squares, int64_t figure, int64_t slower, int64_t faster)
+{
+    const double least = (double)(earlier(figure, earlier(slower, faster)) - figure);
+    const double most = (double)(later(figure, later(slower, faster)) - figure);
+    squares->less += least * least;
+    squares->more += most * most;
+}
+
+static struct time_range around(int64_t figure, const struct squares *squares)
+{
+    return (struct time_range){
+        figure - machine_round_ns(NINE_OF_TEN * sqrt(squares->less)),
+        figure + machine_round_ns(NINE_OF_TEN * sqrt(squares->more)),
+    };
+}
+
+struct time_range interval_of(const struct outlook *outlook)
+{
+    struct squares squares = {0};
+    for (int i = 0; i < OUTLOOK_GROUPS; i++)
+        add_group(&squares, outlook->time_ns, outlook->slower_ns[i], outlook->faster_ns[i]);
+    struct time_range interval = around(outlook->time_ns, &squares);
+    interval.low_ns = later(0, interval.low_ns);
+    return interval;
+}
+
+struct time_range interval_gain(const struct outlook *before, const struct outlook *after)
+{
+    struct squares squares = {0};
+    for (int i = 0; i < SPREAD_COUNT; i++)
+        add_group(&squares, before->time_ns - after->time_ns,
+                  before->slower_ns[i] - after->slower_ns[i],
+                  before->faster_ns[i] - after->faster_ns[i]);
+    for (int i = 0; i < 2; i++) {
+        const struct outlook *one = i == 0 ? before : after;
+        add_group(&squares, one->time_ns, one->slower_ns[OUTLOOK_REST],
+                  one->faster_ns[OUTLOOK_REST]);
+    }
+    return around(before->time_ns - after->time_ns, &squares);
+}
