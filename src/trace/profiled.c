@@ -116,14 +116,11 @@ bool profiled_range(struct profiled *profiled, const char *name, const void *thr
 bool profiled_effect(struct profiled *profiled, uint64_t id, enum recorded_effect effect,
                      uint32_t stream, uint64_t event)
 {
-    struct draft_effect *item = pile_add(&profiled->draft.effects, sizeof *item);
-    if (item == NULL)
-        return false;
-    item->call = id;
-    item->made.effect = (uint8_t)effect;
-    item->made.stream = stream;
-    item->made.event = event;
-    return true;
+    struct recorded_call *made = pile_add(&profiled->draft.effects, sizeof *made);
+    if (made != NULL)
+        *made = (struct recorded_call){
+            .id = id, .effect = (uint8_t)effect, .stream = stream, .event = event};
+    return made != NULL;
 }
 
 /* Counts the pages that move, gives ops the bytes that only their calls have, and takes from
@@ -190,18 +187,14 @@ static bool add_first_call(struct recording *recording)
     }
     if (count == 0 || first == recording->op_count)
         return true;
-    struct recorded_call *calls = malloc((count + 1) * sizeof *calls);
-    if (calls == NULL ||
-        !find_early(recording, recording->ops + first, recording->op_count - first, &early)) {
-        free(calls);
+    if (!find_early(recording, recording->ops + first, recording->op_count - first, &early))
         return false;
-    }
-    if (early == 0) {
-        free(calls);
+    if (early == 0)
         return true;
-    }
-    memcpy(calls + 1, recording->calls, count * sizeof *calls);
-    free(recording->calls);
+    struct recorded_call *calls = realloc(recording->calls, (count + 1) * sizeof *calls);
+    if (calls == NULL)
+        return false;
+    memmove(calls + 1, calls, count * sizeof *calls);
     recording->calls = calls;
     recording->call_count = count + 1;
     calls[0] = (struct recorded_call){.id = DRAFT_NO_CALL,

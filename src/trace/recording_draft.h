@@ -49,13 +49,6 @@ struct draft_event {
     bool timed;
 };
 
-/* The effect of a call: the part of a `struct recorded_call` that lines about it fill. */
-struct draft_effect {
-    uint64_t call;
-    struct recorded_call
-        made; /* but for the words of a launch: first_word counts draft.words */
-};
-
 #define DRAFT_NO_CALL UINT64_MAX
 struct draft_op {
     uint64_t call; /* its id, or DRAFT_NO_CALL */
@@ -68,6 +61,7 @@ enum { DRAFT_CALL_NAMES = 64, DRAFT_CALL_NAME = 64 };
 struct draft {
     struct trace_text text;
     struct recording *recording;
+    /* `effects` are calls, with what lines about them say of what they did. */
     struct pile devices, contexts, streams, memory, frees, names, calls, effects, words, ops,
         nodes, edges, ranges, notes, lines, makers, events;
     struct pile device_places, call_places, name_places; /* of items, by number */

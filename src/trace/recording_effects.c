@@ -47,13 +47,12 @@ static enum status add_effect(struct draft *draft, enum recorded_effect effect,
                               const struct line_value *v, uint64_t number,
                               struct recorded_call **made)
 {
-    struct draft_effect *item;
-    *made = NULL;
-    ADD(item, draft->effects);
-    item->call = v[1].number;
-    item->made.effect = (uint8_t)effect;
-    *made = &item->made;
-    return draft_stream_of(draft, v[2].number, number, &item->made.stream);
+    struct recorded_call *item = *made = pile_add(&draft->effects, sizeof *item);
+    if (item == NULL)
+        return draft_no_memory(draft);
+    item->id = v[1].number;
+    item->effect = (uint8_t)effect;
+    return draft_stream_of(draft, v[2].number, number, &item->stream);
 }
 
 struct recorded_bytes *draft_bytes(struct draft *draft, struct recorded_call *made)

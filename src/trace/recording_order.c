@@ -138,23 +138,17 @@ static void join_effects(struct draft *draft)
     enum { SEVERAL = UINT8_MAX };
     struct recorded_call *calls = draft->calls.items;
     for (size_t i = 0, near = 0; i < draft->effects.count; i++) {
-        const struct draft_effect *effect =
-            (const struct draft_effect *)draft->effects.items + i;
-        uint32_t index = place_find(&draft->call_places, effect->call, &near);
+        const struct recorded_call *made =
+            (const struct recorded_call *)draft->effects.items + i;
+        uint32_t index = place_find(&draft->call_places, made->id, &near);
         if (index == RECORDING_NONE)
             continue;
-        struct recorded_call call = calls[index], *made = &calls[index];
-        *made = effect->made;
-        made->id = call.id;
-        made->start_ns = call.start_ns;
-        made->end_ns = call.end_ns;
-        made->thread = call.thread;
-        made->result = call.result;
-        made->row = call.row;
-        made->effect =
-            call.effect == EFFECT_NONE || draft->lenient ? effect->made.effect : SEVERAL;
-        made->stream =
+        struct recorded_call *call = &calls[index];
+        call->effect = call->effect == EFFECT_NONE || draft->lenient ? made->effect : SEVERAL;
+        call->known = made->known;
+        call->stream =
             made->stream != RECORDING_NONE ? draft->moved[made->stream] : RECORDING_NONE;
+        memcpy(&call->bytes, &made->bytes, sizeof call->bytes); /* all of the union */
     }
     for (size_t i = 0; i < draft->calls.count; i++) {
         if (calls[i].effect == SEVERAL) {
