@@ -298,8 +298,10 @@ START_TEST(test_cut)
         test_file_write(test_trace_path, whole, size);
         const enum status status = traces_read(test_trace_path, &traces, &error);
         ck_assert(status == STATUS_OK || status == STATUS_USAGE);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK) {
             ck_assert_ptr_nonnull(strstr(traces.unread, "it has no end"));
+            ck_assert_ptr_null(strstr(traces.unread, "behind its end"));
+        }
         read += status == STATUS_OK;
         traces_free(&traces);
     }

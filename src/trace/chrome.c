@@ -211,7 +211,7 @@ static void put_unread(const struct chrome_reader *reader, bool cut, struct trac
         "calls that have the correlation of another: %zu; their operations count as that "
         "one's",
         doubled);
-    add_unread(reader, reader->more, traces, "what stands behind its end is left out");
+    add_unread(reader, reader->more && !cut, traces, "what stands behind its end is left out");
     add_unread(reader, reader->own, traces,
                "its operations alone are read: the timeline that --timeline=FILE.csv writes of "
                "the same run has the host's calls and the streams' waits, too");

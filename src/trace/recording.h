@@ -196,10 +196,4 @@ enum status recording_traces(struct recording *recording, struct traces *traces,
 void recording_count_odd(const struct recording *recording, uint64_t *unseen,
                          uint64_t *refused);
 
-/* Lists what the spans of a whole timeline of `device` are, by span.op: an index of
- * recording->ops or, less op_count, of its calls, for functions of the host. Sets *count.
- * Returns a list of `arena`; NULL: no memory. O(n log n). */
-uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
-                               size_t *count, struct arena *arena);
-
 #endif

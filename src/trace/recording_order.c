@@ -133,7 +133,7 @@ static enum status order_calls(struct draft *draft)
 }
 
 /* Gives each call what it did. Of one that did several things nothing is known. */
-static void join_effects(struct draft *draft)
+static enum status join_effects(struct draft *draft)
 {
     enum { SEVERAL = UINT8_MAX };
     struct recorded_call *calls = draft->calls.items;
@@ -158,6 +158,7 @@ static void join_effects(struct draft *draft)
             calls[i].bytes = 0;
         }
     }
+    return STATUS_OK;
 }
 
 /* Numbers threads as they first call. Ranges of those that never do have no thread. */
@@ -246,7 +247,7 @@ static enum status place_ops(struct draft *draft)
 }
 
 /* Looks up what the ops refer to. */
-static void join_ops(struct draft *draft)
+static enum status join_ops(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
     for (size_t i = 0, near = 0, near_name = 0; i < draft->ops.count; i++) {
@@ -256,12 +257,6 @@ static void join_ops(struct draft *draft)
         if (op->kind == OP_KERNEL && !op->peer && !op->h2h)
             op->name = place_find(&draft->name_places, ops[i].name, &near_name);
     }
-}
-
-static enum status join_calls(struct draft *draft)
-{
-    join_effects(draft);
-    join_ops(draft);
     return STATUS_OK;
 }
 
@@ -381,8 +376,8 @@ static void keep(struct draft *draft)
 enum status draft_close(struct draft *draft, enum status status)
 {
     static enum status (*const steps[])(struct draft * draft) = {
-        order_devices, order_contexts, join_streams, order_streams, order_calls,
-        order_names,   order_threads,  join_calls,   place_ops,     join_lines};
+        order_devices, order_contexts, join_streams, order_streams, order_calls, order_names,
+        order_threads, join_effects,   join_ops,     place_ops,     join_lines};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
         status = steps[i](draft);
     if (status == STATUS_OK) {

@@ -83,7 +83,7 @@ static bool name_of(struct trace_part *part, const char *name, uint32_t *number)
 }
 
 /* Adds a span to the timeline of a stream's device, where streams are numbered as they are met;
- * its issue is negative where that is not known. */
+ * its issue is negative where that is not known, and its op is its origin. */
 static enum status add_span(struct maker *maker, uint32_t stream, const char *name,
                             struct span span)
 {
@@ -105,7 +105,6 @@ static enum status add_span(struct maker *maker, uint32_t stream, const char *na
     part->early += span.issue_ns > span.start_ns && span.issue_ns - span.start_ns > EARLY_NS;
     if (span.issue_ns < 0 || span.issue_ns > span.start_ns)
         span.issue_ns = span.start_ns;
-    span.op = (uint32_t)part->count;
     span.engine = op_rows[span.kind].engine & SPAN_BITS;
     if (span.kind == OP_KERNEL) /* of copies it is the host's memory */
         span.link = (uint16_t)link;
@@ -120,6 +119,7 @@ static enum status add_op(struct maker *maker, const struct recorded_op *op)
     const struct recording *recording = maker->recording;
     const bool copy = op_is_copy((enum op_kind)op->kind);
     const struct span span = {
+        .op = (uint32_t)(op - recording->ops),
         .kind = op->kind,
         .bytes = copy ? op->bytes : 0,
         .host_memory = copy ? (op->kind == OP_D2H ? op->to : op->from) : 0,
@@ -143,7 +143,8 @@ static enum status add_spans(struct maker *maker)
         const struct recorded_call *call = &recording->calls[i];
         if (call->effect == EFFECT_FUNCTION && call->known && call->stream != RECORDING_NONE)
             status = add_span(maker, call->stream, "",
-                              (struct span){.kind = OP_CALLBACK,
+                              (struct span){.op = (uint32_t)(recording->op_count + i),
+                                            .kind = OP_CALLBACK,
                                             .issue_ns = call->start_ns,
                                             .start_ns = call->function->start_ns,
                                             .end_ns = call->function->end_ns});
@@ -197,59 +198,19 @@ static void add_calls(struct maker *maker)
     qsort(maker->events, maker->event_count, sizeof *maker->events, compare_events);
 }
 
-/* --- the origins of spans --- */
-
-/* The origin of a span: an op, or, numbered behind all of them, a call that ran a function. */
-struct origin {
-    int64_t start_ns;
-    uint32_t number;
-};
-
-COMPARE_BY(compare_origins, struct origin, start_ns, number);
-
-static bool is_of(const struct recording *recording, uint32_t stream, uint32_t device)
-{
-    return stream < recording->stream_count && recording->streams[stream].device == device;
-}
-
-uint32_t *recording_list_spans(const struct recording *recording, uint32_t device,
-                               size_t *count, struct arena *arena)
-{
-    const size_t all = recording->op_count + recording->call_count;
-    struct origin *origins = arena_zeros(arena, all, sizeof *origins);
-    uint32_t *numbers = arena_zeros(arena, all, sizeof *numbers);
-    *count = 0;
-    if (origins == NULL || numbers == NULL)
-        return NULL;
-    for (size_t i = 0; i < recording->op_count; i++) {
-        if (is_of(recording, recording->ops[i].stream, device))
-            origins[(*count)++] = (struct origin){recording->ops[i].start_ns, (uint32_t)i};
-    }
-    for (size_t i = 0; i < recording->call_count; i++) {
-        const struct recorded_call *call = &recording->calls[i];
-        if (call->effect == EFFECT_FUNCTION && call->known &&
-            is_of(recording, call->stream, device))
-            origins[(*count)++] =
-                (struct origin){call->function->start_ns, (uint32_t)(recording->op_count + i)};
-    }
-    qsort(origins, *count, sizeof *origins, compare_origins);
-    for (size_t i = 0; i < *count; i++)
-        numbers[i] = origins[i].number;
-    return numbers;
-}
-
 /* --- all of it --- */
 
 COMPARE_BY(compare_spans, struct span, start_ns, op);
 
-/* Sorts the spans by their starts; times count from the first that is known, which it returns.
- */
-static int64_t set_order(struct trace_part *part, bool issue_unknown)
+/* Sorts the spans by their starts, and keeps their origins; times count from the first that is
+ * known, which it returns. */
+static int64_t set_order(struct trace_part *part, bool issue_unknown, uint32_t *origins)
 {
     int64_t first = INT64_MAX;
     qsort(part->spans, part->count, sizeof *part->spans, compare_spans);
     for (size_t i = 0; i < part->count; i++) {
         struct span *span = &part->spans[i];
+        origins[i] = span->op;
         span->op = (uint32_t)i;
         if (issue_unknown)
             span->issue_ns = span->start_ns;
@@ -300,7 +261,11 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     const size_t unknown = (size_t)part->uncalled + part->early;
     timeline_init(timeline);
     timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
-    trace->origin_ns = set_order(part, timeline->issue_unknown);
+    trace->origins = arena_zeros(&timeline->arena, part->count, sizeof *trace->origins);
+    if (trace->origins == NULL)
+        return no_memory(maker);
+    trace->origin_count = (uint32_t)part->count;
+    trace->origin_ns = set_order(part, timeline->issue_unknown, trace->origins);
     timeline->timing = recording->timing;
     snprintf(timeline->device, sizeof timeline->device, "%s",
              recording->devices[part->device].shown);

@@ -299,26 +299,3 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
         *left = replan.left;
     return status;
 }
-
-enum status recording_join_spans(const struct recording *recording, uint32_t device,
-                                 const struct timeline *timeline, struct plan *plan,
-                                 struct error *error)
-{
-    const size_t all = recording->op_count + recording->call_count;
-    size_t count;
-    struct arena arena = {0};
-    uint32_t *numbers = recording_list_spans(recording, device, &count, &arena);
-    uint32_t *spans = arena_zeros(&arena, all, sizeof *spans);
-    enum status status = STATUS_OK;
-    if (arena.full)
-        status = error_set(error, STATUS_NO_MEMORY,
-                           "no memory for the spans of %" PRIu32 " ops", plan->op_count);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        spans[numbers[i]] = count == timeline->span_count ? (uint32_t)i : UINT32_MAX;
-    for (uint32_t i = 0; i < plan->op_count && status == STATUS_OK; i++) {
-        uint32_t *span = &plan->recorded->ops[i].span;
-        *span = *span < all ? spans[*span] : UINT32_MAX;
-    }
-    arena_free(&arena);
-    return status;
-}

@@ -46,10 +46,4 @@ struct replan_left {
 enum status recording_plan(const struct recording *recording, uint32_t device,
                            struct plan *plan, struct replan_left *left, struct error *error);
 
-/* Makes each `span` an index of the spans of `timeline`, which was read from the recording for
- * that device and is whole; UINT32_MAX where it has none. STATUS_NO_MEMORY. */
-enum status recording_join_spans(const struct recording *recording, uint32_t device,
-                                 const struct timeline *timeline, struct plan *plan,
-                                 struct error *error);
-
 #endif

@@ -49,6 +49,9 @@ struct trace {
     int64_t end_ns;     /* and behind it */
     int64_t from_ns;    /* where the part or the loop begins: times count from there */
     int64_t origin_ns;  /* the time in the file that the timeline's count from */
+    uint32_t *origins;  /* what each span was made of, by span.op: an index of recording->ops
+                           or, less op_count, of its calls, for functions of the host */
+    uint32_t origin_count; /* 0: it is `saved` */
     uint64_t bytes_unit; /* step that its bytes are rounded to: 1000 where it prints 4.194 MB */
     double rounds;  /* beside another run: how often it did the work that both do; 0: alone */
     bool unlike;    /* than that other: it did not do the same work, or that is not known */

@@ -108,7 +108,7 @@ static enum status add_plan(struct view *view, const struct trace *trace,
     if (plan == NULL)
         return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
     *made = plan;
-    enum status status = view_make_plan(recording, trace->device, run, plan, &left, error);
+    enum status status = view_make_plan(trace, plan, &left, error);
     return status == STATUS_OK ? view_judge_plan(recording, plan, &left, run, error) : status;
 }
 

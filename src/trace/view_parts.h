@@ -37,10 +37,9 @@ bool view_join_ranks(struct view *view);
 
 /* --- view_plan.c: what the plan of a recording tells of a run, its races --- */
 
-/* Makes the plan of a run that was read from a recording of `device`, an index of its devices,
- * and is whole: run->timeline is there. The caller frees *plan. */
-enum status view_make_plan(const struct recording *recording, uint32_t device,
-                           const struct run_report *run, struct plan *plan,
+/* Makes the plan of a trace that was made of a recording and is whole. The caller frees *plan.
+ */
+enum status view_make_plan(const struct trace *trace, struct plan *plan,
                            struct replan_left *left, struct error *error);
 
 /* Sets run->plan and its hazards; `plan` must stay.

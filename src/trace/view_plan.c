@@ -12,14 +12,32 @@ enum {
     CLOCKS_NS = 2000, /* by which the clocks of the host and of the device may differ */
 };
 
-enum status view_make_plan(const struct recording *recording, uint32_t device,
-                           const struct run_report *run, struct plan *plan,
+/* Makes what each op of a plan came from an index of the spans; UINT32_MAX where it has none.
+ */
+static enum status join_spans(const struct trace *trace, struct plan *plan, struct error *error)
+{
+    const size_t all = trace->recording->op_count + trace->recording->call_count;
+    uint32_t *spans = calloc(all + 1, sizeof *spans);
+    if (spans == NULL)
+        return error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
+                         plan->op_count);
+    for (uint32_t i = 0; i < trace->origin_count; i++)
+        spans[trace->origins[i]] = i;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        uint32_t *span = &plan->recorded->ops[i].span;
+        *span = *span < all ? spans[*span] : UINT32_MAX;
+    }
+    free(spans);
+    return STATUS_OK;
+}
+
+enum status view_make_plan(const struct trace *trace, struct plan *plan,
                            struct replan_left *left, struct error *error)
 {
-    enum status status = recording_plan(recording, device, plan, left, error);
+    enum status status = recording_plan(trace->recording, trace->device, plan, left, error);
     if (status != STATUS_OK)
         return status;
-    status = recording_join_spans(recording, device, &run->timeline, plan, error);
+    status = join_spans(trace, plan, error);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

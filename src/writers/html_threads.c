@@ -246,24 +246,15 @@ static void put_issue(const struct threads *threads, uint32_t number)
 static void put_issues(const struct threads *threads)
 {
     const struct timeline *timeline = &threads->run->timeline;
-    struct arena arena = {0};
-    size_t count;
-    uint32_t *numbers =
-        recording_list_spans(threads->recording, threads->run->trace->device, &count, &arena);
-    if (numbers == NULL) {
-        arena_free(&arena);
-        threads->json->put->status = STATUS_NO_MEMORY;
-        return;
-    }
+    const struct trace *trace = threads->run->trace;
     json_open(json_key(threads->json, "issues"), '[');
     for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (timeline->spans[i].op < count)
-            put_issue(threads, numbers[timeline->spans[i].op]);
+        if (timeline->spans[i].op < trace->origin_count)
+            put_issue(threads, trace->origins[timeline->spans[i].op]);
         else
             json_put_null(threads->json);
     }
     json_close(threads->json, ']');
-    arena_free(&arena);
 }
 
 /* --- all of it --- */
