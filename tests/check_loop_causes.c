@@ -212,8 +212,8 @@ static void makes_few_streams(struct recorder *loop)
 
 static void makes_more_streams(struct recorder *loop)
 {
-    makes_few_streams(loop);
-    makes_few_streams(loop);
+    for (int i = 0; i < 4; i++)
+        makes_few_streams(loop);
 }
 
 /* A pass of so many short kernels that a part of few of them has less than three. */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-    PART_OPS = 16000,        /* of more, about that many in the middle stand for all */
+    PART_OPS = 32000,        /* of more, about that many in the middle stand for all */
     PART_FAR = 2 * PART_OPS, /* so many ops more are looked at for a wait that it ends with */
     SINGLE_TILES = 4,        /* of fewer it is taken that more streams come with more of them */
     PIECES_MOST = 16,

@@ -37,16 +37,17 @@ struct op_recorded {
     uint32_t waves; /* of kernels: how many times their blocks take all of it; 0: not once */
     uint32_t took;  /* copies in: a hash of samples of what they brought; 0: not known */
     uint32_t access_count;
-    uint32_t name;   /* of kernels: an index of `names` */
-    uint32_t thread; /* which made the call: below `threads` */
-    uint32_t span;   /* of the timeline that was recorded with it; UINT32_MAX: none */
-    bool in_graph;   /* the call of the op before issued it, too: a launch of a graph */
-    bool pageable;   /* copies: from or to pageable memory of the host */
-    bool waits;      /* the call returned only when the op had ended, as cudaMemcpy()'s does */
-    bool timed;      /* records: the event keeps the time */
-    bool library;    /* waits of the host, and copies in: a library's own, for what it makes */
-    bool repeats;    /* copies in: they bring again what the one before brought there */
-    bool sure;       /* its accesses are certain: copies and memsets; a kernel's are possible */
+    uint32_t name;      /* of kernels: an index of `names` */
+    uint32_t thread;    /* which made the call: below `threads` */
+    uint32_t span;      /* of the timeline that was recorded with it; UINT32_MAX: none */
+    uint16_t follow_ns; /* nodes of a graph: from the end of the one before to the start */
+    bool in_graph;      /* the call of the op before issued it, too: a launch of a graph */
+    bool pageable;      /* copies: from or to pageable memory of the host */
+    bool waits;   /* the call returned only when the op had ended, as cudaMemcpy()'s does */
+    bool timed;   /* records: the event keeps the time */
+    bool library; /* waits of the host, and copies in: a library's own, for what it makes */
+    bool repeats; /* copies in: they bring again what the one before brought there */
+    bool sure;    /* its accesses are certain: copies and memsets; a kernel's are possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */
@@ -64,6 +65,7 @@ struct recorded_facts {
     int64_t faults_ns;             /* and how long they took */
     bool reaches_peers;            /* a device may reach another's memory */
     bool keeps_pools;              /* a pool keeps the memory that is given back to it */
+    bool by_node;                  /* a profiler launched each node of a graph by itself */
 };
 
 struct plan_recorded {

@@ -316,7 +316,8 @@ static void relaunch_graph(struct rework_draft *draft, size_t index)
         nodes++;
     if (nodes > 1 && seen->call_ns > 1)
         seen->call_ns =
-            earlier(seen->call_ns, rule_graph_launch_ns(draft->base->machine, nodes, false));
+            earlier(seen->call_ns,
+                    rework_graph_launch_ns(draft->base->plan, draft->base->machine, nodes));
 }
 
 void rework_recording_leave(struct rework_draft *draft)

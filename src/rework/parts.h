@@ -151,6 +151,10 @@ int64_t rework_filling_ns(const struct plan *plan, const struct machine *machine
 /* Has another thread do that work. */
 void rework_work_move(int64_t least_ns, struct plan *plan);
 
+/* Returns what it takes the host to launch a graph again. */
+int64_t rework_graph_launch_ns(const struct plan *plan, const struct machine *machine,
+                               uint32_t nodes);
+
 /* Has stretches that repeat issued by one launch of a graph each. STATUS_USAGE: there is none
  * for which that takes the host less. O(n log n). */
 enum status rework_graphs_make(const struct machine *machine, int64_t least_ns,

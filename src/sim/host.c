@@ -140,11 +140,14 @@ enum status host_continue_calls(struct simulation *sim)
 }
 
 /* Returns true if there is room in a queue for `op`. The first op that is to leave the queue
- * always finds some: ops behind it, of other threads, may have been issued before it. */
+ * always finds some: ops behind it, of other threads, may have been issued before it. So does
+ * a graph's node: the launch of all of them took the room. */
 static bool has_room(const struct simulation *sim, const struct hardware_queue *queue,
                      uint32_t op)
 {
-    return queue->length + queue->calls < sim->machine->queue_depth || queue->front == op;
+    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
+    return (seen != NULL && seen->in_graph) ||
+           queue->length + queue->calls < sim->machine->queue_depth || queue->front == op;
 }
 
 /* Makes the call that is a thread's next. Where its queue is full, the thread waits there. */

@@ -90,7 +90,8 @@ static int64_t head_ready_ns(const struct simulation *sim, uint32_t op, bool wok
      * graph's next kernel: on an H200 each further kernel takes 0.9 us, which is what empty
      * kernels took. */
     const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, op));
-    const int64_t gap_ns = seen != NULL && seen->in_graph ? 0 : facts->same_engine_ns;
+    const int64_t gap_ns =
+        seen != NULL && seen->in_graph ? seen->follow_ns : facts->same_engine_ns;
     if (lane->last_end_ns != NEVER && lane->last_kind == facts->engine_kind)
         ready = later(ready, lane->last_end_ns + gap_ns);
     else

@@ -231,6 +231,7 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
     settle_calls(recording);
     recording->timing = timing;
     recording->traced_by = traced_by;
+    recording->facts.by_node = timing == TIMING_CHROME;
     recording->end = RECORDING_EXIT;
     recording->lazy = true;
     if (!add_first_call(recording)) {

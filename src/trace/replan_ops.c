@@ -166,6 +166,8 @@ static void note_loading(struct replan *replan, const struct recorded_call *call
     replan->slow_loads += first && launch && call->end_ns - call->start_ns >= TRACED_LOAD_NS;
 }
 
+enum { FOLLOW_MOST_NS = 5000 }; /* nodes of a graph that are farther apart wait for others */
+
 enum status replan_append_ran(struct replan *replan, const struct recorded_call *call,
                               const struct recorded_op *ran, uint32_t stream)
 {
@@ -195,6 +197,10 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
     }
     if (op.kind == OP_D2D || op.kind == OP_MEMSET)
         seen.fill = fill_of_bytes(&replan->recording->devices[replan->device], ran->bytes);
+    if (replan->recording->facts.by_node && replan->last_call == call &&
+        ran[-1].stream == ran->stream)
+        seen.follow_ns =
+            (uint16_t)later(earlier(ran->start_ns - ran[-1].end_ns, FOLLOW_MOST_NS), 0);
     seen.peer_bytes = ran->peer ? ran->bytes : 0;
     seen.sure = op.kind != OP_KERNEL || ran->peer;
     return replan_append(replan, call, op, seen);
