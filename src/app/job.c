@@ -267,13 +267,14 @@ static enum status find_interval(const struct job *job, struct run_report *repor
 {
     const struct interval_plan run = {&job->plan, job->machine.queues};
     struct outlook outlook;
+    struct error why = {0};
     if (job->ops->measures)
         return STATUS_OK;
-    enum status status = interval_look(&job->machine, report->median_ns, interval_plan_time,
-                                       &run, &outlook, error);
+    const enum status status = interval_look(&job->machine, report->median_ns,
+                                             interval_plan_time, &run, &outlook, &why);
     if (status == STATUS_OK)
         report->sure = interval_of(&outlook);
-    return status;
+    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
 enum status job_analyse(struct job *job, struct run_report *report, struct error *error)

@@ -40,9 +40,10 @@ const char *evidence_name(enum evidence evidence)
 /* A run of our own is predicted the simulated time, and of what the measured run took beyond
  * its simulation the part that no cause explains, the less the more the fix changes. Where the
  * run was faster than its simulation, the fixed one is taken to be so, too. */
-static int64_t run_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+static int64_t run_predicted_ns(const struct judge *judge, int64_t simulated_ns,
+                                int64_t fixed_ns)
 {
-    const double given_ns = (double)judge->found.given_ns;
+    const double given_ns = (double)simulated_ns;
     double beyond_ns = (double)judge->time_ns - given_ns;
     if (judge->facts->timeline->timing == TIMING_VIRTUAL || given_ns <= 0)
         return fixed_ns;
@@ -69,7 +70,26 @@ static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     return judge->foreign ? foreign_predicted_ns(judge, fixed_ns)
-                          : run_predicted_ns(judge, fixed_ns);
+                          : run_predicted_ns(judge, judge->found.given_ns, fixed_ns);
+}
+
+void judge_look(const struct judge *judge, const struct outlook *fixed, int64_t predicted_ns,
+                struct prospect *prospect)
+{
+    const struct outlook *given = &judge->given;
+    const bool virtual = judge->facts->timeline->timing == TIMING_VIRTUAL;
+    struct outlook before = *given, after = {.time_ns = predicted_ns};
+    for (int i = 0; i < OUTLOOK_GROUPS; i++) {
+        const bool rest = i == OUTLOOK_REST; /* which moves each of both by itself */
+        after.slower_ns[i] = run_predicted_ns(
+            judge, rest ? given->time_ns : given->slower_ns[i], fixed->slower_ns[i]);
+        after.faster_ns[i] = run_predicted_ns(
+            judge, rest ? given->time_ns : given->faster_ns[i], fixed->faster_ns[i]);
+        if (!virtual) /* it was measured */
+            before.slower_ns[i] = before.faster_ns[i] = before.time_ns = judge->time_ns;
+    }
+    prospect->range = interval_of(&after);
+    prospect->unsure = interval_gain(&before, &after).low_ns <= 0;
 }
 
 const char judge_gains_little[] = "alone it gains less than 1%";
@@ -115,8 +135,8 @@ static bool is_safer(const struct judge *judge, const struct verdict *x,
            2 * (judge->time_ns - x->predicted_ns) > judge->time_ns - y->predicted_ns;
 }
 
-/* Returns true if cause `x` comes before `y`: its fix gains more; or as much, and it is blamed
- * first; or there is no fix, and it cost more. */
+/* Returns true if cause `x` comes before `y`: its fix gains for sure, or more; or as much, and
+ * it is blamed first; or there is no fix, and it cost more. */
 static bool comes_before(const struct judge *judge, bool fixes, const struct verdict *x,
                          const struct verdict *y)
 {
@@ -125,6 +145,8 @@ static bool comes_before(const struct judge *judge, bool fixes, const struct ver
         return one != costs_far_more(judge, one ? y : x, one ? x : y);
     if (!one)
         return x->cost_ns > y->cost_ns;
+    if (x->prospect.unsure != y->prospect.unsure)
+        return y->prospect.unsure;
     if (is_safer(judge, x, y) || is_safer(judge, y, x))
         return is_safer(judge, x, y);
     double apart = (double)(x->predicted_ns - y->predicted_ns);

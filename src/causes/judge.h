@@ -65,10 +65,16 @@ struct judge {
     bool foreign; /* what is too little to be named is with the rest already */
     bool tried;   /* `found` is set, and fixes can be predicted by it */
     struct found found;
+    struct outlook given; /* of a run of our own: how sure found.given_ns is */
 };
 
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
+
+/* Sets how sure the time of a run of our own is with a fix, which is `fixed` in the simulator.
+ */
+void judge_look(const struct judge *judge, const struct outlook *fixed, int64_t predicted_ns,
+                struct prospect *prospect);
 
 /* Why a fix that was tried has no time. */
 extern const char judge_gains_little[];

@@ -38,6 +38,11 @@ void whatif_name_causes(const struct verdict_case *facts, struct found *found);
 enum status whatif_time(const struct settings *settings, const struct machine *machine,
                         int64_t *time_ns, struct error *error);
 
+/* Sets how sure the time of `settings` is, which is `time_ns` on `machine`. Their plan is that
+ * of this machine. The statuses of plan_build() and simulator_run(). */
+enum status whatif_look(const struct settings *settings, const struct machine *machine,
+                        int64_t time_ns, struct outlook *outlook, struct error *error);
+
 /* Some of the knobs that were found, turned. */
 struct fix {
     struct settings settings;      /* with these */

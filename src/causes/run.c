@@ -26,6 +26,41 @@ static enum status try_fix(const struct judge *judge, struct verdict *verdict,
     return status;
 }
 
+/* Sets how sure a fix's time is; where that can't be told, it is not known. */
+static enum status look_at(const struct judge *judge, const struct fix *fix,
+                           int64_t predicted_ns, struct prospect *prospect, struct error *error)
+{
+    struct outlook fixed;
+    struct error why = {0};
+    const enum status status =
+        whatif_look(&fix->settings, judge->facts->model, fix->time_ns, &fixed, &why);
+    if (status == STATUS_OK)
+        judge_look(judge, &fixed, predicted_ns, prospect);
+    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+}
+
+/* Sets how sure the times with the fixes are that are listed. */
+static enum status look_at_fixes(struct judge *judge, struct verdicts *verdicts,
+                                 struct error *error)
+{
+    const struct found *found = &judge->found;
+    struct fix fix;
+    struct error why = {0};
+    enum status status = whatif_look(&found->given.settings, judge->facts->model,
+                                     found->given_ns, &judge->given, &why);
+    if (status != STATUS_OK)
+        return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+    for (int i = 0; i < verdicts->count && status == STATUS_OK; i++) {
+        struct verdict *cause = &verdicts->items[i];
+        if (cause->predicted_ns == 0)
+            continue;
+        status = whatif_fix(judge->facts, found, cause->code, &fix, error);
+        if (status == STATUS_OK)
+            status = look_at(judge, &fix, cause->predicted_ns, &cause->prospect, error);
+    }
+    return status;
+}
+
 /* Sets the best settings that were found, if they are worth it. */
 static enum status set_best(const struct judge *judge, struct verdicts *verdicts,
                             struct error *error)
@@ -39,7 +74,7 @@ static enum status set_best(const struct judge *judge, struct verdicts *verdicts
         return STATUS_OK;
     verdicts->best_ns = best_ns;
     memcpy(verdicts->best, best.command, sizeof best.command);
-    return STATUS_OK;
+    return look_at(judge, &best, best_ns, &verdicts->best_prospect, error);
 }
 
 /* --- the verdicts --- */
@@ -130,8 +165,10 @@ static enum status name_causes(struct judge *judge, struct verdicts *verdicts,
         if (verdicts->items[i].code == VERDICT_UNKNOWN)
             see_unknown(judge, &verdicts->items[i]);
     }
+    if (judge->tried && judge->found.count > 0)
+        status = look_at_fixes(judge, verdicts, error);
     judge_rank(judge, true, verdicts);
-    if (judge->tried) {
+    if (judge->tried && status == STATUS_OK) {
         verdicts->modelled_ns = judge->found.given_ns;
         status = set_best(judge, verdicts, error);
     }

@@ -65,6 +65,19 @@ enum status whatif_time(const struct settings *settings, const struct machine *m
     return time_of(&tuner, &choice, time_ns, error);
 }
 
+enum status whatif_look(const struct settings *settings, const struct machine *machine,
+                        int64_t time_ns, struct outlook *outlook, struct error *error)
+{
+    struct plan plan;
+    const struct interval_plan run = {&plan, settings->connections};
+    enum status status = plan_build(settings, machine, &plan, error);
+    if (status != STATUS_OK)
+        return status;
+    status = interval_look(machine, time_ns, interval_plan_time, &run, outlook, error);
+    plan_free(&plan);
+    return status;
+}
+
 static int64_t try_settings(struct tuner *tuner, const struct settings *settings)
 {
     union choice choice = {.settings = *settings};

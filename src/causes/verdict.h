@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 #include "plan/settings.h"
 #include "rework/rework.h"
+#include "sim/interval.h"
 
 enum verdict_code {
 #define ROW(code, ...) VERDICT_##code,
@@ -100,6 +101,12 @@ struct losses {
     int64_t near_ns; /* as far apart as that, two are one */
 };
 
+/* How sure the time with a fix is. */
+struct prospect {
+    struct time_range range; /* 0: not known */
+    bool unsure;             /* it may gain nothing */
+};
+
 /* One cause, with what it cost. */
 struct verdict {
     enum verdict_code code;
@@ -112,6 +119,7 @@ struct verdict {
     char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
     const char *no_time;  /* why a fix that was tried has no time: "it gains less than 1%" */
     int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: see no_time */
+    struct prospect prospect; /* of that time, in a run of our own */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
@@ -141,6 +149,7 @@ struct verdicts {
      * names of several causes, whose fixes together are better than any alone; or "". */
     char best[VERDICT_COMMAND];
     int64_t best_ns;
+    struct prospect best_prospect;
     /* For a recorded program: whether all fixes together gain a hundredth or more in the
      * simulator, and what they change, to be applied to the whole plan. */
     bool has_change;

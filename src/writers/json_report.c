@@ -114,6 +114,8 @@ static void put_fix(struct json *json, const struct run_report *run,
         json_put_text(json_key(json, "torch"), how);
     json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
                 verdict->predicted_ns);
+    if (verdict->prospect.range.high_ns > 0)
+        put_interval(json, "predicted", &verdict->prospect.range);
     if (verdict->predicted_ns == 0 && verdict->no_time != NULL)
         json_put_text(json_key(json, "no_time"), verdict->no_time);
     json_close(json, '}');
@@ -163,6 +165,8 @@ static void put_best(struct json *json, const struct run_report *run)
         json_put_text(json_key(json, "fixes"),
                       single ? verdict_rows[only->code].name : verdicts->best);
     json_put_ms(json_key(json, "predicted_ms"), verdicts->best_ns);
+    if (verdicts->best_prospect.range.high_ns > 0)
+        put_interval(json, "predicted", &verdicts->best_prospect.range);
     json_close(json, '}');
 }
 
