@@ -269,6 +269,21 @@ START_TEST(test_no_such_part)
 }
 END_TEST
 
+/* Names are whole in a verbose report, however long. */
+START_TEST(test_long_names)
+{
+    char name[301] = "", row[400];
+    memset(name, 'n', sizeof name - 2);
+    name[sizeof name - 2] = 'z';
+    snprintf(row, sizeof row, "1000,10,,,,G,1,7,%s\n", name);
+    view_write_rows(row);
+    char command[1100];
+    snprintf(command, sizeof command, "view --verbose %s", test_trace_path);
+    ck_assert_int_eq(program_run(command), 0);
+    assert_has(program_out, name);
+}
+END_TEST
+
 /* A wait whose target is cut away waits for nothing that is known; a legacy stream stays one.
  */
 START_TEST(test_own_part)
@@ -526,6 +541,7 @@ TCase *view_part_case(void)
     tcase_add_test(tests, test_calls_at_the_edge);
     tcase_add_test(tests, test_waits_of_a_part);
     tcase_add_test(tests, test_no_such_part);
+    tcase_add_test(tests, test_long_names);
     tcase_add_test(tests, test_own_part);
     tcase_add_test(tests, test_before_and_after);
     tcase_add_test(tests, test_passes_are_compared);

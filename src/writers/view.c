@@ -172,14 +172,22 @@ static void put_engines(FILE *out, const struct run_report *run, const struct vi
     }
 }
 
+/* A name that is wider than its column is cut or, if it is to be `whole`, has a line of its
+ * own.
+ */
 static void put_name(FILE *out, const struct run_report *run, const struct view_name *name,
-                     int columns)
+                     int columns, bool whole)
 {
-    char fitted[LINE_TEXT], sum[UNITS_TEXT], mean[UNITS_TEXT];
+    enum { WHOLE = 4096 };
+    char fitted[2 * WHOLE], sum[UNITS_TEXT], mean[UNITS_TEXT];
     const char *shown = name->engine == ENGINE_H2D   ? "copies in"
                         : name->engine == ENGINE_D2H ? "copies out"
                                                      : name->name;
-    writer_fit(fitted, sizeof fitted, shown, columns);
+    writer_fit(fitted, sizeof fitted, shown, whole ? WHOLE : columns);
+    if (writer_columns(fitted) > columns) {
+        fprintf(out, "%s\n", fitted);
+        fitted[0] = '\0';
+    }
     fprintf(out, "%s%*s%9" PRIu32 "%11s%11s%9.1f%%", fitted, columns - writer_columns(fitted),
             "", name->ops, units_time(name->sum_ns, sum),
             units_time(name->sum_ns / name->ops, mean), share(name->sum_ns, run->median_ns));
@@ -205,7 +213,7 @@ static void put_names(FILE *out, const struct run_report *run, const struct view
     fprintf(out, "\n%-*s%9s%11s%11s%10s%10s\n", columns, "name", "ops", "sum", "mean",
             "of time", "critical");
     for (uint32_t i = 0; i < shown; i++)
-        put_name(out, run, &facts->names[i], columns);
+        put_name(out, run, &facts->names[i], columns, style->verbose > 0);
     if (shown < facts->name_count)
         fprintf(out, "and %" PRIu32 " more names (--verbose shows them)\n",
                 facts->name_count - shown);
