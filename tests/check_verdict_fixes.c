@@ -104,6 +104,8 @@ START_TEST(test_share_as_typed)
             ck_assert_int_eq(whatif_time(&settings, &judged.machine, &time_ns, NULL),
                              STATUS_OK);
             ck_assert_int_eq(verdict->predicted_ns, time_ns);
+            ck_assert_int_lt(verdict->prospect.range.low_ns, time_ns);
+            ck_assert_int_gt(verdict->prospect.range.high_ns, time_ns);
             fixes++;
         }
         judged_free(&judged);

@@ -339,6 +339,13 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK)
         status =
             compare_timelines(&measured->timeline, &compared->run.timeline, comparison, error);
+    struct outlook outlook;
+    const struct interval_plan run = {.plan = plan};
+    if (status == STATUS_OK)
+        status = interval_look(machine, compared->run.median_ns, interval_plan_time, &run,
+                               &outlook, error);
+    if (status == STATUS_OK)
+        compared->run.sure = interval_of(&outlook);
     if (status == STATUS_OK && file != NULL)
         status = simulator_time(file, 0, plan, &comparison->file_ns, error);
     if (status != STATUS_OK) {

@@ -202,6 +202,8 @@ static void put_compared(struct json *json, const struct compared *compared)
     json_open(json_key(json, "compare"), '{');
     json_put_text(json_key(json, "machine"), compared->device);
     json_put_ms(json_key(json, "simulated_ms"), comparison->simulated_ns);
+    if (compared->run.sure.high_ns > 0)
+        put_interval(json, "simulated", &compared->run.sure);
     json_put_real(json_key(json, "error"), comparison->error);
     if (comparison->calibrated) {
         json_put_ms(json_key(json, "file_simulated_ms"), comparison->file_ns);
