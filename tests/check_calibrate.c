@@ -17,8 +17,8 @@ static void calibrate_machine(const struct machine *machine, struct calibration 
     struct virtual_device device = {.machine = machine};
     struct settings settings = test_settings("scale");
     struct error error = {0};
-    enum status status =
-        calibrate(&virtual_ops, virtual_backend(&device), &settings, calibration, &error);
+    enum status status = calibrate(&virtual_ops, virtual_backend(&device), &settings,
+                                   CALIBRATE_ALL, calibration, &error);
     ck_assert_msg(status == STATUS_OK, "%s: %s", machine->name, error.text);
     ck_assert(!device.prepared);
 }

@@ -131,21 +131,15 @@ START_TEST(test_refusals)
 }
 END_TEST
 
-/* A device too small for the measurements, and one whose times are no machine's. */
+/* A device too small for the measurements. */
 START_TEST(test_failures_print_nothing)
 {
     run("calibrate --device=sim:v100", 0);
     ck_assert_int_eq(
-        system("sed 's/^memory_bytes = .*/memory_bytes = 1000000/' out > small.ini;"
-               "sed -e 's/^\\(h2d\\|joint\\)_bytes_per_s = .*/\\1_bytes_per_s = 1e15/'"
-               " -e 's/^h2d_latency_ns = .*/h2d_latency_ns = 1/' out > fast.ini"),
-        0);
+        system("sed 's/^memory_bytes = .*/memory_bytes = 1000000/' out > small.ini"), 0);
     run("calibrate --device=sim:./small.ini", 1);
     assert_empty("out");
     assert_holds("err", "device memory|small");
-    run("calibrate --device=sim:./fast.ini", 1);
-    assert_empty("out");
-    assert_holds("err", "can't be calibrated|h2d_bytes_per_s");
 }
 END_TEST
 

@@ -91,8 +91,8 @@ static struct calibration *calibrated(const struct backend_ops *ops,
     struct error error = {0};
     settings.no_data = true;
     settings.chain[0] = kernel;
-    ck_assert_msg(calibrate(ops, virtual_backend(device), &settings, calibration, &error) ==
-                      STATUS_OK,
+    ck_assert_msg(calibrate(ops, virtual_backend(device), &settings, CALIBRATE_ALL, calibration,
+                            &error) == STATUS_OK,
                   "%s", error.text);
     return calibration;
 }

@@ -239,8 +239,8 @@ struct calibration *virtual_calibrate(struct virtual_device *device, struct erro
     struct calibration *calibration = calloc(1, sizeof *calibration);
     *error = (struct error){0};
     settings.no_data = true;
-    if (calibrate(&virtual_noisy_ops, virtual_backend(device), &settings, calibration, error) ==
-        STATUS_OK)
+    if (calibrate(&virtual_noisy_ops, virtual_backend(device), &settings, CALIBRATE_ALL,
+                  calibration, error) == STATUS_OK)
         return calibration;
     ck_assert_msg(strstr(error->text, "can't be calibrated") != NULL, "%s", error->text);
     ck_assert_int_eq(error->status, STATUS_FAILED);

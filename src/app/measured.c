@@ -20,8 +20,8 @@ enum status measured_device(const struct options *options, struct calibration **
         return error_no_memory(error, "to calibrate");
     }
     settings.device = "cuda";
-    enum status status =
-        calibrate_device(&settings, options->quiet, backends, calibration, error);
+    enum status status = calibrate_device(&settings, CALIBRATE_ALL, options->quiet, backends,
+                                          calibration, error);
     if (status == STATUS_OK)
         *found = calibration;
     else

@@ -50,143 +50,154 @@ static void take_known(struct rig *rig)
         rig_known(rig, "devices", devices, "as many as copied at once");
 }
 
-/* Returns true for what is not measured: what rows are slowed down to, the calls that take
- * memory in stream order, managed memory, processes that share a device, and what devices give
- * each other, which is measured where there are several. */
+/* Returns true for what no part measures, which a simulated machine gives back as it is: what
+ * rows are slowed down to, the calls that take memory in stream order, managed memory,
+ * processes that share a device, spreads, and what devices give each other, which is measured
+ * where there are several. */
 static bool is_taken(const struct machine_field *field)
 {
-    static const char *const keys[] = {
-        "issue_take_ns",           "take_first_ns",
-        "prefetch_in_bytes_per_s", "prefetch_in_ns",
-        "prefetch_out_ns",         "prefetch_out_bytes_per_s",
-        "prefetch_begin_ns",       "fault_ns",
-        "fault_bytes_per_s",       "time_slice_ns",
-        "context_switch_ns",       "peer_bytes_per_s",
-        "peer_latency_ns",         "peer_joint_bytes_per_s",
-    };
+    static const char *const begins[] = {"issue_take_ns", "take_first_ns", "prefetch_",
+                                         "fault_",        "time_slice_ns", "context_switch_ns",
+                                         "peer_"};
     bool taken = strcmp(field->section, "rows") == 0 || strcmp(field->section, "spread") == 0;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        taken |= strcmp(field->key, keys[i]) == 0;
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        taken |= strncmp(field->key, begins[i], strlen(begins[i])) == 0;
     return taken;
 }
 
-/* Takes what is not measured from the machine file that stands for the device, or, where
- * there is none, what a file means that leaves it out. */
-static void take_the_rest(struct rig *rig)
+/* Finds what stands for a figure that is not measured: what the machine file for such a device
+ * says, or what a file means that leaves it out. */
+static void find_usual(struct rig *rig)
 {
-    const bool measures = rig->ops->measures;
-    struct machine alike;
     struct error none = {0};
-    const bool found =
-        reference_machine(NULL, rig->device, !measures, 0, &alike, &none) == STATUS_OK;
-    if (!found)
-        alike = *rig->device;
+    const bool found = rig->ops->measures && reference_machine(NULL, rig->device, false, 0,
+                                                               &rig->usual, &none) == STATUS_OK;
+    rig->usual_how = found                ? "not measured: of the machine file for this device"
+                     : rig->ops->measures ? "not measured: as in a file without it"
+                                          : "as simulated";
+    rig->without = rig->ops->measures && !found;
+    if (found)
+        return;
+    rig->usual = *rig->device;
+    rig->usual.kernel_count = 0;
     for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
-        if (!is_taken(field))
-            continue;
-        if (!found)
-            machine_field_default(field, &alike);
-        rig_known(rig, field->key, machine_field_get(field, &alike),
-                  !measures ? "as simulated"
-                  : found   ? "not measured: of the machine file for this device"
-                            : "not measured: as in a file without it");
+        if (rig->ops->measures || !is_taken(field))
+            machine_field_default(field, &rig->usual);
     }
+}
+
+void rig_begin(struct rig *rig)
+{
+    if (rig->scope == CALIBRATE_CALLS) { /* all of the machine is there */
+        rig->usual = rig->calibration->machine;
+        rig->usual_how = "not measured: of the machine file";
+        return;
+    }
+    find_usual(rig);
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++) {
+        if (field->type != FIELD_TEXT)
+            rig_known(rig, field->key, machine_field_get(field, &rig->usual), rig->usual_how);
+    }
+    for (int i = 0; i < rig->usual.kernel_count; i++) {
+        const struct kernel *kernel = kernel_find(rig->usual.kernels[i].name);
+        for (const struct machine_field *field = machine_kernel_fields;
+             kernel != NULL && field->key != NULL; field++) {
+            const double value = machine_field_get(field, &rig->usual.kernels[i]);
+            if (value > 0)
+                rig_set(rig, kernel, field->key, value, NULL, rig->usual_how);
+        }
+    }
+    take_known(rig);
 }
 
 /* The parts in their order: each takes the figures of those before it as given. */
 static const struct part {
     const char *name; /* for the progress line */
     void (*measure)(struct rig *rig);
-    bool calls; /* it is also done where only what the host decides is measured */
+    unsigned scopes; /* of enum calibration_scope */
 } parts[] = {
-    {"calls", calibrate_calls, true},         {"packing", calibrate_packing, true},
-    {"host", calibrate_host, false},          {"cpu", calibrate_cpu, false},
-    {"copies", calibrate_copies, false},      {"devices", calibrate_shared, false},
-    {"peers", calibrate_peers, false},        {"kernels", calibrate_kernels, false},
-    {"mapped", calibrate_mapped, false},      {"signals", calibrate_signals, false},
-    {"callbacks", calibrate_callbacks, true}, {"graphs", calibrate_graphs, true},
-    {"checks", calibrate_checks, true},
+    {"calls", calibrate_calls, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"packing", calibrate_packing, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"host", calibrate_host, CALIBRATE_ALL},
+    {"cpu", calibrate_cpu, CALIBRATE_ALL},
+    {"copies", calibrate_copies, CALIBRATE_ALL | CALIBRATE_QUICK},
+    {"pageable", calibrate_pageable, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"devices", calibrate_shared, CALIBRATE_ALL},
+    {"peers", calibrate_peers, CALIBRATE_ALL},
+    {"kernels", calibrate_kernels, CALIBRATE_ALL | CALIBRATE_QUICK},
+    {"mapped", calibrate_mapped, CALIBRATE_ALL},
+    {"signals", calibrate_signals, CALIBRATE_ALL | CALIBRATE_QUICK},
+    {"callbacks", calibrate_callbacks, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"graphs", calibrate_graphs, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"checks", calibrate_checks, CALIBRATE_ALL},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
 
-static int passes(const struct backend_ops *ops)
-{
-    return ops->measures ? RIG_PASSES : 1;
-}
-
 /* Returns how many parts a pass has. */
-static int count_parts(bool calls_only)
+static int count_parts(enum calibration_scope scope)
 {
     int count = 0;
     for (int i = 0; i < PARTS; i++)
-        count += !calls_only || parts[i].calls;
+        count += (parts[i].scopes & scope) != 0;
     return count;
 }
 
-static void measure_pass(struct rig *rig)
+/* Measures a part once, or once more. Returns how long that took. */
+static int64_t measure_part(struct rig *rig, const struct part *part, struct part_time *time)
 {
-    struct calibration *calibration = rig->calibration;
-    calibration->part_count = 0;
-    rig->refusal = (struct refusal){0};
-    rig->sample = 0;
-    if (!rig->calls_only) {
-        take_known(rig);
-        take_the_rest(rig);
-    }
-    for (int i = 0; i < PARTS && !rig_failed(rig); i++) {
-        if (rig->calls_only && !parts[i].calls)
-            continue;
-        progress_next(parts[i].name, 1);
-        const int64_t begin_ns = clock_now_ns();
-        parts[i].measure(rig);
-        struct part_time *time = &calibration->parts[calibration->part_count++];
-        time->name = parts[i].name;
-        time->took_ns += clock_now_ns() - begin_ns;
-    }
+    progress_next(part->name, 1);
+    const int64_t begin_ns = clock_now_ns();
+    if (time->passes == 0)
+        time->sample = rig->sample_count;
+    rig->sample = time->sample;
+    rig->pass = time->passes++;
+    part->measure(rig);
+    const int64_t took_ns = clock_now_ns() - begin_ns;
+    time->name = part->name;
+    time->took_ns += took_ns;
+    return took_ns;
 }
 
-/* Says why the device can't be calibrated. */
-static enum status refuse_device(const struct rig *rig)
-{
-    const struct machine *device = rig->device;
-    const struct refusal *refusal = &rig->refusal;
-    char more[32] = "";
-    if (refusal->more > 0)
-        snprintf(more, sizeof more, "; and %d more", refusal->more);
-    return error_set(rig->error, STATUS_FAILED,
-                     "this device, %s, can't be calibrated: %s%s (is something else running on "
-                     "it?)",
-                     device->summary[0] != '\0' ? device->summary : device->name, refusal->text,
-                     more);
-}
-
-/* Measures pass by pass. Where in the end a figure is impossible or does not hold, and the
- * passes differ so much that others may agree, a few more take the places of the oldest. */
+/* Measures all parts once, and then those for which there is time again, in the same order.
+ * What the first pass took of a part is what another one takes. A simulated device has the same
+ * times in each. */
 static enum status measure(struct rig *rig)
 {
-    enum { MORE_PASSES = 2 };
-    const int planned = passes(rig->ops), parts_each = count_parts(rig->calls_only);
-    bool more = true;
-    for (rig->pass = 0; more && !rig_failed(rig); rig->pass++) {
-        if (rig->pass >= planned)
-            progress_more(parts_each, parts_each);
-        rig->last = rig->pass + 1 >= planned;
-        measure_pass(rig);
-        bool refused = rig->refusal.text[0] != '\0' && !rig->refusal.final;
-        more = !rig->last ||
-               (rig->ops->measures && refused && rig->pass + 1 < planned + MORE_PASSES);
+    enum { ALL_MS = 16500, QUICK_MS = 4500, CALLS_MS = 900 };
+    const int64_t most_ns = INT64_C(1000000) * (rig->scope == CALIBRATE_ALL     ? ALL_MS
+                                                : rig->scope == CALIBRATE_QUICK ? QUICK_MS
+                                                                                : CALLS_MS);
+    const int passes = rig->ops->measures ? RIG_PASSES : 1;
+    const int64_t begin_ns = clock_now_ns();
+    struct calibration *calibration = rig->calibration;
+    int64_t takes_ns[PARTS] = {0};
+    rig_begin(rig);
+    for (int pass = 0; pass < passes; pass++) {
+        calibration->part_count = 0;
+        for (int i = 0; i < PARTS; i++) {
+            if ((parts[i].scopes & rig->scope) == 0)
+                continue;
+            struct part_time *time = &calibration->parts[calibration->part_count++];
+            const int64_t until_ns = clock_now_ns() - begin_ns + takes_ns[i];
+            if (rig_failed(rig) || (pass > 0 && until_ns > most_ns))
+                continue;
+            if (pass > 0)
+                progress_more(1, 1);
+            takes_ns[i] = measure_part(rig, &parts[i], time);
+        }
     }
+    if (!rig_failed(rig))
+        rig_end(rig);
     arrays_free(&rig->arrays);
     arrays_free(&rig->small);
     arrays_free(&rig->shared);
     free(rig->samples);
-    return rig_failed(rig) || rig->refusal.text[0] == '\0' ? rig->error->status
-                                                           : refuse_device(rig);
+    return rig->error->status;
 }
 
 /* Reads the machine file back: figures that are possible each by itself may still contradict
- * one another. */
+ * one another, and without a machine file for such a device some may be missing. */
 static enum status check_file(const struct calibration *calibration, struct error *error)
 {
     struct machine read;
@@ -199,8 +210,8 @@ static enum status check_file(const struct calibration *calibration, struct erro
     if (status == STATUS_OK)
         return status;
     return error_set(error, STATUS_FAILED,
-                     "this device, %s, can't be calibrated: its figures contradict each other "
-                     "(is something else running on it?): %s",
+                     "this device, %s, can't be calibrated: its figures make no machine (is "
+                     "something else running on it?): %s",
                      calibration->machine.summary, why.text);
 }
 
@@ -227,10 +238,11 @@ static const struct kernel *own_kernel(const struct settings *settings)
     return named ? settings->chain[0] : NULL;
 }
 
-/* Calibrates all of the device, or with a `file` only what the host decides. */
+/* Calibrates the device, or with a `file` what the host decides. */
 static enum status calibrate_part(const struct backend_ops *ops, struct backend *backend,
-                                  const struct settings *settings, const struct machine *file,
-                                  struct calibration *calibration, struct error *error)
+                                  const struct settings *settings, enum calibration_scope scope,
+                                  const struct machine *file, struct calibration *calibration,
+                                  struct error *error)
 {
     struct machine device;
     struct error why = {0};
@@ -254,7 +266,7 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
                       .calibration = found,
                       .device = &device,
                       .own = own,
-                      .calls_only = file != NULL,
+                      .scope = scope,
                       .error = &why};
     rig.settings.no_data = settings->no_data || !ops->measures;
     rig.settings.profile = false;
@@ -273,10 +285,10 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
 }
 
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
-                      const struct settings *settings, struct calibration *calibration,
-                      struct error *error)
+                      const struct settings *settings, enum calibration_scope scope,
+                      struct calibration *calibration, struct error *error)
 {
-    return calibrate_part(ops, backend, settings, NULL, calibration, error);
+    return calibrate_part(ops, backend, settings, scope, NULL, calibration, error);
 }
 
 enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
@@ -286,9 +298,10 @@ enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *ba
     struct calibration *calibration = malloc(sizeof *calibration);
     if (calibration == NULL)
         return error_no_memory(error, "to calibrate");
-    int count = passes(ops) * count_parts(true);
+    const int count = count_parts(CALIBRATE_CALLS);
     progress_begin(count, count, quiet);
-    enum status status = calibrate_part(ops, backend, settings, machine, calibration, error);
+    enum status status =
+        calibrate_part(ops, backend, settings, CALIBRATE_CALLS, machine, calibration, error);
     progress_end();
     if (status == STATUS_OK)
         *machine = calibration->machine;
@@ -296,8 +309,8 @@ enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *ba
     return status;
 }
 
-enum status calibrate_device(const struct settings *settings, bool quiet,
-                             const struct backend_ops *const list[],
+enum status calibrate_device(const struct settings *settings, enum calibration_scope scope,
+                             bool quiet, const struct backend_ops *const list[],
                              struct calibration *calibration, struct error *error)
 {
     const struct backend_ops *ops;
@@ -318,9 +331,9 @@ enum status calibrate_device(const struct settings *settings, bool quiet,
     if (strcmp(settings->device, "auto") == 0 && !ops->measures)
         note_print(quiet, "no CUDA device: calibrating a simulated NVIDIA H200, which "
                           "gives its own figures back (--device=sim:h200)");
-    int count = passes(ops) * count_parts(false);
+    const int count = count_parts(scope);
     progress_begin(count, count, quiet);
-    status = calibrate(ops, backend, &named, calibration, error);
+    status = calibrate(ops, backend, &named, scope, calibration, error);
     progress_end();
     ops->close(backend);
     return status;
@@ -334,7 +347,8 @@ enum status calibrate_command(const struct options *options,
     if (calibration == NULL)
         return error_no_memory(error, "to calibrate");
     enum status status =
-        calibrate_device(&options->runs[0], options->quiet, list, calibration, error);
+        calibrate_device(&options->runs[0], options->quick ? CALIBRATE_QUICK : CALIBRATE_ALL,
+                         options->quiet, list, calibration, error);
     if (status == STATUS_OK)
         calibration_write(out, calibration);
     free(calibration);

@@ -27,6 +27,7 @@ struct figure {
     double value;
     double spread;         /* of a figure that was timed: half the range of its passes, in its
                               own unit; negative: it was not timed */
+    int passes;            /* that were timed */
     char how[FIGURE_TEXT]; /* how it was found: timed, counted, read off the device, taken from
                               documentation, or not measured and why */
 };
@@ -36,7 +37,7 @@ struct outcome {
     const char *key, *kernel; /* the figure's, as in struct figure */
     double said_ns, took_ns;  /* what a step of the run takes by the file, and took */
     double apart;             /* by so much is one longer than the other, as a part of it */
-    double usual, allowed;    /* by so much may it be: on a quiet host, and here */
+    double usual;             /* by so much it is by what the rules leave out */
 };
 enum { OUTCOMES_MAX = 64 };
 
@@ -44,10 +45,19 @@ enum { OUTCOMES_MAX = 64 };
 struct part_time {
     const char *name;
     int64_t took_ns;
+    int passes;    /* that it was measured in */
+    size_t sample; /* the number of its first sample */
 };
 enum { PARTS_MAX = 16 };
 
 enum { FIGURE_NAME = MACHINE_TEXT + 48 };
+
+/* How much is measured. */
+enum calibration_scope {
+    CALIBRATE_ALL = 1,   /* in 20 s */
+    CALIBRATE_QUICK = 2, /* what most runs depend on, in 5 s */
+    CALIBRATE_CALLS = 4, /* what the host decides, in a second */
+};
 
 struct calibration {
     struct machine machine;
@@ -77,34 +87,32 @@ void calibration_write(FILE *out, const struct calibration *calibration);
 /* Returns the same as a string, to be freed. NULL: no memory. */
 char *calibration_text(const struct calibration *calibration);
 
-/* Measures the opened device; `settings` are those it was opened with; a kernel of the user's
- * own that begins their chain is measured with those of the table, and STATUS_USAGE is that it
- * has no twin and the device is simulated; with their no_data no host arrays are made, which a
- * real device needs. Keeps an H200 busy for some 22 s by its own machine file, two thirds more
- * where a figure does not hold, and takes 768 MiB of its memory and 512 MiB of the host's.
- * Where `settings` have several devices, the figures are of the first, which plans of one
- * device are on, but for what the host gives all of them at once: that takes 256 MiB of each
- * one's memory, and as much of the host's for each. STATUS_FAILED when a measurement fails, or
- * its figures are impossible, do not hold or contradict each other; nothing is guessed in their
- * place. *calibration is set only on STATUS_OK. */
+/* Measures the opened device, all or what is most needed; `settings` are those it was opened
+ * with; a kernel of the user's own that begins their chain is measured with those of the table,
+ * and STATUS_USAGE is that it has no twin and the device is simulated; with their no_data no
+ * host arrays are made, which a real device needs. Takes 768 MiB of the device's memory and 512
+ * MiB of the host's. Where `settings` have several devices, the figures are of the first, which
+ * plans of one device are on, but for what the host gives all of them at once: that takes 256
+ * MiB of each one's memory, and as much of the host's for each. A figure that could not be
+ * measured is that of the machine file for such a device or, without one, what a file means
+ * that leaves it out. STATUS_FAILED when a run fails, or the figures make no machine.
+ * *calibration is set only on STATUS_OK. */
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
-                      const struct settings *settings, struct calibration *calibration,
-                      struct error *error);
+                      const struct settings *settings, enum calibration_scope scope,
+                      struct calibration *calibration, struct error *error);
 
 /* Measures only what the host decides on the opened device, in the same way: the calls, what
- * callbacks cost, taking memory, packing, and a graph's launch if `machine` knows graphs; these
- * figures of `machine` are replaced. The others are its own, and what is found is held against
- * plain runs with both, but for how soon a callback is called. Progress is shown unless
- * `quiet`. Keeps an H200 busy for some 7 s by its own machine file. As calibrate() otherwise;
- * on a failure `machine` stays as it was. */
+ * callbacks cost, packing, pageable copies, and a graph's launch if `machine` knows graphs;
+ * these figures of `machine` are replaced. Progress is shown unless `quiet`. As calibrate()
+ * otherwise; on a failure `machine` stays as it was. */
 enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
                                const struct settings *settings, struct machine *machine,
                                bool quiet, struct error *error);
 
 /* Opens the device that `settings` name by its backend in the list, and calibrates it, with
  * progress and a note unless `quiet`. As calibrate() but for errors of the backend. */
-enum status calibrate_device(const struct settings *settings, bool quiet,
-                             const struct backend_ops *const list[],
+enum status calibrate_device(const struct settings *settings, enum calibration_scope scope,
+                             bool quiet, const struct backend_ops *const list[],
                              struct calibration *calibration, struct error *error);
 
 /* The command: opens the device of the first run in `options` by its backend in the list,

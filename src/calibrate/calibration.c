@@ -168,12 +168,12 @@ static void put_outcomes(FILE *out, const struct calibration *calibration)
     put_comment(
         out, 0, 0,
         "Held against plain runs: what a step of them takes by this file, what it took, "
-        "and how far these are apart, of what is allowed.");
+        "and how far these are apart, of what is usual.");
     EACH (const struct outcome, outcome, calibration->outcomes, calibration->outcome_count) {
         figure_name(outcome->kernel, outcome->key, name);
         fprintf(out, "; %-37s %9.4g us %9.4g us %6.1f %% of %.0f %%\n", name,
                 1e-3 * outcome->said_ns, 1e-3 * outcome->took_ns, 100 * outcome->apart,
-                100 * outcome->allowed);
+                100 * outcome->usual);
     }
 }
 

@@ -25,15 +25,13 @@ enum on_devices {
 struct check {
     const char *key;  /* the figure that a difference is put down to */
     const char *says; /* the run */
-    double apart;     /* by so much may one of the times be longer than the other, as a part */
+    double apart; /* by so much is one of the times longer than the other, as a part, by what
+                     the rules leave out */
     struct row row;
     enum compared_time time;
     bool kernels; /* of each kernel: launches of whole sweeps of a full grid, about as many as
                      the row's elements */
-    bool rate;    /* the figure is a rate, which has to be the same in all passes */
-    bool host;    /* it is the host's, which differs from one moment to the next */
     enum on_devices on;
-    bool calls; /* it is also held where calls alone are measured */
 };
 
 /* A copy as long as this takes its bytes' time and nothing else that matters. */
@@ -48,68 +46,64 @@ enum { LIGHT_ELEMENTS = 40 << 20, HEAVY_ELEMENTS = 3 << 20, HEAVY_FLOPS = 16000 
 /* Times of long copies are those of their bytes alone. Others have a part that the rules leave
  * out, so that they tell what was disturbed, but not what is off by less. */
 static const struct check checks[] = {
-    {"sync_ns", "waits for an idle device", 0.25, .host = true, .calls = true,
-     .row = {.steps = "s", .count = 512}},
-    {"sync_latency_ns", "copies in of 128 KiB that are each waited for", 0.25, .host = true,
+    {"sync_ns", "waits for an idle device", 0.25, .row = {.steps = "s", .count = 512}},
+    {"sync_latency_ns", "copies in of 128 KiB that are each waited for", 0.25,
      .row = {.steps = "hs", .count = 128, .bytes = SMALL_BYTES}},
-    {"alloc_ns", "pieces of 16 MiB of device memory, taken and given back,", 1, .host = true,
-     .calls = true, .row = {.steps = "a", .count = 48, .bytes = TAKEN_BYTES / 2}},
+    {"alloc_ns", "pieces of 16 MiB of device memory, taken and given back,", 1,
+     .row = {.steps = "a", .count = 48, .bytes = TAKEN_BYTES / 2}},
     {"pinned_bytes_per_s", "pieces of 32 MiB of page-locked memory, taken and given back,", 1.5,
-     .host = true, .calls = true, .row = {.steps = "p", .count = 4, .bytes = TAKEN_BYTES}},
-    {"cpu_bytes_per_s", "tiles of 2M elements on the CPU beside copies", 0.3, .host = true,
+     .row = {.steps = "p", .count = 4, .bytes = TAKEN_BYTES}},
+    {"cpu_bytes_per_s", "tiles of 2M elements on the CPU beside copies", 0.3,
      .row = {.steps = "uhd", .count = 8, .bytes = 4 << 20, .elements = 2 << 20, .apart = true}},
     {"cpu_flops_per_s", "tiles of 512k elements on the CPU at an intensity of 250", 0.3,
-     .host = true, .row = {.steps = "u", .count = 8, .elements = 512 << 10, .intensity = 250}},
-    {"pack_bytes_per_s", "packing 2 MiB beside copies", 0.5, .host = true, .time = ISSUE,
-     .calls = true, .row = {.steps = "xhd", .count = 64, .bytes = 2 << 20, .apart = true}},
-    {"h2d_bytes_per_s", "copies in of 128 MiB", 0.01, .rate = true,
+     .row = {.steps = "u", .count = 8, .elements = 512 << 10, .intensity = 250}},
+    {"pack_bytes_per_s", "packing 2 MiB beside copies", 0.5, .time = ISSUE,
+     .row = {.steps = "xhd", .count = 64, .bytes = 2 << 20, .apart = true}},
+    {"h2d_bytes_per_s", "copies in of 128 MiB", 0.01,
      .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
-    {"d2h_bytes_per_s", "copies out of 128 MiB", 0.01, .rate = true,
+    {"d2h_bytes_per_s", "copies out of 128 MiB", 0.01,
      .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES}},
-    {"joint_bytes_per_s", "copies of 128 MiB in and out at once", 0.01, .rate = true,
+    {"joint_bytes_per_s", "copies of 128 MiB in and out at once", 0.01,
      .row = {.steps = "hd", .count = 4, .bytes = LONG_BYTES, .apart = true}},
     /* One figure stands for any number of devices: a rule that was within 5 % on an H200's
      * host.
      */
-    {"host_h2d_bytes_per_s", "copies in of 128 MiB on all devices at once", 0.1, .rate = true,
-     .on = ON_ALL, .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
-    {"host_h2d_bytes_per_s", "copies in of 128 MiB on two devices at once", 0.1, .rate = true,
-     .on = ON_TWO, .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
-    {"host_d2h_bytes_per_s", "copies out of 128 MiB on all devices at once", 0.1, .rate = true,
-     .on = ON_ALL, .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES}},
-    {"host_d2h_bytes_per_s", "copies out of 128 MiB on two devices at once", 0.1, .rate = true,
-     .on = ON_TWO, .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES}},
+    {"host_h2d_bytes_per_s", "copies in of 128 MiB on all devices at once", 0.1, .on = ON_ALL,
+     .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
+    {"host_h2d_bytes_per_s", "copies in of 128 MiB on two devices at once", 0.1, .on = ON_TWO,
+     .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES}},
+    {"host_d2h_bytes_per_s", "copies out of 128 MiB on all devices at once", 0.1, .on = ON_ALL,
+     .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES}},
+    {"host_d2h_bytes_per_s", "copies out of 128 MiB on two devices at once", 0.1, .on = ON_TWO,
+     .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES}},
     {"host_joint_bytes_per_s", "copies of 128 MiB in and out on all devices at once", 0.1,
-     .rate = true, .on = ON_ALL,
-     .row = {.steps = "hd", .count = 4, .bytes = LONG_BYTES, .apart = true}},
+     .on = ON_ALL, .row = {.steps = "hd", .count = 4, .bytes = LONG_BYTES, .apart = true}},
     {"host_joint_bytes_per_s", "copies of 128 MiB in and out on two devices at once", 0.1,
-     .rate = true, .on = ON_TWO,
-     .row = {.steps = "hd", .count = 4, .bytes = LONG_BYTES, .apart = true}},
-    {"pageable_h2d_bytes_per_s", "copies in of 32 MiB of pageable memory", 0.1, .host = true,
+     .on = ON_TWO, .row = {.steps = "hd", .count = 4, .bytes = LONG_BYTES, .apart = true}},
+    {"pageable_h2d_bytes_per_s", "copies in of 32 MiB of pageable memory", 0.1,
      .row = {.steps = "h", .count = 4, .bytes = LONG_BYTES / 4, .pageable = true}},
-    {"pageable_d2h_bytes_per_s", "copies out of 32 MiB of pageable memory", 0.1, .host = true,
+    {"pageable_d2h_bytes_per_s", "copies out of 32 MiB of pageable memory", 0.1,
      .row = {.steps = "d", .count = 4, .bytes = LONG_BYTES / 4, .pageable = true}},
     {"h2d_latency_ns", "copies in of 128 KiB", 0.15,
      .row = {.steps = "h", .count = 512, .bytes = SMALL_BYTES}},
     {"d2h_latency_ns", "copies out of 128 KiB", 0.15,
      .row = {.steps = "d", .count = 512, .bytes = SMALL_BYTES}},
-    {"bytes_per_s", "launches on a full grid", 0.05, .rate = true, .kernels = true,
+    {"bytes_per_s", "launches on a full grid", 0.05, .kernels = true,
      .row = {.steps = "k", .count = 16, .elements = LIGHT_ELEMENTS, .intensity = 1}},
-    {"flops_per_s", "heavier launches", 0.05, .rate = true, .kernels = true,
+    {"flops_per_s", "heavier launches", 0.05, .kernels = true,
      .row = {.steps = "ks", .count = 8, .elements = HEAVY_ELEMENTS}},
     {"mapped_share", "launches on some 10 MiB of mapped memory", 0.15, .kernels = true,
      .row = {.steps = "k", .count = 16, .elements = 3 << 20, .intensity = 1, .mapped = true}},
-    {"issue_record_ns", "tiles joined by events", 0.25, .host = true, .time = ISSUE,
-     .calls = true,
+    {"issue_record_ns", "tiles joined by events", 0.25, .time = ISSUE,
      .row = {.steps = "hrwkrwd", .count = 256, .streams = 4, .bytes = 4 << 10, SMALL_KERNEL}},
     {"h2d_dependency_ns", "tiles of 256 KiB in one stream", 0.2,
      .row = {.steps = "hkd", .count = 128, .bytes = TILE_BYTES, SMALL_KERNEL}},
     {"signal_gap_ns", "tiles of 1 MiB in 6 streams", 0.1,
      .row = {.steps = "hkd", .count = 160, .streams = 6, .bytes = 1 << 20, SMALL_KERNEL}},
     /* These were found in a trace. */
-    {"callback_ns", "callbacks one behind another", 1, .host = true, .calls = true,
+    {"callback_ns", "callbacks one behind another", 1,
      .row = {.steps = "c", .count = 512, .gate = true}},
-    {"callback_latency_ns", "kernels of 50 us with callbacks in 4 streams", 0.25, .host = true,
+    {"callback_latency_ns", "kernels of 50 us with callbacks in 4 streams", 0.25,
      .row = {.steps = "kc",
              .count = 256,
              .streams = 4,
@@ -117,24 +111,21 @@ static const struct check checks[] = {
              .blocks = 1,
              .intensity = 1000}},
     /* Launching the same graph took 2 us at some times and 10 at others. [On an H200's host] */
-    {"graph_launch_node_ns", "launches of a graph of 6144 kernels", 1, .host = true,
-     .time = CALLS, .calls = true,
+    {"graph_launch_node_ns", "launches of a graph of 6144 kernels", 1, .time = CALLS,
      .row = {.steps = "k", .count = 6144, .streams = 4, SMALL_KERNEL, .graph = true}},
-    {"graph_copies_node_ns", "tiles of a graph of 80", 0.25, .host = true, .time = ISSUE,
-     .calls = true,
+    {"graph_copies_node_ns", "tiles of a graph of 80", 0.25, .time = ISSUE,
      .row = {.steps = "hkd",
              .count = 80,
              .streams = 8,
              .bytes = 4 << 10,
              SMALL_KERNEL,
              .graph = true}},
-    {"graph_launch_ns", "launches of a graph of 64 kernels", 1, .host = true, .time = CALLS,
-     .calls = true,
+    {"graph_launch_ns", "launches of a graph of 64 kernels", 1, .time = CALLS,
      .row = {.steps = "k", .count = 64, .streams = 4, SMALL_KERNEL, .graph = true}},
     /* Kernels in two branches took 31 % longer than by the rule, three times. [On an H200] */
-    {"graph_gap_ns", "kernels of a graph in 2 branches", 0.5, .host = true,
+    {"graph_gap_ns", "kernels of a graph in 2 branches", 0.5,
      .row = {.steps = "k", .count = 320, .streams = 2, SMALL_KERNEL, .graph = true}},
-    {"graph_node_ns", "kernels of a graph in 32 branches", 0.25, .host = true,
+    {"graph_node_ns", "kernels of a graph in 32 branches", 0.25,
      .row = {.steps = "k", .count = 384, .streams = 32, SMALL_KERNEL, .graph = true}},
 };
 
@@ -144,62 +135,7 @@ struct held {
     struct row row;
     const char *kernel; /* NULL: none */
     struct measured took;
-    double said_ns; /* what the simulator says */
-    double differ;  /* by so much, as a part, do the passes differ, of the figure and the run */
 };
-
-/* --- how fast the host happens to be --- */
-
-/* Returns how much the passes of a figure differ, as a part of it. */
-static double spread_of(const struct rig *rig, const char *kernel, const char *key)
-{
-    const struct figure *figure = calibration_figure(rig->calibration, kernel, key);
-    if (figure == NULL || figure->spread <= 0 || !(figure->value > 0))
-        return 0;
-    return figure->spread / figure->value;
-}
-
-/* Returns how much the host's pace differed among the passes, by its most frequent calls. All
- * that it does differs as much, even where that happens not to show in its own passes: calls
- * take 1.7 times as long at some times as at others. [Measured: on an H200's host] */
-static double pace_of(const struct rig *rig)
-{
-    static const char *const calls[] = {"issue_copy_ns", "issue_kernel_ns", "issue_record_ns"};
-    double most = 0;
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        most = fmax(most, spread_of(rig, NULL, calls[i]));
-    return most;
-}
-
-/* Returns true for what the host's cores do. */
-static bool is_cores(const struct machine_field *field)
-{
-    return strcmp(field->section, "host") == 0 || strncmp(field->key, "cpu_", 4) == 0;
-}
-
-/* Makes the host's figures those of its slower passes. */
-static void slow_host(const struct rig *rig, struct machine *machine)
-{
-    const struct calibration *calibration = rig->calibration;
-    double pace = pace_of(rig);
-    EACH (const struct figure, figure, calibration->figures, calibration->figure_count) {
-        const bool own = figure->kernel == NULL;
-        const struct machine_field *field =
-            machine_field_find(own ? machine_fields : machine_kernel_fields, figure->key);
-        void *record = own ? machine : (void *)machine_kernel_find(machine, figure->kernel);
-        double slower = spread_of(rig, figure->kernel, figure->key);
-        /* Copies of pageable memory go at the pace of the host's memory. */
-        if (figure->spread < 0 ||
-            !(is_cores(field) || strncmp(field->key, "pageable_", 9) == 0))
-            continue;
-        if (is_cores(field))
-            slower = fmax(slower, pace);
-        double value = machine_field_get(field, record);
-        machine_field_put(field, record,
-                          field->type == FIELD_NS ? value * (1 + slower)
-                                                  : value / (1 + slower));
-    }
-}
 
 /* --- one check --- */
 
@@ -222,82 +158,19 @@ static double simulate_run(struct rig *rig, const struct held *held)
     return held->check->time == STEP ? step : issue;
 }
 
-/* Predicts the run, and how much what was predicted differs among the passes. */
-static void predict(struct rig *rig, struct held *held)
+static void add_outcome(struct rig *rig, const struct held *held)
 {
-    struct machine *machine = &rig->calibration->machine, found = *machine;
-    held->said_ns = simulate_run(rig, held);
-    held->differ = spread_of(rig, held->kernel, held->check->key);
-    if (held->check->host) {
-        slow_host(rig, machine);
-        held->differ = fmax(0, simulate_run(rig, held) / held->said_ns - 1);
-        *machine = found;
-    }
-    held->differ += held->took.spread_ns / held->took.ns;
-}
-
-static const struct outcome *add_outcome(struct rig *rig, const struct held *held)
-{
-    /* The passes of a host say how much more may be put down to it. */
-    const double most = 2, usual = held->check->apart;
     struct calibration *calibration = rig->calibration;
     struct outcome *outcome = &calibration->outcomes[calibration->outcome_count++];
-    double said = held->said_ns, took = held->took.ns;
+    const double said = simulate_run(rig, held), took = held->took.ns;
     *outcome = (struct outcome){.key = held->check->key,
                                 .kernel = held->kernel,
                                 .said_ns = said,
                                 .took_ns = took,
-                                .usual = usual,
-                                .allowed = usual};
-    if (held->check->host)
-        outcome->allowed = fmin(most, usual + 2 * held->differ);
-    outcome->apart = said > 0 && took > 0 ? fmax(said, took) / fmin(said, took) - 1 : INFINITY;
-    return outcome;
-}
-
-/* Says what does not hold: "[kernel wave] flops_per_s was measured to be 1.2e13, by which ...".
- */
-static void refuse(struct rig *rig, const struct held *held, const char *rest)
-{
-    char name[FIGURE_NAME];
-    figure_name(held->kernel, held->check->key, name);
-    rig_refuse(rig, name, "was measured to be %.4g, by which %s%s %s",
-               calibration_figure(rig->calibration, held->kernel, held->check->key)->value,
-               held->check->time == STEP ? "" : "the calls for ", held->check->says, rest);
-}
-
-/* Nothing makes a device's work faster than it is: where it was that much faster in one pass
- * than in others, those were disturbed. What several devices have of the host's memory at once
- * varies by itself: by 5 and 6 % on two H200s' hosts. */
-static bool was_disturbed(const struct held *held)
-{
-    const double of_a_rate = held->check->on == ON_ONE ? 0.03 : 0.1;
-    const double faster = held->check->rate ? of_a_rate : held->check->apart;
-    return !held->check->host && held->took.least_ns < (1 - faster) * held->took.ns;
-}
-
-static void judge(struct rig *rig, const struct held *held)
-{
-    /* Passes that differ by less than this part of what is too much will not agree with others
-     * than they do. */
-    const double little = 1.0 / 6;
-    const struct outcome *outcome = add_outcome(rig, held);
-    char rest[256];
-    if (outcome->apart > outcome->allowed) {
-        snprintf(rest, sizeof rest,
-                 "would take %.4g us each, but in plain runs they took %.4g: at most %.0f %% "
-                 "apart is allowed",
-                 1e-3 * held->said_ns, 1e-3 * held->took.ns, 100 * outcome->allowed);
-        refuse(rig, held, rest);
-        if (held->differ < little * (outcome->apart - outcome->usual))
-            rig->refusal.final = true;
-    } else if (was_disturbed(held)) {
-        snprintf(rest, sizeof rest,
-                 "would take %.4g us each, which does not hold: plain runs took %.4g, and at "
-                 "another time %.4g",
-                 1e-3 * held->said_ns, 1e-3 * held->took.ns, 1e-3 * held->took.least_ns);
-        refuse(rig, held, rest);
-    }
+                                .apart = INFINITY,
+                                .usual = held->check->apart};
+    if (said > 0 && took > 0)
+        outcome->apart = fmax(said, took) / fmin(said, took) - 1;
 }
 
 /* Makes the row that of the kernel: whole sweeps of a full grid. */
@@ -322,10 +195,7 @@ static void hold(struct rig *rig, const struct check *check, const struct kernel
     if (check->on != ON_ONE)
         held.row.devices = check->on == ON_TWO ? 2 : settings_devices(&rig->settings);
     held.took = measure_run(rig, &held);
-    if (!rig->last)
-        return;
-    predict(rig, &held);
-    judge(rig, &held);
+    add_outcome(rig, &held);
 }
 
 /* Returns true for the kernels whose rates are held against plain runs: those of a map, light
@@ -344,7 +214,7 @@ static bool is_held(const struct kernel *kernel)
 static bool applies(const struct rig *rig, const struct check *check,
                     const struct kernel *kernel)
 {
-    if ((rig->calls_only && !check->calls) || (check->row.graph && !rig_knows_graphs(rig)))
+    if (check->row.graph && !rig_knows_graphs(rig))
         return false;
     const uint32_t devices = settings_devices(&rig->settings);
     if ((check->on == ON_ALL && devices <= 1) || (check->on == ON_TWO && devices <= 2))

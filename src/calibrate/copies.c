@@ -9,7 +9,7 @@
 static const struct {
     uint64_t bytes;
     uint32_t count;
-} sizes[] = {{256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 16}, {64 << 20, 8}};
+} sizes[] = {{256 << 10, 256}, {1 << 20, 128}, {4 << 20, 32}, {16 << 20, 8}, {64 << 20, 4}};
 enum {
     SIZES = sizeof sizes / sizeof sizes[0],
     LONG = SIZES - 1,
@@ -80,9 +80,10 @@ static void fit_rate(struct rig *rig, const struct fitted_rate *fitted, const st
 {
     enum { ROUNDS = 16 };
     double rate = fitted->most;
-    if (step.ns <= 0)
-        rig_refuse(rig, fitted->key,
-                   "can't be told: more copies took no longer than fewer (%s)", fitted->how);
+    if (step.ns <= 0) { /* more copies took no longer than fewer */
+        rig_found(rig, fitted->key, NAN, step, fitted->how);
+        return;
+    }
     for (int round = 0; round < ROUNDS; round++) {
         rig_found(rig, fitted->key, rate, step, fitted->how);
         rate = fmin(fmax(rate * rig_simulated_step(rig, row, NULL) / step.ns, fitted->least),
@@ -147,7 +148,7 @@ static void measure_both(struct rig *rig)
         find_joint(rig, both);
 }
 
-static void measure_pageable(struct rig *rig)
+void calibrate_pageable(struct rig *rig)
 {
     const struct machine *machine = &rig->calibration->machine;
     rig_known(rig, "staging_bytes", 65536,
@@ -155,7 +156,7 @@ static void measure_pageable(struct rig *rig)
               "programming guide");
     for (int i = 0; i < 2; i++) {
         struct row row = {.steps = directions[i].step,
-                          .count = 4,
+                          .count = rig->scope == CALIBRATE_CALLS ? 2 : 4,
                           .bytes = sizes[LONG].bytes,
                           .pageable = true};
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
@@ -171,7 +172,8 @@ static void find_batch_gap(struct rig *rig, const struct row *row, struct measur
 {
     enum { ROUNDS = 3 };
     double gap = 1;
-    struct measured copy = {.ns = step.ns / row->batch,
+    struct measured copy = {.passes = step.passes,
+                            .ns = step.ns / row->batch,
                             .spread_ns = step.spread_ns / row->batch};
     for (int round = 0; round <= ROUNDS; round++) {
         rig_found(rig, "batch_gap_ns", gap, copy,
@@ -213,6 +215,5 @@ void calibrate_copies(struct rig *rig)
     measure_direction(rig, &directions[0]);
     measure_direction(rig, &directions[1]);
     measure_both(rig);
-    measure_pageable(rig);
     measure_batches(rig);
 }

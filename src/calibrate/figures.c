@@ -1,41 +1,12 @@
-/* figures.c - sets the figures that were found, and keeps the reasons why some can't be. */
+/* figures.c - sets the figures that were found, and by how much they may be off. */
 #include "calibrate/rig.h"
 #include "machine/fields.h"
+#include "machine/spread.h"
 #include "report/reference.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Returns true if a reason that begins with the figure's name is there already. */
-static bool is_refused(const struct refusal *refusal, const char *figure)
-{
-    const char *at = refusal->text;
-    while ((at = strstr(at, figure)) != NULL) {
-        const char *end = at + strlen(figure);
-        bool begins = at == refusal->text || (at - refusal->text >= 2 && at[-2] == ';');
-        if (begins && end[0] == ' ')
-            return true;
-        at = end;
-    }
-    return false;
-}
-
-void rig_refuse(struct rig *rig, const char *figure, const char *format, ...)
-{
-    struct refusal *refusal = &rig->refusal;
-    char why[REFUSAL_TEXT];
-    size_t used = strlen(refusal->text);
-    if (is_refused(refusal, figure))
-        return;
-    PRINT_REST(why, sizeof why, format);
-    int length = snprintf(refusal->text + used, sizeof refusal->text - used, "%s%s %s",
-                          used > 0 ? "; " : "", figure, why);
-    if ((size_t)length >= sizeof refusal->text - used) {
-        refusal->text[used] = '\0';
-        refusal->more++;
-    }
-}
 
 /* Returns the figure of the kernel's section, or with NULL of the machine's own; a new one,
  * where there is none. */
@@ -71,23 +42,27 @@ static double least_of(const struct machine_field *field, bool timed)
     return nothing ? field->least : fmax(1, field->least);
 }
 
-/* Returns the value, or where a machine file can't hold it, or no device can have it, the
- * nearest that can be. Something disturbed the measurements then, which is reported. */
-static double possible(struct rig *rig, const struct machine_field *field, const char *kernel,
-                       double value, bool timed)
+/* What is said of a figure whose times make it none. */
+#define CANT_BE "which can't be"
+
+/* Returns true if a machine file can hold the value, and a device can have it. Else something
+ * disturbed the measurements. */
+static bool is_possible(const struct machine_field *field, double value, bool timed)
 {
-    char name[FIGURE_NAME];
-    double least = least_of(field, timed);
-    if (value == 0 && field->zero_unknown)
-        return value;
-    if (field->type == FIELD_NS)
-        value = round(value);
-    if (value >= least && value <= field->most)
-        return value;
-    figure_name(kernel, field->key, name);
-    rig_refuse(rig, name, "is %.4g by its times, and %.4g to %.4g are possible", value, least,
-               field->most);
-    return value > field->most ? field->most : least;
+    return (value == 0 && field->zero_unknown) ||
+           (value >= least_of(field, timed) && value <= field->most);
+}
+
+/* Returns what stands for a kernel's figure that is not measured, or with NULL for the
+ * machine's own. */
+static double usual_value(const struct rig *rig, const struct machine_field *field,
+                          const char *kernel)
+{
+    const struct machine_kernel *row =
+        kernel != NULL ? machine_kernel_find(&rig->usual, kernel) : NULL;
+    if (kernel != NULL && row == NULL)
+        return 0; /* unknown: the machine's own figures hold */
+    return machine_field_get(field, row != NULL ? (const void *)row : &rig->usual);
 }
 
 /* Returns the spread of a figure made of `timing`; below 0: it was not timed. */
@@ -110,10 +85,18 @@ void rig_set(struct rig *rig, const struct kernel *kernel, const char *key, doub
     const struct machine_field *field =
         machine_field_find(kernel != NULL ? machine_kernel_fields : machine_fields, key);
     struct figure *figure = find_or_add(rig->calibration, name, field->key);
-    value = possible(rig, field, name, value, rig->ops->measures && timing != NULL);
+    if (field->type == FIELD_NS && isfinite(value))
+        value = round(value);
+    snprintf(figure->how, sizeof figure->how, "%s", how);
+    if (!is_possible(field, value, rig->ops->measures && timing != NULL)) {
+        snprintf(figure->how, sizeof figure->how, "%s; by its times %.4g, " CANT_BE,
+                 rig->usual_how, value);
+        value = usual_value(rig, field, name);
+        timing = NULL;
+    }
     figure->value = value;
     figure->spread = spread_of(field, value, timing);
-    snprintf(figure->how, sizeof figure->how, "%s", how);
+    figure->passes = timing != NULL ? timing->passes : 0;
     machine_field_put(field, record, value);
 }
 
@@ -126,4 +109,95 @@ void rig_found(struct rig *rig, const char *key, double value, struct measured t
 void rig_known(struct rig *rig, const char *key, double value, const char *how)
 {
     rig_set(rig, NULL, key, value, NULL, how);
+}
+
+/* --- spreads --- */
+
+/* The standard deviation in half the range of so many samples, in the mean [Shewhart's d2: the
+ * range of two and of three is 1.128 and 1.693 deviations]. */
+static const double deviations[RIG_PASSES + 1] = {[2] = 2 / 1.128, [3] = 2 / 1.693};
+
+/* What the figures of a group say of it. */
+struct group {
+    double times_ns, deviations_ns; /* the sums of the times and of their deviations, */
+    double rates;                   /* the sum of the rates' deviations as parts, */
+    int rate_count;
+    double apart; /* and the most that a plain run was off beyond what is usual */
+};
+
+static const struct machine_field *field_of(const char *kernel, const char *key)
+{
+    return machine_field_find(kernel != NULL ? machine_kernel_fields : machine_fields, key);
+}
+
+static struct group look_at_group(const struct calibration *calibration,
+                                  enum machine_spread which)
+{
+    struct group group = {0};
+    EACH (const struct figure, figure, calibration->figures, calibration->figure_count) {
+        const struct machine_field *field = field_of(figure->kernel, figure->key);
+        if (figure->passes < 2 || !(figure->value > 0) || machine_spread_of(field) != which)
+            continue;
+        const bool time = field->type == FIELD_NS;
+        const double deviation = deviations[figure->passes] * figure->spread;
+        group.times_ns += time ? figure->value : 0;
+        group.deviations_ns += time ? deviation : 0;
+        group.rates += time ? 0 : deviation / figure->value;
+        group.rate_count += !time;
+    }
+    EACH (const struct outcome, outcome, calibration->outcomes, calibration->outcome_count) {
+        if (machine_spread_of(field_of(outcome->kernel, outcome->key)) == which)
+            group.apart = fmax(group.apart, outcome->apart - outcome->usual);
+    }
+    return group;
+}
+
+/* Sets a group's spread: the standard deviation in the mean of its figures, or more where plain
+ * runs are further off. One pass alone tells none. */
+static void set_spread(struct rig *rig, const struct machine_field *field,
+                       enum machine_spread which)
+{
+    const struct group group = look_at_group(rig->calibration, which);
+    const double times = group.times_ns > 0 ? group.deviations_ns / group.times_ns : 0;
+    const double rates = group.rate_count > 0 ? group.rates / group.rate_count : 0;
+    const bool told = group.times_ns > 0 || group.rate_count > 0;
+    const double passes = told ? fmax(times, rates) : rig->usual.spread[which];
+    const bool apart = group.apart > passes;
+    rig_known(rig, field->key, fmin(field->most, apart ? group.apart : passes),
+              apart  ? "by so much more than usual a plain run is off"
+              : told ? "what passes differ by"
+                     : rig->usual_how);
+}
+
+/* Refuses figures without which there is no machine, for which nothing stands: their times are
+ * none, and no machine file is of such a device. */
+static void require(struct rig *rig, const struct machine_field *field)
+{
+    const struct figure *figure = calibration_figure(rig->calibration, NULL, field->key);
+    if (field->required && figure != NULL && strstr(figure->how, CANT_BE) != NULL &&
+        (rig->without || !rig->ops->measures))
+        error_set(rig->error, STATUS_FAILED,
+                  "this device, %s, can't be calibrated (is something else running on it?): "
+                  "%s is %s",
+                  rig->device->summary[0] != '\0' ? rig->device->summary : rig->device->name,
+                  field->key, figure->how);
+}
+
+void rig_end(struct rig *rig)
+{
+    int which = 0;
+    for (const struct machine_field *field = machine_fields; field->key != NULL; field++)
+        require(rig, field);
+    for (const struct machine_field *field = machine_fields;
+         rig->ops->measures && field->key != NULL; field++) {
+        struct machine *machine = &rig->calibration->machine;
+        const struct figure *figure = calibration_figure(rig->calibration, NULL, field->key);
+        if (strcmp(field->section, "spread") == 0)
+            set_spread(rig, field, (enum machine_spread)which++);
+        else if (field->like != NULL && rig->without &&
+                 strcmp(figure->how, rig->usual_how) == 0) {
+            machine_field_default(field, machine);
+            rig_known(rig, field->key, machine_field_get(field, machine), rig->usual_how);
+        }
+    }
 }

@@ -36,6 +36,8 @@ const struct kernel *rig_next_kernel(const struct rig *rig, const struct kernel 
 {
     if (kernel != NULL && kernel == rig->own)
         return NULL;
+    if (rig->scope == CALIBRATE_QUICK)
+        return kernel == NULL ? kernel_find("scale") : rig->own;
     kernel = kernel != NULL ? kernel + 1 : kernel_table;
     while (kernel->name != NULL && !rig_measures(kernel))
         kernel++;
@@ -359,9 +361,9 @@ static void measure_leftover(struct rig *rig)
         steps[i] = rig_traced(rig, &row, rig_draw_work);
         spread.ns += steps[i].ns / PARTS;
         spread.spread_ns += steps[i].spread_ns / PARTS;
+        spread.passes = steps[i].passes;
     }
-    if (rig->last)
-        fit_leftover(rig, steps, spread);
+    fit_leftover(rig, steps, spread);
 }
 
 static void measure_kernel(struct rig *rig, const struct kernel *kernel)

@@ -13,11 +13,16 @@
 
 /* A device is busy with a row for WARM_NS before that is timed, so that its clocks are those of
  * work. Then the row is repeated: disturbances make repeats longer, and never shorter. Fewer
- * repeats do for long work of the device's, which is disturbed less than the host. */
-enum { REPEATS = 5, LONG_REPEATS = 3, LONG_NS = 2000000, WARM_NS = 10000000, WARM_RUNS = 128 };
-
-/* Traced rows that take longer are repeated once: so slow may the CPU's work be. */
-enum { TRACED_NS = 100000000 };
+ * repeats do for long work of the device's, which is disturbed less than the host, and for
+ * traces, each of which has many times. */
+enum {
+    REPEATS = 4,
+    LONG_REPEATS = 3,
+    TRACED_REPEATS = 2,
+    LONG_NS = 2000000,
+    WARM_NS = 3000000,
+    WARM_RUNS = 128,
+};
 
 /* Repeats that are longer than the least of them by no more than this part were not disturbed.
  */
@@ -66,7 +71,7 @@ struct measured measured_median(int64_t *values, int count)
         return (struct measured){0};
     struct measured timing = {.ns = (double)median_ns(values, (size_t)count)}; /* sorts them */
     timing.spread_ns = (double)(values[count - 1] - values[0]) / 2;
-    timing.least_ns = (double)values[0];
+    timing.passes = count;
     return timing;
 }
 
@@ -101,7 +106,7 @@ static int count_repeats(const struct row *row, const struct run_times *times)
 }
 
 /* Returns the mean of those repeats that were not disturbed. */
-static int64_t undisturbed_ns(const int64_t values[REPEATS], int count)
+static int64_t undisturbed_ns(const int64_t values[], int count)
 {
     int64_t least = values[0];
     double sum = 0;
@@ -197,7 +202,6 @@ struct measured rig_sample(struct rig *rig, int64_t value, uint32_t share)
         measured_median(sorted.values, rig->pass < RIG_PASSES ? rig->pass + 1 : RIG_PASSES);
     measured.ns /= share;
     measured.spread_ns /= share;
-    measured.least_ns /= share;
     return measured;
 }
 
@@ -228,16 +232,13 @@ static struct run_times simulate_row(struct rig *rig, const struct row *row)
     struct plan plan;
     struct timeline timeline;
     struct run_times times = {0};
-    struct machine machine = rig->calibration->machine;
     if (rig_failed(rig))
         return times;
-    if (machine.queue_depth == 0) /* the depth is not found yet */
-        machine.queue_depth = UINT32_MAX;
     timeline_init(&timeline);
     enum status status = row_plan(row, &plan, rig->error);
     if (status == STATUS_OK)
-        status = simulator_run(&machine, rig->device->queues, &plan, NULL, &timeline,
-                               &times.issue_ns, rig->error);
+        status = simulator_run(&rig->calibration->machine, rig->device->queues, &plan, NULL,
+                               &timeline, &times.issue_ns, rig->error);
     if (status == STATUS_OK)
         times.time_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);
@@ -314,19 +315,17 @@ struct measured rig_traced(struct rig *rig, const struct row *row, rig_draw *dra
     struct settings settings;
     struct workload workload;
     int64_t medians[REPEATS] = {0};
-    int repeats = rig->ops->measures ? REPEATS : 1;
+    int repeats = rig->ops->measures ? TRACED_REPEATS : 1;
     if (rig_failed(rig))
         return (struct measured){0};
     enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     bool long_enough = plan.cpu_tiles > 0; /* a tile of the CPU's is */
-    int64_t begin_ns = clock_now_ns();
+    if (long_enough && rig->ops->measures) /* and there are few in a trace */
+        repeats = REPEATS;
     if (status == STATUS_OK && rig->ops->measures && !long_enough)
         status = warm_up(rig, &(struct run_times){0});
-    for (int i = 0; i < repeats && status == STATUS_OK; i++) {
+    for (int i = 0; i < repeats && status == STATUS_OK; i++)
         status = trace_and_draw(rig, row, draw, &medians[i]);
-        if (i > 0 && clock_now_ns() - begin_ns > TRACED_NS)
-            repeats = i + 1;
-    }
     rig->ops->release(rig->backend);
     plan_free(&plan);
     return rig_sample(rig, undisturbed_ns(medians, repeats), 1);
@@ -344,5 +343,6 @@ int rig_draw_gaps(const struct row *row, const struct timeline *timeline, int64_
 bool rig_knows_graphs(const struct rig *rig)
 {
     bool device = rig->ops->measures || rig->device->graph_launch_ns > 0;
-    return device && (!rig->calls_only || rig->calibration->machine.graph_launch_ns > 0);
+    return device &&
+           (rig->scope != CALIBRATE_CALLS || rig->calibration->machine.graph_launch_ns > 0);
 }

@@ -3,10 +3,13 @@
  * All parts of a calibration are measured several times over, pass by pass, so that the times
  * of one row are taken far apart. Each pass adds a sample to those that the rig keeps of a row,
  * and figures are made of the medians so far: a disturbance, a slow start or a drift that
- * spoils one pass moves none of them. The figures of the last pass are those that count. Where
- * they do not hold, more passes take the places of the oldest.
+ * spoils one pass moves none of them. The figures of the last pass are those that count. There
+ * are as many passes as there is time for.
  *
- * A sample is known by its number in its pass. So every pass takes the same samples in the same
+ * A figure begins as what stands for one that is not measured. It keeps that where its times
+ * make it one that no device has, and the file says so.
+ *
+ * A sample is known by its number in its part. So every pass takes the same samples in the same
  * order: which rows are timed may depend on the device, but never on what was measured.
  *
  * The first failure is kept in rig->error and ends the calibration: nothing runs behind it, and
@@ -91,7 +94,7 @@ enum { RIG_PASSES = 3 };
 struct measured {
     double ns;         /* the median of the passes */
     double spread_ns;  /* half their range */
-    double least_ns;   /* the least of them */
+    int passes;        /* how many there were */
     uint64_t elements; /* that were timed, where it matters */
 };
 
@@ -110,14 +113,6 @@ struct samples {
     int64_t values[RIG_PASSES];
 };
 
-/* The reasons why figures can't be as they were found, each with its name, as many as fit. */
-enum { REFUSAL_TEXT = 800 }; /* with what stands around it, it fits a struct error */
-struct refusal {
-    char text[REFUSAL_TEXT];
-    int more;   /* that did not fit */
-    bool final; /* another pass would not change one of them */
-};
-
 struct rig {
     const struct backend_ops *ops;
     struct backend *backend;
@@ -132,14 +127,15 @@ struct rig {
     uint32_t shared_for;  /* ... this; 0: not made yet */
     double launch_ns;     /* of `scale` on one block, set by calibrate_kernels() */
     struct loads loads;
-    bool calls_only; /* only what the host decides is measured */
-    int pass;        /* from 0 */
-    bool last;       /* this pass may be: figures that take many simulations wait for it */
+    enum calibration_scope scope;
+    struct machine usual;    /* what stands for the figures that are not measured, and ... */
+    const char *usual_how;   /* ... what that is */
+    bool without;            /* there is no machine file for such a device */
+    int pass;                /* of the part that is measured, from 0 */
     struct samples *samples; /* by number; owned */
     size_t sample, sample_count,
-        sample_capacity;    /* the next one's number; how many there are */
-    struct error *error;    /* ends the calibration */
-    struct refusal refusal; /* of this pass's figures */
+        sample_capacity; /* the next one's number; how many there are */
+    struct error *error; /* ends the calibration */
 };
 
 static inline bool rig_failed(const struct rig *rig)
@@ -151,11 +147,6 @@ static inline bool rig_failed(const struct rig *rig)
  * `share`. */
 struct measured rig_sample(struct rig *rig, int64_t value, uint32_t share);
 
-/* Says in rig->refusal why the figure of that name (figure_name()) can't be as it was found,
- * unless that says so of it already: "NAME is 0 by its times, ...". */
-__attribute__((format(printf, 3, 4))) void rig_refuse(struct rig *rig, const char *figure,
-                                                      const char *format, ...);
-
 /* Returns the time that one step more takes, of the whole run, and sets *issue, unless it is
  * NULL, to the host's time to issue it: rows of count and of count / 4 steps are timed, one
  * behind the other, and the difference is shared out. */
@@ -165,7 +156,7 @@ struct measured rig_step(struct rig *rig, const struct row *row, struct measured
 struct measured rig_issue(struct rig *rig, const struct row *row);
 
 /* Returns the time of a step, and sets that of its issue, as the simulator predicts them by the
- * figures found so far; those not found yet cost nothing. `issue_ns` may be NULL. */
+ * figures found so far, and those that stand for what is not. `issue_ns` may be NULL. */
 double rig_simulated_step(struct rig *rig, const struct row *row, double *issue_ns);
 
 /* Returns the time of the host's calls for the whole row, predicted likewise. */
@@ -186,8 +177,8 @@ rig_draw rig_draw_gaps;
 
 /* Sets a figure of the machine or, unless `kernel` is NULL, of that kernel's row, which is
  * added where there is none; its spread is that of `timing`, of which `value` was made. NULL:
- * it was not timed. One that no machine file may hold, or no real device can have, is reported
- * in rig->refusal. */
+ * it was not timed. One that no machine file may hold, or no real device can have, such as NAN,
+ * is not taken: what stands for a figure that is not measured does, and the file says so. */
 void rig_set(struct rig *rig, const struct kernel *kernel, const char *key, double value,
              const struct measured *timing, const char *how);
 
@@ -206,8 +197,8 @@ struct measured rig_launch(struct rig *rig, const struct row *row);
 /* Returns true if a kernel of the table gets a section. */
 bool rig_measures(const struct kernel *kernel);
 
-/* Walks over all kernels that get one: returns the first of the table with NULL and then the
- * next, at last the user's own; NULL behind that. */
+/* Walks over all kernels that get one, in a quick calibration `scale` alone: returns the first
+ * of the table with NULL and then the next, at last the user's own; NULL behind that. */
 const struct kernel *rig_next_kernel(const struct rig *rig, const struct kernel *kernel);
 
 /* Returns the elements of which an array of the kernel's has `bytes`, but fewer where so many
@@ -221,6 +212,7 @@ void calibrate_packing(struct rig *rig);
 void calibrate_host(struct rig *rig); /* before a row of the CPU's loads a kernel */
 void calibrate_cpu(struct rig *rig);
 void calibrate_copies(struct rig *rig);
+void calibrate_pageable(struct rig *rig);
 void calibrate_shared(struct rig *rig); /* nothing, where there is one device */
 void calibrate_peers(struct rig *rig);  /* likewise */
 void calibrate_kernels(struct rig *rig);
@@ -233,8 +225,15 @@ void calibrate_graphs(struct rig *rig);
  * file whose calls alone are measured; every real device of today's CUDA does. */
 bool rig_knows_graphs(const struct rig *rig);
 
-/* The last part: holds the figures against plain runs, measured in the same passes. Those that
- * fail are reported in rig->refusal, and how all came out in the calibration's outcomes. */
+/* The last part: holds the figures against plain runs, measured in the same passes, and keeps
+ * how far both are apart in the calibration's outcomes. */
 void calibrate_checks(struct rig *rig);
+
+/* Sets what stands for the figures that are not measured. */
+void rig_begin(struct rig *rig);
+
+/* Sets the spreads at the end, by what the passes differ and by how far the figures hold for
+ * plain runs; and without a machine file for such a device what follows from other figures. */
+void rig_end(struct rig *rig);
 
 #endif

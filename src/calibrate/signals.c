@@ -42,6 +42,7 @@ static void measure_ways(struct rig *rig)
     double to_d2h = (ways[1] + ways[2] - ways[0]) / 2;
     const char *how = "chains of two kinds of op in one stream";
     struct measured spread = {
+        .passes = steps[0].passes,
         .spread_ns = (steps[0].spread_ns + steps[1].spread_ns + steps[2].spread_ns) / 2};
     rig_found(rig, "h2d_dependency_ns", fmax(0, to_h2d), spread, how);
     rig_found(rig, "kernel_dependency_ns", fmax(0, to_kernel), spread, how);
@@ -111,6 +112,7 @@ static void measure_polls(struct rig *rig, struct sought *polls)
                              .how = "such chains in up to 8 streams against one",
                              .simulate = simulate_polls};
     polls->measured.ns = poll_ns(streams, many.ns, one.ns);
+    polls->measured.passes = one.passes;
     polls->measured.spread_ns =
         (streams * many.spread_ns + one.spread_ns) / (3 * (streams - 1));
 }
@@ -246,8 +248,7 @@ static void measure_signals_and_polls(struct rig *rig)
     else
         rig_known(rig, "poll_ns", 0, "not measured: there is but one queue");
     measure_signals(rig, &sought[0]);
-    if (rig->last)
-        seek(rig, sought, queues ? 2 : 1);
+    seek(rig, sought, queues ? 2 : 1);
 }
 
 /* Takes the times from the ends of the calls to the starts of the kernels, or of the copies in,
@@ -360,8 +361,6 @@ static void measure_told(struct rig *rig)
     const struct measured without = rig_step(rig, &bare, NULL);
     struct measured with = rig_step(rig, &called, NULL);
     struct measured late = rig_traced(rig, &slow, draw_told);
-    if (!rig->last)
-        return;
     machine->callback_latency_ns = machine->callback_wake_ns = 0;
     const double bare_ns = rig_simulated_step(rig, &bare, NULL);
     const double called_ns = rig_simulated_step(rig, &called, NULL);
