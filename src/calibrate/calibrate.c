@@ -159,30 +159,32 @@ static int64_t measure_part(struct rig *rig, const struct part *part, struct par
     return took_ns;
 }
 
-/* Measures all parts once, and then those for which there is time again, in the same order.
- * What the first pass took of a part is what another one takes. A simulated device has the same
- * times in each. */
+/* Measures all parts once, and then those for which there is time again: in each pass those
+ * that most runs depend on, and then the others. What a part took before is what it takes
+ * again. A simulated device has the same times in each pass. */
 static enum status measure(struct rig *rig)
 {
     enum { ALL_MS = 16500, QUICK_MS = 4500, CALLS_MS = 900 };
     const int64_t most_ns = INT64_C(1000000) * (rig->scope == CALIBRATE_ALL     ? ALL_MS
                                                 : rig->scope == CALIBRATE_QUICK ? QUICK_MS
                                                                                 : CALLS_MS);
-    const int passes = rig->ops->measures ? RIG_PASSES : 1;
+    const int sweeps = rig->ops->measures ? 2 * RIG_PASSES - 1 : 1;
     const int64_t begin_ns = clock_now_ns();
     struct calibration *calibration = rig->calibration;
     int64_t takes_ns[PARTS] = {0};
     rig_begin(rig);
-    for (int pass = 0; pass < passes; pass++) {
+    for (int sweep = 0; sweep < sweeps; sweep++) {
         calibration->part_count = 0;
         for (int i = 0; i < PARTS; i++) {
             if ((parts[i].scopes & rig->scope) == 0)
                 continue;
             struct part_time *time = &calibration->parts[calibration->part_count++];
+            const bool most_needed = parts[i].scopes != CALIBRATE_ALL;
+            const bool turn = sweep == 0 || most_needed == (sweep % 2 == 1);
             const int64_t until_ns = clock_now_ns() - begin_ns + takes_ns[i];
-            if (rig_failed(rig) || (pass > 0 && until_ns > most_ns))
+            if (rig_failed(rig) || !turn || (sweep > 0 && until_ns > most_ns))
                 continue;
-            if (pass > 0)
+            if (sweep > 0)
                 progress_more(1, 1);
             takes_ns[i] = measure_part(rig, &parts[i], time);
         }

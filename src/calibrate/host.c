@@ -131,6 +131,7 @@ static void time_loads(struct rig *rig)
             error_clear(rig->error);
     }
     rig->loads = (struct loads){measured_median(loads, count), count};
+    rig->loads.time.passes = 1; /* other kernels' times are no other passes */
     if (count > 0)
         rig->loads.time.ns = (double)loads[(count - 1) / 4]; /* they are sorted now */
 }
