@@ -18,7 +18,8 @@
 enum {
     REPEATS = 4,
     LONG_REPEATS = 3,
-    TRACED_REPEATS = 2,
+    TRACED_REPEATS = 3,
+    FEW_STEPS = 8,
     LONG_NS = 2000000,
     WARM_NS = 3000000,
     WARM_RUNS = 128,
@@ -320,7 +321,8 @@ struct measured rig_traced(struct rig *rig, const struct row *row, rig_draw *dra
         return (struct measured){0};
     enum status status = make_ready(rig, row, &plan, &settings, &workload, true);
     bool long_enough = plan.cpu_tiles > 0; /* a tile of the CPU's is */
-    if (long_enough && rig->ops->measures) /* and there are few in a trace */
+    /* A trace with few times, or times of the host's cores, is repeated as other rows are. */
+    if ((row->count < FEW_STEPS || strpbrk(row->steps, "ux") != NULL) && rig->ops->measures)
         repeats = REPEATS;
     if (status == STATUS_OK && rig->ops->measures && !long_enough)
         status = warm_up(rig, &(struct run_times){0});
