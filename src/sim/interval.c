@@ -10,7 +10,7 @@ static const double NINE_OF_TEN = 1.645; /* standard deviations of a normal dist
 
 /* By how much the simulator's rules are off where a group of figures decides, beside the
  * figures themselves; the last is what none of them tells, and there a run also takes a few
- * microseconds more or less. Fitted to 1,501 settings that were measured on H200s:
+ * microseconds more or less. Chosen by hand near fits to 1,501 settings measured on H200s:
  * bench/results/h200-2026-11-30-intervals.txt. */
 static const double rules_off[OUTLOOK_GROUPS] = {
     [SPREAD_COPIES] = 0.04,     [SPREAD_PAGEABLE] = 0.15, [SPREAD_MANAGED] = 0.15,
