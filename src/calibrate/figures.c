@@ -42,7 +42,7 @@ static double least_of(const struct machine_field *field, bool timed)
     return nothing ? field->least : fmax(1, field->least);
 }
 
-/* What is said of a figure whose times make it none. */
+/* These words mark a figure whose times no device has; require() looks for them. */
 #define CANT_BE "which can't be"
 
 /* Returns true if a machine file can hold the value, and a device can have it. Else something
@@ -117,7 +117,7 @@ void rig_known(struct rig *rig, const char *key, double value, const char *how)
  * range of two and of three is 1.128 and 1.693 deviations]. */
 static const double deviations[RIG_PASSES + 1] = {[2] = 2 / 1.128, [3] = 2 / 1.693};
 
-/* What the figures of a group say of it. */
+/* This sums up the figures of a group, from which its spread is made. */
 struct group {
     double times_ns, deviations_ns; /* the sums of the times and of their deviations, */
     double rates;                   /* the sum of the rates' deviations as parts, */

@@ -30,9 +30,9 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
     struct walk_value item, values[MEMBERS];
     bool damaged = false;
     while (walk_item(&list, &item, &damaged)) {
-        if (*item.at != '{' || !chrome_find(item, names, MEMBERS, values))
+        if (*item.at != '{' || !walk_find(item, names, MEMBERS, values))
             continue;
-        const uint64_t id = chrome_whole_or(&values[ID], CHROME_NONE - 1, CHROME_NONE);
+        const uint64_t id = walk_whole_or(&values[ID], CHROME_NONE - 1, CHROME_NONE);
         if (id == CHROME_NONE)
             continue;
         struct recorded_device *device =
@@ -40,12 +40,12 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
                             walk_string(&values[NAME], reader->name, sizeof reader->name));
         if (device == NULL)
             return chrome_no_memory(reader);
-        device->major = (uint32_t)chrome_whole_or(&values[MAJOR], UINT16_MAX, 0);
-        device->minor = (uint32_t)chrome_whole_or(&values[MINOR], UINT16_MAX, 0);
-        device->sms = (uint32_t)chrome_whole_or(&values[SMS], UINT16_MAX, 0);
-        device->threads_per_sm = (uint32_t)chrome_whole_or(&values[THREADS], UINT16_MAX, 0);
-        device->registers_per_sm = (uint32_t)chrome_whole_or(&values[REGISTERS], INT32_MAX, 0);
-        device->shared_per_sm = (uint32_t)chrome_whole_or(&values[SHARED], INT32_MAX, 0);
+        device->major = (uint32_t)walk_whole_or(&values[MAJOR], UINT16_MAX, 0);
+        device->minor = (uint32_t)walk_whole_or(&values[MINOR], UINT16_MAX, 0);
+        device->sms = (uint32_t)walk_whole_or(&values[SMS], UINT16_MAX, 0);
+        device->threads_per_sm = (uint32_t)walk_whole_or(&values[THREADS], UINT16_MAX, 0);
+        device->registers_per_sm = (uint32_t)walk_whole_or(&values[REGISTERS], INT32_MAX, 0);
+        device->shared_per_sm = (uint32_t)walk_whole_or(&values[SHARED], INT32_MAX, 0);
     }
     return STATUS_OK;
 }
@@ -60,11 +60,11 @@ static enum status add_runs(struct chrome_reader *reader, struct walk_value list
     reader->own = true;
     reader->traced_by = "drawn by pipeline";
     while (list.length > 0 && walk_item(&list, &run, &damaged)) {
-        chrome_find(run, names, MEMBERS, values);
+        walk_find(run, names, MEMBERS, values);
         if (walk_is(&values[SOURCE], "simulated"))
             reader->timing = TIMING_VIRTUAL;
         if (profiled_device(
-                &reader->profiled, (uint32_t)chrome_whole_or(&values[PID], UINT16_MAX, 0),
+                &reader->profiled, (uint32_t)walk_whole_or(&values[PID], UINT16_MAX, 0),
                 walk_string(&values[DEVICE], reader->name, sizeof reader->name)) == NULL)
             return chrome_no_memory(reader);
     }
@@ -129,13 +129,13 @@ static enum status read_member(struct chrome_reader *reader, bool *cut)
     else if (strcmp(name, "CudaEvent") == 0)
         return chrome_refuse(
             reader, "JSON of Nsight Systems: export with nsys export -t sqlite, and view that");
-    else if (strcmp(name, "distributedInfo") == 0 && chrome_find(value, job, 2, ranks) &&
+    else if (strcmp(name, "distributedInfo") == 0 && walk_find(value, job, 2, ranks) &&
              ranks[0].length > 0) {
-        recording->rank = (uint32_t)chrome_whole_or(&ranks[0], INT32_MAX, 0);
-        recording->ranks = (uint32_t)chrome_whole_or(&ranks[1], INT32_MAX, 0);
+        recording->rank = (uint32_t)walk_whole_or(&ranks[0], INT32_MAX, 0);
+        recording->ranks = (uint32_t)walk_whole_or(&ranks[1], INT32_MAX, 0);
     } else if (strcmp(name, "schemaVersion") == 0)
         reader->traced_by = "traced by PyTorch's profiler";
-    else if (strcmp(name, "metadata") == 0 && chrome_find(value, own, 2, ranks) &&
+    else if (strcmp(name, "metadata") == 0 && walk_find(value, own, 2, ranks) &&
              walk_is(&ranks[0], "pipeline"))
         return add_runs(reader, ranks[1]);
     return STATUS_OK;
@@ -251,7 +251,7 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
         input->at += 3;
     if (status == STATUS_OK)
         status = read_text(reader, &cut);
-    /* Whether what was packed is whole stands behind it, too. */
+    /* A packed file ends with its length and checksum, which looking behind the text checks. */
     reader->more = walk_peek(&reader->text) != '\0';
     if (status == STATUS_OK && reader->profiled.draft.ops.count == 0)
         status = refuse_whole(reader, cut);

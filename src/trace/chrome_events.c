@@ -97,32 +97,6 @@ static const char *const arguments[ARGUMENTS] = {"device",
                                                  "op",
                                                  "tile"};
 
-bool chrome_find(struct walk_value object, const char *const *names, int count,
-                 struct walk_value *values)
-{
-    bool damaged = false;
-    struct walk_value key, value;
-    for (int i = 0; i < count; i++)
-        values[i] = (struct walk_value){.at = ""};
-    if (object.length == 0 || *object.at != '{')
-        return true;
-    while (walk_member(&object, &key, &value, &damaged)) {
-        for (int i = 0; i < count; i++) {
-            if (values[i].length == 0 && walk_is(&key, names[i])) {
-                values[i] = value;
-                break;
-            }
-        }
-    }
-    return !damaged;
-}
-
-uint64_t chrome_whole_or(const struct walk_value *value, uint64_t most, uint64_t instead)
-{
-    uint64_t number;
-    return value->length > 0 && walk_whole(value, &number) && number <= most ? number : instead;
-}
-
 /* Sets when an event began and ended. False: it does not say, or lies beyond what can be
  * counted. */
 static bool find_times(const struct walk_value *event, int64_t *start_ns, int64_t *end_ns)
@@ -155,7 +129,7 @@ static void name_copy(const char *said, char name[64])
 /* Returns the call that an event names by its correlation. */
 static uint64_t id_of(const struct walk_value *value)
 {
-    const uint64_t correlation = chrome_whole_or(value, UINT64_MAX, DRAFT_NO_CALL);
+    const uint64_t correlation = walk_whole_or(value, UINT64_MAX, DRAFT_NO_CALL);
     return correlation != DRAFT_NO_CALL ? profiled_id(0, correlation) : DRAFT_NO_CALL;
 }
 
@@ -163,8 +137,8 @@ static uint64_t id_of(const struct walk_value *value)
 static uint32_t device_of(const struct walk_value *event, const struct walk_value *argument)
 {
     return (uint32_t)(argument[DEVICE].length > 0
-                          ? chrome_whole_or(&argument[DEVICE], CHROME_NONE - 1, CHROME_NONE)
-                          : chrome_whole_or(&event[PID], CHROME_NONE - 1, 0));
+                          ? walk_whole_or(&argument[DEVICE], CHROME_NONE - 1, CHROME_NONE)
+                          : walk_whole_or(&event[PID], CHROME_NONE - 1, 0));
 }
 
 /* Sets *index to a stream of the device that an event names. */
@@ -174,8 +148,8 @@ static bool stream_of(struct chrome_reader *reader, const struct walk_value *eve
 {
     const uint32_t device = device_of(event, argument);
     return profiled_stream(&reader->profiled, 0,
-                           chrome_whole_or(&argument[CONTEXT], UINT32_MAX, 0), device,
-                           (uint32_t)chrome_whole_or(number, CHROME_NONE - 1, 0), index);
+                           walk_whole_or(&argument[CONTEXT], UINT32_MAX, 0), device,
+                           (uint32_t)walk_whole_or(number, CHROME_NONE - 1, 0), index);
 }
 
 /* Returns the product of a list of numbers; 0: it is none. */
@@ -186,7 +160,7 @@ static uint32_t product_of(const struct walk_value *value)
     bool damaged = false, any = false;
     while (list.length > 0 && *value->at == '[' && walk_item(&list, &item, &damaged)) {
         any = true;
-        if (__builtin_mul_overflow(product, chrome_whole_or(&item, UINT64_MAX, 0), &product))
+        if (__builtin_mul_overflow(product, walk_whole_or(&item, UINT64_MAX, 0), &product))
             product = UINT32_MAX;
     }
     return !any ? 0 : product < UINT32_MAX ? (uint32_t)product : UINT32_MAX;
@@ -197,8 +171,8 @@ static uint32_t product_of(const struct walk_value *value)
 static bool is_drawn(struct chrome_reader *reader, const struct walk_value *event,
                      const struct walk_value *argument)
 {
-    const uint64_t pid = chrome_whole_or(&event[PID], UINT16_MAX, 0);
-    const uint64_t slice = (pid << 32 | chrome_whole_or(&argument[OP], UINT32_MAX - 1, 0)) + 1;
+    const uint64_t pid = walk_whole_or(&event[PID], UINT16_MAX, 0);
+    const uint64_t slice = (pid << 32 | walk_whole_or(&argument[OP], UINT32_MAX - 1, 0)) + 1;
     const bool drawn = reader->drawn == slice;
     reader->drawn = slice;
     return drawn;
@@ -245,16 +219,16 @@ static bool add_op(struct chrome_reader *reader, enum category category,
     struct recorded_op *op = &item->op;
     op->start_ns = start_ns;
     op->end_ns = end_ns;
-    op->bytes = chrome_whole_or(&argument[BYTES], INT64_MAX,
-                                size != NULL ? strtoull(size + 5, NULL, 10) & INT64_MAX : 0);
+    op->bytes = walk_whole_or(&argument[BYTES], INT64_MAX,
+                              size != NULL ? strtoull(size + 5, NULL, 10) & INT64_MAX : 0);
     if (category == OP_COPY_EVENT) {
         op->from = op->to = (uint8_t)memory;
     } else if (category == OP_KERNEL_EVENT) {
         op->kind = OP_KERNEL;
         op->blocks = product_of(&argument[GRID]);
         op->threads = product_of(&argument[BLOCK]);
-        op->registers = (uint32_t)chrome_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
-        op->shared = (uint32_t)chrome_whole_or(&argument[SHARED], UINT32_MAX, 0);
+        op->registers = (uint32_t)walk_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
+        op->shared = (uint32_t)walk_whole_or(&argument[SHARED], UINT32_MAX, 0);
     }
     return true;
 }
@@ -343,8 +317,8 @@ static bool add_call(struct chrome_reader *reader, const struct walk_value *even
         return false;
     call->start_ns = start_ns;
     call->end_ns = end_ns;
-    call->bytes = chrome_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE],
-                                  INT64_MAX, 0); /* which ROCm says here alone */
+    call->bytes = walk_whole_or(&argument[argument[BYTES].length > 0 ? BYTES : SIZE], INT64_MAX,
+                                0); /* which ROCm says here alone */
     return true;
 }
 
@@ -395,7 +369,7 @@ static bool add_row(struct chrome_reader *reader, const struct walk_value *event
     char key[THREAD_KEY];
     struct walk_value value;
     uint32_t number;
-    chrome_find(event[ARGS], names, 1, &value);
+    walk_find(event[ARGS], names, 1, &value);
     const char *name = walk_string(&value, reader->name, sizeof reader->name);
     const bool process = walk_is(&event[NAME], "process_name");
     const char *gpu = process ? strstr(name, device) : NULL;
@@ -434,7 +408,7 @@ static enum category category_by_row(const struct chrome_reader *reader,
 enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value)
 {
     struct walk_value event[MEMBERS], argument[ARGUMENTS], device = {.at = ""};
-    if (!chrome_find(value, members, MEMBERS, event))
+    if (!walk_find(value, members, MEMBERS, event))
         return chrome_refuse(reader, "damaged JSON");
     if (walk_is(&event[PHASE], "M"))
         return add_row(reader, event) ? STATUS_OK : chrome_no_memory(reader);
@@ -449,7 +423,7 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
     }
     if (category >= RANGE_EVENT)
         return add_range(reader, category, event) ? STATUS_OK : chrome_no_memory(reader);
-    if (!chrome_find(event[ARGS], arguments, ARGUMENTS, argument))
+    if (!walk_find(event[ARGS], arguments, ARGUMENTS, argument))
         return chrome_refuse(reader, "damaged JSON");
     if (device.length > 0)
         argument[DEVICE] = device;

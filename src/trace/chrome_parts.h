@@ -27,14 +27,6 @@ struct chrome_reader {
     char name[CHROME_NAME];
 };
 
-/* Finds `count` members of an object by their names; of several of one name the first counts,
- * and one that is not there has no length. False: it is damaged. */
-bool chrome_find(struct walk_value object, const char *const *names, int count,
-                 struct walk_value *values);
-
-/* Returns a whole number; `instead` where it is none, or larger than `most`. */
-uint64_t chrome_whole_or(const struct walk_value *value, uint64_t most, uint64_t instead);
-
 /* Keeps what an event says of the device or of the host; others are passed over. Errors name
  * the line. */
 enum status chrome_add_event(struct chrome_reader *reader, struct walk_value value);

@@ -302,3 +302,29 @@ const char *walk_string(const struct walk_value *value, char *text, size_t size)
         *text = '\0';
     return text;
 }
+
+bool walk_find(struct walk_value object, const char *const *names, int count,
+               struct walk_value *values)
+{
+    bool damaged = false;
+    struct walk_value key, value;
+    for (int i = 0; i < count; i++)
+        values[i] = (struct walk_value){.at = ""};
+    if (object.length == 0 || *object.at != '{')
+        return true;
+    while (walk_member(&object, &key, &value, &damaged)) {
+        for (int i = 0; i < count; i++) {
+            if (values[i].length == 0 && walk_is(&key, names[i])) {
+                values[i] = value;
+                break;
+            }
+        }
+    }
+    return !damaged;
+}
+
+uint64_t walk_whole_or(const struct walk_value *value, uint64_t most, uint64_t instead)
+{
+    uint64_t number;
+    return value->length > 0 && walk_whole(value, &number) && number <= most ? number : instead;
+}

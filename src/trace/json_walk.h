@@ -61,4 +61,12 @@ bool walk_thousands(const struct walk_value *value, int64_t *ones);
  * or does not fit is left out. Of any other value it is "". */
 const char *walk_string(const struct walk_value *value, char *text, size_t size);
 
+/* Finds `count` members of an object by their names; of several of one name the first counts,
+ * and one that is not there has no length. False: it is damaged. */
+bool walk_find(struct walk_value object, const char *const *names, int count,
+               struct walk_value *values);
+
+/* Returns a whole number; `instead` where it is none, or larger than `most`. */
+uint64_t walk_whole_or(const struct walk_value *value, uint64_t most, uint64_t instead);
+
 #endif

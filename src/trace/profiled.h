@@ -8,7 +8,7 @@
 #include "trace/recording_draft.h"
 #include "trace/trace.h"
 
-/* What the host was at for a shorter time is most of a trace, and tells of no pause. */
+/* Shorter ranges of the host are left out: they are most of a trace, and tell of no pause. */
 enum { PROFILED_LONG_NS = 100000 };
 
 /* A reader adds what it finds to this, which profiled_begin() makes ready. */

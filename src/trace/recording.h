@@ -61,7 +61,7 @@ enum recorded_effect {
 };
 enum { EFFECT_KINDS = EFFECT_GRAPH + 1 };
 
-/* What a copy or a memset is told. */
+/* These are the arguments of a copy or a memset. */
 struct recorded_bytes {
     uint64_t to, from;                            /* addresses; memsets have no `from` */
     uint64_t to_pitch, from_pitch, width, height; /* height 1: in one piece */
