@@ -1,7 +1,7 @@
 /* charge_foreign.c - the fixes of a recorded program, tried in the simulator, and what its
  * causes cost by what those gain. */
 #include "analysis/analysis.h"
-#include "causes/foreign.h"
+#include "causes/judge.h"
 
 #include <math.h>
 
@@ -14,17 +14,17 @@ static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 /* --- what evidence carries --- */
 
 /* Returns the most that a cause can have cost by what was seen of it; 0: nothing was. */
-static int64_t carries_ns(const struct foreign *foreign, enum verdict_code code)
+static int64_t carries_ns(const struct judge *judge, enum verdict_code code)
 {
     struct verdict cause = {.code = code};
-    evidence_foreign(foreign, &cause, 1);
+    evidence_foreign(judge, &cause, 1);
     return cause.times > 0 ? cause.carries_ns : 0;
 }
 
-int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t cost_ns)
+int64_t foreign_charge_seen(struct judge *judge, enum verdict_code code, int64_t cost_ns)
 {
-    int64_t *charged_ns = &foreign->judge.charges.causes[code].cost_ns;
-    const int64_t room_ns = later(0, carries_ns(foreign, code) - *charged_ns);
+    int64_t *charged_ns = &judge->charges.causes[code].cost_ns;
+    const int64_t room_ns = later(0, carries_ns(judge, code) - *charged_ns);
     const int64_t taken_ns = earlier(cost_ns, room_ns);
     *charged_ns += taken_ns;
     return taken_ns;
@@ -33,11 +33,10 @@ int64_t foreign_charge(struct foreign *foreign, enum verdict_code code, int64_t 
 /* --- fixes --- */
 
 /* Returns the knob of a cause that gains most alone; NULL: it has none. */
-static const struct knob_gain *knob_of(const struct foreign *foreign, enum verdict_code code)
+static const struct knob_gain *knob_of(const struct judge *judge, enum verdict_code code)
 {
     const struct knob_gain *found = NULL;
-    EACH (const struct knob_gain, gain, foreign->judge.found.knobs,
-          foreign->judge.found.count) {
+    EACH (const struct knob_gain, gain, judge->found.knobs, judge->found.count) {
         if (gain->code == code && (found == NULL || gain->fixed_ns < found->fixed_ns))
             found = gain;
     }
@@ -45,13 +44,13 @@ static const struct knob_gain *knob_of(const struct foreign *foreign, enum verdi
 }
 
 /* Returns true if all that ran in the legacy default stream were copies whose calls waited. */
-static bool is_by_waiting_copies(const struct foreign *foreign)
+static bool is_by_waiting_copies(const struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         if (timeline_stream_kind(timeline, timeline->spans[i].stream) != STREAM_LEGACY)
             continue;
-        uint32_t call = traced_call_of(&foreign->trace, i);
+        uint32_t call = traced_call_of(&judge->trace, i);
         if (call == SPAN_NONE || host_call_kind(timeline->calls[call].row) != CALL_COPY_WAIT)
             return false;
     }
@@ -59,29 +58,29 @@ static bool is_by_waiting_copies(const struct foreign *foreign)
 }
 
 /* Returns what a knob's cause is called where the program's calls tell more than its plan. */
-static enum verdict_code called(const struct foreign *foreign, enum verdict_code code)
+static enum verdict_code called(const struct judge *judge, enum verdict_code code)
 {
-    bool legacy = timeline_stream_kind(foreign->timeline, 0) == STREAM_LEGACY;
-    if (code == VERDICT_LAUNCH_BOUND && pace_of(&foreign->trace).tiles)
+    bool legacy = timeline_stream_kind(judge->timeline, 0) == STREAM_LEGACY;
+    if (code == VERDICT_LAUNCH_BOUND && pace_of(&judge->trace).tiles)
         return VERDICT_SMALL_TILES;
-    if (code == VERDICT_ONE_STREAM && foreign->trace.in_graphs)
+    if (code == VERDICT_ONE_STREAM && judge->trace.in_graphs)
         return VERDICT_NEEDLESS_WAIT;
-    if (code == VERDICT_ONE_STREAM && legacy && foreign->trace.many_threads)
+    if (code == VERDICT_ONE_STREAM && legacy && judge->trace.many_threads)
         return VERDICT_LEGACY_STREAM;
-    return code == VERDICT_LEGACY_STREAM && is_by_waiting_copies(foreign) ? VERDICT_SYNC_IN_LOOP
-                                                                          : code;
+    return code == VERDICT_LEGACY_STREAM && is_by_waiting_copies(judge) ? VERDICT_SYNC_IN_LOOP
+                                                                        : code;
 }
 
 /* Gives all knobs their causes, and notes those of which nothing was seen. Where all have the
  * same, that cause's fix is all of them. */
-static void call_knobs(struct foreign *foreign)
+static void call_knobs(struct judge *judge)
 {
-    struct found *found = &foreign->judge.found;
+    struct found *found = &judge->found;
     bool same = true;
     for (int i = 0; i < found->count; i++) {
-        found->knobs[i].code = called(foreign, found->knobs[i].code);
+        found->knobs[i].code = called(judge, found->knobs[i].code);
         same &= found->knobs[i].code == found->knobs[0].code;
-        if (carries_ns(foreign, found->knobs[i].code) == 0)
+        if (carries_ns(judge, found->knobs[i].code) == 0)
             found->unseen |= 1U << found->knobs[i].knob;
     }
     for (int i = 0; i < found->count && same; i++) {
@@ -96,39 +95,37 @@ static bool is_late(enum verdict_code code)
 }
 
 /* Returns true if the simulation of the run as it is lies within that part of it. */
-static bool is_within(const struct foreign *foreign, double part)
+static bool is_within(const struct judge *judge, double part)
 {
-    const int64_t extent_ns = timeline_extent_ns(foreign->timeline);
-    const double apart_ns = (double)(foreign->judge.found.whole_ns - extent_ns);
+    const int64_t extent_ns = timeline_extent_ns(judge->timeline);
+    const double apart_ns = (double)(judge->found.whole_ns - extent_ns);
     return apart_ns <= part * (double)extent_ns && apart_ns >= -part * (double)extent_ns;
 }
 
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator: never less
  * than its ops take, nor than it took without all that the cause's evidence carries, and for
  * each the way on to the next op. */
-static int64_t predicted_ns(const struct foreign *foreign, const struct knob_gain *gain,
+static int64_t predicted_ns(const struct judge *judge, const struct knob_gain *gain,
                             int64_t fixed_ns)
 {
-    const struct judge *judge = &foreign->judge;
     struct verdict cause = {.code = gain->code};
-    evidence_foreign(foreign, &cause, 1);
+    evidence_foreign(judge, &cause, 1);
     const int64_t carried_ns = earlier(cause.carries_ns, judge->time_ns);
-    const int64_t least_ns = judge->time_ns - foreign->recording_ns - carried_ns -
+    const int64_t least_ns = judge->time_ns - judge->recording_ns - carried_ns -
                              (int64_t)cause.times * TRACED_LATE_NS;
     return later(judge_predicted_ns(judge, fixed_ns), later(gain->least_ns, least_ns));
 }
 
-void foreign_put_fixes(struct foreign *foreign)
+void foreign_put_fixes(struct judge *judge)
 {
     enum { TENTH = 10 };
-    const struct judge *judge = &foreign->judge;
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
-        struct verdict *cause = &foreign->judge.charges.causes[code];
-        const struct knob_gain *gain = knob_of(foreign, cause->code);
-        if (gain == NULL || (is_late(cause->code) && !is_within(foreign, LATE_BAND)) ||
+        struct verdict *cause = &judge->charges.causes[code];
+        const struct knob_gain *gain = knob_of(judge, cause->code);
+        if (gain == NULL || (is_late(cause->code) && !is_within(judge, LATE_BAND)) ||
             !judge_offer(judge, gain->fixed_ns, cause))
             continue;
-        cause->predicted_ns = predicted_ns(foreign, gain, gain->fixed_ns);
+        cause->predicted_ns = predicted_ns(judge, gain, gain->fixed_ns);
         const bool little = cause->cost_ns / TENTH > judge->time_ns - cause->predicted_ns;
         if (little)
             cause->no_time = "alone it gains less than a tenth of its cost";
@@ -137,39 +134,44 @@ void foreign_put_fixes(struct foreign *foreign)
     }
 }
 
-void foreign_put_detail(const struct foreign *foreign, struct verdict *verdict)
+static void put_detail(const struct judge *judge, struct verdict *verdict)
 {
-    const struct knob_gain *gain =
-        foreign->judge.tried ? knob_of(foreign, verdict->code) : NULL;
+    const struct knob_gain *gain = judge->tried ? knob_of(judge, verdict->code) : NULL;
     char detail[48], text[FOREIGN_COUNT];
-    if (gain == NULL && foreign->judge.tried && foreign->judge.found.blind > 0 &&
+    if (gain == NULL && judge->tried && judge->found.blind > 0 &&
         (verdict_rows[verdict->code].traits & IS_ORDER))
         text_add(verdict->seen, sizeof verdict->seen, "",
                  "; no fix is tried, as it is not known which memory %s used",
-                 foreign_counted(foreign->judge.found.blind, "op", "ops", text));
+                 foreign_counted(judge->found.blind, "op", "ops", text));
     if (gain == NULL)
         return;
-    if (gain->knob == CHANGE_WORK && foreign->judge.found.fills) {
+    if (gain->knob == CHANGE_WORK && judge->found.fills) {
         text_add(
             verdict->seen, sizeof verdict->seen, "",
             ", and takes no longer than to copy there; tried without: what it copies from, "
             "page-locked where it lies (cudaHostRegister), needs no copy");
         return;
     }
-    change_detail(&foreign->judge.found.better.change, (enum change_knob)gain->knob, detail,
+    change_detail(&judge->found.better.change, (enum change_knob)gain->knob, detail,
                   sizeof detail);
     if (detail[0] != '\0')
         text_add(verdict->seen, sizeof verdict->seen, "; ", "tried with %s", detail);
 }
 
+void foreign_put_details(const struct judge *judge, struct verdicts *verdicts)
+{
+    for (int i = 0; i < verdicts->count; i++)
+        put_detail(judge, &verdicts->items[i]);
+}
+
 /* --- charges --- */
 
 /* Returns what recording took of the run, as the simulator has it. */
-static int64_t recording_ns(const struct foreign *foreign)
+static int64_t recording_ns(const struct judge *judge)
 {
-    const struct found *found = &foreign->judge.found;
+    const struct found *found = &judge->found;
     const double part = 1 - (double)found->bare_given_ns / (double)found->given_ns;
-    return (int64_t)(part * (double)timeline_extent_ns(foreign->timeline));
+    return (int64_t)(part * (double)timeline_extent_ns(judge->timeline));
 }
 
 /* Returns true if a cause costs no more than its fix gains alone, or the run shows of it:
@@ -203,15 +205,15 @@ static double share_gains(const struct found *found, const int64_t shown_ns[VERD
 
 /* Charges what recording took, which is no cause's, and what fixes gain beside. Returns what is
  * left of the loss. */
-static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT])
+static int64_t charge_knobs(struct judge *judge, const int64_t shown_ns[VERDICT_COUNT])
 {
-    const struct found *found = &foreign->judge.found;
-    int64_t left_ns = foreign->judge.time_ns - foreign->judge.limit_ns;
-    foreign->rest_ns[REST_RECORDING] =
-        account_leave(&foreign->judge.charges, recording_ns(foreign), &left_ns);
+    const struct found *found = &judge->found;
+    int64_t left_ns = judge->time_ns - judge->limit_ns;
+    judge->rest_ns[REST_RECORDING] =
+        account_leave(&judge->charges, recording_ns(judge), &left_ns);
     const double loss_ns = (double)left_ns;
     double sum_ns = 0,
-           scale = (double)timeline_extent_ns(foreign->timeline) / (double)found->given_ns;
+           scale = (double)timeline_extent_ns(judge->timeline) / (double)found->given_ns;
     double costs_ns[KNOBS_MOST];
     const double beyond_ns = share_gains(found, shown_ns, costs_ns);
     if (found->given_ns > found->better_ns)
@@ -223,39 +225,38 @@ static int64_t charge_knobs(struct foreign *foreign, const int64_t shown_ns[VERD
         scale *= loss_ns / sum_ns;
     for (int i = 0; i < found->count; i++) {
         const int64_t cost_ns = earlier((int64_t)(scale * costs_ns[i]), left_ns);
-        left_ns -= foreign_charge(foreign, found->knobs[i].code, cost_ns);
+        left_ns -= foreign_charge_seen(judge, found->knobs[i].code, cost_ns);
     }
-    foreign->rest_ns[REST_SEVERAL] = earlier((int64_t)(scale * beyond_ns), left_ns);
+    judge->rest_ns[REST_SEVERAL] = earlier((int64_t)(scale * beyond_ns), left_ns);
     return left_ns;
 }
 
 /* Returns how much longer the copies of the busiest engine took than the limit has it, where
  * that is little: those both ways slow each other, and no change of the calls helps. Kernels
  * at work leave room that others could use, but fixes that bring those gained all they can. */
-static int64_t find_slower(const struct foreign *foreign)
+static int64_t find_slower(const struct judge *judge)
 {
     static const double LITTLE = 0.15;
-    bool copies = foreign->trace.engine == ENGINE_H2D || foreign->trace.engine == ENGINE_D2H;
-    int64_t more_ns = foreign->trace.analysis.engines[foreign->trace.engine].busy_ns -
-                      foreign->judge.limit_ns;
-    bool little = (double)more_ns < LITTLE * (double)foreign->judge.time_ns;
+    bool copies = judge->trace.engine == ENGINE_H2D || judge->trace.engine == ENGINE_D2H;
+    int64_t more_ns =
+        judge->trace.analysis.engines[judge->trace.engine].busy_ns - judge->limit_ns;
+    bool little = (double)more_ns < LITTLE * (double)judge->time_ns;
     return more_ns > 0 && (!copies || little) ? more_ns : 0;
 }
 
 /* Returns the dearest of what the trace shows and is not charged yet, and how dear it is;
  * VERDICT_COPY_BOUND: nothing. A host that is late costs what the device waits for it, of which
  * a fix saves a part: a graph has to be launched, and work that is done beside waited for. */
-static enum verdict_code dearest_of(const struct foreign *foreign,
+static enum verdict_code dearest_of(const struct judge *judge,
                                     const int64_t shown_ns[VERDICT_COUNT], int64_t *dear_ns)
 {
-    const struct verdict *causes = foreign->judge.charges.causes;
+    const struct verdict *causes = judge->charges.causes;
     enum verdict_code dearest = VERDICT_COPY_BOUND;
     *dear_ns = 0;
     for (int i = 0; i < VERDICT_COPY_BOUND; i++) {
         const enum verdict_code code = (enum verdict_code)i;
-        const bool counts =
-            (verdict_rows[code].traits & IS_SHOWN) ||
-            (foreign->judge.found.blind > 0 && (verdict_rows[code].traits & IS_ORDER));
+        const bool counts = (verdict_rows[code].traits & IS_SHOWN) ||
+                            (judge->found.blind > 0 && (verdict_rows[code].traits & IS_ORDER));
         const int64_t more_ns = shown_ns[code] - causes[code].cost_ns;
         if (!counts || (causes[code].cost_ns > 0 && !is_late(code)) || more_ns <= *dear_ns)
             continue;
@@ -266,15 +267,15 @@ static enum verdict_code dearest_of(const struct foreign *foreign,
 }
 
 /* Charges what is left to what the trace shows beside, the dearest first. */
-static void charge_shown(struct foreign *foreign, const int64_t shown_ns[VERDICT_COUNT],
+static void charge_shown(struct judge *judge, const int64_t shown_ns[VERDICT_COUNT],
                          int64_t *left_ns)
 {
     while (*left_ns > 0) {
         int64_t dear_ns;
-        const enum verdict_code dearest = dearest_of(foreign, shown_ns, &dear_ns);
+        const enum verdict_code dearest = dearest_of(judge, shown_ns, &dear_ns);
         if (dearest == VERDICT_COPY_BOUND)
             break;
-        dear_ns = foreign_charge(foreign, dearest, earlier(dear_ns, *left_ns));
+        dear_ns = foreign_charge_seen(judge, dearest, earlier(dear_ns, *left_ns));
         if (dear_ns == 0)
             break;
         *left_ns -= dear_ns;
@@ -283,62 +284,60 @@ static void charge_shown(struct foreign *foreign, const int64_t shown_ns[VERDICT
 
 /* Charges what is left to what the trace shows beside, the dearest first; then to waits for
  * what the host reads back to issue on by it; then it is unknown, or the rest. */
-static void charge_left(struct foreign *foreign, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
+static void charge_left(struct judge *judge, int64_t old_ns[VERDICT_COUNT], int64_t left_ns)
 {
-    struct account *charges = &foreign->judge.charges;
+    struct account *charges = &judge->charges;
     struct verdict *causes = charges->causes;
-    int64_t *rest_ns = foreign->rest_ns;
+    int64_t *rest_ns = judge->rest_ns;
     /* The host need not wait for what is the next op's input, but that op has to. */
-    const int64_t data_ns = chain_ns(foreign->judge.facts->plan, foreign->timeline);
-    const int64_t beside_ns = later(0, foreign->judge.time_ns - data_ns);
-    if (knob_of(foreign, VERDICT_SYNC_IN_LOOP) == NULL)
+    const int64_t data_ns = chain_ns(judge->facts->plan, judge->timeline);
+    const int64_t beside_ns = later(0, judge->time_ns - data_ns);
+    if (knob_of(judge, VERDICT_SYNC_IN_LOOP) == NULL)
         old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
     rest_ns[REST_ONCE] = account_leave(charges, rest_ns[REST_ONCE], &left_ns);
-    charge_shown(foreign, old_ns, &left_ns);
+    charge_shown(judge, old_ns, &left_ns);
     rest_ns[REST_SEVERAL] = account_leave(charges, rest_ns[REST_SEVERAL], &left_ns);
-    rest_ns[REST_DATA] =
-        account_leave(charges, later(0, data_ns - foreign->judge.limit_ns), &left_ns);
+    rest_ns[REST_DATA] = account_leave(charges, later(0, data_ns - judge->limit_ns), &left_ns);
     rest_ns[REST_STEPS] = account_leave(charges, rest_ns[REST_STEPS], &left_ns);
-    rest_ns[foreign->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES] =
-        account_leave(charges, find_slower(foreign), &left_ns);
+    rest_ns[judge->trace.engine == ENGINE_COMPUTE ? REST_KERNELS : REST_COPIES] =
+        account_leave(charges, find_slower(judge), &left_ns);
     const int64_t read_ns =
-        later(0, facts_readback_ns(foreign) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
-    left_ns -= foreign_charge(foreign, VERDICT_SYNC_IN_LOOP, earlier(read_ns, left_ns));
+        later(0, facts_readback_ns(judge) - causes[VERDICT_SYNC_IN_LOOP].cost_ns);
+    left_ns -= foreign_charge_seen(judge, VERDICT_SYNC_IN_LOOP, earlier(read_ns, left_ns));
     /* The simulator has only what was recorded: a part of the time that it has, too, is known,
      * though no fix gains it. */
-    const int64_t beyond_ns =
-        timeline_extent_ns(foreign->timeline) - foreign->judge.found.given_ns;
-    int64_t unknown_ns = earlier(left_ns, later(old_ns[foreign->suspect], beyond_ns));
-    if ((double)unknown_ns < VERDICT_NAMED_SHARE * (double)foreign->judge.time_ns)
+    const int64_t beyond_ns = timeline_extent_ns(judge->timeline) - judge->found.given_ns;
+    int64_t unknown_ns = earlier(left_ns, later(old_ns[judge->suspect], beyond_ns));
+    if ((double)unknown_ns < VERDICT_NAMED_SHARE * (double)judge->time_ns)
         unknown_ns = 0;
     left_ns -= unknown_ns;
     causes[VERDICT_UNKNOWN].cost_ns +=
-        unknown_ns - foreign_charge(foreign, foreign->suspect, unknown_ns);
-    rest_ns[REST_PAGES] = foreign->suspect == VERDICT_REST ? unknown_ns : 0;
+        unknown_ns - foreign_charge_seen(judge, judge->suspect, unknown_ns);
+    rest_ns[REST_PAGES] = judge->suspect == VERDICT_REST ? unknown_ns : 0;
     rest_ns[REST_FILLING] = account_leave(charges, rest_ns[REST_FILLING], &left_ns);
     rest_ns[REST_SAME] = account_leave(charges, left_ns, &left_ns);
 }
 
 /* Charges a host that is late, where graphs gain nothing, to its waits, if most are for a few
  * bytes that it reads back: it issues on by these, and can't be ahead of the device. */
-static void charge_readbacks(struct foreign *foreign)
+static void charge_readbacks(struct judge *judge)
 {
-    const struct found *found = &foreign->judge.found;
-    const struct knob_gain *gain = knob_of(foreign, VERDICT_LAUNCH_BOUND);
-    struct verdict *launches = &foreign->judge.charges.causes[VERDICT_LAUNCH_BOUND];
+    const struct found *found = &judge->found;
+    const struct knob_gain *gain = knob_of(judge, VERDICT_LAUNCH_BOUND);
+    struct verdict *launches = &judge->charges.causes[VERDICT_LAUNCH_BOUND];
     if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
-        facts_put_readback(foreign, NULL))
-        launches->cost_ns -= foreign_charge(foreign, VERDICT_SYNC_IN_LOOP, launches->cost_ns);
+        facts_put_readback(judge, NULL))
+        launches->cost_ns -=
+            foreign_charge_seen(judge, VERDICT_SYNC_IN_LOOP, launches->cost_ns);
 }
 
 /* Leaves what is too little to be named to the rest. */
-static void charge_small(struct foreign *foreign)
+static void charge_small(struct judge *judge)
 {
-    struct judge *judge = &foreign->judge;
     for (int i = 0; i < VERDICT_COPY_BOUND; i++) {
         const enum verdict_code code = (enum verdict_code)i;
-        const struct knob_gain *gain = knob_of(foreign, code);
-        const double least = foreign->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
+        const struct knob_gain *gain = knob_of(judge, code);
+        const double least = judge->seen[code] ? VERDICT_NAMED_SHARE : UNSEEN_GAIN;
         const bool gains =
             gain != NULL && search_gains(gain->bare_ns, judge->found.bare_given_ns, least);
         if (!judge_is_dear(judge, code, least, gains) || (!gains && evidence_is_gain(code)))
@@ -350,63 +349,62 @@ static void charge_small(struct foreign *foreign)
  * more streams than several where no copy waits for room, other threads where the host is
  * always in a call, and tiles of other sizes where nothing is copied from or to the host, or it
  * needs each tile's result to issue the next. */
-static uint32_t unseen_knobs(const struct foreign *foreign)
+static uint32_t unseen_knobs(const struct judge *judge)
 {
-    const struct engine_use *engines = foreign->trace.analysis.engines;
+    const struct engine_use *engines = judge->trace.analysis.engines;
     const bool tiles = engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 &&
-                       !facts_put_readback(foreign, NULL);
-    const bool room = foreign->timeline->streams < 2 || foreign->stream_waits > 0;
-    return (foreign->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
+                       !facts_put_readback(judge, NULL);
+    const bool room = judge->timeline->streams < 2 || judge->stream_waits > 0;
+    return (judge->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
            (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
-           (host_works(foreign) ? 0 : 1U << CHANGE_WORK);
+           (host_works(judge) ? 0 : 1U << CHANGE_WORK);
 }
 
-enum status foreign_try(struct foreign *foreign, struct error *error)
+enum status foreign_try(struct judge *judge, struct error *error)
 {
-    const struct verdict_case *facts = foreign->judge.facts;
-    struct verdict *causes = foreign->judge.charges.causes;
+    const struct verdict_case *facts = judge->facts;
+    struct verdict *causes = judge->charges.causes;
     struct error why = {0};
     int64_t old_ns[VERDICT_COUNT];
-    foreign->judge.found.unseen = unseen_knobs(foreign);
+    judge->found.unseen = unseen_knobs(judge);
     enum status status = STATUS_OK;
     uint32_t unseen;
     for (int code = 0; code < VERDICT_COUNT; code++) {
         old_ns[code] = causes[code].cost_ns;
-        foreign->seen[code] = old_ns[code] > 0;
+        judge->seen[code] = old_ns[code] > 0;
     }
-    old_ns[VERDICT_REST] = foreign->rest_ns[REST_PAGES]; /* the suspect is this part alone */
+    old_ns[VERDICT_REST] = judge->rest_ns[REST_PAGES]; /* the suspect is this part alone */
     do {
-        unseen = foreign->judge.found.unseen;
-        status = rework_find(facts->plan, facts->model, &foreign->judge.found, &why);
+        unseen = judge->found.unseen;
+        status = rework_find(facts->plan, facts->model, &judge->found, &why);
         if (status == STATUS_NO_MEMORY)
             return error_pass(error, &why);
-        foreign->simulated = status == STATUS_OK && foreign->judge.found.given_ns > 0;
-        foreign->judge.tried =
-            foreign->simulated &&
-            is_within(foreign, foreign->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
-        if (!foreign->judge.tried)
+        judge->simulated = status == STATUS_OK && judge->found.given_ns > 0;
+        judge->tried =
+            judge->simulated &&
+            is_within(judge, judge->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
+        if (!judge->tried)
             return STATUS_OK;
-        call_knobs(foreign);
-    } while (foreign->judge.found.unseen != unseen);
+        call_knobs(judge);
+    } while (judge->found.unseen != unseen);
     for (int code = 0; code < VERDICT_COUNT; code++)
         causes[code].cost_ns = 0;
-    foreign->recording_ns = recording_ns(foreign);
-    charge_left(foreign, old_ns, charge_knobs(foreign, old_ns));
-    charge_readbacks(foreign);
-    charge_small(foreign);
+    judge->recording_ns = recording_ns(judge);
+    charge_left(judge, old_ns, charge_knobs(judge, old_ns));
+    charge_readbacks(judge);
+    charge_small(judge);
     return STATUS_OK;
 }
 
 /* --- the best of all --- */
 
 /* Sets the best of all: one fix, which is then the first, or several together. */
-static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
+static void set_best(const struct judge *judge, struct verdicts *verdicts)
 {
-    const struct found *found = &foreign->judge.found;
-    int64_t best_ns =
-        later(judge_predicted_ns(&foreign->judge, found->bare_better_ns), found->least_ns);
+    const struct found *found = &judge->found;
+    int64_t best_ns = later(judge_predicted_ns(judge, found->bare_better_ns), found->least_ns);
     int64_t first_ns = verdicts->count > 0 ? verdicts->items[0].predicted_ns : 0;
-    if (found->count == 0 || !search_gains(best_ns, foreign->judge.time_ns, SEARCH_GAIN))
+    if (found->count == 0 || !search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
     if (first_ns > 0 && !search_gains(best_ns, first_ns, SEARCH_GAIN)) {
@@ -425,22 +423,24 @@ static void set_best(const struct foreign *foreign, struct verdicts *verdicts)
 
 /* Takes what recording took out of the times with a fix. Causes are charged and put in order as
  * the run was recorded, so this comes last. */
-static void leave_recording(const struct foreign *foreign, struct verdicts *verdicts)
+static void leave_recording(const struct judge *judge, struct verdicts *verdicts)
 {
     EACH (struct verdict, verdict, verdicts->items, verdicts->count) {
-        const struct knob_gain *gain = knob_of(foreign, verdict->code);
+        const struct knob_gain *gain = knob_of(judge, verdict->code);
         if (gain != NULL && verdict->predicted_ns > 0)
-            verdict->predicted_ns = predicted_ns(foreign, gain, gain->bare_ns);
+            verdict->predicted_ns = predicted_ns(judge, gain, gain->bare_ns);
     }
 }
 
-void foreign_set_best(const struct foreign *foreign, struct verdicts *verdicts)
+void foreign_set_best(const struct judge *judge, struct verdicts *verdicts)
 {
-    leave_recording(foreign, verdicts);
-    if (facts_withhold(foreign, verdicts))
+    if (!judge->tried)
         return;
-    set_best(foreign, verdicts);
-    const struct found *found = &foreign->judge.found;
+    leave_recording(judge, verdicts);
+    if (facts_withhold(judge, verdicts))
+        return;
+    set_best(judge, verdicts);
+    const struct found *found = &judge->found;
     verdicts->has_change = search_gains(found->better_ns, found->given_ns, SEARCH_GAIN);
     if (verdicts->has_change)
         verdicts->change = found->whole;

@@ -1,9 +1,11 @@
-/* charge_run.c - deals out what a run lost among its causes. */
+/* charge_run.c - deals out what a run of our own lost among its causes, by what the simulator
+ * gains, and tries their fixes. */
 #include "causes/judge.h"
-#include "causes/knobs.h"
 #include "plan/build.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
+
+#include <string.h>
 
 /* --- costs --- */
 
@@ -190,8 +192,8 @@ static enum status charge_excess(struct judge *judge, const struct account *path
     return status;
 }
 
-enum status verdict_charge_tried(struct judge *judge, const struct account *path,
-                                 struct error *error)
+static enum status charge_tried(struct judge *judge, const struct account *path,
+                                struct error *error)
 {
     const struct found *found = &judge->found;
     int64_t above_ns = judge->time_ns - judge->limit_ns;
@@ -209,7 +211,7 @@ enum status verdict_charge_tried(struct judge *judge, const struct account *path
     return charge_excess(judge, path, excess_ns, error);
 }
 
-void verdict_charge_path(struct judge *judge, const struct account *path)
+static void charge_path(struct judge *judge, const struct account *path)
 {
     int64_t sum_ns = 0, above_ns = judge->time_ns - judge->limit_ns;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++)
@@ -218,4 +220,120 @@ void verdict_charge_path(struct judge *judge, const struct account *path)
     for (int code = 0; code < VERDICT_COPY_BOUND; code++)
         judge->charges.causes[code].cost_ns +=
             (int64_t)(scale * (double)later(0, path->causes[code].cost_ns));
+}
+
+/* Gives what no cause explains to the one that is called unknown. */
+static void charge_unknown(struct judge *judge)
+{
+    struct verdict *unknown = &judge->charges.causes[VERDICT_UNKNOWN];
+    unknown->cost_ns += judge->time_ns - judge->limit_ns;
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
+        unknown->cost_ns -= code != VERDICT_UNKNOWN ? judge->charges.causes[code].cost_ns : 0;
+}
+
+/* Finds the best settings, where they can be tried: a run that can't be simulated is judged by
+ * its path alone. */
+static enum status try_knobs(struct judge *judge, struct error *error)
+{
+    const struct verdict_case *facts = judge->facts;
+    struct error why = {0};
+    judge->tried = facts->settings != NULL && facts->model != NULL &&
+                   whatif_find(facts->settings, facts->model, &judge->found, &why) == STATUS_OK;
+    if (judge->tried)
+        whatif_name_causes(facts, &judge->found);
+    return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+}
+
+/* Charges the loss to its causes. */
+enum status run_charge(struct judge *judge, struct verdicts *verdicts, struct error *error)
+{
+    const struct verdict_case *facts = judge->facts;
+    struct account path;
+    judge->time_ns =
+        facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
+    judge->limit_ns = earlier(facts->limit->ns, judge->time_ns);
+    enum status status = try_knobs(judge, error);
+    if (status == STATUS_OK)
+        status = verdict_account_find(facts, &path, error);
+    if (status != STATUS_OK)
+        return status;
+    judge->charges = path; /* for the places; what each cost is dealt out anew */
+    for (int code = 0; code < VERDICT_COUNT; code++)
+        judge->charges.causes[code].cost_ns = 0;
+    if (judge->tried)
+        status = charge_tried(judge, &path, error);
+    else
+        charge_path(judge, &path);
+    charge_unknown(judge);
+    if (status == STATUS_OK)
+        status = verdict_place_holds(judge->facts, &judge->charges, error);
+    account_place_others(&judge->charges);
+    *verdicts = (struct verdicts){.time_ns = judge->time_ns,
+                                  .limit_ns = judge->limit_ns,
+                                  .limit_known = true,
+                                  .bound = facts->limit->cause,
+                                  .modelled_ns = judge->tried ? judge->found.given_ns : 0};
+    return status;
+}
+
+/* --- fixes --- */
+
+/* Sets how sure a fix's time is; where that can't be told, it is not known. */
+static enum status look_at(const struct judge *judge, const struct fix *fix,
+                           int64_t predicted_ns, struct prospect *prospect, struct error *error)
+{
+    struct outlook fixed;
+    struct error why = {0};
+    const enum status status =
+        whatif_look(&fix->settings, judge->facts->model, fix->time_ns, &fixed, &why);
+    if (status == STATUS_OK && judge->given.time_ns > 0)
+        judge_look(judge, &fixed, predicted_ns, prospect);
+    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+}
+
+/* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
+static enum status put_fix(const struct judge *judge, struct verdict *cause,
+                           struct error *error)
+{
+    struct fix fix;
+    enum status status = whatif_fix(judge->facts, &judge->found, cause->code, &fix, error);
+    if (status != STATUS_OK || fix.time_ns == SEARCH_NO_TIME ||
+        !judge_offer(judge, fix.time_ns, cause))
+        return status;
+    memcpy(cause->command, fix.command, sizeof fix.command);
+    return look_at(judge, &fix, cause->predicted_ns, &cause->prospect, error);
+}
+
+enum status run_put_fixes(struct judge *judge, struct error *error)
+{
+    const struct found *found = &judge->found;
+    struct error why = {0};
+    enum status status = STATUS_OK;
+    if (judge->tried && found->count > 0)
+        (void)whatif_look(&found->given.settings, judge->facts->model, found->given_ns,
+                          &judge->given, &why);
+    if (why.status == STATUS_NO_MEMORY)
+        return error_pass(error, &why);
+    for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried && status == STATUS_OK;
+         code++) {
+        if (judge->charges.causes[code].cost_ns > 0)
+            status = put_fix(judge, &judge->charges.causes[code], error);
+    }
+    return status;
+}
+
+enum status run_set_best(const struct judge *judge, struct verdicts *verdicts,
+                         struct error *error)
+{
+    struct fix best = {.time_ns = SEARCH_NO_TIME};
+    enum status status =
+        judge->tried ? whatif_best(judge->facts, &judge->found, &best, error) : STATUS_OK;
+    if (status != STATUS_OK || best.time_ns == SEARCH_NO_TIME)
+        return status;
+    const int64_t best_ns = judge_predicted_ns(judge, best.time_ns);
+    if (!search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
+        return STATUS_OK;
+    verdicts->best_ns = best_ns;
+    memcpy(verdicts->best, best.command, sizeof best.command);
+    return look_at(judge, &best, best_ns, &verdicts->best_prospect, error);
 }

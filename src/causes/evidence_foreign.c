@@ -1,6 +1,6 @@
 /* evidence_foreign.c - what the verdicts of another program's run rest on, in words: each
  * function says what was seen, with its count, and returns what that is worth. */
-#include "causes/foreign.h"
+#include "causes/judge.h"
 #include "core/units.h"
 
 #include <inttypes.h>
@@ -26,19 +26,19 @@ static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *on
 }
 
 /* Adds the line that issued the longest of some ops. */
-static void append_longest(const struct foreign *foreign, const struct tally *ops,
+static void append_longest(const struct judge *judge, const struct tally *ops,
                            char seen[VERDICT_SEEN])
 {
     if (ops->count > 0)
-        foreign_put_line(foreign, traced_call_of(&foreign->trace, ops->longest),
+        foreign_put_line(judge, traced_call_of(&judge->trace, ops->longest),
                          ", the longest issued", seen);
 }
 
 /* --- the default stream --- */
 
-static enum evidence default_stream(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence default_stream(const struct judge *judge, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     uint32_t kernels = 0, copies = 0, others = 0, stream = 0, call = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
@@ -48,10 +48,10 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
         kernels += span->kind == OP_KERNEL;
         copies += op_is_copy(span->kind);
         others += span->kind != OP_KERNEL && !op_is_copy(span->kind);
-        call = traced_call_of(&foreign->trace, i);
+        call = traced_call_of(&judge->trace, i);
     }
     if (kernels + copies + others == 0)
-        return facts_null_free(foreign, verdict);
+        return facts_null_free(judge, verdict);
     bool likely = timeline->legacy_likely;
     append(verdict->seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
            likely ? ", by its number" : "");
@@ -60,7 +60,7 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
     append_count(verdict->seen, others, "memset", "memsets");
     append(verdict->seen, " ran there%s%s%s%s", call != SPAN_NONE ? ", by " : "",
            call != SPAN_NONE ? host_call_name(timeline->calls[call].row) : "",
-           foreign->trace.many_threads ? ", of several threads" : "",
+           judge->trace.many_threads ? ", of several threads" : "",
            likely ? ", none beside work of other streams" : "");
     verdict->times = kernels + copies + others;
     return likely ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
@@ -69,29 +69,28 @@ static enum evidence default_stream(const struct foreign *foreign, struct verdic
 /* --- the host's calls --- */
 
 /* Says it of the calls that are the cause. */
-static enum evidence calls(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence calls(const struct judge *judge, struct verdict *verdict)
 {
-    const int64_t between_ns = foreign->between_ns[verdict->code];
-    host_put_calls(foreign, &foreign->kept[verdict->code], between_ns, verdict);
+    const int64_t between_ns = judge->between_ns[verdict->code];
+    host_put_calls(judge, &judge->kept[verdict->code], between_ns, verdict);
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence sync(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence sync(const struct judge *judge, struct verdict *verdict)
 {
-    const int64_t until_ns = foreign->trace.last_issue_ns;
-    if (traced_calls(&foreign->trace, 1U << CALL_SYNC, until_ns).count == 0)
-        host_put_polls(foreign, verdict);
-    return verdict->seen[0] != '\0' || facts_put_readback(foreign, verdict)
+    const int64_t until_ns = judge->trace.last_issue_ns;
+    if (traced_calls(&judge->trace, 1U << CALL_SYNC, until_ns).count == 0)
+        host_put_polls(judge, verdict);
+    return verdict->seen[0] != '\0' || facts_put_readback(judge, verdict)
                ? EVIDENCE_CERTAIN
-               : calls(foreign, verdict);
+               : calls(judge, verdict);
 }
 
-static enum evidence launches(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence launches(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
-    const bool told =
-        foreign->timeline->call_count == 0 && plan != NULL && plan->launches_block;
-    verdict->times = told ? foreign->trace.kernels : foreign->trace.waited;
+    const struct plan *plan = judge->facts->plan;
+    const bool told = judge->timeline->call_count == 0 && plan != NULL && plan->launches_block;
+    verdict->times = told ? judge->trace.kernels : judge->trace.waited;
     if (told)
         snprintf(verdict->seen, VERDICT_SEEN,
                  "CUDA_LAUNCH_BLOCKING asks for it, and %" PRIu32 " kernels ran",
@@ -100,35 +99,35 @@ static enum evidence launches(const struct foreign *foreign, struct verdict *ver
         snprintf(verdict->seen, VERDICT_SEEN,
                  "%" PRIu32 " of %" PRIu32
                  " launches returned only when their kernel had ended",
-                 verdict->times, foreign->trace.launches);
+                 verdict->times, judge->trace.launches);
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence first_launch(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence first_launch(const struct judge *judge, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
-    const struct tally launches = traced_calls(&foreign->trace, 1U << CALL_LAUNCH, INT64_MAX);
+    const struct timeline *timeline = judge->timeline;
+    const struct tally launches = traced_calls(&judge->trace, 1U << CALL_LAUNCH, INT64_MAX);
     const uint32_t kernel =
-        launches.longest_ns > 0 ? foreign->trace.issued[launches.longest] : SPAN_NONE;
+        launches.longest_ns > 0 ? judge->trace.issued[launches.longest] : SPAN_NONE;
     char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
     snprintf(verdict->seen, VERDICT_SEEN, "the first launch of %.64s",
              kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
                                  : "a kernel");
-    foreign_put_line(foreign, launches.longest, ",", verdict->seen);
+    foreign_put_line(judge, launches.longest, ",", verdict->seen);
     append(verdict->seen, " took %s, half of all at most %s",
            units_time(launches.longest_ns, longest),
-           units_time(foreign->trace.launch_ns, median));
-    const struct tally first = traced_loads(&foreign->trace);
+           units_time(judge->trace.launch_ns, median));
+    const struct tally first = traced_loads(&judge->trace);
     const struct tally loads =
-        traced_calls(&foreign->trace, 1U << CALL_LOAD, foreign->trace.last_issue_ns);
+        traced_calls(&judge->trace, 1U << CALL_LOAD, judge->trace.last_issue_ns);
     foreign_note_seen(verdict, first.count + loads.count, plus(first.sum_ns, loads.sum_ns));
     return EVIDENCE_LIKELY;
 }
 
 /* When functions ran, recordings say, and traces do not. */
-static enum evidence callbacks(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence callbacks(const struct judge *judge, struct verdict *verdict)
 {
-    const struct tally ran = traced_ops(&foreign->trace, 1U << OP_CALLBACK, false);
+    const struct tally ran = traced_ops(&judge->trace, 1U << OP_CALLBACK, false);
     char text[FOREIGN_COUNT], sum[UNITS_TEXT];
     if (ran.count > 0)
         snprintf(verdict->seen, VERDICT_SEEN,
@@ -138,18 +137,18 @@ static enum evidence callbacks(const struct foreign *foreign, struct verdict *ve
     else
         snprintf(verdict->seen, VERDICT_SEEN,
                  "%s put a host function into a stream; a trace does not say when they run",
-                 foreign_counted(foreign->trace.host_funcs, "call", "calls", text));
+                 foreign_counted(judge->trace.host_funcs, "call", "calls", text));
     if (ran.count > 0)
         foreign_note_seen(verdict, ran.count, ran.sum_ns);
     else
-        verdict->times = foreign->trace.host_funcs;
+        verdict->times = judge->trace.host_funcs;
     return ran.count > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
 /* Nothing says what else is at work on the device, but that something is. */
-static enum evidence stalls(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence stalls(const struct judge *judge, struct verdict *verdict)
 {
-    const struct tally *seen = &foreign->trace.stalls;
+    const struct tally *seen = &judge->trace.stalls;
     char sum[UNITS_TEXT], longest[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "%" PRIu32
@@ -163,50 +162,50 @@ static enum evidence stalls(const struct foreign *foreign, struct verdict *verdi
 
 /* --- ops --- */
 
-static enum evidence memsets(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence memsets(const struct judge *judge, struct verdict *verdict)
 {
-    const struct tally memsets = traced_ops(&foreign->trace, 1U << OP_MEMSET, false);
+    const struct tally memsets = traced_ops(&judge->trace, 1U << OP_MEMSET, false);
     char text[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
              foreign_counted(memsets.count, "memset", "memsets", text),
-             foreign->trace.memsets_bar ? ", none of which ran beside another op" : "");
-    append_longest(foreign, &memsets, verdict->seen);
+             judge->trace.memsets_bar ? ", none of which ran beside another op" : "");
+    append_longest(judge, &memsets, verdict->seen);
     verdict->times = memsets.count;
-    return foreign->trace.memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+    return judge->trace.memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
 }
 
-static enum evidence few_streams(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence few_streams(const struct judge *judge, struct verdict *verdict)
 {
     char text[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "%s waited for room: for the op before in the stream, or for an event",
-             foreign_counted(foreign->stream_waits, "copy in", "copies in", text));
-    verdict->times = foreign->stream_waits;
+             foreign_counted(judge->stream_waits, "copy in", "copies in", text));
+    verdict->times = judge->stream_waits;
     return EVIDENCE_LIKELY;
 }
 
-static enum evidence pageable(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence pageable(const struct judge *judge, struct verdict *verdict)
 {
     const uint32_t kinds = 1U << OP_H2D | 1U << OP_D2H;
-    const struct tally pageable = traced_ops(&foreign->trace, kinds, true);
+    const struct tally pageable = traced_ops(&judge->trace, kinds, true);
     snprintf(verdict->seen, VERDICT_SEEN,
              "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
-             traced_ops(&foreign->trace, kinds, false).count);
-    append_longest(foreign, &pageable, verdict->seen);
-    if (pageable.count > 0 && foreign->trace.slower_ns[pageable.longest] > 0) {
-        const struct span *span = &foreign->timeline->spans[pageable.longest];
+             traced_ops(&judge->trace, kinds, false).count);
+    append_longest(judge, &pageable, verdict->seen);
+    if (pageable.count > 0 && judge->trace.slower_ns[pageable.longest] > 0) {
+        const struct span *span = &judge->timeline->spans[pageable.longest];
         append(verdict->seen,
                "; the longest ran at %.3g GB/s, and page-locked memory is copied at %.3g",
                (double)span->bytes / (double)pageable.longest_ns,
-               foreign->trace.pinned_rate[span->kind == OP_D2H]);
+               judge->trace.pinned_rate[span->kind == OP_D2H]);
     }
     verdict->times = pageable.count;
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence small_tiles(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence small_tiles(const struct judge *judge, struct verdict *verdict)
 {
-    const struct pace pace = pace_of(&foreign->trace);
+    const struct pace pace = pace_of(&judge->trace);
     char op[UNITS_TEXT], call[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "%" PRIu32 " ops of %s on average, calls of %s to issue them", pace.ops,
@@ -216,9 +215,9 @@ static enum evidence small_tiles(const struct foreign *foreign, struct verdict *
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence few_tiles(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence few_tiles(const struct judge *judge, struct verdict *verdict)
 {
-    const struct traced *trace = &foreign->trace;
+    const struct traced *trace = &judge->trace;
     append_count(verdict->seen, traced_ops_of(trace, OP_H2D), "copy in", "copies in");
     append_count(verdict->seen, traced_ops_of(trace, OP_KERNEL), "kernel", "kernels");
     append_count(verdict->seen, traced_ops_of(trace, OP_D2H), "copy out", "copies out");
@@ -226,29 +225,29 @@ static enum evidence few_tiles(const struct foreign *foreign, struct verdict *ve
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence one_stream(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence one_stream(const struct judge *judge, struct verdict *verdict)
 {
     snprintf(verdict->seen, VERDICT_SEEN, "all %" PRIu32 " ops are in stream %" PRIu32,
-             foreign->timeline->span_count, timeline_stream_id(foreign->timeline, 0));
+             judge->timeline->span_count, timeline_stream_id(judge->timeline, 0));
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence device_copies(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence device_copies(const struct judge *judge, struct verdict *verdict)
 {
-    const struct tally copies = traced_ops(&foreign->trace, 1U << OP_D2D, false);
+    const struct tally copies = traced_ops(&judge->trace, 1U << OP_D2D, false);
     char text[FOREIGN_COUNT], time[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN, "%s within the device, %s in all",
              foreign_counted(copies.count, "copy", "copies", text),
              units_time(copies.sum_ns, time));
-    append_longest(foreign, &copies, verdict->seen);
+    append_longest(judge, &copies, verdict->seen);
     foreign_note_seen(verdict, copies.count, copies.sum_ns);
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence few_blocks(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence few_blocks(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
-    const uint32_t sms = foreign->judge.facts->model->sms;
+    const struct plan *plan = judge->facts->plan;
+    const uint32_t sms = judge->facts->model->sms;
     uint32_t kernels = 0;
     uint64_t blocks = 0;
     double sum_ns = 0;
@@ -291,14 +290,14 @@ static const struct span *held_behind(const struct traced *trace, uint32_t place
     return *wait_ns > 0 ? large : NULL;
 }
 
-static enum evidence large_copy(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence large_copy(const struct judge *judge, struct verdict *verdict)
 {
     const struct span *longest = NULL;
     int64_t longest_ns = 0, wait_ns;
     char bytes[UNITS_TEXT], text[FOREIGN_COUNT], time[UNITS_TEXT], wait[UNITS_TEXT];
     verdict->times = 0;
-    for (uint32_t place = 0; place < foreign->trace.by_end_count; place++) {
-        const struct span *large = held_behind(&foreign->trace, place, &wait_ns);
+    for (uint32_t place = 0; place < judge->trace.by_end_count; place++) {
+        const struct span *large = held_behind(&judge->trace, place, &wait_ns);
         verdict->times += large != NULL;
         longest = wait_ns > longest_ns ? large : longest;
         longest_ns = later(longest_ns, wait_ns);
@@ -310,25 +309,25 @@ static enum evidence large_copy(const struct foreign *foreign, struct verdict *v
              "stream %" PRIu32 " that took %s",
              foreign_counted(verdict->times, "copy", "copies", text),
              units_time(longest_ns, wait), units_bytes(longest->bytes, bytes),
-             timeline_stream_id(foreign->timeline, longest->stream),
+             timeline_stream_id(judge->timeline, longest->stream),
              units_time(longest->end_ns - longest->start_ns, time));
     return EVIDENCE_CERTAIN;
 }
 
-static enum evidence waits(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence waits(const struct judge *judge, struct verdict *verdict)
 {
     char text[FOREIGN_COUNT];
-    const struct plan *plan = foreign->judge.facts->plan;
+    const struct plan *plan = judge->facts->plan;
     uint32_t waits = 0;
     for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++)
         waits += plan->ops[i].kind == OP_WAIT;
-    if (foreign->trace.in_graphs)
+    if (judge->trace.in_graphs)
         snprintf(
             verdict->seen, VERDICT_SEEN,
             "%s, most of them nodes of graphs, in %s: each runs only behind the one before",
-            foreign_counted(foreign->timeline->span_count, "op", "ops", text),
-            foreign->timeline->streams == 1 ? "one line" : "few lines");
-    else if (!foreign->judge.tried || foreign->seen[VERDICT_NEEDLESS_WAIT])
+            foreign_counted(judge->timeline->span_count, "op", "ops", text),
+            judge->timeline->streams == 1 ? "one line" : "few lines");
+    else if (!judge->tried || judge->seen[VERDICT_NEEDLESS_WAIT])
         snprintf(verdict->seen, VERDICT_SEEN,
                  "far more copies in had ended than kernels had begun when one was let go");
     else {
@@ -344,7 +343,7 @@ static enum evidence waits(const struct foreign *foreign, struct verdict *verdic
 
 /* Says what the rest is made of, but for mere traces: of each part the words before its time
  * and behind it. */
-static enum evidence rest(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence rest(const struct judge *judge, struct verdict *verdict)
 {
     enum { TRACES = 1000 };
     static const char *const words[REST_COUNT][2] = {
@@ -363,15 +362,15 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
     };
     int64_t small_ns = verdict->cost_ns;
     char time[UNITS_TEXT];
-    if (foreign->trace.engine == ENGINE_NONE)
+    if (judge->trace.engine == ENGINE_NONE)
         append(verdict->seen, "nothing ran on the device");
     if (verdict->seen[0] != '\0')
         return EVIDENCE_CERTAIN;
     for (int part = 0; part < REST_COUNT; part++) {
-        const int64_t ns = part == REST_SMALL ? small_ns : foreign->rest_ns[part];
+        const int64_t ns = part == REST_SMALL ? small_ns : judge->rest_ns[part];
         const bool all = part == REST_SMALL && verdict->seen[0] == '\0';
         small_ns -= ns;
-        if (!all && ns > foreign->judge.time_ns / TRACES)
+        if (!all && ns > judge->time_ns / TRACES)
             append(verdict->seen, "%s%s%s%s", verdict->seen[0] != '\0' ? "; " : "",
                    words[part][0], units_time(ns, time), words[part][1]);
     }
@@ -379,12 +378,12 @@ static enum evidence rest(const struct foreign *foreign, struct verdict *verdict
 }
 
 /* Says what is known, and what recording would tell more. */
-static enum evidence unknown(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence unknown(const struct judge *judge, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     const bool recorded = timeline->timing == TIMING_RECORDED;
     const uint32_t waits = 1U << CALL_SYNC | 1U << CALL_COPY_WAIT | 1U << CALL_COPY;
-    const struct tally calls = traced_calls(&foreign->trace, waits, INT64_MAX);
+    const struct tally calls = traced_calls(&judge->trace, waits, INT64_MAX);
     char time[UNITS_TEXT];
     if (calls.longest_ns > verdict->cost_ns / 2)
         append(verdict->seen, "the host was in one call of %s for %s; ",
@@ -416,14 +415,14 @@ static enum evidence unknown(const struct foreign *foreign, struct verdict *verd
     return EVIDENCE_UNKNOWN;
 }
 
-static enum evidence simulated(const struct foreign *foreign, struct verdict *verdict)
+static enum evidence simulated(const struct judge *judge, struct verdict *verdict)
 {
-    (void)foreign;
+    (void)judge;
     snprintf(verdict->seen, VERDICT_SEEN, "in the simulator, the fix gains");
     return EVIDENCE_LIKELY;
 }
 
-static enum evidence (*const functions[VERDICT_COUNT])(const struct foreign *foreign,
+static enum evidence (*const functions[VERDICT_COUNT])(const struct judge *judge,
                                                        struct verdict *verdict) = {
 #define ROW(code, name, run, foreign, ...) [VERDICT_##code] = foreign,
 #include "causes/verdicts.def"
@@ -435,11 +434,11 @@ bool evidence_is_gain(enum verdict_code code)
     return functions[code] == simulated;
 }
 
-void evidence_foreign(const struct foreign *foreign, struct verdict causes[], int count)
+void evidence_foreign(const struct judge *judge, struct verdict causes[], int count)
 {
     for (int i = 0; i < count; i++) {
         causes[i].times = 1;
         causes[i].carries_ns = INT64_MAX;
-        causes[i].evidence = functions[causes[i].code](foreign, &causes[i]);
+        causes[i].evidence = functions[causes[i].code](judge, &causes[i]);
     }
 }

@@ -36,6 +36,7 @@
 /* clang-format on */
 
 struct sight {
+    const struct judge *judge;
     const struct verdict_case *facts;
 #define FIGURE(name) double name;
     FIGURES(FIGURE)
@@ -150,10 +151,12 @@ static void see_handing_over(const struct verdict_case *facts, uint32_t index,
     sight->all_handed_ns += (double)(spans[index].start_ns - spans[sender].end_ns);
 }
 
-static struct sight sight_of(const struct verdict_case *facts)
+static struct sight sight_of(const struct judge *judge)
 {
+    const struct verdict_case *facts = judge->facts;
     const struct plan *plan = facts->plan;
     struct sight sight = {
+        .judge = judge,
         .facts = facts,
         .tiles = plan->tiles,
         .gpu_tiles = plan->tiles - plan->cpu_tiles,
@@ -352,6 +355,30 @@ static enum evidence far_memory(const struct sight *sight, struct verdict *verdi
     return EVIDENCE_CERTAIN;
 }
 
+/* Says where a time comes from that nothing explains, and what would tell more. */
+static enum evidence unexplained(const struct sight *sight, struct verdict *verdict)
+{
+    const struct judge *judge = sight->judge;
+    char time[UNITS_TEXT];
+    int64_t least_ns = judge->found.better_ns;
+    for (int i = 0; i < judge->found.count; i++)
+        least_ns = earlier(least_ns, judge->found.knobs[i].fixed_ns);
+    if (!judge->tried)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 judge->facts->model == NULL
+                     ? "no machine file stands for this device, so no fix could be tried: name "
+                       "one by --machine, or make one by pipeline calibrate"
+                     : "there are too many ops to try fixes in a reasonable time");
+    else if (judge->facts->timeline->timing == TIMING_VIRTUAL)
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the best settings that were tried take %s", units_time(least_ns, time));
+    else
+        snprintf(verdict->seen, sizeof verdict->seen,
+                 "the simulator gives this run %s: pipeline compare shows where they part",
+                 units_time(judge->found.given_ns, time));
+    return EVIDENCE_UNKNOWN;
+}
+
 static enum evidence (*const functions[VERDICT_COUNT])(const struct sight *sight,
                                                        struct verdict *verdict) = {
 #define ROW(code, name, run, ...) [VERDICT_##code] = run,
@@ -359,9 +386,9 @@ static enum evidence (*const functions[VERDICT_COUNT])(const struct sight *sight
 #undef ROW
 };
 
-void evidence_run(const struct verdict_case *facts, struct verdict items[], int count)
+void evidence_run(const struct judge *judge, struct verdict items[], int count)
 {
-    const struct sight sight = sight_of(facts);
+    const struct sight sight = sight_of(judge);
     for (int i = 0; i < count; i++)
         items[i].evidence = functions[items[i].code](&sight, &items[i]);
 }

@@ -1,7 +1,7 @@
 /* facts_foreign.c - causes that a recording's facts show: what copies brought, who touched
  * managed memory, how events and pools were made. */
 #include "analysis/analysis.h"
-#include "causes/foreign.h"
+#include "causes/judge.h"
 #include "core/units.h"
 
 #include <inttypes.h>
@@ -16,11 +16,11 @@ static bool reads_few(const struct span *span)
     return span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
 }
 
-bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict)
+bool facts_put_readback(const struct judge *judge, struct verdict *verdict)
 {
     enum { BEHIND = 16 }; /* ops that come late after a wait: where more do, the host is slow */
-    const struct traced *trace = &foreign->trace;
-    const struct timeline *timeline = foreign->timeline;
+    const struct traced *trace = &judge->trace;
+    const struct timeline *timeline = judge->timeline;
     uint32_t waits = 0, reads = 0;
     uint64_t bytes = 0;
     int64_t sum_ns = 0;
@@ -51,12 +51,12 @@ bool facts_put_readback(const struct foreign *foreign, struct verdict *verdict)
     return true;
 }
 
-int64_t facts_readback_ns(const struct foreign *foreign)
+int64_t facts_readback_ns(const struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     int64_t sum_ns = 0, ended_ns = INT64_MAX;
     bool reads = false;
-    if (!facts_put_readback(foreign, NULL))
+    if (!facts_put_readback(judge, NULL))
         return 0;
     EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (!op_on_device(span->kind))
@@ -74,9 +74,9 @@ int64_t facts_readback_ns(const struct foreign *foreign)
 
 /* --- memory of pools --- */
 
-enum evidence facts_null_free(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_null_free(const struct judge *judge, struct verdict *verdict)
 {
-    const struct tally calls = traced_calls(&foreign->trace, 1U << CALL_POOL, INT64_MAX);
+    const struct tally calls = traced_calls(&judge->trace, 1U << CALL_POOL, INT64_MAX);
     char text[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "ops of blocking streams waited for each other where %s such as cudaFreeAsync had "
@@ -86,14 +86,14 @@ enum evidence facts_null_free(const struct foreign *foreign, struct verdict *ver
     return EVIDENCE_LIKELY;
 }
 
-enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_pool(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
-    const struct tally calls = foreign->kept[VERDICT_ALLOC_IN_STREAM];
+    const struct plan *plan = judge->facts->plan;
+    const struct tally calls = judge->kept[VERDICT_ALLOC_IN_STREAM];
     char text[FOREIGN_COUNT], sum[UNITS_TEXT], longest[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s took %s in all, the longest %s%s",
              foreign_counted(calls.count, "call", "calls", text),
-             host_call_name(calls.count > 0 ? foreign->timeline->calls[calls.longest].row : 0),
+             host_call_name(calls.count > 0 ? judge->timeline->calls[calls.longest].row : 0),
              units_time(calls.sum_ns, sum), units_time(calls.longest_ns, longest),
              plan != NULL && !plan->recorded->facts.keeps_pools
                  ? "; no pool was told to keep its memory"
@@ -105,9 +105,9 @@ enum evidence facts_pool(const struct foreign *foreign, struct verdict *verdict)
 /* --- copies that bring the same --- */
 
 /* Tells of those from the place that most bytes came from again in one copy. */
-enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_repeats(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
+    const struct plan *plan = judge->facts->plan;
     const struct op_recorded *seen = plan->recorded->ops;
     const struct range *from = &plan->ops[0].copy.host;
     uint32_t repeats = 0, copies = 0;
@@ -137,9 +137,9 @@ enum evidence facts_repeats(const struct foreign *foreign, struct verdict *verdi
 
 /* Counts the copies that no call asked for, though the trace has the calls: moves of pages,
  * which recordings have lines of their own for, and Chrome traces none. */
-static struct tally count_moves(const struct foreign *foreign)
+static struct tally count_moves(const struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     struct tally moves = {.count = 0};
     const bool known = !timeline->issue_unknown && timeline->timing != TIMING_RECORDED &&
                        timeline->timing != TIMING_CHROME;
@@ -147,7 +147,7 @@ static struct tally count_moves(const struct foreign *foreign)
         const struct span *span = &timeline->spans[i];
         const bool cut = timeline->partial && span->start_ns == 0; /* where its call is, too */
         if (!op_is_copy(span->kind) || span->issue_ns != span->start_ns || cut ||
-            traced_call_of(&foreign->trace, i) != SPAN_NONE)
+            traced_call_of(&judge->trace, i) != SPAN_NONE)
             continue;
         moves.count++;
         moves.sum_ns = plus(moves.sum_ns, span->end_ns - span->start_ns);
@@ -171,12 +171,12 @@ static uint32_t count_managed(const struct plan *plan)
     return count;
 }
 
-enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_faults(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
+    const struct plan *plan = judge->facts->plan;
     char text[FOREIGN_COUNT], bytes[UNITS_TEXT], time[UNITS_TEXT];
     if (plan == NULL) {
-        const struct tally moves = count_moves(foreign);
+        const struct tally moves = count_moves(judge);
         snprintf(verdict->seen, VERDICT_SEEN,
                  "pages of managed memory moved %" PRIu32 " times, for %s in all", moves.count,
                  units_time(moves.sum_ns, time));
@@ -203,23 +203,23 @@ enum evidence facts_faults(const struct foreign *foreign, struct verdict *verdic
 
 /* --- events, devices --- */
 
-enum evidence facts_timed(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_timed(const struct judge *judge, struct verdict *verdict)
 {
-    const struct recorded_facts *facts = &foreign->judge.facts->plan->recorded->facts;
+    const struct recorded_facts *facts = &judge->facts->plan->recorded->facts;
     char text[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "%" PRIu32 " of %" PRIu32 " events keep the time, and streams share %s",
              facts->timed_events, facts->events,
-             foreign_counted(foreign->judge.facts->model->queues, "hardware queue",
-                             "hardware queues", text));
+             foreign_counted(judge->facts->model->queues, "hardware queue", "hardware queues",
+                             text));
     verdict->times = facts->timed_events;
     return EVIDENCE_LIKELY;
 }
 
-enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict)
+enum evidence facts_peers(const struct judge *judge, struct verdict *verdict)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
-    const struct machine *model = foreign->judge.facts->model;
+    const struct plan *plan = judge->facts->plan;
+    const struct machine *model = judge->facts->model;
     uint32_t copies = 0;
     uint64_t bytes = 0;
     double ns = 0;
@@ -238,21 +238,21 @@ enum evidence facts_peers(const struct foreign *foreign, struct verdict *verdict
     return EVIDENCE_CERTAIN;
 }
 
-bool facts_moves_pages(const struct foreign *foreign)
+bool facts_moves_pages(const struct judge *judge)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
-    return count_moves(foreign).count > 0 || (plan != NULL && count_managed(plan) > 0);
+    const struct plan *plan = judge->facts->plan;
+    return count_moves(judge).count > 0 || (plan != NULL && count_managed(plan) > 0);
 }
 
 /* --- what holds things up unseen --- */
 
-enum verdict_code facts_suspect(const struct foreign *foreign)
+enum verdict_code facts_suspect(const struct judge *judge)
 {
-    const struct plan *plan = foreign->judge.facts->plan;
+    const struct plan *plan = judge->facts->plan;
     const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
-    if (traced_keeps_loading(&foreign->trace))
+    if (traced_keeps_loading(&judge->trace))
         return VERDICT_LAZY_LOADING;
-    if (facts_moves_pages(foreign))
+    if (facts_moves_pages(judge))
         return facts == NULL || facts->faults > 0 || facts->prefetches == 0
                    ? VERDICT_PAGE_FAULTS
                    : VERDICT_REST; /* they move as they were asked to */
@@ -265,29 +265,29 @@ enum verdict_code facts_suspect(const struct foreign *foreign)
  * share multiprocessors more, to take `fixed_ns`, than those of the run did: how much that
  * slows them is not known, as a kernel that waits for memory leaves room that one that computes
  * does not. */
-static bool shares_more(const struct foreign *foreign, int64_t shared_ns, int64_t fixed_ns)
+static bool shares_more(const struct judge *judge, int64_t shared_ns, int64_t fixed_ns)
 {
     static const double MORE = 1.1; /* what kernels' ends and beginnings leave is not it */
-    const struct verdict_case *facts = foreign->judge.facts;
-    const double busy_ns = (double)foreign->trace.analysis.engines[ENGINE_COMPUTE].busy_ns;
+    const struct verdict_case *facts = judge->facts;
+    const double busy_ns = (double)judge->trace.analysis.engines[ENGINE_COMPUTE].busy_ns;
     const double run_ns = (double)chain_shared_ns(facts->plan, facts->model);
     const double shared = run_ns > busy_ns && busy_ns > 0 ? run_ns / busy_ns : 1;
     return (double)shared_ns > MORE * shared * (double)fixed_ns;
 }
 
-bool facts_withhold(const struct foreign *foreign, struct verdicts *verdicts)
+bool facts_withhold(const struct judge *judge, struct verdicts *verdicts)
 {
-    const struct found *found = &foreign->judge.found;
+    const struct found *found = &judge->found;
     EACH (struct verdict, verdict, verdicts->items, verdicts->count) {
         bool shares = false;
         for (int k = 0; k < found->count; k++)
             shares |= found->knobs[k].code == verdict->code &&
-                      shares_more(foreign, found->knobs[k].shared_ns, found->knobs[k].fixed_ns);
+                      shares_more(judge, found->knobs[k].shared_ns, found->knobs[k].fixed_ns);
         if (!shares || verdict->predicted_ns == 0)
             continue;
         verdict->predicted_ns = 0;
         verdict->no_time = "with it kernels share multiprocessors, and how much they slow each "
                            "other there is not known: no time is predicted";
     }
-    return shares_more(foreign, found->shared_ns, found->better_ns);
+    return shares_more(judge, found->shared_ns, found->better_ns);
 }

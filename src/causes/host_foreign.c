@@ -1,7 +1,7 @@
 /* host_foreign.c - what was seen of the host: its calls, and that it is late: what it issues
  * comes when the device has done all that there was before. It issues slowly, or works for
  * itself in between. */
-#include "causes/foreign.h"
+#include "causes/judge.h"
 #include "core/compare.h"
 #include "core/escape.h"
 #include "core/items.h"
@@ -99,10 +99,10 @@ static void look_around(const struct timeline *timeline, struct look *looks, siz
     }
 }
 
-void foreign_put_line(const struct foreign *foreign, uint32_t index, const char *before,
+void foreign_put_line(const struct judge *judge, uint32_t index, const char *before,
                       char seen[VERDICT_SEEN])
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     if (index >= timeline->call_count)
         return;
     const struct host_call *call = &timeline->calls[index];
@@ -118,16 +118,16 @@ void foreign_put_line(const struct foreign *foreign, uint32_t index, const char 
 
 /* --- a host that is late --- */
 
-int64_t foreign_giving_back_ns(const struct foreign *foreign, uint32_t index)
+int64_t foreign_giving_back_ns(const struct judge *judge, uint32_t index)
 {
-    const struct host_call *call = &foreign->timeline->calls[index];
+    const struct host_call *call = &judge->timeline->calls[index];
     const bool gives =
-        host_call_kind(call->row) == CALL_SYNC && traced_again(&foreign->trace, CALL_POOL);
-    const uint32_t last = gives ? traced_ended_by(&foreign->trace, call->end_ns) : SPAN_NONE;
+        host_call_kind(call->row) == CALL_SYNC && traced_again(&judge->trace, CALL_POOL);
+    const uint32_t last = gives ? traced_ended_by(&judge->trace, call->end_ns) : SPAN_NONE;
     if (last == SPAN_NONE)
         return 0;
     const int64_t behind_ns =
-        call->end_ns - later(call->start_ns, foreign->timeline->spans[last].end_ns);
+        call->end_ns - later(call->start_ns, judge->timeline->spans[last].end_ns);
     return behind_ns > TRACED_LATE_NS ? behind_ns : 0;
 }
 
@@ -140,15 +140,15 @@ void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns)
     verdict->carries_ns = plus(sum_ns, ways_ns);
 }
 
-enum verdict_code host_op_cause(const struct foreign *foreign, const struct span *span)
+enum verdict_code host_op_cause(const struct judge *judge, const struct span *span)
 {
     const bool pinned = span->kind == OP_ALLOC && span->link == SPAN_PINNED_PAIR;
-    return op_is_sync(span->kind)      ? VERDICT_SYNC_IN_LOOP
-           : span->kind == OP_PACK     ? VERDICT_PACKING
-           : span->kind != OP_ALLOC    ? VERDICT_REST
-           : !pinned                   ? VERDICT_ALLOC_IN_LOOP
-           : foreign->trace.pins_first ? VERDICT_PIN_IN_RUN
-                                       : VERDICT_PINNED_ALLOC_IN_LOOP;
+    return op_is_sync(span->kind)    ? VERDICT_SYNC_IN_LOOP
+           : span->kind == OP_PACK   ? VERDICT_PACKING
+           : span->kind != OP_ALLOC  ? VERDICT_REST
+           : !pinned                 ? VERDICT_ALLOC_IN_LOOP
+           : judge->trace.pins_first ? VERDICT_PIN_IN_RUN
+                                     : VERDICT_PINNED_ALLOC_IN_LOOP;
 }
 
 /* Says it of ops of the host's, which a simulated run has in the place of calls. */
@@ -163,18 +163,18 @@ static void put_ops(const struct tally *ops, struct verdict *verdict)
     foreign_note_seen(verdict, ops->count, ops->sum_ns);
 }
 
-void host_put_calls(const struct foreign *foreign, const struct tally *calls,
-                    int64_t between_ns, struct verdict *verdict)
+void host_put_calls(const struct judge *judge, const struct tally *calls, int64_t between_ns,
+                    struct verdict *verdict)
 {
     char text[FOREIGN_COUNT], time[UNITS_TEXT], between[UNITS_TEXT];
-    if (foreign->timeline->call_count == 0) {
-        put_ops(&foreign->kept[verdict->code], verdict);
+    if (judge->timeline->call_count == 0) {
+        put_ops(&judge->kept[verdict->code], verdict);
         return;
     }
-    const uint16_t row = calls->count > 0 ? foreign->timeline->calls[calls->longest].row : 0;
+    const uint16_t row = calls->count > 0 ? judge->timeline->calls[calls->longest].row : 0;
     snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s",
              foreign_counted(calls->count, "call", "calls", text), host_call_name(row));
-    foreign_put_line(foreign, calls->longest, "", verdict->seen);
+    foreign_put_line(judge, calls->longest, "", verdict->seen);
     text_add(verdict->seen, VERDICT_SEEN, "", " before the last op was issued, %s in all",
              units_time(calls->sum_ns - between_ns, time));
     if (between_ns > calls->sum_ns / 10)
@@ -183,9 +183,9 @@ void host_put_calls(const struct foreign *foreign, const struct tally *calls,
     foreign_note_seen(verdict, calls->count, calls->sum_ns);
 }
 
-void host_put_polls(const struct foreign *foreign, struct verdict *verdict)
+void host_put_polls(const struct judge *judge, struct verdict *verdict)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     struct tally polls = {0};
     char calls[FOREIGN_COUNT];
     for (uint32_t i = 0; i < timeline->call_count; i++) {
@@ -203,15 +203,15 @@ void host_put_polls(const struct foreign *foreign, struct verdict *verdict)
 
 /* Returns how long the host was in no call before call `index`, if it worked for itself then
  * or, unless `work`, if it did not; else 0. */
-static int64_t pause_ns(const struct foreign *foreign, uint32_t index, bool work)
+static int64_t pause_ns(const struct judge *judge, uint32_t index, bool work)
 {
-    const struct host_call *calls = foreign->timeline->calls;
-    const uint32_t before = foreign->trace.call_before[index];
-    const int64_t once_ns = foreign->trace.once_ns;
+    const struct host_call *calls = judge->timeline->calls;
+    const uint32_t before = judge->trace.call_before[index];
+    const int64_t once_ns = judge->trace.once_ns;
     const int64_t pause_ns =
         before != SPAN_NONE ? calls[index].start_ns - calls[before].end_ns : 0;
     const bool once = once_ns > 0 && pause_ns >= once_ns;
-    return pause_ns > 0 && !once && (pause_ns > foreign->trace.work_ns) == work ? pause_ns : 0;
+    return pause_ns > 0 && !once && (pause_ns > judge->trace.work_ns) == work ? pause_ns : 0;
 }
 
 /* The times that the host was in no call, by the call behind them. */
@@ -221,13 +221,13 @@ struct pauses {
     uint32_t pinned; /* calls that then copied in from page-locked memory */
 };
 
-static struct pauses pauses_of(const struct foreign *foreign)
+static struct pauses pauses_of(const struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     struct pauses pauses = {.longest = SPAN_NONE};
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const uint32_t op = foreign->trace.issued[i];
-        const int64_t ns = pause_ns(foreign, i, true);
+        const uint32_t op = judge->trace.issued[i];
+        const int64_t ns = pause_ns(judge, i, true);
         const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
         pauses.count += ns > 0;
         pauses.sum_ns = plus(pauses.sum_ns, ns);
@@ -289,18 +289,18 @@ static bool put_share(const struct shares *shares, bool function, const char *be
 /* Says in which operator or range, and in which function of the program, the host was for most
  * of its pauses, which `of` names: by looking as a sampling profiler does, at so many moments
  * that lie as far apart. */
-static void put_shares(const struct foreign *foreign, bool work, const char *of,
+static void put_shares(const struct judge *judge, bool work, const char *of,
                        char seen[VERDICT_SEEN])
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     struct shares shares = {.counts = {0}};
     struct look looks[LOOKS] = {{0}};
     int64_t all_ns = 0, passed_ns = 0, count = 0;
     for (uint32_t i = 0; i < timeline->call_count && timeline->range_count > 0; i++)
-        all_ns = plus(all_ns, pause_ns(foreign, i, work));
+        all_ns = plus(all_ns, pause_ns(judge, i, work));
     for (uint32_t i = 0; i < timeline->call_count && all_ns >= LOOKS; i++) {
         const struct host_call *call = &timeline->calls[i];
-        passed_ns = plus(passed_ns, pause_ns(foreign, i, work));
+        passed_ns = plus(passed_ns, pause_ns(judge, i, work));
         for (; count < LOOKS && count * (all_ns / LOOKS) < passed_ns; count++)
             looks[count] =
                 (struct look){.at_ns = call->start_ns - (passed_ns - count * (all_ns / LOOKS)),
@@ -317,9 +317,9 @@ static void put_shares(const struct foreign *foreign, bool work, const char *of,
     names_free(&shares.names);
 }
 
-enum evidence host_put_launches(const struct foreign *foreign, struct verdict *verdict)
+enum evidence host_put_launches(const struct judge *judge, struct verdict *verdict)
 {
-    const struct pace pace = pace_of(&foreign->trace);
+    const struct pace pace = pace_of(&judge->trace);
     const int64_t ops = pace.ops > 0 ? pace.ops : 1, gaps = pace.ops > 1 ? pace.ops - 1 : 1;
     char work[UNITS_TEXT], each[UNITS_TEXT];
     snprintf(verdict->seen, VERDICT_SEEN,
@@ -329,29 +329,28 @@ enum evidence host_put_launches(const struct foreign *foreign, struct verdict *v
              pace.late, pace.ops);
     verdict->times = pace.ops > 1 ? pace.late : 0;
     verdict->carries_ns = pace.span_ns;
-    put_shares(foreign, false, " of the time between calls", verdict->seen);
+    put_shares(judge, false, " of the time between calls", verdict->seen);
     return pace_is_late(&pace) ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
 }
 
-bool host_works(const struct foreign *foreign)
+bool host_works(const struct judge *judge)
 {
-    return pauses_of(foreign).count > 0;
+    return pauses_of(judge).count > 0;
 }
 
-enum evidence host_put_work(const struct foreign *foreign, struct verdict *verdict)
+enum evidence host_put_work(const struct judge *judge, struct verdict *verdict)
 {
-    const struct pauses pauses = pauses_of(foreign);
+    const struct pauses pauses = pauses_of(judge);
     char sum[UNITS_TEXT], longest[UNITS_TEXT], times[FOREIGN_COUNT];
     snprintf(verdict->seen, VERDICT_SEEN,
              "it was in no call to CUDA %s for %s in all, at most %s before %s",
              foreign_counted(pauses.count, "time", "times", times),
              units_time(pauses.sum_ns, sum), units_time(pauses.longest_ns, longest),
-             host_call_name(pauses.longest != SPAN_NONE
-                                ? foreign->timeline->calls[pauses.longest].row
-                                : 0));
+             host_call_name(
+                 pauses.longest != SPAN_NONE ? judge->timeline->calls[pauses.longest].row : 0));
     foreign_note_seen(verdict, pauses.count, pauses.sum_ns);
-    foreign_put_line(foreign, pauses.longest, "", verdict->seen);
-    put_shares(foreign, true, " of that", verdict->seen);
+    foreign_put_line(judge, pauses.longest, "", verdict->seen);
+    put_shares(judge, true, " of that", verdict->seen);
     if (2 * pauses.pinned > pauses.count)
         text_add(verdict->seen, VERDICT_SEEN, "",
                  "; page-locked memory is copied in then: the host seems to fill it");

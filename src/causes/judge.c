@@ -137,10 +137,10 @@ static bool is_safer(const struct judge *judge, const struct verdict *x,
 
 /* Returns true if cause `x` comes before `y`: its fix gains for sure, or more; or as much, and
  * it is blamed first; or there is no fix, and it cost more. */
-static bool comes_before(const struct judge *judge, bool fixes, const struct verdict *x,
+static bool comes_before(const struct judge *judge, const struct verdict *x,
                          const struct verdict *y)
 {
-    bool one = fixes && x->predicted_ns > 0, other = fixes && y->predicted_ns > 0;
+    bool one = x->predicted_ns > 0, other = y->predicted_ns > 0;
     if (one != other)
         return one != costs_far_more(judge, one ? y : x, one ? x : y);
     if (!one)
@@ -155,7 +155,7 @@ static bool comes_before(const struct judge *judge, bool fixes, const struct ver
     return apart < 0;
 }
 
-void judge_rank(const struct judge *judge, bool fixes, struct verdicts *verdicts)
+void judge_rank(const struct judge *judge, struct verdicts *verdicts)
 {
     /* Causes are few, and fixes that gain alike make no strict order, so each moves up as long
      * as it comes before the one above. */
@@ -163,7 +163,7 @@ void judge_rank(const struct judge *judge, bool fixes, struct verdicts *verdicts
         struct verdict item = verdicts->items[i];
         int place = i;
         const struct verdict *items = verdicts->items;
-        for (; place > 0 && comes_before(judge, fixes, &item, &items[place - 1]); place--)
+        for (; place > 0 && comes_before(judge, &item, &items[place - 1]); place--)
             verdicts->items[place] = verdicts->items[place - 1];
         verdicts->items[place] = item;
     }

@@ -1,31 +1,31 @@
 /* path_foreign.c - what an op of a trace waited for, and that, back through a time: ops, and
  * the host's calls. */
-#include "causes/foreign.h"
+#include "causes/judge.h"
 
 #include "core/items.h"
 
-static const struct span *span_at(const struct foreign *foreign, uint32_t index)
+static const struct span *span_at(const struct judge *judge, uint32_t index)
 {
-    return &foreign->timeline->spans[index];
+    return &judge->timeline->spans[index];
 }
 
 /* Returns the cause that an op at work is itself; VERDICT_REST for work that had to be done. */
-static enum verdict_code work_cause(const struct foreign *foreign, const struct span *span)
+static enum verdict_code work_cause(const struct judge *judge, const struct span *span)
 {
-    bool legacy = timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    bool legacy = timeline_stream_kind(judge->timeline, span->stream) == STREAM_LEGACY;
     /* In one stream a memset holds up no other, and takes its turn as any op. */
-    if (span->kind == OP_MEMSET && foreign->timeline->streams == 1 &&
-        foreign->timeline->call_count > 0)
+    if (span->kind == OP_MEMSET && judge->timeline->streams == 1 &&
+        judge->timeline->call_count > 0)
         return VERDICT_REST;
     return span->kind == OP_MEMSET && legacy ? VERDICT_BLOCKING_STREAM
                                              : verdict_marked(MARKED_WORK, span->kind);
 }
 
 /* Returns what it costs to hand an op over, or to go on from one to the next. */
-static enum verdict_code hand_over(const struct foreign *foreign, const struct span *span)
+static enum verdict_code hand_over(const struct judge *judge, const struct span *span)
 {
     const enum verdict_code cause =
-        span->kind == OP_MEMSET ? work_cause(foreign, span) : VERDICT_REST;
+        span->kind == OP_MEMSET ? work_cause(judge, span) : VERDICT_REST;
     return cause != VERDICT_REST ? cause : VERDICT_SMALL_TILES;
 }
 
@@ -57,94 +57,92 @@ static bool add(struct foreign_pieces *pieces, int64_t start_ns, int64_t end_ns,
 
 /* Returns true if a copy in, which the host waits for, is so small that it only waits for other
  * streams: it is in the default stream, as cudaMemcpyToSymbol() is. */
-static bool holds_streams(const struct foreign *foreign, const struct span *span)
+static bool holds_streams(const struct judge *judge, const struct span *span)
 {
     enum { SMALL_BYTES = 4096 };
-    return span->kind == OP_H2D && span->bytes <= SMALL_BYTES &&
-           foreign->timeline->streams > 1 &&
-           timeline_stream_kind(foreign->timeline, span->stream) == STREAM_LEGACY;
+    return span->kind == OP_H2D && span->bytes <= SMALL_BYTES && judge->timeline->streams > 1 &&
+           timeline_stream_kind(judge->timeline, span->stream) == STREAM_LEGACY;
 }
 
-enum verdict_code foreign_call_cause(const struct foreign *foreign, uint32_t index)
+enum verdict_code foreign_call_cause(const struct judge *judge, uint32_t index)
 {
-    const struct host_call *call = &foreign->timeline->calls[index];
-    uint32_t span = foreign->trace.issued[index];
-    bool pageable = span != SPAN_NONE && op_is_copy(span_at(foreign, span)->kind) &&
-                    span_at(foreign, span)->host_memory == HOST_MEMORY_PAGEABLE;
+    const struct host_call *call = &judge->timeline->calls[index];
+    uint32_t span = judge->trace.issued[index];
+    bool pageable = span != SPAN_NONE && op_is_copy(span_at(judge, span)->kind) &&
+                    span_at(judge, span)->host_memory == HOST_MEMORY_PAGEABLE;
     const enum host_call_kind kind = host_call_kind(call->row);
     /* A graph is handed over the more slowly, the larger it is. */
     const bool slow =
-        kind != CALL_GRAPH && call->end_ns - call->start_ns > foreign->trace.slow_ns;
+        kind != CALL_GRAPH && call->end_ns - call->start_ns > judge->trace.slow_ns;
     enum verdict_code quick = slow                ? VERDICT_UNKNOWN
-                              : span != SPAN_NONE ? hand_over(foreign, span_at(foreign, span))
+                              : span != SPAN_NONE ? hand_over(judge, span_at(judge, span))
                                                   : VERDICT_SMALL_TILES;
     /* A host that asks again and again waits. */
-    uint32_t before = foreign->trace.call_before[index];
-    if (call->not_ready && before != SPAN_NONE && foreign->timeline->calls[before].not_ready)
+    uint32_t before = judge->trace.call_before[index];
+    if (call->not_ready && before != SPAN_NONE && judge->timeline->calls[before].not_ready)
         return VERDICT_SYNC_IN_LOOP;
     const enum verdict_code known = verdict_marked(MARKED_HOST, kind);
     switch (kind) {
     case CALL_PIN:
-        return foreign->trace.pins_first             ? VERDICT_PIN_IN_RUN
-               : traced_again(&foreign->trace, kind) ? VERDICT_PINNED_ALLOC_IN_LOOP
-                                                     : quick;
+        return judge->trace.pins_first             ? VERDICT_PIN_IN_RUN
+               : traced_again(&judge->trace, kind) ? VERDICT_PINNED_ALLOC_IN_LOOP
+                                                   : quick;
     case CALL_COPY_WAIT:
-        if (span != SPAN_NONE && holds_streams(foreign, span_at(foreign, span)))
+        if (span != SPAN_NONE && holds_streams(judge, span_at(judge, span)))
             return VERDICT_BLOCKING_STREAM;
         return pageable ? VERDICT_PAGEABLE_MEMORY : VERDICT_SYNC_IN_LOOP;
     case CALL_COPY:
         return pageable ? VERDICT_PAGEABLE_MEMORY : quick;
     case CALL_LAUNCH:
-        if (foreign->trace.launches_block)
+        if (judge->trace.launches_block)
             return VERDICT_LAUNCH_BLOCKING;
-        return traced_loads_code(&foreign->trace, index, span) ? VERDICT_LAZY_LOADING : quick;
+        return traced_loads_code(&judge->trace, index, span) ? VERDICT_LAZY_LOADING : quick;
     default:
-        return known != VERDICT_REST && traced_again(&foreign->trace, kind) ? known : quick;
+        return known != VERDICT_REST && traced_again(&judge->trace, kind) ? known : quick;
     }
 }
 
-enum verdict_code foreign_outside_cause(const struct foreign *foreign, uint32_t before,
+enum verdict_code foreign_outside_cause(const struct judge *judge, uint32_t before,
                                         uint32_t next, int64_t length_ns)
 {
-    const struct host_call *calls = foreign->timeline->calls;
+    const struct host_call *calls = judge->timeline->calls;
     const enum host_call_kind made =
         host_call_between(before != SPAN_NONE ? host_call_kind(calls[before].row) : CALL_OTHER,
                           host_call_kind(calls[next].row));
-    if (length_ns <= foreign->trace.work_ns)
+    if (length_ns <= judge->trace.work_ns)
         return VERDICT_SMALL_TILES;
-    if (before == SPAN_NONE && foreign->timeline->partial) /* calls before it are cut off */
+    if (before == SPAN_NONE && judge->timeline->partial) /* calls before it are cut off */
         return VERDICT_UNKNOWN;
-    return made >= CALL_MAKE && traced_again(&foreign->trace, made)
+    return made >= CALL_MAKE && traced_again(&judge->trace, made)
                ? verdict_marked(MARKED_HOST, made)
                : VERDICT_HOST_WORK;
 }
 
 /* Goes back over the calls of the host before call `index`, whose op was then issued. */
-static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t from_ns,
+static bool walk_host(const struct judge *judge, uint32_t index, int64_t from_ns,
                       struct foreign_pieces *pieces)
 {
-    const struct host_call *calls = foreign->timeline->calls;
+    const struct host_call *calls = judge->timeline->calls;
     int64_t now_ns = calls[index].start_ns;
     uint32_t next = index;
-    for (uint32_t i = foreign->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
-         i = foreign->trace.call_before[i]) {
+    for (uint32_t i = judge->trace.call_before[index]; now_ns > from_ns - TRACED_JITTER_NS;
+         i = judge->trace.call_before[i]) {
         int64_t until_ns = i != SPAN_NONE ? calls[i].end_ns : from_ns;
-        if (until_ns < now_ns &&
-            !add(pieces, until_ns, now_ns,
-                 foreign_outside_cause(foreign, i, next, now_ns - until_ns), VERDICT_REST,
-                 SPAN_NONE))
+        if (until_ns < now_ns && !add(pieces, until_ns, now_ns,
+                                      foreign_outside_cause(judge, i, next, now_ns - until_ns),
+                                      VERDICT_REST, SPAN_NONE))
             return false;
         next = i;
         if (i == SPAN_NONE)
             break;
         now_ns = earlier(now_ns, calls[i].end_ns);
-        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
+        const int64_t given_ns = foreign_giving_back_ns(judge, i);
         if (given_ns > 0 && !add(pieces, now_ns - given_ns, now_ns, VERDICT_ALLOC_IN_STREAM,
                                  VERDICT_REST, SPAN_NONE))
             return false;
         now_ns -= given_ns;
-        if (!add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(foreign, i),
-                 VERDICT_REST, SPAN_NONE))
+        if (!add(pieces, calls[i].start_ns, now_ns, foreign_call_cause(judge, i), VERDICT_REST,
+                 SPAN_NONE))
             return false;
         now_ns = earlier(now_ns, calls[i].start_ns);
     }
@@ -153,20 +151,20 @@ static bool walk_host(const struct foreign *foreign, uint32_t index, int64_t fro
 
 /* Returns what kept the host before it made call `index`: the last call before it that did more
  * than to hand something over. VERDICT_REST: none did, or it was long before. */
-static enum verdict_code kept_before(const struct foreign *foreign, uint32_t index)
+static enum verdict_code kept_before(const struct judge *judge, uint32_t index)
 {
     enum { QUICK_CALLS = 16 };
-    const struct host_call *calls = foreign->timeline->calls;
+    const struct host_call *calls = judge->timeline->calls;
     uint32_t later_call = index;
     for (int i = 0; i < QUICK_CALLS; i++) {
-        uint32_t before = foreign->trace.call_before[later_call];
+        uint32_t before = judge->trace.call_before[later_call];
         if (before == SPAN_NONE)
             return VERDICT_REST;
         const enum verdict_code outside = foreign_outside_cause(
-            foreign, before, later_call, calls[later_call].start_ns - calls[before].end_ns);
+            judge, before, later_call, calls[later_call].start_ns - calls[before].end_ns);
         if (outside != VERDICT_SMALL_TILES)
             return outside;
-        const enum verdict_code cause = foreign_call_cause(foreign, before);
+        const enum verdict_code cause = foreign_call_cause(judge, before);
         if (cause != VERDICT_SMALL_TILES)
             return cause;
         later_call = before;
@@ -175,14 +173,14 @@ static enum verdict_code kept_before(const struct foreign *foreign, uint32_t ind
 }
 
 /* Goes back over the time that an op was on its way since the host began to call for it. */
-static bool walk_issue(const struct foreign *foreign, uint32_t index, uint32_t call,
+static bool walk_issue(const struct judge *judge, uint32_t index, uint32_t call,
                        enum verdict_code late, struct foreign_pieces *pieces)
 {
-    const struct span *span = span_at(foreign, index);
-    const struct host_call *own = &foreign->timeline->calls[call];
+    const struct span *span = span_at(judge, index);
+    const struct host_call *own = &judge->timeline->calls[call];
     int64_t returned_ns = earlier(own->end_ns, span->start_ns);
     int64_t way_ns = span->start_ns - returned_ns;
-    enum verdict_code cause = foreign_call_cause(foreign, call);
+    enum verdict_code cause = foreign_call_cause(judge, call);
     /* A launch that waits for its kernel was no wait before that began. */
     if (cause == VERDICT_LAUNCH_BLOCKING || cause == VERDICT_SYNC_IN_LOOP)
         cause = VERDICT_SMALL_TILES;
@@ -196,83 +194,80 @@ static bool walk_issue(const struct foreign *foreign, uint32_t index, uint32_t c
 
 /* Returns true if a kernel waited for the copy `from` until far more copies had come in than
  * kernels had begun: for other work than its own. */
-static bool waits_for_more(const struct foreign *foreign, const struct span *from,
-                           uint32_t index)
+static bool waits_for_more(const struct judge *judge, const struct span *from, uint32_t index)
 {
-    const struct span *span = span_at(foreign, index);
-    uint64_t in = foreign->trace.analysis.engines[ENGINE_H2D].spans;
-    uint64_t all = foreign->trace.kernels;
+    const struct span *span = span_at(judge, index);
+    uint64_t in = judge->trace.analysis.engines[ENGINE_H2D].spans;
+    uint64_t all = judge->trace.kernels;
     if (span->kind != OP_KERNEL || from->kind != OP_H2D || all == 0)
         return false;
-    uint64_t copies = traced_copies_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
-    uint64_t kernels = foreign->trace.kernels_before[index] + UINT64_C(1);
+    uint64_t copies = traced_copies_by(&judge->trace, span->start_ns + TRACED_JITTER_NS);
+    uint64_t kernels = judge->trace.kernels_before[index] + UINT64_C(1);
     return copies > (kernels + 1) * ((in + all - 1) / all);
 }
 
 /* Returns why an op waited for the one before it in its stream; VERDICT_REST: it had to. */
-static enum verdict_code stream_cause(struct foreign *foreign, const struct span *from,
+static enum verdict_code stream_cause(struct judge *judge, const struct span *from,
                                       uint32_t index)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     const bool legacy = timeline_stream_kind(timeline, 0) == STREAM_LEGACY;
-    const struct span *span = span_at(foreign, index);
+    const struct span *span = span_at(judge, index);
     if (from->kind == OP_CALLBACK)
         return VERDICT_SLOW_CALLBACK;
     if (from->engine == span->engine)
         return VERDICT_REST; /* the engine would have held it as well */
-    if (timeline->streams == 1 && legacy && foreign->trace.many_threads &&
-        !foreign->trace.turns)
+    if (timeline->streams == 1 && legacy && judge->trace.many_threads && !judge->trace.turns)
         return VERDICT_LEGACY_STREAM;
     /* However many pieces the default stream has, none would overlap. */
     if (timeline->streams == 1)
-        return !legacy && foreign->trace.analysis.engines[foreign->trace.engine].spans <= 2
+        return !legacy && judge->trace.analysis.engines[judge->trace.engine].spans <= 2
                    ? VERDICT_REST
-               : foreign->trace.in_graphs ? VERDICT_NEEDLESS_WAIT
-                                          : VERDICT_ONE_STREAM;
+               : judge->trace.in_graphs ? VERDICT_NEEDLESS_WAIT
+                                        : VERDICT_ONE_STREAM;
     /* Without the host's calls the order of short ops tells nothing: the host may be late. */
-    if (foreign->trace.short_ops && timeline->issue_unknown)
+    if (judge->trace.short_ops && timeline->issue_unknown)
         return VERDICT_UNKNOWN;
-    if (waits_for_more(foreign, from, index))
+    if (waits_for_more(judge, from, index))
         return VERDICT_NEEDLESS_WAIT;
     /* A copy in is the first op of a piece of work, so it can only wait for room. */
     bool room = span->kind == OP_H2D && (from->kind == OP_D2H || from->kind == OP_KERNEL);
-    foreign->stream_waits += room;
+    judge->stream_waits += room;
     return room ? VERDICT_FEW_STREAMS : VERDICT_REST;
 }
 
 /* Returns why an op began right behind one of another stream and engine. Where memory was given
  * back in no stream in between, that was the default stream's, which has no op of it. */
-static enum verdict_code unseen_cause(const struct foreign *foreign, const struct span *from,
+static enum verdict_code unseen_cause(const struct judge *judge, const struct span *from,
                                       uint32_t index)
 {
-    const struct span *span = span_at(foreign, index);
-    const uint32_t before = foreign->trace.stream_before[index];
-    const bool freed =
-        from->stream != span->stream && before != SPAN_NONE &&
-        timeline_stream_kind(foreign->timeline, span->stream) == STREAM_BLOCKING &&
-        traced_call_between(&foreign->trace, CALL_POOL, span_at(foreign, before)->issue_ns,
-                            span->issue_ns);
+    const struct span *span = span_at(judge, index);
+    const uint32_t before = judge->trace.stream_before[index];
+    const bool freed = from->stream != span->stream && before != SPAN_NONE &&
+                       timeline_stream_kind(judge->timeline, span->stream) == STREAM_BLOCKING &&
+                       traced_call_between(&judge->trace, CALL_POOL,
+                                           span_at(judge, before)->issue_ns, span->issue_ns);
     return freed ? VERDICT_LEGACY_STREAM : VERDICT_UNKNOWN;
 }
 
-static enum verdict_code held_cause(struct foreign *foreign, uint32_t index)
+static enum verdict_code held_cause(struct judge *judge, uint32_t index)
 {
-    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
+    const struct hold *hold = &judge->facts->critical->holds[index];
     if (hold->span == SPAN_NONE)
         return VERDICT_REST;
-    const struct span *from = span_at(foreign, hold->span), *span = span_at(foreign, index);
+    const struct span *from = span_at(judge, hold->span), *span = span_at(judge, index);
     switch (hold->by) {
     case HELD_BY_STREAM:
-        return stream_cause(foreign, from, index);
+        return stream_cause(judge, from, index);
     case HELD_BY_LEGACY:
-        return verdict_legacy_cause(foreign->timeline, from, span);
+        return verdict_legacy_cause(judge->timeline, from, span);
     case HELD_BY_ENGINE:
         return from->engine != span->engine &&
-                       unseen_cause(foreign, from, index) == VERDICT_LEGACY_STREAM
+                       unseen_cause(judge, from, index) == VERDICT_LEGACY_STREAM
                    ? VERDICT_LEGACY_STREAM
                    : VERDICT_REST;
     case HELD_BY_CALL:
-        return host_op_cause(foreign, span->kind == OP_PACK ? span : from);
+        return host_op_cause(judge, span->kind == OP_PACK ? span : from);
     default:
         return VERDICT_REST;
     }
@@ -286,46 +281,46 @@ struct wait {
 };
 
 /* Returns why an op waited by an event for `from`; VERDICT_REST: it may have had to. */
-static enum verdict_code event_cause(struct foreign *foreign, const struct span *from,
+static enum verdict_code event_cause(struct judge *judge, const struct span *from,
                                      uint32_t index)
 {
-    if (span_at(foreign, index)->kind == OP_H2D) { /* it can only wait for room */
-        foreign->stream_waits++;
+    if (span_at(judge, index)->kind == OP_H2D) { /* it can only wait for room */
+        judge->stream_waits++;
         return VERDICT_FEW_STREAMS;
     }
-    return waits_for_more(foreign, from, index) ? VERDICT_NEEDLESS_WAIT : VERDICT_REST;
+    return waits_for_more(judge, from, index) ? VERDICT_NEEDLESS_WAIT : VERDICT_REST;
 }
 
 /* Finds what a late op waited for that is in no record of its own. */
-static void find_late(const struct foreign *foreign, uint32_t index, struct wait *wait)
+static void find_late(const struct judge *judge, uint32_t index, struct wait *wait)
 {
     enum {
         STALLS_MIN = 4,     /* fewer may have come by chance */
         LOADED_NS = 250000, /* what code that is loaded held begins in this time */
     };
-    const struct timeline *timeline = foreign->timeline;
-    const struct span *span = span_at(foreign, index);
-    uint32_t last = traced_ended_by(&foreign->trace, span->start_ns + TRACED_JITTER_NS);
-    uint32_t in_stream = foreign->trace.stream_before[index];
-    const struct span *before = last != SPAN_NONE ? span_at(foreign, last) : NULL;
+    const struct timeline *timeline = judge->timeline;
+    const struct span *span = span_at(judge, index);
+    uint32_t last = traced_ended_by(&judge->trace, span->start_ns + TRACED_JITTER_NS);
+    uint32_t in_stream = judge->trace.stream_before[index];
+    const struct span *before = last != SPAN_NONE ? span_at(judge, last) : NULL;
     bool close = before != NULL && last != index && before->end_ns > wait->free_ns &&
                  before->start_ns < span->start_ns &&
                  span->start_ns - before->end_ns <= TRACED_LATE_NS;
     bool called = in_stream != SPAN_NONE && !timeline->issue_unknown &&
-                  traced_call_between(&foreign->trace, CALL_HOST_FUNC,
-                                      span_at(foreign, in_stream)->issue_ns, span->issue_ns);
+                  traced_call_between(&judge->trace, CALL_HOST_FUNC,
+                                      span_at(judge, in_stream)->issue_ns, span->issue_ns);
     /* Without calls: a copy of pageable memory keeps the host until it is done. */
     bool staged = close && timeline->issue_unknown && op_is_copy(before->kind) &&
                   before->host_memory == HOST_MEMORY_PAGEABLE;
-    bool bars = close && foreign->trace.memsets_bar &&
+    bool bars = close && judge->trace.memsets_bar &&
                 (before->kind == OP_MEMSET || span->kind == OP_MEMSET);
     bool loads =
         !timeline->issue_unknown &&
-        traced_loads_within(&foreign->trace, later(wait->free_ns, span->start_ns - LOADED_NS),
+        traced_loads_within(&judge->trace, later(wait->free_ns, span->start_ns - LOADED_NS),
                             span->start_ns);
     wait->link = VERDICT_REST; /* it waited for more than that */
-    bool stalls = foreign->trace.stalls.count >= STALLS_MIN &&
-                  traced_stall_ns(&foreign->trace, index, wait->free_ns) > 0;
+    bool stalls = judge->trace.stalls.count >= STALLS_MIN &&
+                  traced_stall_ns(&judge->trace, index, wait->free_ns) > 0;
     wait->late = staged   ? VERDICT_PAGEABLE_MEMORY
                  : loads  ? VERDICT_LAZY_LOADING
                  : called ? VERDICT_SLOW_CALLBACK
@@ -336,48 +331,48 @@ static void find_late(const struct foreign *foreign, uint32_t index, struct wait
         *wait = (struct wait){.span = last,
                               .free_ns = earlier(before->end_ns, span->start_ns),
                               .link = bars ? VERDICT_MEMSET_IN_LOOP
-                                           : unseen_cause(foreign, before, index),
+                                           : unseen_cause(judge, before, index),
                               .late = VERDICT_SMALL_TILES};
 }
 
 /* Returns what held op `index`, which the host issued by `call`; SPAN_NONE: not known. */
-static struct wait wait_of(struct foreign *foreign, uint32_t index, uint32_t call)
+static struct wait wait_of(struct judge *judge, uint32_t index, uint32_t call)
 {
-    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
-    const struct span *span = span_at(foreign, index);
+    const struct hold *hold = &judge->facts->critical->holds[index];
+    const struct span *span = span_at(judge, index);
     struct wait wait = {.span = hold->span,
                         .free_ns = earlier(hold->free_ns, span->start_ns),
-                        .link = held_cause(foreign, index),
+                        .link = held_cause(judge, index),
                         .late = VERDICT_SMALL_TILES};
     if (call != SPAN_NONE)
         wait = (struct wait){SPAN_NONE,
-                             earlier(foreign->timeline->calls[call].end_ns, span->start_ns),
+                             earlier(judge->timeline->calls[call].end_ns, span->start_ns),
                              VERDICT_REST, VERDICT_SMALL_TILES};
-    uint32_t target = traced_event_target(&foreign->trace, index);
-    const struct span *event = target != SPAN_NONE ? span_at(foreign, target) : NULL;
+    uint32_t target = traced_event_target(&judge->trace, index);
+    const struct span *event = target != SPAN_NONE ? span_at(judge, target) : NULL;
     /* A timeline with spans of its waits has found that out already. */
     bool known = hold->by == HELD_BY_EVENT && hold->span == target;
     if (event != NULL && event->start_ns < span->start_ns &&
         (known || event->end_ns > wait.free_ns) &&
         event->end_ns <= span->start_ns + TRACED_JITTER_NS)
         wait = (struct wait){target, earlier(event->end_ns, span->start_ns),
-                             event_cause(foreign, event, index), VERDICT_SMALL_TILES};
+                             event_cause(judge, event, index), VERDICT_SMALL_TILES};
     if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
-        find_late(foreign, index, &wait);
+        find_late(judge, index, &wait);
     else if (span->kind == OP_MEMSET)
-        wait.late = hand_over(foreign, span);
+        wait.late = hand_over(judge, span);
     else if (wait.span != SPAN_NONE)
-        wait.late = hand_over(foreign, span_at(foreign, wait.span));
+        wait.late = hand_over(judge, span_at(judge, wait.span));
     return wait;
 }
 
 /* Returns true if an op that something else let go at `free_ns` began only as its call was
  * about to return, which was later: the host had not handed it over before. */
-static bool is_handed_late(const struct foreign *foreign, uint32_t index, uint32_t call,
+static bool is_handed_late(const struct judge *judge, uint32_t index, uint32_t call,
                            int64_t free_ns)
 {
-    const struct host_call *own = &foreign->timeline->calls[call];
-    const int64_t start_ns = span_at(foreign, index)->start_ns;
+    const struct host_call *own = &judge->timeline->calls[call];
+    const int64_t start_ns = span_at(judge, index)->start_ns;
     return earlier(own->end_ns, start_ns) > free_ns + TRACED_JITTER_NS &&
            start_ns >= own->end_ns - (own->end_ns - own->start_ns) / 4;
 }
@@ -385,61 +380,61 @@ static bool is_handed_late(const struct foreign *foreign, uint32_t index, uint32
 /* Returns the call of the host that op `index` waited for; SPAN_NONE: something on the device
  * was later. A launch that loads code holds its kernel until it returns, others hand it over.
  */
-static uint32_t host_of(const struct foreign *foreign, uint32_t index)
+static uint32_t host_of(const struct judge *judge, uint32_t index)
 {
-    const struct hold *hold = &foreign->judge.facts->critical->holds[index];
-    uint32_t call = traced_call_of(&foreign->trace, index);
+    const struct hold *hold = &judge->facts->critical->holds[index];
+    uint32_t call = traced_call_of(&judge->trace, index);
     if (call == SPAN_NONE || hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_NOTHING)
         return call;
-    bool loads = span_at(foreign, index)->kind == OP_KERNEL &&
-                 traced_loads_code(&foreign->trace, call, index) &&
-                 foreign->timeline->calls[call].end_ns > hold->free_ns;
-    return loads || is_handed_late(foreign, index, call, hold->free_ns) ? call : SPAN_NONE;
+    bool loads = span_at(judge, index)->kind == OP_KERNEL &&
+                 traced_loads_code(&judge->trace, call, index) &&
+                 judge->timeline->calls[call].end_ns > hold->free_ns;
+    return loads || is_handed_late(judge, index, call, hold->free_ns) ? call : SPAN_NONE;
 }
 
 /* Returns true if the way can go on from `work`, the last op of the device that it passed, to
  * `next`: whatever held an op began before it. The times of a file can contradict each other,
  * and lead in a circle. A call may have begun at any time, but never waited for a later call.
  */
-static bool leads_back(const struct foreign *foreign, uint32_t next, uint32_t work)
+static bool leads_back(const struct judge *judge, uint32_t next, uint32_t work)
 {
-    return next == SPAN_NONE || work == SPAN_NONE || op_is_call(span_at(foreign, next)->kind) ||
-           span_precedes(span_at(foreign, next), span_at(foreign, work));
+    return next == SPAN_NONE || work == SPAN_NONE || op_is_call(span_at(judge, next)->kind) ||
+           span_precedes(span_at(judge, next), span_at(judge, work));
 }
 
 /* Adds why op `index` began only when it did, before the time that is looked at: it kept the
  * busiest engine waiting then. */
-static bool add_before(struct foreign *foreign, uint32_t index, struct foreign_pieces *pieces)
+static bool add_before(struct judge *judge, uint32_t index, struct foreign_pieces *pieces)
 {
-    const struct span *span = span_at(foreign, index);
-    uint32_t call = host_of(foreign, index);
-    struct wait wait = wait_of(foreign, index, call);
+    const struct span *span = span_at(judge, index);
+    uint32_t call = host_of(judge, index);
+    struct wait wait = wait_of(judge, index, call);
     enum verdict_code cause = wait.link;
     if (call != SPAN_NONE && wait.span == SPAN_NONE)
-        cause = kept_before(foreign, call);
+        cause = kept_before(judge, call);
     return add(pieces, span->start_ns, span->start_ns, VERDICT_REST, cause, SPAN_NONE);
 }
 
-bool foreign_walk(struct foreign *foreign, uint32_t index, bool whole, int64_t from_ns,
+bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces)
 {
     uint32_t work = SPAN_NONE;
     pieces->count = 0;
-    while (leads_back(foreign, index, work) && index != SPAN_NONE) {
-        const struct span *span = span_at(foreign, index);
+    while (leads_back(judge, index, work) && index != SPAN_NONE) {
+        const struct span *span = span_at(judge, index);
         work = op_is_call(span->kind) ? work : index;
-        if (whole && !add(pieces, span->start_ns, span->end_ns, work_cause(foreign, span),
+        if (whole && !add(pieces, span->start_ns, span->end_ns, work_cause(judge, span),
                           VERDICT_REST, index))
             return false;
         whole = true;
         if (span->start_ns <= from_ns)
-            return span->engine == foreign->trace.engine || add_before(foreign, index, pieces);
-        uint32_t call = host_of(foreign, index);
-        struct wait wait = wait_of(foreign, index, call);
+            return span->engine == judge->trace.engine || add_before(judge, index, pieces);
+        uint32_t call = host_of(judge, index);
+        struct wait wait = wait_of(judge, index, call);
         /* The host let it go, unless something on the device did later. */
         if (call != SPAN_NONE && wait.span == SPAN_NONE)
-            return walk_issue(foreign, index, call, wait.late, pieces) &&
-                   walk_host(foreign, call, from_ns, pieces);
+            return walk_issue(judge, index, call, wait.late, pieces) &&
+                   walk_host(judge, call, from_ns, pieces);
         if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
             return false;
         pieces->items[pieces->count - 1].step = true;

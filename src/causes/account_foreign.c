@@ -1,5 +1,6 @@
-/* foreign.c - charges the idle times of a trace's busiest engine to what its evidence names. */
-#include "causes/foreign.h"
+/* account_foreign.c - charges the idle times of a trace's busiest engine to what its evidence
+ * names. */
+#include "causes/judge.h"
 
 #include <stdlib.h>
 
@@ -9,40 +10,39 @@ static const double SMALL_SHARE = 0.08;
 /* --- the host's calls --- */
 
 /* Adds a time of the host's that is a cause, which call `index` tells of. */
-static void keep(struct foreign *foreign, enum verdict_code code, uint32_t index, int64_t ns)
+static void keep(struct judge *judge, enum verdict_code code, uint32_t index, int64_t ns)
 {
     if (ns > 0)
-        tally_add(&foreign->kept[code], index, ns);
+        tally_add(&judge->kept[code], index, ns);
 }
 
 /* Finds the calls that are causes, and adds what the host did between them for the same. */
-static void find_kept(struct foreign *foreign)
+static void find_kept(struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     const struct host_call *calls = timeline->calls;
     for (int code = 0; code < VERDICT_COUNT; code++)
-        foreign->kept[code].longest = SPAN_NONE;
+        judge->kept[code].longest = SPAN_NONE;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
-        const uint32_t before = foreign->trace.call_before[i];
-        const int64_t given_ns = foreign_giving_back_ns(foreign, i);
-        if (calls[i].start_ns >= foreign->trace.last_issue_ns)
+        const uint32_t before = judge->trace.call_before[i];
+        const int64_t given_ns = foreign_giving_back_ns(judge, i);
+        if (calls[i].start_ns >= judge->trace.last_issue_ns)
             continue;
-        keep(foreign, foreign_call_cause(foreign, i), i,
+        keep(judge, foreign_call_cause(judge, i), i,
              calls[i].end_ns - calls[i].start_ns - given_ns);
-        keep(foreign, VERDICT_ALLOC_IN_STREAM, i, given_ns);
+        keep(judge, VERDICT_ALLOC_IN_STREAM, i, given_ns);
         if (before == SPAN_NONE || calls[before].end_ns >= calls[i].start_ns)
             continue;
         /* However short it is: all of it goes with the calls. */
-        const enum verdict_code code = foreign_outside_cause(foreign, before, i, INT64_MAX);
-        foreign->between_ns[code] =
-            plus(foreign->between_ns[code], calls[i].start_ns - calls[before].end_ns);
+        const enum verdict_code code = foreign_outside_cause(judge, before, i, INT64_MAX);
+        judge->between_ns[code] =
+            plus(judge->between_ns[code], calls[i].start_ns - calls[before].end_ns);
     }
     for (int code = 0; code < VERDICT_COUNT; code++)
-        foreign->kept[code].sum_ns =
-            plus(foreign->kept[code].sum_ns, foreign->between_ns[code]);
+        judge->kept[code].sum_ns = plus(judge->kept[code].sum_ns, judge->between_ns[code]);
     for (uint32_t i = 0; i < timeline->span_count && timeline->call_count == 0; i++) {
         const struct span *span = &timeline->spans[i];
-        keep(foreign, host_op_cause(foreign, span), i, span->end_ns - span->start_ns);
+        keep(judge, host_op_cause(judge, span), i, span->end_ns - span->start_ns);
     }
 }
 
@@ -56,7 +56,7 @@ static bool is_cause(enum verdict_code code)
 /* Waiting for room in a stream is no cause where what held that room came late itself. Where
  * there are hardly any ops, one that begins right behind another is taken to need it. What
  * loaded code for a moment did not keep the ops behind it at work. */
-static void settle_links(const struct foreign *foreign, struct foreign_pieces *pieces,
+static void settle_links(const struct judge *judge, struct foreign_pieces *pieces,
                          enum verdict_code none, int64_t idle_ns)
 {
     bool weak = false;
@@ -66,7 +66,7 @@ static void settle_links(const struct foreign *foreign, struct foreign_pieces *p
         if (piece->link == VERDICT_LAZY_LOADING &&
             (double)(piece->end_ns - piece->start_ns) < part_ns)
             piece->link = VERDICT_REST;
-        if (foreign->trace.few_ops && none == VERDICT_FEW_TILES &&
+        if (judge->trace.few_ops && none == VERDICT_FEW_TILES &&
             piece->cause != VERDICT_UNKNOWN && piece->link == VERDICT_UNKNOWN)
             piece->link = VERDICT_REST;
         if (weak && piece->link == VERDICT_FEW_STREAMS)
@@ -77,15 +77,14 @@ static void settle_links(const struct foreign *foreign, struct foreign_pieces *p
 
 /* Returns what an idle time without any cause is charged to: filling and draining are short
  * ways, on which no engine has more than a few ops. */
-static enum verdict_code way_of(const struct foreign *foreign,
-                                const struct foreign_pieces *pieces)
+static enum verdict_code way_of(const struct judge *judge, const struct foreign_pieces *pieces)
 {
     enum { WAY_OPS = 2 };
     uint32_t ops[ENGINE_COUNT] = {0};
     EACH (const struct foreign_piece, piece, pieces->items, pieces->count) {
         if (piece->cause != VERDICT_REST || piece->span == SPAN_NONE)
             continue;
-        enum engine engine = (enum engine)foreign->timeline->spans[piece->span].engine;
+        enum engine engine = (enum engine)judge->timeline->spans[piece->span].engine;
         if (engine < ENGINE_WORKING && engine != ENGINE_COMPUTE && ++ops[engine] > WAY_OPS)
             return VERDICT_UNKNOWN;
     }
@@ -121,18 +120,18 @@ static void find_near(struct foreign_pieces *pieces, enum verdict_code none)
 /* Charges an idle time to what kept op `index` from starting or, with `whole`, from ending any
  * sooner, and what this does not reach and what has no cause to `none`. Returns false when
  * memory runs out. */
-static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t index, bool whole,
+static bool charge_idle(struct judge *judge, struct loss idle, uint32_t index, bool whole,
                         enum verdict_code none, struct foreign_pieces *pieces)
 {
-    struct account *charges = &foreign->judge.charges;
+    struct account *charges = &judge->charges;
     int64_t now_ns = idle.end_ns;
     if (idle.start_ns >= idle.end_ns)
         return true;
-    if (!foreign_walk(foreign, index, whole, idle.start_ns, pieces))
+    if (!foreign_walk(judge, index, whole, idle.start_ns, pieces))
         return false;
-    settle_links(foreign, pieces, none, idle.end_ns - idle.start_ns);
+    settle_links(judge, pieces, none, idle.end_ns - idle.start_ns);
     if (none == VERDICT_FEW_TILES)
-        none = foreign->timeline->partial ? VERDICT_UNKNOWN : way_of(foreign, pieces);
+        none = judge->timeline->partial ? VERDICT_UNKNOWN : way_of(judge, pieces);
     find_near(pieces, none);
     for (uint32_t i = 0; i < pieces->count && now_ns > idle.start_ns; i++) {
         const struct foreign_piece *piece = &pieces->items[i];
@@ -142,7 +141,7 @@ static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t inde
         account_charge(charges, piece->near, now_ns - start_ns,
                        (struct loss){start_ns, now_ns, idle.span});
         if (piece->step && piece->near == VERDICT_SMALL_TILES)
-            foreign->rest_ns[REST_STEPS] += now_ns - start_ns;
+            judge->rest_ns[REST_STEPS] += now_ns - start_ns;
         now_ns = start_ns;
     }
     account_charge(charges, none, now_ns - idle.start_ns,
@@ -152,10 +151,10 @@ static bool charge_idle(struct foreign *foreign, struct loss idle, uint32_t inde
 
 /* Charges all times in which the busiest engine has nothing to do. Before its first op and
  * behind its last one, work that others have to do is what filling and draining cost. */
-static bool charge_all(struct foreign *foreign)
+static bool charge_all(struct judge *judge)
 {
-    const struct timeline *timeline = foreign->timeline;
-    const struct resource engine = {foreign->trace.engine, 0, 0};
+    const struct timeline *timeline = judge->timeline;
+    const struct resource engine = {judge->trace.engine, 0, 0};
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     struct foreign_pieces pieces = {0};
     bool done = spans != NULL;
@@ -164,23 +163,22 @@ static bool charge_all(struct foreign *foreign)
     uint32_t index = SPAN_NONE;
     for (size_t i = 0; i < count && done; i++) {
         index = (uint32_t)(spans[i] - timeline->spans);
-        done = charge_idle(foreign, (struct loss){reached_ns, spans[i]->start_ns, index}, index,
+        done = charge_idle(judge, (struct loss){reached_ns, spans[i]->start_ns, index}, index,
                            false, i == 0 ? VERDICT_FEW_TILES : VERDICT_UNKNOWN, &pieces);
-        account_charge(&foreign->judge.charges, VERDICT_PAGEABLE_MEMORY,
-                       foreign->trace.slower_ns[index],
+        account_charge(&judge->charges, VERDICT_PAGEABLE_MEMORY, judge->trace.slower_ns[index],
                        (struct loss){spans[i]->start_ns, spans[i]->end_ns, index});
         reached_ns = later(reached_ns, spans[i]->end_ns);
     }
-    const uint32_t last = done ? traced_ended_by(&foreign->trace, INT64_MAX) : SPAN_NONE;
+    const uint32_t last = done ? traced_ended_by(&judge->trace, INT64_MAX) : SPAN_NONE;
     if (last != SPAN_NONE) {
         const int64_t end_ns = timeline->spans[last].end_ns;
-        done = charge_idle(foreign, (struct loss){reached_ns, end_ns, index}, last, true,
+        done = charge_idle(judge, (struct loss){reached_ns, end_ns, index}, last, true,
                            VERDICT_FEW_TILES, &pieces);
         reached_ns = later(reached_ns, end_ns);
     }
     /* Behind all ops: callbacks, waits. */
-    foreign->judge.charges.causes[VERDICT_REST].cost_ns +=
-        later(0, foreign->trace.analysis.time_ns - reached_ns);
+    judge->charges.causes[VERDICT_REST].cost_ns +=
+        later(0, judge->trace.analysis.time_ns - reached_ns);
     free(pieces.items);
     free(spans);
     return done;
@@ -191,27 +189,27 @@ static bool charge_all(struct foreign *foreign)
 /* Returns true if copies of pageable memory take much of the run's time; with `unrated` only
  * those that nothing tells the rate of if it were page-locked: a cause whose cost is not known.
  */
-static bool is_mostly_pageable(const struct foreign *foreign, bool unrated)
+static bool is_mostly_pageable(const struct judge *judge, bool unrated)
 {
     static const double MOSTLY = 0.5;
-    const struct timeline *timeline = foreign->timeline;
+    const struct timeline *timeline = judge->timeline;
     double sum_ns = 0;
     EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (op_is_copy(span->kind) && span->host_memory == HOST_MEMORY_PAGEABLE &&
-            (!unrated || foreign->trace.pinned_rate[span->kind == OP_D2H] == 0))
+            (!unrated || judge->trace.pinned_rate[span->kind == OP_D2H] == 0))
             sum_ns += (double)(span->end_ns - span->start_ns);
     }
-    return sum_ns > MOSTLY * (double)foreign->trace.analysis.time_ns;
+    return sum_ns > MOSTLY * (double)judge->trace.analysis.time_ns;
 }
 
 /* Returns what keeps the host from being ahead with issuing, so that it is late with every op:
  * a wait in each launch or copy, or something that cost as much as being late did. */
-static enum verdict_code keeps_late(const struct foreign *foreign)
+static enum verdict_code keeps_late(const struct judge *judge)
 {
-    const struct verdict *causes = foreign->judge.charges.causes;
-    if (foreign->trace.launches_block)
+    const struct verdict *causes = judge->charges.causes;
+    if (judge->trace.launches_block)
         return VERDICT_LAUNCH_BLOCKING;
-    if (is_mostly_pageable(foreign, false))
+    if (is_mostly_pageable(judge, false))
         return VERDICT_PAGEABLE_MEMORY;
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
         if ((verdict_rows[code].traits & KEEPS_ISSUE) &&
@@ -222,60 +220,59 @@ static enum verdict_code keeps_late(const struct foreign *foreign)
 }
 
 /* Returns what the host's handing over is called where nothing keeps it from that. */
-static enum verdict_code late_cause(const struct foreign *foreign)
+static enum verdict_code late_cause(const struct judge *judge)
 {
-    const struct pace pace = pace_of(&foreign->trace);
-    bool known = !foreign->timeline->issue_unknown && !foreign->trace.launches_may_block;
-    if (!known || (!foreign->trace.short_ops && !pace_is_late(&pace)))
+    const struct pace pace = pace_of(&judge->trace);
+    bool known = !judge->timeline->issue_unknown && !judge->trace.launches_may_block;
+    if (!known || (!judge->trace.short_ops && !pace_is_late(&pace)))
         return VERDICT_UNKNOWN;
-    return pace.tiles                 ? VERDICT_SMALL_TILES
-           : foreign->trace.in_graphs ? VERDICT_REST /* as fast as it launches them */
-                                      : VERDICT_LAUNCH_BOUND;
+    return pace.tiles               ? VERDICT_SMALL_TILES
+           : judge->trace.in_graphs ? VERDICT_REST /* as fast as it launches them */
+                                    : VERDICT_LAUNCH_BOUND;
 }
 
 /* Moves what a cause was charged beyond what its evidence carries to another one. */
-static void bound(struct foreign *foreign, enum verdict_code code, enum verdict_code to)
+static void bound(struct judge *judge, enum verdict_code code, enum verdict_code to)
 {
-    struct verdict *causes = foreign->judge.charges.causes;
+    struct verdict *causes = judge->charges.causes;
     const int64_t cost_ns = causes[code].cost_ns;
     if (cost_ns == 0 || code == to)
         return;
     causes[code].cost_ns = 0;
-    causes[to].cost_ns += cost_ns - foreign_charge(foreign, code, cost_ns);
+    causes[to].cost_ns += cost_ns - foreign_charge_seen(judge, code, cost_ns);
 }
 
 /* Charges causes no more than their evidence carries: what is beyond that of what kept the host
  * would have been handed over as late without it, and of others nothing tells why. */
-static void bound_all(struct foreign *foreign, enum verdict_code late)
+static void bound_all(struct judge *judge, enum verdict_code late)
 {
     for (int code = 0; code < VERDICT_UNKNOWN; code++) {
         const bool kept =
             (verdict_rows[code].traits & KEEPS_ISSUE) != 0 || code == VERDICT_HOST_WORK;
-        bound(foreign, (enum verdict_code)code, kept ? late : VERDICT_UNKNOWN);
+        bound(judge, (enum verdict_code)code, kept ? late : VERDICT_UNKNOWN);
     }
-    bound(foreign, late, VERDICT_UNKNOWN);
+    bound(judge, late, VERDICT_UNKNOWN);
 }
 
 /* Leaves the device's own way from op to op to the rest: no host is late where the next op was
  * there already. Fewer and larger tiles would have fewer of those ways; and without the host's
  * calls it isn't known what was there. */
-static void leave_steps(struct foreign *foreign, enum verdict_code late)
+static void leave_steps(struct judge *judge, enum verdict_code late)
 {
-    struct account *charges = &foreign->judge.charges;
-    const bool counts = late != VERDICT_SMALL_TILES && !foreign->timeline->issue_unknown;
-    foreign->rest_ns[REST_STEPS] =
-        account_leave(charges, counts ? foreign->rest_ns[REST_STEPS] : 0,
-                      &charges->causes[VERDICT_SMALL_TILES].cost_ns);
+    struct account *charges = &judge->charges;
+    const bool counts = late != VERDICT_SMALL_TILES && !judge->timeline->issue_unknown;
+    judge->rest_ns[REST_STEPS] = account_leave(charges, counts ? judge->rest_ns[REST_STEPS] : 0,
+                                               &charges->causes[VERDICT_SMALL_TILES].cost_ns);
 }
 
 /* Returns what calls took that made what stays. */
-static int64_t made_once_ns(const struct foreign *foreign)
+static int64_t made_once_ns(const struct judge *judge)
 {
     int64_t sum_ns = 0;
-    for (uint32_t i = 0; i < foreign->timeline->call_count; i++) {
-        const struct host_call *call = &foreign->timeline->calls[i];
-        if (!traced_again(&foreign->trace, host_call_kind(call->row)) &&
-            foreign_call_cause(foreign, i) != VERDICT_PIN_IN_RUN)
+    for (uint32_t i = 0; i < judge->timeline->call_count; i++) {
+        const struct host_call *call = &judge->timeline->calls[i];
+        if (!traced_again(&judge->trace, host_call_kind(call->row)) &&
+            foreign_call_cause(judge, i) != VERDICT_PIN_IN_RUN)
             sum_ns = plus(sum_ns, call->end_ns - call->start_ns);
     }
     return sum_ns;
@@ -283,105 +280,81 @@ static int64_t made_once_ns(const struct foreign *foreign)
 
 /* Small tiles are seen only with the host's calls, without which it may have waited, and only
  * where ops are short. Few tiles are few only where an engine has few ops. */
-static void settle(struct foreign *foreign)
+static void settle(struct judge *judge)
 {
-    struct verdict *causes = foreign->judge.charges.causes;
-    const int64_t time_ns = foreign->judge.time_ns;
-    bool few = foreign->trace.analysis.engines[foreign->trace.engine].spans <= FEW_TILES;
+    struct verdict *causes = judge->charges.causes;
+    const int64_t time_ns = judge->time_ns;
+    bool few = judge->trace.analysis.engines[judge->trace.engine].spans <= FEW_TILES;
     double small = SMALL_SHARE * (double)time_ns;
-    const enum verdict_code late = late_cause(foreign);
-    leave_steps(foreign, late);
-    const enum verdict_code keeps = keeps_late(foreign);
+    const enum verdict_code late = late_cause(judge);
+    leave_steps(judge, late);
+    const enum verdict_code keeps = keeps_late(judge);
     if (late != VERDICT_LAUNCH_BOUND && (double)causes[VERDICT_SMALL_TILES].cost_ns < small)
-        account_move(&foreign->judge.charges, VERDICT_SMALL_TILES, VERDICT_REST);
+        account_move(&judge->charges, VERDICT_SMALL_TILES, VERDICT_REST);
     else
-        account_move(&foreign->judge.charges, VERDICT_SMALL_TILES,
+        account_move(&judge->charges, VERDICT_SMALL_TILES,
                      keeps == VERDICT_SMALL_TILES ? late : keeps);
     /* No loop has a time in which the host was elsewhere, once. */
-    foreign->rest_ns[REST_ONCE] = account_leave(&foreign->judge.charges, foreign->trace.once_ns,
-                                                &causes[VERDICT_HOST_WORK].cost_ns);
-    bound_all(foreign, late);
-    foreign->rest_ns[REST_ONCE] += account_leave(&foreign->judge.charges, made_once_ns(foreign),
-                                                 &causes[VERDICT_UNKNOWN].cost_ns);
-    foreign->suspect = facts_suspect(foreign);
+    judge->rest_ns[REST_ONCE] = account_leave(&judge->charges, judge->trace.once_ns,
+                                              &causes[VERDICT_HOST_WORK].cost_ns);
+    bound_all(judge, late);
+    judge->rest_ns[REST_ONCE] +=
+        account_leave(&judge->charges, made_once_ns(judge), &causes[VERDICT_UNKNOWN].cost_ns);
+    judge->suspect = facts_suspect(judge);
     const int64_t rest_ns = causes[VERDICT_REST].cost_ns;
-    account_move(&foreign->judge.charges, VERDICT_UNKNOWN, foreign->suspect);
-    if (facts_moves_pages(foreign)) /* the host's threads wait for pages as well */
-        account_move(&foreign->judge.charges, VERDICT_HOST_WORK, foreign->suspect);
-    if (foreign->suspect == VERDICT_PAGE_FAULTS)
-        account_move(&foreign->judge.charges, VERDICT_FEW_TILES, foreign->suspect);
-    foreign->rest_ns[REST_PAGES] = causes[VERDICT_REST].cost_ns - rest_ns;
-    bound(foreign, foreign->suspect, VERDICT_UNKNOWN);
+    account_move(&judge->charges, VERDICT_UNKNOWN, judge->suspect);
+    if (facts_moves_pages(judge)) /* the host's threads wait for pages as well */
+        account_move(&judge->charges, VERDICT_HOST_WORK, judge->suspect);
+    if (judge->suspect == VERDICT_PAGE_FAULTS)
+        account_move(&judge->charges, VERDICT_FEW_TILES, judge->suspect);
+    judge->rest_ns[REST_PAGES] = causes[VERDICT_REST].cost_ns - rest_ns;
+    bound(judge, judge->suspect, VERDICT_UNKNOWN);
     if (!few || (double)causes[VERDICT_FEW_TILES].cost_ns < small)
-        foreign->rest_ns[REST_FILLING] = account_leave(&foreign->judge.charges, INT64_MAX,
-                                                       &causes[VERDICT_FEW_TILES].cost_ns);
+        judge->rest_ns[REST_FILLING] =
+            account_leave(&judge->charges, INT64_MAX, &causes[VERDICT_FEW_TILES].cost_ns);
     for (int code = 0; code < VERDICT_COPY_BOUND; code++) {
-        if (!judge_is_dear(&foreign->judge, (enum verdict_code)code, VERDICT_NAMED_SHARE,
-                           false))
-            account_move(&foreign->judge.charges, (enum verdict_code)code, VERDICT_REST);
+        if (!judge_is_dear(judge, (enum verdict_code)code, VERDICT_NAMED_SHARE, false))
+            account_move(&judge->charges, (enum verdict_code)code, VERDICT_REST);
     }
 }
 
-/* Puts pageable memory before all else where most of the run is copies of it: the trace tells
- * what the host's waits for them cost, not by how much they are slower than others would be. */
-static void put_pageable_first(const struct foreign *foreign, struct verdicts *verdicts)
+void foreign_put_pageable_first(const struct judge *judge, struct verdicts *verdicts)
 {
-    if (!is_mostly_pageable(foreign, true))
+    if (judge->tried || !is_mostly_pageable(judge, true))
         return;
     int place = 0;
     while (place < verdicts->count && verdicts->items[place].code != VERDICT_PAGEABLE_MEMORY)
         place++;
     if (place == verdicts->count)
-        verdicts->items[verdicts->count++] =
-            foreign->judge.charges.causes[VERDICT_PAGEABLE_MEMORY];
+        verdicts->items[verdicts->count++] = judge->charges.causes[VERDICT_PAGEABLE_MEMORY];
     const struct verdict pageable = verdicts->items[place];
     for (; place > 0 && pageable.cost_ns > 0; place--)
         verdicts->items[place] = verdicts->items[place - 1];
     verdicts->items[place] = pageable;
 }
 
-static void name_causes(struct foreign *foreign, struct verdicts *verdicts)
-{
-    struct judge *judge = &foreign->judge;
-    foreign_put_fixes(foreign);
-    judge_list(judge, verdicts);
-    judge_rank(judge, false, verdicts);
-    if (judge->tried)
-        judge_rank(judge, true, verdicts);
-    else
-        put_pageable_first(foreign, verdicts);
-    evidence_foreign(foreign, verdicts->items, verdicts->count);
-    for (int i = 0; i < verdicts->count; i++)
-        foreign_put_detail(foreign, &verdicts->items[i]);
-    evidence_foreign(foreign, &judge->charges.causes[VERDICT_REST], 1);
-    if (judge->tried)
-        foreign_set_best(foreign, verdicts);
-    judge_complete(judge, verdicts);
-}
-
 /* Settles the charges, of a recorded program with its limit and its fixes. Those of a machine
  * that does not fit the run say nothing of it: the trace alone does then. */
-static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts,
+static enum status settle_all(struct judge *judge, struct verdicts *verdicts,
                               struct error *error)
 {
-    struct judge *judge = &foreign->judge;
     const struct limit *limit = judge->facts->limit;
-    settle(foreign);
+    settle(judge);
     if (judge->facts->plan == NULL || judge->facts->model == NULL || limit == NULL)
         return STATUS_OK;
     judge->limit_ns = earlier(limit->ns, judge->time_ns);
     bool faster = limit->claimed_ns > 0 || limit->ns > judge->time_ns;
-    enum status status = faster ? STATUS_OK : foreign_try(foreign, error);
-    if (foreign->simulated) {
-        int64_t beyond_ns = judge->found.whole_ns - timeline_extent_ns(foreign->timeline);
+    enum status status = faster ? STATUS_OK : foreign_try(judge, error);
+    if (judge->simulated) {
+        int64_t beyond_ns = judge->found.whole_ns - timeline_extent_ns(judge->timeline);
         verdicts->modelled_ns = judge->time_ns + beyond_ns;
         verdicts->too_far = !judge->tried;
     }
     verdicts->limit_known = judge->tried;
     verdicts->misfit = !judge->tried;
-    verdicts->data_ns = foreign->rest_ns[REST_DATA];
-    verdicts->stays_ns = foreign->rest_ns[REST_SAME];
-    verdicts->recording_ns = foreign->recording_ns;
+    verdicts->data_ns = judge->rest_ns[REST_DATA];
+    verdicts->stays_ns = judge->rest_ns[REST_SAME];
+    verdicts->recording_ns = judge->recording_ns;
     if (judge->tried) {
         verdicts->bound = limit->cause;
         verdicts->limit_ns = judge->limit_ns;
@@ -391,42 +364,32 @@ static enum status settle_all(struct foreign *foreign, struct verdicts *verdicts
     return status;
 }
 
-enum status foreign_verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
-                                  struct error *error)
+enum status foreign_charge(struct judge *judge, struct verdicts *verdicts, struct error *error)
 {
-    struct foreign foreign = {.judge = {.facts = facts, .foreign = true},
-                              .timeline = facts->timeline};
-    struct verdicts result = {0};
-    account_begin(&foreign.judge.charges, facts->timeline);
-    bool done = traced_begin(&foreign.trace, facts->timeline, facts->rates);
-    bool any = done && foreign.trace.engine != ENGINE_NONE;
+    const struct verdict_case *facts = judge->facts;
+    struct traced *trace = &judge->trace;
+    account_begin(&judge->charges, facts->timeline);
+    bool done = traced_begin(trace, facts->timeline, facts->rates);
+    const bool any = done && trace->engine != ENGINE_NONE;
     /* Pages that move, and ops that are not here, keep ops as another process would. */
-    if (done && (facts->timeline->more_ran || facts_moves_pages(&foreign)))
-        foreign.trace.stalls.count = 0;
+    if (done && (facts->timeline->more_ran || facts_moves_pages(judge)))
+        trace->stalls.count = 0;
     if (any)
-        find_kept(&foreign);
+        find_kept(judge);
     if (any)
-        done = charge_all(&foreign);
-    enum status status = done
-                             ? STATUS_OK
-                             : error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
-                                         facts->timeline->span_count);
-    if (status == STATUS_OK) {
-        result.time_ns = foreign.judge.time_ns = foreign.trace.analysis.time_ns;
-        result.limit_ns = foreign.trace.busy_ns;
-        result.page_locked = foreign.trace.busy_ns < foreign.trace.most_ns;
-        result.bound = foreign.trace.engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
-                       : foreign.trace.engine == ENGINE_CPU   ? LIMIT_CPU
-                                                              : LIMIT_COPIES;
-        if (any)
-            status = settle_all(&foreign, &result, error);
-        else
-            foreign.judge.charges.causes[VERDICT_REST].cost_ns = foreign.judge.time_ns;
-    }
-    if (status == STATUS_OK) {
-        name_causes(&foreign, &result);
-        *verdicts = result;
-    }
-    traced_end(&foreign.trace);
-    return status;
+        done = charge_all(judge);
+    if (!done)
+        return error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
+                         facts->timeline->span_count);
+    judge->time_ns = trace->analysis.time_ns;
+    *verdicts = (struct verdicts){.time_ns = judge->time_ns,
+                                  .limit_ns = trace->busy_ns,
+                                  .page_locked = trace->busy_ns < trace->most_ns,
+                                  .bound = trace->engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
+                                           : trace->engine == ENGINE_CPU   ? LIMIT_CPU
+                                                                           : LIMIT_COPIES};
+    if (any)
+        return settle_all(judge, verdicts, error);
+    judge->charges.causes[VERDICT_REST].cost_ns = judge->time_ns;
+    return STATUS_OK;
 }
