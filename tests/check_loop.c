@@ -220,6 +220,31 @@ START_TEST(slow_first_passes_are_left_out)
 }
 END_TEST
 
+/* A kernel runs behind every 20th pass. Its first launch loads its code, and the pass that
+ * comes next waits: all up to that is start-up. Where the call takes little of a pass, or later
+ * ones as long, all passes count. */
+START_TEST(passes_up_to_the_last_load_of_code_are_left_out)
+{
+    static const struct {
+        int64_t first_ns, later_ns;
+        uint32_t passes;
+    } cases[] = {{3000000, 3000, 179}, {PASS_NS / 5, 500, 200}, {60000, 60000, 200}};
+    struct script script = begin();
+    script.timeline.name_count = 4;
+    for (int i = 0; i < 200; i++) {
+        pass(&script);
+        if (i % 20 != 19)
+            continue;
+        op(&script, OP_KERNEL, 3, 2000);
+        struct host_call *call = &script.timeline.calls[script.timeline.call_count - 1];
+        call->end_ns = call->start_ns + (i == 19 ? cases[_i].first_ns : cases[_i].later_ns);
+        host(&script, call->end_ns - call->start_ns);
+    }
+    ck_assert_uint_eq(find(&script).passes, cases[_i].passes);
+    end(&script);
+}
+END_TEST
+
 /* Code is compiled in one of the first passes: all up to it is start-up. What holds up a pass
  * behind many that took no longer than usual is held up in the loop. */
 START_TEST(a_pass_that_is_held_up_later_stays)
@@ -540,6 +565,7 @@ Suite *loop_suite(void)
     tcase_add_test(all, few_other_ops_at_the_end_are_behind_the_loop);
     tcase_add_test(all, slow_first_passes_are_left_out);
     tcase_add_test(all, a_pass_that_is_held_up_later_stays);
+    tcase_add_loop_test(all, passes_up_to_the_last_load_of_code_are_left_out, 0, 3);
     tcase_add_loop_test(all, an_evaluation_is_no_part_of_the_pass, 0, 2);
     tcase_add_test(all, a_launch_of_a_graph_is_one_pass);
     tcase_add_test(all, a_message_now_and_then_stays);

@@ -11,45 +11,34 @@ static const double SHORTER = 2.0 / 3; /* of as many passes are of about as many
 static const double HALF = 0.5; /* of all ops are a loop, and of a pass what it is made of
                                    beside variants */
 static const double UNLIKE_MOST = 0.1; /* of the time: with more, one stretch is judged */
-static const double SLOW_FIRST = 1.25; /* times the median: a first pass that differs */
 
 /* --- its passes --- */
 
-/* Passes, one behind the other, as places of items, with what lies between them. */
-struct stretch {
-    uint32_t first, end;
-    uint32_t passes;   /* how many */
-    int64_t unlike_ns; /* what something else took that lies between */
-};
-
 /* Returns the next stretch of the kind's passes from `place` on; one without passes where there
  * is none. */
-static struct stretch next_stretch(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                                   uint32_t place)
+static struct loop_stretch next_stretch(const struct loop_kinds *kinds,
+                                        const struct loop_kind *kind, uint32_t place)
 {
     while (place + kind->ops <= kinds->count && !loop_is_pass(kinds, kind, place))
         place++;
-    struct stretch stretch = {.first = place, .end = place};
+    struct loop_stretch stretch = {.first = place, .end = place};
     for (; loop_is_pass(kinds, kind, stretch.end); stretch.end += kind->ops)
         stretch.passes++;
     return stretch;
 }
 
-static int64_t stretch_ns(const struct loop_kinds *kinds, const struct stretch *stretch)
-{
-    return loop_border_ns(kinds, stretch->end) - loop_border_ns(kinds, stretch->first);
-}
-
 /* Returns the longest stretch of the kind's passes, or all of them from the first to the last
  * where what lies between takes little. */
-static struct stretch find_stretch(const struct loop_kinds *kinds, const struct loop_kind *kind)
+static struct loop_stretch find_stretch(const struct loop_kinds *kinds,
+                                        const struct loop_kind *kind)
 {
-    struct stretch longest = {0}, whole = {0};
+    struct loop_stretch longest = {0}, whole = {0};
     for (uint32_t place = 0;;) {
-        const struct stretch next = next_stretch(kinds, kind, place);
+        const struct loop_stretch next = next_stretch(kinds, kind, place);
         if (next.passes == 0)
             break;
-        if (longest.passes == 0 || stretch_ns(kinds, &next) > stretch_ns(kinds, &longest))
+        if (longest.passes == 0 ||
+            loop_stretch_ns(kinds, &next) > loop_stretch_ns(kinds, &longest))
             longest = next;
         if (whole.passes > 0)
             whole.unlike_ns +=
@@ -59,33 +48,28 @@ static struct stretch find_stretch(const struct loop_kinds *kinds, const struct 
         whole.passes += next.passes;
         place = whole.end = next.end;
     }
-    return (double)whole.unlike_ns <= UNLIKE_MOST * (double)stretch_ns(kinds, &whole) ? whole
-                                                                                      : longest;
+    return (double)whole.unlike_ns <= UNLIKE_MOST * (double)loop_stretch_ns(kinds, &whole)
+               ? whole
+               : longest;
 }
 
 /* Returns how often something else lies between the passes of a stretch. */
 static uint32_t count_unlike(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                             const struct stretch *stretch)
+                             const struct loop_stretch *stretch)
 {
     uint32_t unlike = 0, place = stretch->first;
     while (place < stretch->end) {
-        const struct stretch next = next_stretch(kinds, kind, place);
+        const struct loop_stretch next = next_stretch(kinds, kind, place);
         unlike += next.first > place;
         place = next.end;
     }
     return unlike;
 }
 
-static int64_t pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                       uint32_t place)
-{
-    return loop_border_ns(kinds, place + kind->ops) - loop_border_ns(kinds, place);
-}
-
 /* Returns true if the passes are most of what the program did. Of less, such as all the copies
  * before all the kernels, the rest is as much its work. */
 static bool is_enough(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                      const struct stretch *stretch)
+                      const struct loop_stretch *stretch)
 {
     return stretch->passes >= LOOP_PASSES_MIN &&
            (double)kind->ops * (double)(kind->passes + 1) >= HALF * (double)kinds->count;
@@ -105,14 +89,14 @@ struct usual {
 
 /* Adds up the times of the passes of more than `least_ns` in the second half of a stretch. */
 static double add_times(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                        const struct stretch *stretch, double least_ns)
+                        const struct loop_stretch *stretch, double least_ns)
 {
     double sum_ns = 0;
     uint32_t pass = 0;
     for (uint32_t at = stretch->first; at + kind->ops <= stretch->end; at++) {
         if (!loop_is_pass(kinds, kind, at))
             continue;
-        const double ns = (double)pass_ns(kinds, kind, at);
+        const double ns = (double)loop_pass_ns(kinds, kind, at);
         sum_ns += 2 * pass++ >= stretch->passes && ns > least_ns ? ns : 0;
         at += kind->ops - 1;
     }
@@ -120,7 +104,7 @@ static double add_times(const struct loop_kinds *kinds, const struct loop_kind *
 }
 
 static struct usual usual_of(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                             const struct stretch *stretch)
+                             const struct loop_stretch *stretch)
 {
     const double sum_ns = add_times(kinds, kind, stretch, -1);
     const double twice_ns = 4 * sum_ns / (double)stretch->passes;
@@ -138,7 +122,7 @@ static const struct loop_kind *find_whole(const struct loop_kinds *kinds, bool e
     double sums_ns[LOOP_KINDS_MOST], longest_ns = 0;
     for (uint32_t i = 0; i < kinds->kind_count; i++) {
         const struct loop_kind *kind = &kinds->kinds[i];
-        const struct stretch stretch = find_stretch(kinds, kind);
+        const struct loop_stretch stretch = find_stretch(kinds, kind);
         const struct usual usual = usual_of(kinds, kind, &stretch);
         if ((even && !usual.even) || !is_enough(kinds, kind, &stretch))
             continue;
@@ -205,86 +189,23 @@ static const struct loop_kind *find_common(const struct loop_kinds *kinds,
 
 /* Returns the median of the passes' times. `times` has room for all. */
 static int64_t usual_pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                             const struct stretch *stretch, int64_t *times)
+                             const struct loop_stretch *stretch, int64_t *times)
 {
     uint32_t count = 0;
     for (uint32_t at = stretch->first; at + kind->ops <= stretch->end;) {
         const bool same = loop_is_pass(kinds, kind, at);
         if (same)
-            times[count++] = pass_ns(kinds, kind, at);
+            times[count++] = loop_pass_ns(kinds, kind, at);
         at += same ? kind->ops : 1;
     }
     qsort(times, count, sizeof *times, compare_i64);
     return times[count / 2];
 }
 
-/* Returns true if the pass at a place took longer than others do. */
-static bool is_slow(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                    int64_t usual_ns, uint32_t place)
-{
-    return loop_is_pass(kinds, kind, place) &&
-           (double)pass_ns(kinds, kind, place) > SLOW_FIRST * (double)usual_ns;
-}
-
-/* Returns the first place in the first half of a stretch behind which no pass takes a large
- * part of its time: code that is compiled, say. Who is held up behind as large a part of all
- * passes, one by one no slower than others, is held up in the loop. */
-static uint32_t behind_outliers(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                                const struct stretch *stretch, int64_t usual_ns,
-                                uint32_t *passes)
-{
-    static const double LARGE = 0.05;
-    const double large_ns = LARGE * (double)stretch_ns(kinds, stretch);
-    const double begun = LARGE * (double)stretch->passes;
-    uint32_t place = stretch->first, pass = 0, usual = 0;
-    *passes = 0;
-    for (uint32_t at = stretch->first; 2 * pass < stretch->passes && usual <= begun; at++) {
-        if (!loop_is_pass(kinds, kind, at))
-            continue;
-        pass++;
-        usual = is_slow(kinds, kind, usual_ns, at) ? 0 : usual + 1;
-        if ((double)pass_ns(kinds, kind, at) > large_ns && stretch->passes > 2 / LARGE) {
-            place = at + kind->ops;
-            *passes = pass;
-        }
-        at += kind->ops - 1;
-    }
-    return place;
-}
-
-/* Leaves out the first passes, up to half of all, as long as they or the one behind took longer
- * than the median: what the host did before its first pass came before all of it. Those stay
- * that something else on the device may have held up. `names` are those of a pass's ops. */
-static void leave_first(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                        int64_t usual_ns, const uint64_t *names, struct stretch *stretch)
-{
-    const uint32_t half = stretch->passes / 2;
-    const uint32_t least = half > LOOP_PASSES_MIN ? half : LOOP_PASSES_MIN;
-    const int64_t last_ns = loop_border_ns(kinds, stretch->end);
-    int64_t held_ns = INT64_MIN;
-    EACH (const struct span, span, kinds->timeline->spans, kinds->timeline->span_count) {
-        if (span->start_ns < last_ns && loop_is_beside(kinds, span, kind, usual_ns, names))
-            held_ns = later(held_ns, span->end_ns);
-    }
-    uint32_t passes;
-    const uint32_t place = behind_outliers(kinds, kind, stretch, usual_ns, &passes);
-    if (loop_border_ns(kinds, place) >= held_ns) {
-        stretch->first = place;
-        stretch->passes -= passes;
-    }
-    while (stretch->passes > least && loop_is_pass(kinds, kind, stretch->first) &&
-           loop_border_ns(kinds, stretch->first) >= held_ns &&
-           (is_slow(kinds, kind, usual_ns, stretch->first) ||
-            is_slow(kinds, kind, usual_ns, stretch->first + kind->ops))) {
-        stretch->first += kind->ops;
-        stretch->passes--;
-    }
-}
-
 /* Returns when the stretch begins: with all, or such that its first pass takes no longer than
  * others do, whatever the host did before it. */
 static int64_t begin_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                        int64_t usual_ns, const struct stretch *stretch)
+                        int64_t usual_ns, const struct loop_stretch *stretch)
 {
     const int64_t usual_begin_ns = loop_border_ns(kinds, stretch->first + kind->ops) - usual_ns;
     if (stretch->first == 0)
@@ -335,7 +256,7 @@ static bool are_of_pass(const struct loop_kinds *kinds, const struct loop_kind *
  * left out: a loop whose passes overlap shows no border there. That are the ops of one pass, or
  * few of all. `names` are those of a pass's ops. */
 static void take_parts(const struct loop_kinds *kinds, const struct loop_kind *kind,
-                       uint32_t found, const uint64_t *names, struct stretch *stretch)
+                       uint32_t found, const uint64_t *names, struct loop_stretch *stretch)
 {
     const uint32_t before = stretch->first, behind = kinds->count - stretch->end;
     const bool few = (double)(found + behind) <= UNLIKE_MOST * (double)(stretch->end - before);
@@ -368,13 +289,13 @@ static bool measure(const struct loop_kinds *kinds, struct loop *loop)
 /* Returns true if as many passes of another kind stand before or behind a stretch: all the
  * copies before all the kernels, say, which are one piece of work. What takes little beside the
  * stretch, such as to make the data that it works on, is start-up. */
-static bool has_other_phase(const struct loop_kinds *kinds, const struct stretch *stretch)
+static bool has_other_phase(const struct loop_kinds *kinds, const struct loop_stretch *stretch)
 {
     enum { ABOUT = 2 };
     for (uint32_t i = 0; i < kinds->kind_count; i++) {
-        const struct stretch other = find_stretch(kinds, &kinds->kinds[i]);
-        const double least_ns = UNLIKE_MOST * (double)stretch_ns(kinds, stretch);
-        if ((double)stretch_ns(kinds, &other) >= least_ns &&
+        const struct loop_stretch other = find_stretch(kinds, &kinds->kinds[i]);
+        const double least_ns = UNLIKE_MOST * (double)loop_stretch_ns(kinds, stretch);
+        if ((double)loop_stretch_ns(kinds, &other) >= least_ns &&
             (other.end <= stretch->first || other.first >= stretch->end) &&
             other.passes + ABOUT >= stretch->passes && stretch->passes + ABOUT >= other.passes)
             return true;
@@ -388,13 +309,13 @@ static bool has_other_phase(const struct loop_kinds *kinds, const struct stretch
 static bool settle(const struct loop_kinds *kinds, const struct loop_kind *kind, void *room,
                    struct loop *loop)
 {
-    struct stretch stretch = find_stretch(kinds, kind);
+    struct loop_stretch stretch = find_stretch(kinds, kind);
     if (!is_enough(kinds, kind, &stretch) || has_other_phase(kinds, &stretch))
         return false;
     const int64_t usual_ns = usual_pass_ns(kinds, kind, &stretch, room);
     const uint32_t found = stretch.first;
     loop_sort_names(kinds, kind, room);
-    leave_first(kinds, kind, usual_ns, room, &stretch);
+    loop_leave_first(kinds, kind, usual_ns, room, &stretch);
     const uint32_t unlike = count_unlike(kinds, kind, &stretch);
     take_parts(kinds, kind, found, room, &stretch);
     *loop = (struct loop){.passes = stretch.passes,

@@ -7,6 +7,7 @@
  * give it for any two marks at once. */
 #include "analysis/loop_kinds.h"
 
+#include "analysis/traced.h"
 #include "core/compare.h"
 #include "core/mix.h"
 #include "core/names.h"
@@ -63,12 +64,48 @@ static bool find_templates(struct loop_kinds *kinds)
     return room;
 }
 
-uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
+/* Returns the call that issued an op; NULL where that is not known. */
+static const struct host_call *call_of(const struct timeline *timeline, const struct span *span)
 {
     BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < span->issue_ns);
     const bool found = at < timeline->call_count && !timeline->issue_unknown &&
                        timeline->calls[at].start_ns == span->issue_ns;
-    return found ? timeline->calls[at].thread : 0;
+    return found ? &timeline->calls[at] : NULL;
+}
+
+uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span)
+{
+    const struct host_call *call = call_of(timeline, span);
+    return call != NULL ? call->thread : 0;
+}
+
+/* Finds the kernels whose first launch's call took far longer than the second one's: by default
+ * CUDA loads the code of a kernel when that is first launched ("CUDA C++ Programming Guide",
+ * Lazy Loading). Returns false when memory runs out. */
+static bool find_loads(struct loop_kinds *kinds)
+{
+    const struct timeline *timeline = kinds->timeline;
+    const size_t count = timeline->name_count + (size_t)1;
+    const struct host_call **loads = arena_zeros(&kinds->arena, count, sizeof *loads);
+    bool *again = arena_zeros(&kinds->arena, count, sizeof *again);
+    for (uint32_t i = 0; i < timeline->span_count && !kinds->arena.full; i++) {
+        const struct span *span = &timeline->spans[i];
+        if (span->kind != OP_KERNEL || span->link >= timeline->name_count || again[span->link])
+            continue;
+        const struct host_call *call = call_of(timeline, span), *first = loads[span->link];
+        loads[span->link] = first != NULL ? first : call;
+        if (call == NULL || first == NULL || call == first)
+            continue;
+        const int64_t length_ns = first->end_ns - first->start_ns;
+        again[span->link] = true;
+        if (length_ns < TRACED_LOAD_NS ||
+            length_ns / TRACED_LOAD_LAUNCHES < call->end_ns - call->start_ns)
+            loads[span->link] = NULL;
+    }
+    for (uint32_t i = 0; i < timeline->name_count && !kinds->arena.full; i++)
+        loads[i] = again[i] ? loads[i] : NULL;
+    kinds->loads = loads;
+    return !kinds->arena.full;
 }
 
 int loop_compare_names(const void *a, const void *b)
@@ -309,7 +346,8 @@ bool loop_kinds_find(struct loop_kinds *kinds, const struct timeline *timeline,
 {
     static const uint32_t series[] = {1, 2, 4, 16}; /* ops that are a mark together */
     *kinds = (struct loop_kinds){.timeline = timeline};
-    bool done = (!by_template || find_templates(kinds)) && make_items(kinds);
+    bool done =
+        (!by_template || find_templates(kinds)) && make_items(kinds) && find_loads(kinds);
     for (size_t i = 0; done && i < sizeof series / sizeof series[0]; i++)
         done = try_series(kinds, series[i]);
     return done;

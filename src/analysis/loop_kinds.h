@@ -26,10 +26,19 @@ struct loop_kind {
     uint64_t covered; /* ops, by its passes */
 };
 
+/* Passes, one behind the other, as places of items, with what lies between them. */
+struct loop_stretch {
+    uint32_t first, end;
+    uint32_t passes;   /* how many */
+    int64_t unlike_ns; /* what something else took that lies between */
+};
+
 struct loop_kinds {
     const struct timeline *timeline;
     uint32_t *templates; /* per name: that of its template; NULL: names are as they are */
     uint64_t thread;     /* that issues the ops */
+    const struct host_call **loads; /* per kernel's name: the launch that loaded its code;
+                                       NULL: none did */
     struct loop_item *items;
     uint32_t count;
     struct loop_kind kinds[LOOP_KINDS_MOST];
@@ -54,6 +63,18 @@ uint64_t loop_thread_of(const struct timeline *timeline, const struct span *span
  * has ended. */
 int64_t loop_border_ns(const struct loop_kinds *kinds, uint32_t place);
 
+static inline int64_t loop_stretch_ns(const struct loop_kinds *kinds,
+                                      const struct loop_stretch *stretch)
+{
+    return loop_border_ns(kinds, stretch->end) - loop_border_ns(kinds, stretch->first);
+}
+
+static inline int64_t loop_pass_ns(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                                   uint32_t place)
+{
+    return loop_border_ns(kinds, place + kind->ops) - loop_border_ns(kinds, place);
+}
+
 /* Returns true if a pass of that kind begins at item `place`. */
 bool loop_is_pass(const struct loop_kinds *kinds, const struct loop_kind *kind, uint32_t place);
 
@@ -70,6 +91,13 @@ void loop_sort_names(const struct loop_kinds *kinds, const struct loop_kind *kin
  * those of a pass's ops, in order. */
 bool loop_is_beside(const struct loop_kinds *kinds, const struct span *span,
                     const struct loop_kind *kind, int64_t usual_ns, const uint64_t *names);
+
+/* Leaves out the first passes of a stretch, up to half of all, up to the last in
+ * which loading code takes long, and as long as they or the one behind took longer than the
+ * median, usual_ns: what the host did before its first pass came before all of it. Those stay
+ * that something else on the device may have held up. `names` are those of a pass's ops. */
+void loop_leave_first(const struct loop_kinds *kinds, const struct loop_kind *kind,
+                      int64_t usual_ns, const uint64_t *names, struct loop_stretch *stretch);
 
 /* Widens the window of a loop to what other threads did that do the same, and to ops beside the
  * passes that take longer than loop->pass_ns and hold them up. */
