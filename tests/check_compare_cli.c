@@ -263,7 +263,8 @@ START_TEST(test_shown_as_text)
     char *text = test_file_text("out");
     assert_shown(text, "simulated, NVIDIA H200|against simulated, NVIDIA H100 (sim:h100)|"
                        "nothing was measured|tiles|streams|order|measured|noise|simulated|"
-                       "error|start p50|start p95|end p95|order kept|"
+                       "error|interval|inside|start p95|end p95|order kept|"
+                       " times lie in the interval of the simulated one|"
                        "depth or breadth: ");
     ck_assert_int_eq(count(text, "\nserial "), 2); /* once in each half of the table */
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)

@@ -381,13 +381,12 @@ static struct outlook look(const struct machine *machine, uint64_t bytes)
     struct plan plan = test_plan(2, 0, 2, 50000000);
     struct error error = {0};
     struct outlook outlook;
-    const struct interval_plan run = {.plan = &plan};
     int64_t time_ns;
     test_h2d(&plan, 0, 0, 0, bytes);
     test_kernel(&plan, 1, 1, bytes, 25, 8);
-    ck_assert_int_eq(interval_plan_time(&run, machine, &time_ns, &error), STATUS_OK);
-    ck_assert_int_eq(
-        interval_look(machine, time_ns, interval_plan_time, &run, &outlook, &error), STATUS_OK);
+    ck_assert_int_eq(simulator_time(machine, 0, &plan, &time_ns, &error), STATUS_OK);
+    ck_assert_int_eq(interval_look_plan(machine, 0, &plan, time_ns, &outlook, &error),
+                     STATUS_OK);
     plan_free(&plan);
     return outlook;
 }

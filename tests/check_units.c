@@ -217,6 +217,26 @@ START_TEST(times_are_printed)
 END_TEST
 
 static const struct {
+    int64_t ns, low_ns, high_ns;
+    const char *text;
+} about_printed[] = {
+    {25600000, 24900000, 26500000, "about 25.6 ms, 24.9 to 26.5"},
+    {1010000, 987000, 1200000, "about 1.01 ms, 0.99 to 1.2"}, /* in the time's own unit */
+    {7000, 0, 12500, "about 7 us, 0 to 12.5"},
+    {25600000, 25590000, 25640000, "25.6 ms"}, /* its digits say as much */
+    {25600000, 0, 0, "25.6 ms"},               /* nothing is known */
+};
+
+START_TEST(intervals_are_printed)
+{
+    char text[UNITS_ABOUT];
+    ck_assert_str_eq(units_about(about_printed[_i].ns, about_printed[_i].low_ns,
+                                 about_printed[_i].high_ns, text),
+                     about_printed[_i].text);
+}
+END_TEST
+
+static const struct {
     double bytes_per_s;
     const char *text;
 } rates_printed[] = {
@@ -307,6 +327,7 @@ Suite *units_suite(void)
     TCase *printing = tcase_create("printing");
     ADD_EACH(printing, bytes_are_printed, bytes_printed);
     ADD_EACH(printing, times_are_printed, times_printed);
+    ADD_EACH(printing, intervals_are_printed, about_printed);
     ADD_EACH(printing, rates_are_printed, rates_printed);
     ADD_EACH(printing, counts_are_printed, counts_printed);
     tcase_add_test(printing, counts_survive_printing);

@@ -13,6 +13,7 @@ static struct test_report *predicted_report(void)
     test->runs[1].median_ns = 2000000;
     test->runs[0].predicted_ns = 1000000;
     test->runs[1].predicted_ns = 1900000;
+    test->runs[1].predicted = (struct time_range){1850000, 1990000};
     return test;
 }
 
@@ -24,7 +25,7 @@ static enum status write_80(FILE *out, const struct report *report)
 
 static enum status write_20(FILE *out, const struct report *report)
 {
-    write_predictions(out, report, &(struct writer_style){.width = 22});
+    write_predictions(out, report, &(struct writer_style){.width = 24});
     return STATUS_OK;
 }
 
@@ -38,9 +39,9 @@ static void assert_table(const struct test_report *test, const char *wanted)
 START_TEST(predictions_are_a_table)
 {
     struct test_report *test = predicted_report();
-    assert_table(test, "\nrun     time     sim  off by\n"
-                       "serial  1 ms    1 ms   +0.0%\n"
-                       "2-way   2 ms  1.9 ms   -5.0%\n");
+    assert_table(test, "\nrun     time     sim  off by         interval\n"
+                       "serial  1 ms    1 ms   +0.0%                -\n"
+                       "2-way   2 ms  1.9 ms   -5.0%  1.85 to 1.99 ms\n");
     free(test);
 }
 END_TEST
@@ -58,7 +59,7 @@ START_TEST(predictions_are_folded)
 {
     struct test_report *test = predicted_report();
     char *text = test_written(&test->report, write_20);
-    test_lines(text, 22);
+    test_lines(text, 24);
     ck_assert_ptr_nonnull(strstr(text, "\nrun        sim  off by\n"));
     free(text);
     free(test);

@@ -261,19 +261,17 @@ static void describe_plan(const struct job *job, struct run_report *report)
         limit_correct(&report->limit, report->min_ns);
 }
 
-/* Sets how sure a simulated machine's time is. */
-static enum status find_interval(const struct job *job, struct run_report *report,
+/* Sets how sure a simulated time of the job's plan is; where that can't be told, it stays 0. */
+static enum status find_interval(const struct job *job, const struct machine *machine,
+                                 uint32_t queues, int64_t time_ns, struct time_range *range,
                                  struct error *error)
 {
-    const struct interval_plan run = {&job->plan, job->machine.queues};
     struct outlook outlook;
     struct error why = {0};
-    if (job->ops->measures)
-        return STATUS_OK;
-    const enum status status = interval_look(&job->machine, report->median_ns,
-                                             interval_plan_time, &run, &outlook, &why);
+    const enum status status =
+        interval_look_plan(machine, queues, &job->plan, time_ns, &outlook, &why);
     if (status == STATUS_OK)
-        report->sure = interval_of(&outlook);
+        *range = interval_of(&outlook);
     return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
@@ -282,8 +280,12 @@ enum status job_analyse(struct job *job, struct run_report *report, struct error
     fold_result(job, report);
     describe_plan(job, report);
     enum status status = hazards_tell(&job->plan, report, error);
-    if (status == STATUS_OK)
-        status = find_interval(job, report, error);
+    /* A sweep's tables have no room for intervals. */
+    const bool shown =
+        job->options->sweep.axis_count == 0 || job->options->format != FORMAT_TEXT;
+    if (status == STATUS_OK && shown && !job->ops->measures)
+        status = find_interval(job, &job->machine, job->machine.queues, report->median_ns,
+                               &report->sure, error);
     if (status != STATUS_OK || report->profiled)
         return status;
     marks_begin("analyse");
@@ -313,6 +315,9 @@ enum status job_compare(struct job *job, struct run_report *report, struct error
     if (job->options->model != MODEL_NONE) {
         marks_begin("predict");
         status = simulator_time(&job->reference, 0, &job->plan, &report->predicted_ns, error);
+        if (status == STATUS_OK)
+            status = find_interval(job, &job->reference, 0, report->predicted_ns,
+                                   &report->predicted, error);
         marks_end();
     }
     if (status != STATUS_OK || job->options->command != COMMAND_COMPARE)

@@ -69,11 +69,10 @@ enum status whatif_look(const struct settings *settings, const struct machine *m
                         int64_t time_ns, struct outlook *outlook, struct error *error)
 {
     struct plan plan;
-    const struct interval_plan run = {&plan, settings->connections};
     enum status status = plan_build(settings, machine, &plan, error);
     if (status != STATUS_OK)
         return status;
-    status = interval_look(machine, time_ns, interval_plan_time, &run, outlook, error);
+    status = interval_look_plan(machine, settings->connections, &plan, time_ns, outlook, error);
     plan_free(&plan);
     return status;
 }

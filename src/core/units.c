@@ -215,10 +215,45 @@ const char *units_bytes(uint64_t bytes, char text[UNITS_TEXT])
     return print_scaled((double)bytes, 1024, units, text);
 }
 
+static const char *const time_units[] = {"ns", "us", "ms", "s", NULL};
+
 const char *units_time(int64_t ns, char text[UNITS_TEXT])
 {
-    static const char *const units[] = {"ns", "us", "ms", "s", NULL};
-    return print_scaled((double)ns, 1000, units, text);
+    return print_scaled((double)ns, 1000, time_units, text);
+}
+
+/* Writes two times in the unit of a third, which is printed as `time`: "24.9 to 26.5". */
+static void print_range(const char *time, int64_t low_ns, int64_t high_ns,
+                        char text[UNITS_TEXT])
+{
+    char low[UNITS_TEXT], high[UNITS_TEXT];
+    double unit_ns = 1;
+    for (int i = 0; strcmp(strchr(time, ' ') + 1, time_units[i]) != 0; i++)
+        unit_ns *= 1000;
+    print_digits((double)low_ns / unit_ns, low);
+    print_digits((double)high_ns / unit_ns, high);
+    snprintf(text, UNITS_TEXT, strcmp(low, high) == 0 ? "%.12s" : "%.12s to %.12s", low, high);
+}
+
+const char *units_range(int64_t low_ns, int64_t high_ns, char text[UNITS_ABOUT])
+{
+    char high[UNITS_TEXT], range[UNITS_TEXT];
+    units_time(high_ns, high);
+    print_range(high, low_ns, high_ns, range);
+    snprintf(text, UNITS_ABOUT, "%s%s", range, strchr(high, ' '));
+    return text;
+}
+
+const char *units_about(int64_t ns, int64_t low_ns, int64_t high_ns, char text[UNITS_ABOUT])
+{
+    char time[UNITS_TEXT], range[UNITS_TEXT];
+    units_time(ns, time);
+    print_range(time, low_ns, high_ns, range);
+    if (high_ns == 0 || strstr(range, " to ") == NULL)
+        snprintf(text, UNITS_ABOUT, "%s", time);
+    else
+        snprintf(text, UNITS_ABOUT, "about %.20s, %s", time, range);
+    return text;
 }
 
 const char *units_rate(double bytes_per_s, char text[UNITS_TEXT])

@@ -42,4 +42,10 @@ const char *units_time(int64_t ns, char text[UNITS_TEXT]);
 const char *units_rate(double bytes_per_s, char text[UNITS_TEXT]);
 const char *units_count(uint64_t count, char text[UNITS_TEXT]);
 
+/* Writes where a time may lie, "24.9 to 26.5 ms"; or both, "about 25.6 ms, 24.9 to 26.5": the
+ * time alone where its digits say as much, or `high_ns` is 0, so that nothing is known. */
+enum { UNITS_ABOUT = 64 };
+const char *units_range(int64_t low_ns, int64_t high_ns, char text[UNITS_ABOUT]);
+const char *units_about(int64_t ns, int64_t low_ns, int64_t high_ns, char text[UNITS_ABOUT]);
+
 #endif

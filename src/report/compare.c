@@ -340,12 +340,12 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
         status =
             compare_timelines(&measured->timeline, &compared->run.timeline, comparison, error);
     struct outlook outlook;
-    const struct interval_plan run = {.plan = plan};
-    if (status == STATUS_OK)
-        status = interval_look(machine, compared->run.median_ns, interval_plan_time, &run,
-                               &outlook, error);
-    if (status == STATUS_OK)
+    struct error why = {0};
+    if (status == STATUS_OK && interval_look_plan(machine, 0, plan, compared->run.median_ns,
+                                                  &outlook, &why) == STATUS_OK)
         compared->run.sure = interval_of(&outlook);
+    if (why.status == STATUS_NO_MEMORY)
+        status = error_pass(error, &why);
     if (status == STATUS_OK && file != NULL)
         status = simulator_time(file, 0, plan, &comparison->file_ns, error);
     if (status != STATUS_OK) {

@@ -43,6 +43,7 @@ struct run_report {
     int64_t other_order_ns; /* the time with the other order of issue, by the simulator, where
                                an order was asked for or the other changes it; else 0 */
     int64_t predicted_ns;   /* the simulated time, for --model=sim; else 0 */
+    struct time_range predicted; /* its interval; or 0 */
     struct limit limit;
     struct timeline timeline; /* of one more, traced run */
     int64_t

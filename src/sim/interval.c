@@ -53,11 +53,28 @@ enum status interval_look(const struct machine *machine, int64_t time_ns, interv
     return status;
 }
 
-enum status interval_plan_time(const void *context, const struct machine *machine,
-                               int64_t *time_ns, struct error *error)
+/* A plan, and the queues that it is simulated with. */
+struct planned {
+    const struct plan *plan;
+    uint32_t queues;
+};
+
+static enum status plan_time(const void *context, const struct machine *machine,
+                             int64_t *time_ns, struct error *error)
 {
-    const struct interval_plan *run = context;
+    const struct planned *run = context;
     return simulator_time(machine, run->queues, run->plan, time_ns, error);
+}
+
+enum status interval_look_plan(const struct machine *machine, uint32_t queues,
+                               const struct plan *plan, int64_t time_ns,
+                               struct outlook *outlook, struct error *error)
+{
+    enum { OPS_MOST = 200000 }; /* some 0.3 s */
+    const struct planned run = {plan, queues};
+    if (plan->op_count > OPS_MOST)
+        return error_set(error, STATUS_FAILED, "the plan has too many ops for an interval");
+    return interval_look(machine, time_ns, plan_time, &run, outlook, error);
 }
 
 /* The squares of what makes a figure less and more. */

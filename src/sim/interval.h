@@ -32,12 +32,11 @@ struct outlook {
 enum status interval_look(const struct machine *machine, int64_t time_ns, interval_time *time,
                           const void *context, struct outlook *outlook, struct error *error);
 
-/* A plan's own time: an interval_time with a struct interval_plan. */
-struct interval_plan {
-    const struct plan *plan;
-    uint32_t queues; /* as simulator_run() takes them */
-};
-interval_time interval_plan_time;
+/* Does so of a plan, on so many queues (as simulator_run() takes them). STATUS_FAILED where it
+ * has so many ops that this takes long. */
+enum status interval_look_plan(const struct machine *machine, uint32_t queues,
+                               const struct plan *plan, int64_t time_ns,
+                               struct outlook *outlook, struct error *error);
 
 /* Adds to the last group what else is known to be off, as a part of the time. */
 void interval_widen(struct outlook *outlook, double part);

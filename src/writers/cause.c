@@ -143,9 +143,11 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
 {
     const struct verdict_row *row = &verdict_rows[first->code];
     const struct verdicts *verdicts = &run->verdicts;
-    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_TEXT], best[UNITS_TEXT];
+    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_ABOUT], best[UNITS_ABOUT];
     units_time(first->cost_ns, cost);
-    units_time(run->verdicts.time_ns, time);
+    units_time(verdicts->time_ns, time);
+    writer_about(first->predicted_ns, &first->prospect, fixed);
+    writer_about(verdicts->best_ns, &verdicts->best_prospect, best);
     /* That option means nothing to a program of the reader's own. */
     const bool mistake = strncmp(first->command, "--mistake=", 10) == 0;
     bool more = verdicts->best_ns > 0 &&
@@ -160,26 +162,25 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
         snprintf(text, MESSAGE_TEXT,
                  "%s costs %s of %s; with %s%s%s%s it would take %s%s%s%s%s%s%s", row->name,
                  cost, time, first->command[0] != '\0' ? first->command : "the fix",
-                 mistake ? " (" : "", mistake ? row->fix : "", mistake ? ")" : "",
-                 units_time(first->predicted_ns, fixed), more ? ", " : "",
-                 more ? with_best(run) : "", more ? " " : "", more ? verdicts->best : "",
-                 more ? " " : "", more ? units_time(verdicts->best_ns, best) : "");
+                 mistake ? " (" : "", mistake ? row->fix : "", mistake ? ")" : "", fixed,
+                 more ? "; " : "", more ? with_best(run) : "", more ? " " : "",
+                 more ? verdicts->best : "", more ? " " : "", more ? best : "");
     else
         snprintf(text, MESSAGE_TEXT, "%s costs %s of %s: %s%s%s%s%s%s%s", row->name, cost, time,
                  row->text, all ? "; " : "", all ? with_best(run) : "", all ? " " : "",
-                 all ? verdicts->best : "", all ? " it would take " : "",
-                 all ? units_time(verdicts->best_ns, best) : "");
+                 all ? verdicts->best : "", all ? " it would take " : "", all ? best : "");
 }
 
 /* Writes what little the best settings would bring, where no cause is worth a name. */
 static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
 {
-    char time[UNITS_TEXT], best[UNITS_TEXT];
-    bool little = (double)run->verdicts.best_ns > LITTLE * (double)run->verdicts.time_ns;
-    snprintf(text, MESSAGE_TEXT, "%s: %s %s it would take %s instead of %s",
+    const struct verdicts *verdicts = &run->verdicts;
+    char time[UNITS_TEXT], best[UNITS_ABOUT];
+    bool little = (double)verdicts->best_ns > LITTLE * (double)verdicts->time_ns;
+    snprintf(text, MESSAGE_TEXT, "%s: it takes %s; %s %s it would take %s",
              little ? "little is to be gained" : "no cause stands out, but several add up",
-             with_best(run), run->verdicts.best, units_time(run->verdicts.best_ns, best),
-             units_time(run->verdicts.time_ns, time));
+             units_time(verdicts->time_ns, time), with_best(run), verdicts->best,
+             writer_about(verdicts->best_ns, &verdicts->best_prospect, best));
 }
 
 void writer_run_message(const struct run_report *run, bool title, char text[MESSAGE_TEXT])

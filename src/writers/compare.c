@@ -33,14 +33,27 @@ static void put_percent(double share, const char *format, char text[CELL_TEXT])
         put_percent(share, format, text);                                                      \
     }
 
+/* Returns true if the measured time lies in the simulated one's interval. */
+static bool is_inside(const struct run_report *run)
+{
+    const struct time_range *sure = &run->compared->run.sure;
+    return run->median_ns >= sure->low_ns && run->median_ns <= sure->high_ns;
+}
+
+static void cell_inside(const struct run_report *run, char text[CELL_TEXT])
+{
+    const bool known = run->compared->run.sure.high_ns > 0;
+    snprintf(text, CELL_TEXT, "%s", !known ? "-" : is_inside(run) ? "yes" : "no");
+}
+
 SHARE_CELL(cell_noise, "%.2f%%", run->repeats > 1 ? comparison_of(run)->noise : NAN)
 SHARE_CELL(cell_error, "%+.1f%%", comparison_of(run)->error)
 SHARE_CELL(cell_file_error, "%+.1f%%", comparison_of(run)->file_error)
 SHARE_CELL(cell_same_order, "%.1f%%", comparison_of(run)->same_order)
 
 /* clang-format off */
+static RANGE_CELL(cell_interval, run->compared->run.sure)
 static TIME_CELL(cell_simulated, comparison_of(run)->simulated_ns)
-static TIME_CELL(cell_start_median, comparison_of(run)->start.median_ns)
 static TIME_CELL(cell_start_p95, comparison_of(run)->start.p95_ns)
 static TIME_CELL(cell_end_p95, comparison_of(run)->end.p95_ns)
     /* clang-format on */
@@ -60,7 +73,8 @@ static const struct table_column columns[] = {
     {0, "simulated", cell_simulated, false},
     {0, "error", cell_error, false},
     {0, "by file", cell_file_error, false},
-    {1, "start p50", cell_start_median, false},
+    {1, "interval", cell_interval, false},
+    {1, "inside", cell_inside, true},
     {1, "start p95", cell_start_p95, false},
     {1, "end p95", cell_end_p95, false},
     {1, "order kept", cell_same_order, false},
@@ -216,6 +230,19 @@ static void put_orders(FILE *out, const struct compare_summary *summary, bool me
             measured ? "the simulator" : "the other machine", summary->right, summary->apart);
 }
 
+/* Says how many times lie in their intervals, of those that have one. */
+static void put_inside(FILE *out, const struct report *report)
+{
+    int known = 0, inside = 0;
+    EACH (const struct run_report, run, report->runs, report->run_count) {
+        known += run->compared->run.sure.high_ns > 0;
+        inside += is_inside(run);
+    }
+    if (known > 0)
+        fprintf(out, "\n%d of %d times lie in the interval of the simulated one\n", inside,
+                known);
+}
+
 static void put_summary(FILE *out, const struct report *report)
 {
     const struct compare_summary *summary = report->comparison;
@@ -229,6 +256,7 @@ static void put_summary(FILE *out, const struct report *report)
         put_quantiles(out, "its file alone", &summary->file);
     if (repeated)
         put_quantiles(out, "noise of repeats", &summary->noise);
+    put_inside(out, report);
     put_orders(out, summary, measured);
 }
 
@@ -247,7 +275,10 @@ enum status write_compare(FILE *out, const struct report *report,
 
 /* --- predictions --- */
 
+/* clang-format off */
 static TIME_CELL(cell_predicted, run->predicted_ns)
+static RANGE_CELL(cell_predicted_range, run->predicted)
+    /* clang-format on */
 
     /* Writes how far the prediction is from the median of the measured times. */
     static void cell_off_by(const struct run_report *run, char text[CELL_TEXT])
@@ -261,6 +292,7 @@ void write_predictions(FILE *out, const struct report *report, const struct writ
         {0, "time", cell_time, false},
         {1, "sim", cell_predicted, false},
         {1, "off by", cell_off_by, false},
+        {2, "interval", cell_predicted_range, false},
     };
     /* All runs are predicted, or none is: --model is about all of them. */
     if (report->run_count > 0 && report->runs[0].predicted_ns > 0)

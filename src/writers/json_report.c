@@ -22,14 +22,16 @@ static bool is_known(struct json *json, bool known)
     return known;
 }
 
-/* Puts where nine of ten measured times lie: PREFIX_low_ms and PREFIX_high_ms. */
+/* Puts where nine of ten measured times lie, if that is known: PREFIXlow_ms, PREFIXhigh_ms. */
 static void put_interval(struct json *json, const char *prefix,
                          const struct time_range *interval)
 {
     char key[32];
-    snprintf(key, sizeof key, "%s_low_ms", prefix);
+    if (interval->high_ns == 0)
+        return;
+    snprintf(key, sizeof key, "%slow_ms", prefix);
     json_put_ms(json_key(json, key), interval->low_ns);
-    snprintf(key, sizeof key, "%s_high_ms", prefix);
+    snprintf(key, sizeof key, "%shigh_ms", prefix);
     json_put_ms(json_key(json, key), interval->high_ns);
 }
 
@@ -114,8 +116,7 @@ static void put_fix(struct json *json, const struct run_report *run,
         json_put_text(json_key(json, "torch"), how);
     json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
                 verdict->predicted_ns);
-    if (verdict->prospect.range.high_ns > 0)
-        put_interval(json, "predicted", &verdict->prospect.range);
+    put_interval(json, "predicted_", &verdict->prospect.range);
     if (verdict->predicted_ns == 0 && verdict->no_time != NULL)
         json_put_text(json_key(json, "no_time"), verdict->no_time);
     json_close(json, '}');
@@ -165,8 +166,7 @@ static void put_best(struct json *json, const struct run_report *run)
         json_put_text(json_key(json, "fixes"),
                       single ? verdict_rows[only->code].name : verdicts->best);
     json_put_ms(json_key(json, "predicted_ms"), verdicts->best_ns);
-    if (verdicts->best_prospect.range.high_ns > 0)
-        put_interval(json, "predicted", &verdicts->best_prospect.range);
+    put_interval(json, "predicted_", &verdicts->best_prospect.range);
     json_close(json, '}');
 }
 
@@ -180,6 +180,7 @@ static void put_predictions(struct json *json, const struct run_report *run)
         json_put_ms(json_key(json, "ms"), run->predicted_ns);
         json_put_real(json_key(json, "error"),
                       compare_error(run->predicted_ns, run->median_ns));
+        put_interval(json, "", &run->predicted);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -202,8 +203,7 @@ static void put_compared(struct json *json, const struct compared *compared)
     json_open(json_key(json, "compare"), '{');
     json_put_text(json_key(json, "machine"), compared->device);
     json_put_ms(json_key(json, "simulated_ms"), comparison->simulated_ns);
-    if (compared->run.sure.high_ns > 0)
-        put_interval(json, "simulated", &compared->run.sure);
+    put_interval(json, "simulated_", &compared->run.sure);
     json_put_real(json_key(json, "error"), comparison->error);
     if (comparison->calibrated) {
         json_put_ms(json_key(json, "file_simulated_ms"), comparison->file_ns);
@@ -314,8 +314,7 @@ static void put_times(struct json *json, const struct run_report *run)
     json_put_ms(json_key(json, "time_ms"), run->median_ns);
     json_put_ms(json_key(json, "time_min_ms"), run->min_ns);
     json_put_ms(json_key(json, "time_max_ms"), run->max_ns);
-    if (run->sure.high_ns > 0)
-        put_interval(json, "time", &run->sure);
+    put_interval(json, "time_", &run->sure);
     json_put_ms(json_key_of(json, "timeline_ms", !run->profiled), run->analysis.time_ns);
     json_put_ms(json_key_of(json, "issue_ms", own), run->issue_ns);
     if (run->usual != NULL)

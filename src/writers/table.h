@@ -35,6 +35,16 @@ cell_show cell_h2d, cell_compute, cell_d2h, cell_cpu, cell_hidden, cell_concurre
         units_time(ns, text);                                                                  \
     }
 
+/* Defines a cell that shows where a time may lie; "-" where that is not known. */
+#define RANGE_CELL(name, range)                                                                \
+    void name(const struct run_report *run, char text[CELL_TEXT])                              \
+    {                                                                                          \
+        if ((range).high_ns > 0)                                                               \
+            units_range((range).low_ns, (range).high_ns, text);                                \
+        else                                                                                   \
+            snprintf(text, CELL_TEXT, "-");                                                    \
+    }
+
 /* Writes a share as percent by `format`, "%.1f%%". */
 void cell_percent(double share, const char *format, char text[CELL_TEXT]);
 

@@ -45,7 +45,7 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
 {
     const struct verdict *verdict = &run->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
-    char cost[UNITS_TEXT], fixed[UNITS_TEXT];
+    char cost[UNITS_TEXT], fixed[UNITS_ABOUT];
     if (verdict->cost_ns == 0 && verdict->predicted_ns == 0)
         writer_print_words(out, style->width, INDENT, "  %s: %s", row->name, row->text);
     else
@@ -59,9 +59,10 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
         writer_print_words(out, style->width, 2 * INDENT, "    seen: %s%s", verdict->seen,
                            verdict->evidence == EVIDENCE_LIKELY ? " (a likely cause)" : "");
     if (verdict->predicted_ns > 0)
-        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s; it would take %s",
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s; it would take %s%s",
                            row->fix, verdict->command[0] != '\0' ? ": " : "", verdict->command,
-                           units_time(verdict->predicted_ns, fixed));
+                           writer_about(verdict->predicted_ns, &verdict->prospect, fixed),
+                           verdict->prospect.unsure ? ", which may be no gain" : "");
     else if (row->fix[0] != '\0')
         writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s", row->fix,
                            verdict->no_time != NULL ? "; " : "",
@@ -101,9 +102,9 @@ static void put_limit(FILE *out, const struct run_report *run, const char *name,
                       const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char time[UNITS_TEXT], limit[UNITS_TEXT], claimed[UNITS_TEXT];
+    char time[UNITS_ABOUT], limit[UNITS_TEXT], claimed[UNITS_TEXT];
     char copies[UNITS_TEXT], steps[UNITS_TEXT];
-    units_time(verdicts->time_ns, time);
+    units_about(verdicts->time_ns, run->sure.low_ns, run->sure.high_ns, time);
     units_time(verdicts->limit_ns, limit);
     if (!verdicts->limit_known)
         writer_print_words(out, style->width, INDENT, "%s: %s; its busiest engine%s %s", name,
@@ -168,7 +169,7 @@ static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_C
                     const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[NAME_TEXT], best[UNITS_TEXT];
+    char name[NAME_TEXT], best[UNITS_ABOUT];
     writer_fit(name, sizeof name, run->settings->name, NAME_COLUMNS);
     if (run->no_verdict[0] != '\0') {
         writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);
@@ -187,7 +188,7 @@ static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_C
         writer_print_words(out, style->width, INDENT,
                            "  best of all that was tried: %s%s; it would take %s",
                            run->foreign ? "without " : "", verdicts->best,
-                           units_time(verdicts->best_ns, best));
+                           writer_about(verdicts->best_ns, &verdicts->best_prospect, best));
     put_rest(out, verdicts, style);
 }
 

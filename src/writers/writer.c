@@ -104,6 +104,11 @@ void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
              driver[0] ? ", " : "", driver);
 }
 
+const char *writer_about(int64_t ns, const struct prospect *prospect, char text[UNITS_ABOUT])
+{
+    return units_about(ns, prospect->range.low_ns, prospect->range.high_ns, text);
+}
+
 void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT])
 {
     char time[UNITS_TEXT], drawn[UNITS_TEXT], limit[UNITS_TEXT], speedup[32] = "";

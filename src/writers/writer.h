@@ -7,6 +7,7 @@
 #define PIPELINE_WRITERS_WRITER_H
 
 #include "core/escape.h"
+#include "core/units.h"
 #include "options/options.h"
 #include "report/report.h"
 #include "term/output_file.h"
@@ -198,6 +199,9 @@ bool writer_limit_known(const struct run_report *run);
 extern const struct writer_bound {
     const char *name, *allows;
 } writer_bounds[];
+
+/* Writes a time with a fix, and how sure it is: units_about(). Returns `text`. */
+const char *writer_about(int64_t ns, const struct prospect *prospect, char text[UNITS_ABOUT]);
 
 /* Writes where a run comes from: "measured, NVIDIA H200, driver 13.0". */
 enum { ORIGIN_TEXT = 1024 };
