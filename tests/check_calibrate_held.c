@@ -1,8 +1,10 @@
 /* check_calibrate_held.c - figures of a device that no machine file describes: they do not hold
  * for plain runs, and the spreads say by how much. */
+#include "app/job.h"
 #include "calibrate/calibrate.h"
 #include "fixtures.h"
 #include "machine/spread.h"
+#include "plan/mistake.h"
 #include "suites.h"
 #include "virtual_backend.h"
 
@@ -323,6 +325,93 @@ START_TEST(test_calls_of_a_file_without_graphs)
 }
 END_TEST
 
+/* A job whose host is 1.4 times as slow as its machine file says, and its copies, too. */
+struct measured_job {
+    struct machine own;
+    struct virtual_device device;
+    struct options options;
+    struct job job;
+};
+
+static void begin_job(struct measured_job *it, const char *device, struct settings settings)
+{
+    *it = (struct measured_job){.own = virtual_built_in("h200"),
+                                .options = {.runs = &it->job.settings, .run_count = 1},
+                                .job = {.ops = &virtual_noisy_ops, .model_known = true}};
+    virtual_slow_host(&it->own, 1.4);
+    it->device.machine = &it->own;
+    it->options.quiet = true;
+    it->job.options = &it->options;
+    it->job.backend = virtual_backend(&it->device);
+    it->job.settings = settings;
+    it->job.settings.no_data = true;
+    it->job.reference = it->job.machine = virtual_built_in("h200");
+    snprintf(it->job.machine.name, sizeof it->job.machine.name, "NVIDIA H200");
+    snprintf(it->job.device, sizeof it->job.device, "%s", device);
+}
+
+/* The host is measured where a prediction rests on it, each part once for a device, and what it
+ * was stays known; nothing else is measured. */
+START_TEST(test_host_at_the_moment)
+{
+    struct measured_job *it = malloc(sizeof *it);
+    struct settings settings = test_settings("scale");
+    struct error error = {0};
+    const struct machine file = virtual_built_in("h200");
+    begin_job(it, "cuda:0", settings);
+    ck_assert_int_eq(measured_host(&it->job, &error), STATUS_OK);
+    const struct machine pinned = it->job.reference;
+    ck_assert_int_eq(it->job.file->issue_copy_ns, file.issue_copy_ns);
+    ck_assert_double_eq_tol((double)pinned.issue_copy_ns / (double)it->own.issue_copy_ns, 1,
+                            0.02);
+    ck_assert_double_eq_tol((double)pinned.callback_ns / (double)it->own.callback_ns, 1, 0.02);
+    ck_assert(pinned.spread[SPREAD_CALLS] != file.spread[SPREAD_CALLS]);
+    ck_assert_double_eq(pinned.pageable_h2d_bytes_per_s, file.pageable_h2d_bytes_per_s);
+    ck_assert_double_eq(pinned.pack_bytes_per_s, file.pack_bytes_per_s);
+    ck_assert_int_eq(pinned.graph_launch_node_ns, file.graph_launch_node_ns);
+    ck_assert_int_eq(it->job.model.issue_copy_ns, pinned.issue_copy_ns);
+    settings.memory = MEMORY_PAGEABLE;
+    begin_job(it, "cuda:0", settings);
+    ck_assert_int_eq(measured_host(&it->job, &error), STATUS_OK);
+    ck_assert_double_eq_tol(
+        it->job.reference.pageable_h2d_bytes_per_s / it->own.pageable_h2d_bytes_per_s, 1, 0.02);
+    ck_assert_int_eq(it->job.reference.issue_copy_ns, pinned.issue_copy_ns);
+    begin_job(it, "cuda:0", settings);
+    ck_assert_int_eq(measured_host(&it->job, &error), STATUS_OK);
+    ck_assert_int_eq(it->device.calls[VIRTUAL_RUN], 0);
+    free(it);
+}
+END_TEST
+
+/* Nothing is measured where nothing real is predicted, a measurement would disturb, or it is
+ * not wanted; a device that fails leaves the machine file's figures. */
+START_TEST(test_host_is_left_alone)
+{
+    struct measured_job *it = malloc(sizeof *it);
+    for (int i = 0; i < 8; i++) {
+        struct error error = {0};
+        begin_job(it, "cuda:1", test_settings("scale"));
+        it->options.no_calibrate = i == 0;
+        it->options.dry_run = i == 1;
+        it->options.emit = i == 2 ? "-" : NULL;
+        it->job.settings.profile = i == 3;
+        if (i == 4)
+            it->job.ops = &virtual_ops;
+        if (i == 5)
+            it->job.reference = virtual_built_in("h100");
+        if (i == 6)
+            ck_assert(mistake_find("lazy-loading", &it->job.settings.mistake));
+        it->device.fails = VIRTUAL_RUN;
+        it->device.fails_at = 1;
+        ck_assert_int_eq(measured_host(&it->job, &error), STATUS_OK);
+        ck_assert_int_eq(it->device.calls[VIRTUAL_RUN], i == 7);
+        ck_assert_int_eq(it->job.reference.issue_copy_ns,
+                         virtual_built_in(i == 5 ? "h100" : "h200").issue_copy_ns);
+    }
+    free(it);
+}
+END_TEST
+
 /* --- what is no figure of a machine --- */
 
 static void odd_copies(struct machine *machine, const struct plan *plan)
@@ -360,6 +449,8 @@ Suite *calibrate_held_suite(void)
     suite_add_tcase(suite, twist);
     TCase *calls = tcase_create("calls alone");
     tcase_add_test(calls, test_calls_of_a_file_without_graphs);
+    tcase_add_test(calls, test_host_at_the_moment);
+    tcase_add_test(calls, test_host_is_left_alone);
     suite_add_tcase(suite, calls);
     return suite;
 }

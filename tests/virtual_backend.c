@@ -254,6 +254,6 @@ enum status virtual_calibrate_calls(struct virtual_device *device, struct machin
     struct settings settings = test_settings("scale");
     *error = (struct error){0};
     settings.no_data = true;
-    return calibrate_calls_of(&virtual_noisy_ops, virtual_backend(device), &settings, file,
-                              true, error);
+    return calibrate_host_of(&virtual_noisy_ops, virtual_backend(device), &settings,
+                             CALIBRATE_HOST, file, error);
 }

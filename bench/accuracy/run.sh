@@ -8,9 +8,9 @@
 # that comes to as summary.txt, and, where there is gnuplot, accuracy.svg. MACHINE (a name or a
 # FILE.ini) stands for the device; without it the machine file of the device's name does. In the
 # environment DEVICE=sim:h200 runs the settings on another device than the first CUDA one, RUNS=3
-# makes fewer repeats than 5, SETTINGS=FILE.ini takes other settings than matrix.ini, and
-# CALIBRATE=calls has each process measure first what calls cost its host (compare --calibrate): the
-# predictions are made with that, and judge.sh says what they are by the machine file alone.
+# makes fewer repeats than 5, and SETTINGS=FILE.ini takes other settings than matrix.ini. On a CUDA
+# device each process measures its host first: the predictions are made with that, and judge.sh says
+# what they are by the machine file alone.
 #
 # The settings are measured in parts, a process each. Parts that were measured stay in OUT/parts
 # until all are: when it was interrupted, or a part failed, the next call measures the others alone.
@@ -36,9 +36,6 @@ fi
 
 set -- compare -q "--runs=${RUNS:-5}" --warmup=0 --format=csv ${machine:+"--machine=$machine"} \
     ${DEVICE:+"--device=$DEVICE"}
-if [ "${CALIBRATE:-}" = calls ]; then
-    set -- "$@" --calibrate
-fi
 case ${DEVICE:-} in
 sim*) set -- "$@" --no-data ;; # whose bytes would only be computed by the CPU
 esac

@@ -72,6 +72,8 @@ static enum status find_better(struct draft *draft, struct settings *better, boo
     if (status == STATUS_OK)
         status = job_open(job, error);
     if (status == STATUS_OK)
+        status = measured_host(job, error);
+    if (status == STATUS_OK)
         status = job_plan(job, &draft->report, error);
     if (status == STATUS_OK)
         status = try_better(job, &draft->report, &given, better, found, error);

@@ -95,16 +95,16 @@ static enum status find_reference(struct job *job, struct error *error)
                           opened_with ? job->machine.queues : 0, &job->reference, &why);
     if (status != STATUS_OK) /* without one, runs are judged and no fix is tried */
         return needed || status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
-    if (job->calibrated != NULL) {
-        job->reference = *job->calibrated;
-        if (real)
-            reference_adapt_host(&job->reference, &job->machine);
-    }
+    job_set_model(job);
+    return STATUS_OK;
+}
+
+void job_set_model(struct job *job)
+{
     job->model = job->reference;
-    if (real)
+    if (job->ops->measures)
         reference_adapt(&job->model, &job->machine);
     job->model_known = true;
-    return STATUS_OK;
 }
 
 enum status job_open(struct job *job, struct error *error)

@@ -25,10 +25,9 @@ struct job {
     struct settings usual; /* what chosen settings would else be; 0 tiles: none were chosen */
     struct tuned *tuned;   /* how they were chosen; NULL: none were */
     struct settings asked; /* the settings before the plan changed any: fixes begin there */
-    struct machine reference; /* stands for the device, where it is simulated beside it */
-    /* compare --calibrate: the machine file, and the reference: the same with what calls cost
-     * the device's host as measured. Else NULL. */
-    const struct machine *file, *calibrated;
+    struct machine reference;   /* stands for the device, where it is simulated beside it */
+    const struct machine *file; /* what `reference` was before the host was measured; NULL: it
+                                   was not */
     struct plan plan;
     struct arrays arrays;
     struct arrays untiled; /* its output alone: untiled.c */
@@ -47,6 +46,9 @@ enum status job_count_elements(struct job *job, struct error *error);
 
 /* Opens the device that the settings name and describes it as a machine. */
 enum status job_open(struct job *job, struct error *error);
+
+/* Makes the model of the job's reference, which has become another or is known at last. */
+void job_set_model(struct job *job);
 
 /* Builds the plan, and chooses what settings were left to the simulator.
  * `report` gets the plan's hazards; a plan that has any is refused unless settings.mistake
@@ -131,24 +133,18 @@ enum status untiled_run(struct job *job, struct error *error);
 
 /* --- measured.c: what is calibrated on the device that is here --- */
 
-/* The machine file that stands for a device, and the same with what calls cost that device's
- * host as measured. */
-struct calls_measured {
-    struct machine file, machine;
-};
-
 /* Measures the CUDA device that is here, for `pipeline view --calibrate`. Sets *found on
  * STATUS_OK: to be freed. STATUS_USAGE: --machine was given as well; else as
  * calibrate_device(). */
 enum status measured_device(const struct options *options, struct calibration **found,
                             struct error *error);
 
-/* For `pipeline compare --calibrate`: measures what calls cost the host of each device that the
- * runs name, once for each, and sets the jobs' `file` and `calibrated` to it; for other runs it
- * does nothing. The jobs have their settings. *measured is to be freed when the jobs have
- * ended, also after a failure. STATUS_USAGE where there is nothing that a measured call could
- * stand in the place of; else as calibrate_calls_of(). */
-enum status measured_calls(const struct options *options, struct job *jobs,
-                           struct calls_measured **measured, struct error *error);
+/* Measures what calls cost the host of the job's device, which is open, and whatever else of
+ * what a host decides the job's predictions rest on, once for all runs of a device; the job's
+ * reference gets it, and `file` is set to what that was before. It does so for real devices
+ * that have a machine file, unless --no-calibrate is given, and with `compare --calibrate` for
+ * any device. STATUS_USAGE where that was asked for, and there is nothing that a measured call
+ * could stand in the place of; else as calibrate_host_of(). */
+enum status measured_host(struct job *job, struct error *error);
 
 #endif

@@ -210,6 +210,8 @@ static enum status run_one(struct job *job, struct outputs *outputs, struct outp
 {
     enum status status = ranks_agree(job_open(job, error), error);
     if (status == STATUS_OK)
+        status = ranks_agree(measured_host(job, error), error);
+    if (status == STATUS_OK)
         status = ranks_agree(job_plan(job, run, error), error);
     if (status == STATUS_OK)
         status = ranks_compare_plans(&job->plan, error);
@@ -343,7 +345,6 @@ enum status runs_all(const struct options *options, struct error *error)
     double work = 0;
     struct outputs outputs = {.arrays = calloc(count, sizeof *outputs.arrays)};
     struct job *jobs = calloc(count, sizeof *jobs);
-    struct calls_measured *calls = NULL;
     struct lesson lesson;
     bool leaves = false;
     const bool teaches = options->command == COMMAND_LESSON && options->format == FORMAT_TEXT &&
@@ -363,8 +364,6 @@ enum status runs_all(const struct options *options, struct error *error)
         status = outputs_open(options, &outputs, error);
     if (status == STATUS_OK)
         status = prepare_each(options, jobs, error);
-    if (status == STATUS_OK)
-        status = measured_calls(options, jobs, &calls, error);
     status = ranks_agree(status, error);
     if (status == STATUS_OK && teaches)
         status = lesson_begin(options, &lesson, &leaves, error);
@@ -397,7 +396,6 @@ discard:
     report_free(&report);
 free_all:
     free(report.runs);
-    free(calls);
     free(jobs);
     free(outputs.arrays);
     return status;

@@ -88,7 +88,7 @@ static void find_usual(struct rig *rig)
 
 void rig_begin(struct rig *rig)
 {
-    if (rig->scope == CALIBRATE_CALLS) { /* all of the machine is there */
+    if (rig_of_host(rig)) { /* all of the machine is there */
         rig->usual = rig->calibration->machine;
         rig->usual_how = "not measured: of the machine file";
         return;
@@ -117,25 +117,25 @@ static const struct part {
     unsigned scopes; /* of enum calibration_scope */
 } parts[] = {
     {"calls", calibrate_calls, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
-    {"packing", calibrate_packing, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"packing", calibrate_packing, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PACKING},
     {"host", calibrate_host, CALIBRATE_ALL},
     {"cpu", calibrate_cpu, CALIBRATE_ALL},
     {"copies", calibrate_copies, CALIBRATE_ALL | CALIBRATE_QUICK},
-    {"pageable", calibrate_pageable, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"pageable", calibrate_pageable, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PAGEABLE},
     {"devices", calibrate_shared, CALIBRATE_ALL},
     {"peers", calibrate_peers, CALIBRATE_ALL},
     {"kernels", calibrate_kernels, CALIBRATE_ALL | CALIBRATE_QUICK},
     {"mapped", calibrate_mapped, CALIBRATE_ALL},
     {"signals", calibrate_signals, CALIBRATE_ALL | CALIBRATE_QUICK},
     {"callbacks", calibrate_callbacks, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
-    {"graphs", calibrate_graphs, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
+    {"graphs", calibrate_graphs, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_GRAPHS},
     {"checks", calibrate_checks, CALIBRATE_ALL},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
 
 /* Returns how many parts a pass has. */
-static int count_parts(enum calibration_scope scope)
+static int count_parts(unsigned scope)
 {
     int count = 0;
     for (int i = 0; i < PARTS; i++)
@@ -146,7 +146,11 @@ static int count_parts(enum calibration_scope scope)
 /* Measures a part once, or once more. Returns how long that took. */
 static int64_t measure_part(struct rig *rig, const struct part *part, struct part_time *time)
 {
-    progress_next(part->name, 1);
+    if (!rig_of_host(rig)) { /* else it is soon done, beside a run's own progress */
+        if (time->passes > 0)
+            progress_more(1, 1);
+        progress_next(part->name, 1);
+    }
     const int64_t begin_ns = clock_now_ns();
     if (time->passes == 0)
         time->sample = rig->sample_count;
@@ -184,8 +188,6 @@ static enum status measure(struct rig *rig)
             const int64_t until_ns = clock_now_ns() - begin_ns + takes_ns[i];
             if (rig_failed(rig) || !turn || (sweep > 0 && until_ns > most_ns))
                 continue;
-            if (sweep > 0)
-                progress_more(1, 1);
             takes_ns[i] = measure_part(rig, &parts[i], time);
         }
     }
@@ -242,7 +244,7 @@ static const struct kernel *own_kernel(const struct settings *settings)
 
 /* Calibrates the device, or with a `file` what the host decides. */
 static enum status calibrate_part(const struct backend_ops *ops, struct backend *backend,
-                                  const struct settings *settings, enum calibration_scope scope,
+                                  const struct settings *settings, unsigned scope,
                                   const struct machine *file, struct calibration *calibration,
                                   struct error *error)
 {
@@ -287,32 +289,42 @@ static enum status calibrate_part(const struct backend_ops *ops, struct backend 
 }
 
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
-                      const struct settings *settings, enum calibration_scope scope,
+                      const struct settings *settings, unsigned scope,
                       struct calibration *calibration, struct error *error)
 {
     return calibrate_part(ops, backend, settings, scope, NULL, calibration, error);
 }
 
-enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
-                               const struct settings *settings, struct machine *machine,
-                               bool quiet, struct error *error)
+unsigned calibrate_needs(const struct settings *settings)
+{
+    const bool open = settings->issue == ISSUE_AUTO; /* packing and graphs are tried, too */
+    unsigned needs = CALIBRATE_CALLS;
+    if (settings->pack || open)
+        needs |= CALIBRATE_PACKING;
+    if (settings->memory == MEMORY_PAGEABLE && !settings->pack)
+        needs |= CALIBRATE_PAGEABLE;
+    if (settings->issue == ISSUE_GRAPH || open)
+        needs |= CALIBRATE_GRAPHS;
+    return needs;
+}
+
+enum status calibrate_host_of(const struct backend_ops *ops, struct backend *backend,
+                              const struct settings *settings, unsigned scope,
+                              struct machine *machine, struct error *error)
 {
     struct calibration *calibration = malloc(sizeof *calibration);
     if (calibration == NULL)
         return error_no_memory(error, "to calibrate");
-    const int count = count_parts(CALIBRATE_CALLS);
-    progress_begin(count, count, quiet);
     enum status status =
-        calibrate_part(ops, backend, settings, CALIBRATE_CALLS, machine, calibration, error);
-    progress_end();
+        calibrate_part(ops, backend, settings, scope, machine, calibration, error);
     if (status == STATUS_OK)
         *machine = calibration->machine;
     free(calibration);
     return status;
 }
 
-enum status calibrate_device(const struct settings *settings, enum calibration_scope scope,
-                             bool quiet, const struct backend_ops *const list[],
+enum status calibrate_device(const struct settings *settings, unsigned scope, bool quiet,
+                             const struct backend_ops *const list[],
                              struct calibration *calibration, struct error *error)
 {
     const struct backend_ops *ops;

@@ -52,11 +52,17 @@ enum { PARTS_MAX = 16 };
 
 enum { FIGURE_NAME = MACHINE_TEXT + 48 };
 
-/* How much is measured. */
+/* How much is measured: all or what is most needed of a device, or some of what its host
+ * decides, in a second. */
 enum calibration_scope {
     CALIBRATE_ALL = 1,   /* in 20 s */
     CALIBRATE_QUICK = 2, /* what most runs depend on, in 5 s */
-    CALIBRATE_CALLS = 4, /* what the host decides, in a second */
+    CALIBRATE_CALLS = 4, /* calls and callbacks */
+    CALIBRATE_PACKING = 8,
+    CALIBRATE_PAGEABLE = 16,
+    CALIBRATE_GRAPHS = 32, /* what launching them costs the host */
+    CALIBRATE_HOST =
+        CALIBRATE_CALLS | CALIBRATE_PACKING | CALIBRATE_PAGEABLE | CALIBRATE_GRAPHS,
 };
 
 struct calibration {
@@ -98,21 +104,25 @@ char *calibration_text(const struct calibration *calibration);
  * that leaves it out. STATUS_FAILED when a run fails, or the figures make no machine.
  * *calibration is set only on STATUS_OK. */
 enum status calibrate(const struct backend_ops *ops, struct backend *backend,
-                      const struct settings *settings, enum calibration_scope scope,
+                      const struct settings *settings, unsigned scope,
                       struct calibration *calibration, struct error *error);
 
-/* Measures only what the host decides on the opened device, in the same way: the calls, what
- * callbacks cost, packing, pageable copies, and a graph's launch if `machine` knows graphs;
- * these figures of `machine` are replaced. Progress is shown unless `quiet`. As calibrate()
- * otherwise; on a failure `machine` stays as it was. */
-enum status calibrate_calls_of(const struct backend_ops *ops, struct backend *backend,
-                               const struct settings *settings, struct machine *machine,
-                               bool quiet, struct error *error);
+/* Returns what plans by these settings rest on of what the host decides: bits of
+ * CALIBRATE_HOST. */
+unsigned calibrate_needs(const struct settings *settings);
+
+/* Measures only what the host decides on the opened device, in the same way: those parts of it
+ * that `scope` has, and graphs only if `machine` knows them. These figures of `machine` are
+ * replaced, and the spreads of their groups. It shows no progress. As calibrate() otherwise; on
+ * a failure `machine` stays as it was. */
+enum status calibrate_host_of(const struct backend_ops *ops, struct backend *backend,
+                              const struct settings *settings, unsigned scope,
+                              struct machine *machine, struct error *error);
 
 /* Opens the device that `settings` name by its backend in the list, and calibrates it, with
  * progress and a note unless `quiet`. As calibrate() but for errors of the backend. */
-enum status calibrate_device(const struct settings *settings, enum calibration_scope scope,
-                             bool quiet, const struct backend_ops *const list[],
+enum status calibrate_device(const struct settings *settings, unsigned scope, bool quiet,
+                             const struct backend_ops *const list[],
                              struct calibration *calibration, struct error *error);
 
 /* The command: opens the device of the first run in `options` by its backend in the list,

@@ -166,7 +166,7 @@ void calibrate_pageable(struct rig *rig)
               "programming guide");
     for (int i = 0; i < 2; i++) {
         struct row row = {.steps = directions[i].step,
-                          .count = rig->scope == CALIBRATE_CALLS ? 2 : 4,
+                          .count = rig_of_host(rig) ? 2 : 4,
                           .bytes = sizes[LONG].bytes,
                           .pageable = true};
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;

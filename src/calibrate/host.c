@@ -248,7 +248,7 @@ void calibrate_graphs(struct rig *rig)
     small.count = FEW;
     small.streams = STREAMS;
     if (!rig_knows_graphs(rig)) {
-        if (rig->scope != CALIBRATE_CALLS) /* else it is as the machine file says */
+        if (!rig_of_host(rig)) /* else it is as the machine file says */
             know_no_graphs(rig);
         return;
     }
@@ -257,7 +257,7 @@ void calibrate_graphs(struct rig *rig)
               "a graph of 16 small kernels in 4 branches, less their parts");
     rig_found(rig, "graph_launch_node_ns", fmax(1, issue.ns), issue,
               "graphs of 16384 and of 4096: what a node more costs the host");
-    if (rig->scope != CALIBRATE_CALLS) {
+    if (!rig_of_host(rig)) {
         rig_found(rig, "graph_node_ns", fmax(0, step.ns - issue.ns), step,
                   "likewise in 32 branches: and the device, at most");
         measure_graph_gap(rig);

@@ -345,6 +345,5 @@ int rig_draw_gaps(const struct row *row, const struct timeline *timeline, int64_
 bool rig_knows_graphs(const struct rig *rig)
 {
     bool device = rig->ops->measures || rig->device->graph_launch_ns > 0;
-    return device &&
-           (rig->scope != CALIBRATE_CALLS || rig->calibration->machine.graph_launch_ns > 0);
+    return device && (!rig_of_host(rig) || rig->calibration->machine.graph_launch_ns > 0);
 }

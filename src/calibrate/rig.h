@@ -127,7 +127,7 @@ struct rig {
     uint32_t shared_for;  /* ... this; 0: not made yet */
     double launch_ns;     /* of `scale` on one block, set by calibrate_kernels() */
     struct loads loads;
-    enum calibration_scope scope;
+    unsigned scope;          /* of enum calibration_scope */
     struct machine usual;    /* what stands for the figures that are not measured, and ... */
     const char *usual_how;   /* ... what that is */
     bool without;            /* there is no machine file for such a device */
@@ -141,6 +141,12 @@ struct rig {
 static inline bool rig_failed(const struct rig *rig)
 {
     return rig->error->status != STATUS_OK;
+}
+
+/* Returns true where only what the host decides is measured, into a machine that has all. */
+static inline bool rig_of_host(const struct rig *rig)
+{
+    return (rig->scope & CALIBRATE_HOST) != 0;
 }
 
 /* Adds this pass's value of the next sample and returns what its values say, each divided by

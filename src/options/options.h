@@ -142,12 +142,13 @@ struct options {
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
     struct fail_above fail_above[FAIL_ABOVE_MAX];
     int fail_above_count;
-    bool quick;     /* COMMAND_BENCH: smaller and fewer */
-    bool all;       /* COMMAND_VIEW: not the loop alone. COMMAND_LESSON: tables and causes */
-    bool fix;       /* beside each run, one with better settings */
-    bool calibrate; /* COMMAND_VIEW: fixes are tried on the device that is here.
-                       COMMAND_COMPARE: predictions have its host's calls as they are now */
-    bool anonymous; /* what is written leaves names out: core/anonymous.h */
+    bool quick;        /* COMMAND_BENCH: smaller and fewer */
+    bool all;          /* COMMAND_VIEW: not the loop alone. COMMAND_LESSON: tables and causes */
+    bool fix;          /* beside each run, one with better settings */
+    bool calibrate;    /* COMMAND_VIEW: fixes are tried on the device that is here.
+                          COMMAND_COMPARE: the host is measured, whatever the device */
+    bool no_calibrate; /* no host is measured */
+    bool anonymous;    /* what is written leaves names out: core/anonymous.h */
     bool dry_run, quiet, no_color;
     int verbose;
     struct arena storage; /* has the runs, the words and all texts; options_free() */

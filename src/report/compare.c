@@ -162,9 +162,8 @@ static void summarise_errors(const struct report *report, double *values,
     for (uint32_t i = 0; i < count; i++)
         values[i] = comparison_of(report, i)->noise;
     summary->noise = quantiles_of(values, count);
-    summary->calibrated = count > 0;
     for (uint32_t i = 0; i < count; i++) {
-        summary->calibrated &= comparison_of(report, i)->calibrated;
+        summary->calibrated |= comparison_of(report, i)->calibrated;
         values[i] = fabs(comparison_of(report, i)->file_error);
     }
     summary->file = quantiles_of(values, count);
@@ -357,8 +356,9 @@ enum status compare_run(const struct plan *plan, const struct machine *machine,
     comparison->error = compare_error(comparison->simulated_ns, comparison->measured_ns);
     comparison->noise = measured->noise;
     comparison->calibrated = file != NULL;
-    if (file != NULL)
-        comparison->file_error = compare_error(comparison->file_ns, comparison->measured_ns);
+    if (file == NULL)
+        comparison->file_ns = comparison->simulated_ns;
+    comparison->file_error = compare_error(comparison->file_ns, comparison->measured_ns);
     measured->compared = compared;
     return STATUS_OK;
 }

@@ -23,13 +23,13 @@ struct deviation {
 /* One run, measured and simulated. */
 struct comparison {
     int64_t measured_ns,
-        simulated_ns; /* times: the median of the repeats that nothing traced; virtual */
-    double error;     /* compare_error(simulated_ns, measured_ns) */
-    bool calibrated;  /* by a machine whose host's calls were measured; then also by its file */
-    int64_t file_ns;  /* the virtual time by the machine file as it is */
-    double file_error;           /* compare_error(file_ns, measured_ns) */
-    double noise;                /* of the hardware: compare_noise() of its repeats */
-    uint32_t spans;              /* number of spans that were compared: those on engines */
+        simulated_ns;  /* times: the median of the repeats that nothing traced; virtual */
+    double error;      /* compare_error(simulated_ns, measured_ns) */
+    bool calibrated;   /* by a machine whose host's calls were measured, not by its file */
+    int64_t file_ns;   /* the virtual time by the machine file as it is */
+    double file_error; /* compare_error(file_ns, measured_ns) */
+    double noise;      /* of the hardware: compare_noise() of its repeats */
+    uint32_t spans;    /* number of spans that were compared: those on engines */
     struct deviation start, end; /* how far their starts and ends are apart, each timeline from
                                     its own first issue */
     double traced_error; /* compare_error() for the traced run, which takes longer: the spans
@@ -59,7 +59,7 @@ struct compare_quantiles {
 struct compare_summary {
     uint32_t settings;
     struct compare_quantiles simulator, noise;
-    bool calibrated; /* all were compared so */
+    bool calibrated; /* some were compared so */
     struct compare_quantiles file;
     uint32_t pairs, apart, right; /* pairs of settings that differ in their order alone; those
                                      that are over 3 % apart as measured; and those of them in

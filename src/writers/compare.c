@@ -122,7 +122,7 @@ static void put_head(FILE *out, const struct report *report)
         snprintf(head, sizeof head, "  %s: ", text);
         put_devices(out, &report->runs[i], same ? "" : head);
     }
-    if (comparison_of(&report->runs[0])->calibrated)
+    if (report->comparison->calibrated)
         fputs("with the host's calls as calibrated first; \"by file\" is the error without\n",
               out);
     if (count_measured(report) == 0)
@@ -199,7 +199,7 @@ static enum status put_rows(FILE *out, const struct report *report,
                 report->run_count);
     }
     name_columns(report, titles, named);
-    bool calibrated = comparison_of(&report->runs[0])->calibrated;
+    bool calibrated = report->comparison->calibrated;
     if (!calibrated)
         memmove(&named[COLUMN_FILE], &named[COLUMN_FILE + 1],
                 (COLUMN_COUNT - COLUMN_FILE - 1) * sizeof named[0]);

@@ -69,6 +69,7 @@ struct columns {
     bool rated; /* a kernel's arithmetic, in Gflop/s */
     bool peers; /* copies from device to device */
     bool halo;  /* the copies of a stencil's rows */
+    bool files; /* predictions by the machine file alone */
     struct settings_shown shown;
 };
 
@@ -79,6 +80,8 @@ static struct columns columns_of(const struct report *report)
         columns.rated |= !isnan(report_gflops(&report->runs[i]));
         columns.peers |= analysis_shows(&report->runs[i].analysis, ENGINE_PEER);
         columns.halo |= report_exchanges(&report->runs[i]);
+        columns.files |=
+            report->runs[i].compared != NULL && report->runs[i].compared->comparison.calibrated;
         columns.shown.several |= settings_devices(report->runs[i].settings) > 1;
         columns.shown.halo |= settings_has_halo(report->runs[i].settings);
     }
@@ -161,10 +164,6 @@ static void put_compared(const struct csv *csv, const struct compared *compared)
     put_deviation(csv, "start_", &comparison->start);
     put_deviation(csv, "end_", &comparison->end);
     put_real(csv, "same_order", comparison->same_order);
-    if (comparison->calibrated) {
-        put_ms(csv, "file_simulated_ms", true, comparison->file_ns);
-        put_real(csv, "file_error", comparison->file_error);
-    }
 }
 
 static void put_line(const struct csv *csv, const struct run_report *run,
@@ -182,6 +181,10 @@ static void put_line(const struct csv *csv, const struct run_report *run,
                  report_exchanges(run) ? run->analysis.peers_hidden : NAN);
     if (run->compared != NULL)
         put_compared(csv, run->compared);
+    if (columns->files) {
+        put_ms(csv, "file_simulated_ms", true, run->compared->comparison.file_ns);
+        put_real(csv, "file_error", run->compared->comparison.file_error);
+    }
     if (run->settings != NULL)
         settings_each_of(run->settings, columns->shown, put_setting, &own);
     put_ms(csv, "time_low_ms", run->sure.high_ns > 0, run->sure.low_ns);

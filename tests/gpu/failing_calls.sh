@@ -63,7 +63,7 @@ run_command() {
     variables=${line#*|}
     arguments=${variables#*|}
     variables=${variables%%|*}
-    usual="--device=cuda:0 -q --seed=7 --gantt=none --format=json -n 256k -t 4 -s 2 --runs=1 --warmup=1"
+    usual="--device=cuda:0 -q --no-calibrate --seed=7 --gantt=none --format=json -n 256k -t 4 -s 2 --runs=1 --warmup=1"
     case $arguments in
     list) arguments="list devices" ;;
     calibrate) arguments="calibrate --device=cuda:0 -q" ;;
