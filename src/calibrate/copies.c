@@ -72,29 +72,6 @@ static void measure_direction(struct rig *rig, const struct direction *direction
               "from the end of a copy of 256 KiB to the next one's start");
 }
 
-/* A rate that has only a part in a row's time, beside a copy's latency, gap and call. It is
- * changed until the simulator takes as long for a step as the device. */
-struct fitted_rate {
-    const char *key, *how;
-    double least, most;
-};
-
-static void fit_rate(struct rig *rig, const struct fitted_rate *fitted, const struct row *row,
-                     struct measured step)
-{
-    enum { ROUNDS = 16 };
-    double rate = fitted->most;
-    if (step.ns <= 0) { /* more copies took no longer than fewer */
-        rig_found(rig, fitted->key, NAN, step, fitted->how);
-        return;
-    }
-    for (int round = 0; round < ROUNDS; round++) {
-        rig_found(rig, fitted->key, rate, step, fitted->how);
-        rate = fmin(fmax(rate * rig_simulated_step(rig, row, NULL) / step.ns, fitted->least),
-                    fitted->most);
-    }
-}
-
 /* The rows that tell the joint rate: as many copies each way, and twice as many in one. All are
  * timed in every pass, whichever of them turns out to tell it. */
 enum { ALIKE, SHORTER, MORE_IN, MORE_OUT, BOTH_ROWS };
@@ -127,15 +104,15 @@ static void find_joint(struct rig *rig, const struct both both[BOTH_ROWS])
     const struct fitted_rate joint = {"joint_bytes_per_s",
                                       "copies of 16 or 64 MiB in and out at once, the faster",
                                       fmax(in, out), in + out};
-    fit_rate(rig, &joint, &both[SHORTER].row, both[SHORTER].step);
+    rig_fit_rate(rig, &joint, &both[SHORTER].row, both[SHORTER].step);
     const double shorter = machine->joint_bytes_per_s;
-    fit_rate(rig, &joint, &both[ALIKE].row, both[ALIKE].step);
+    rig_fit_rate(rig, &joint, &both[ALIKE].row, both[ALIKE].step);
     if (shorter > machine->joint_bytes_per_s)
         rig_found(rig, joint.key, shorter, both[SHORTER].step, joint.how);
     if (machine->joint_bytes_per_s < 0.995 * twice_slower || in + out < 1.01 * twice_slower)
         return;
     const struct both *more = &both[in > out ? MORE_IN : MORE_OUT];
-    fit_rate(rig, &joint, &more->row, more->step);
+    rig_fit_rate(rig, &joint, &more->row, more->step);
 }
 
 /* Finds if both directions go at once; with one copy engine they take turns. */
@@ -172,7 +149,7 @@ void calibrate_pageable(struct rig *rig)
         double pinned = i == 0 ? machine->h2d_bytes_per_s : machine->d2h_bytes_per_s;
         const struct fitted_rate rate = {directions[i].pageable,
                                          "copies of 64 MiB, staged by the host", 1e6, pinned};
-        fit_rate(rig, &rate, &row, rig_step(rig, &row, NULL));
+        rig_fit_rate(rig, &rate, &row, rig_step(rig, &row, NULL));
     }
 }
 

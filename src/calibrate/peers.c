@@ -39,53 +39,28 @@ static double rate_one_way(const struct pair *pair)
            (pair->steps[ONE_WAY].ns - pair->steps[SHORT].ns);
 }
 
-/* Returns those of both directions, whose copies have beside their bytes what one direction's
- * have. */
-static double rate_both_ways(const struct pair *pair)
-{
-    const double beside_ns = pair->steps[ONE_WAY].ns - 1e9 * LONG_BYTES / rate_one_way(pair);
-    return 1e9 * 2 * LONG_BYTES / (pair->steps[BOTH_WAYS].ns - beside_ns);
-}
-
-/* Returns false if the times are none that copies can have. */
-static bool is_sound(const struct pair *pair)
-{
-    const double one_way = rate_one_way(pair), both = rate_both_ways(pair);
-    return pair->steps[SHORT].ns > 0 && one_way > 0 && isfinite(one_way) && both > 0 &&
-           isfinite(both);
-}
-
-/* Returns the latency: what short copies take longer than simulated ones without one. */
-static int64_t find_latency(struct rig *rig, const struct pair *pair)
-{
-    rig->calibration->machine.peer_latency_ns = 0;
-    return llround(
-        fmax(0, pair->steps[SHORT].ns - rig_simulated_step(rig, &pair->rows[SHORT], NULL)));
-}
-
-/* Corrects the rate of both ways by what the simulator takes too long or too short: the gap
- * between copies is another while the other direction is busy. */
-static void correct_joint(struct rig *rig, const struct pair *pair)
-{
-    double *joint = &rig->calibration->machine.peer_joint_bytes_per_s;
-    const double said_ns = rig_simulated_step(rig, &pair->rows[BOTH_WAYS], NULL);
-    const double bytes_ns = 1e9 * 2 * LONG_BYTES / *joint + pair->steps[BOTH_WAYS].ns - said_ns;
-    if (bytes_ns > 0)
-        *joint = 1e9 * 2 * LONG_BYTES / bytes_ns;
-}
-
+/* The latency is what short copies take longer than simulated ones without one. */
 static void set_figures(struct rig *rig, const struct pair *pair, uint32_t sender,
-                        const char *each, int64_t latency_ns)
+                        const char *each)
 {
     char how[FIGURE_TEXT];
-    const struct machine *machine = &rig->calibration->machine;
+    struct machine *machine = &rig->calibration->machine;
+    const double rate = rate_one_way(pair);
+    if (!(pair->steps[SHORT].ns > 0 && rate > 0 && isfinite(rate)))
+        return; /* the figures stay what they are: what stands for them, or a pass's */
     snprintf(how, sizeof how, "copies of 64 MiB from device %u to %u, against 2 MiB%s", sender,
              sender + 1, each);
-    rig_found(rig, "peer_bytes_per_s", machine->peer_bytes_per_s, pair->steps[ONE_WAY], how);
-    rig_found(rig, "peer_joint_bytes_per_s", machine->peer_joint_bytes_per_s,
-              pair->steps[BOTH_WAYS], "the same both ways at once");
-    rig_found(rig, "peer_latency_ns", (double)latency_ns, pair->steps[SHORT],
-              "what copies of 2 MiB take longer than their bytes and the gap");
+    rig_found(rig, "peer_bytes_per_s", rate, pair->steps[ONE_WAY], how);
+    const double one_way = machine->peer_bytes_per_s;
+    const struct fitted_rate joint = {"peer_joint_bytes_per_s", "the same both ways at once",
+                                      one_way / 2, 2 * one_way};
+    machine->peer_joint_bytes_per_s = 2 * one_way;
+    machine->peer_latency_ns = 0;
+    rig_found(
+        rig, "peer_latency_ns",
+        fmax(0, pair->steps[SHORT].ns - rig_simulated_step(rig, &pair->rows[SHORT], NULL)),
+        pair->steps[SHORT], "what copies of 2 MiB take longer than their bytes and the gap");
+    rig_fit_rate(rig, &joint, &pair->rows[BOTH_WAYS], pair->steps[BOTH_WAYS]);
 }
 
 /* Adds a pair's rate to a text of all, "; by pair, GB/s: 395, 393". */
@@ -106,7 +81,6 @@ static void set_none(struct rig *rig)
 
 void calibrate_peers(struct rig *rig)
 {
-    struct machine *machine = &rig->calibration->machine;
     const uint32_t devices = settings_devices(&rig->settings);
     struct pair slowest = {.steps[ONE_WAY].ns = 0};
     uint32_t which = 0;
@@ -125,12 +99,5 @@ void calibrate_peers(struct rig *rig)
         slowest = pair;
         which = i;
     }
-    if (!is_sound(&slowest)) /* they stay what they are: what stands for them, or a pass's */
-        return;
-    machine->peer_bytes_per_s = rate_one_way(&slowest);
-    machine->peer_joint_bytes_per_s = rate_both_ways(&slowest);
-    const int64_t latency_ns = find_latency(rig, &slowest);
-    machine->peer_latency_ns = latency_ns;
-    correct_joint(rig, &slowest);
-    set_figures(rig, &slowest, which, devices > 2 ? each : "", latency_ns);
+    set_figures(rig, &slowest, which, devices > 2 ? each : "");
 }

@@ -262,6 +262,22 @@ double rig_simulated_issue(struct rig *rig, const struct row *row)
     return (double)simulate_row(rig, row).issue_ns;
 }
 
+void rig_fit_rate(struct rig *rig, const struct fitted_rate *fitted, const struct row *row,
+                  struct measured step)
+{
+    enum { ROUNDS = 16 };
+    double rate = fitted->most;
+    if (step.ns <= 0) { /* more copies took no longer than fewer */
+        rig_found(rig, fitted->key, NAN, step, fitted->how);
+        return;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        rig_found(rig, fitted->key, rate, step, fitted->how);
+        rate = fmin(fmax(rate * rig_simulated_step(rig, row, NULL) / step.ns, fitted->least),
+                    fitted->most);
+    }
+}
+
 static enum status trace_once(struct rig *rig, struct timeline *timeline)
 {
     struct run_times times;

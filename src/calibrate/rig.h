@@ -193,6 +193,15 @@ void rig_found(struct rig *rig, const char *key, double value, struct measured t
                const char *how);
 void rig_known(struct rig *rig, const char *key, double value, const char *how);
 
+/* A rate that has only a part in a row's time, beside a copy's latency, gap and call. It is
+ * changed until the simulator takes as long for a step as the device. */
+struct fitted_rate {
+    const char *key, *how;
+    double least, most;
+};
+void rig_fit_rate(struct rig *rig, const struct fitted_rate *fitted, const struct row *row,
+                  struct measured step);
+
 /* Takes the own times of a row's kernels, or tiles of the CPU's, from its timeline. */
 rig_draw rig_draw_work;
 
