@@ -119,7 +119,8 @@ enum evidence facts_repeats(const struct judge *judge, struct verdict *verdict)
         }
     }
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        const bool same = seen[i].took != 0 && range_equal(&plan->ops[i].copy.host, from);
+        const bool same = plan->ops[i].kind == OP_H2D && seen[i].took != 0 &&
+                          range_equal(&plan->ops[i].copy.host, from);
         copies += same;
         repeats += same && seen[i].repeats;
     }

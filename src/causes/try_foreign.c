@@ -290,8 +290,8 @@ static void find_bare(struct finder *finder, struct found *found)
 {
     const struct plan *plan = finder->base.plan;
     for (uint32_t i = 0; i < plan->op_count; i++) {
-        const struct recorded_cost *cost = &plan->recorded->ops[i].cost;
-        finder->bare |= cost->host_ns > 0 || cost->call_ns > 0 || cost->by_node;
+        const struct op_recorded *seen = &plan->recorded->ops[i];
+        finder->bare |= seen->cost.host_ns > 0 || seen->cost.call_ns > 0 || seen->by_node;
     }
     for (int i = 0; i < found->count; i++) {
         union choice alone = found->given;

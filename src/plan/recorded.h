@@ -14,11 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The recorder took this part of the times of an op; 0 where that is not known. A graph's
- * launch takes as much longer as it has nodes, each of which CUPTI has launched by itself. */
+/* The recorder took this part of the times of an op; 0 where that is not known. */
 struct recorded_cost {
     uint32_t host_ns, call_ns;
-    bool by_node;
 };
 
 /* The facts that were seen of an op, beside those that every op has. */
@@ -34,20 +32,24 @@ struct op_recorded {
     uint32_t made_ns[CALL_MADE_KINDS]; /* of host_ns: for calls that make what a loop could use
                                           again; up to 4 s each */
     struct recorded_cost cost;         /* of these times, beside made_ns */
-    uint32_t waves; /* of kernels: how many times their blocks take all of it; 0: not once */
-    uint32_t took;  /* copies in: a hash of samples of what they brought; 0: not known */
+    union {
+        uint32_t waves; /* kernels: how many times their blocks take all of it; 0: not once */
+        uint32_t took;  /* copies in: a hash of samples of what they brought; 0: not known */
+    };
     uint32_t access_count;
     uint32_t name;      /* of kernels: an index of `names` */
     uint32_t thread;    /* which made the call: below `threads` */
     uint32_t span;      /* of the timeline that was recorded with it; UINT32_MAX: none */
     uint16_t follow_ns; /* nodes of a graph: from the end of the one before to the start */
-    bool in_graph;      /* the call of the op before issued it, too: a launch of a graph */
-    bool pageable;      /* copies: from or to pageable memory of the host */
-    bool waits;   /* the call returned only when the op had ended, as cudaMemcpy()'s does */
-    bool timed;   /* records: the event keeps the time */
-    bool library; /* waits of the host, and copies in: a library's own, for what it makes */
-    bool repeats; /* copies in: they bring again what the one before brought there */
-    bool sure;    /* its accesses are certain: copies and memsets; a kernel's are possible */
+    bool in_graph : 1;  /* the call of the op before issued it, too: a launch of a graph */
+    bool by_node : 1; /* a graph's launch, which takes as much longer as it has nodes: CUPTI had
+                        each launched by itself */
+    bool pageable : 1; /* copies: from or to pageable memory of the host */
+    bool waits : 1;   /* the call returned only when the op had ended, as cudaMemcpy()'s does */
+    bool timed : 1;   /* records: the event keeps the time */
+    bool library : 1; /* waits of the host, and copies in: a library's own, for what it makes */
+    bool repeats : 1; /* copies in: they bring again what the one before brought there */
+    bool sure : 1; /* its accesses are certain: copies and memsets; a kernel's are possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */

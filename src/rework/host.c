@@ -326,8 +326,9 @@ void rework_recording_leave(struct rework_draft *draft)
         struct op_recorded *seen = &draft->items[i].seen;
         seen->host_ns -= seen->cost.host_ns;
         seen->call_ns -= seen->cost.call_ns;
-        if (seen->cost.by_node)
+        if (seen->by_node)
             relaunch_graph(draft, i);
+        seen->by_node = false;
         seen->cost = (struct recorded_cost){0};
     }
 }

@@ -132,8 +132,8 @@ void replan_take_cost(struct replan *replan, const struct recorded_call *call,
     seen->cost = (struct recorded_cost){
         .host_ns = (uint32_t)earlier(thread->cost_ns, seen->host_ns),
         .call_ns = (uint32_t)earlier(thread->call_cost_ns, seen->call_ns / 2),
-        .by_node = replan->recording->costs_known && call->effect == EFFECT_GRAPH,
     };
+    seen->by_node = replan->recording->costs_known && call->effect == EFFECT_GRAPH;
     thread->cost_ns = thread->call_cost_ns = 0;
 }
 
