@@ -253,6 +253,8 @@ START_TEST(mistakes_come_first_with_the_time_without_them)
     ck_assert_str_eq(code, mistakes[_i]);
     ck_assert_msg(fabs(predicted_ms - right_ms) <= 0.05 * right_ms, "%s: %g ms, not %g ms",
                   code, predicted_ms, right_ms);
+    ck_assert_double_le(json_real_value(json_object_get(fix, "predicted_low_ms")), right_ms);
+    ck_assert_double_ge(json_real_value(json_object_get(fix, "predicted_high_ms")), right_ms);
     ck_assert_uint_eq(json_array_size(runs), 2);
     json_t *fixed = json_array_get(runs, 1);
     ck_assert_str_eq(json_string_value(json_object_get(fixed, "source")), "simulated");

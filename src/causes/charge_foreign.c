@@ -11,6 +11,10 @@
  * speaks for it. */
 static const double BAND = 0.12, LATE_BAND = 0.05, UNSEEN_GAIN = 0.05;
 
+/* By which part of its gain a fix is off, as one standard deviation: chosen by hand, so that
+ * most of the twelve pairs of programs lie inside whose traces docs/profilers.md tells of. */
+static const double GAIN_OFF = 0.25;
+
 /* --- what evidence carries --- */
 
 /* Returns the most that a cause can have cost by what was seen of it; 0: nothing was. */
@@ -86,6 +90,7 @@ static void call_knobs(struct judge *judge)
     for (int i = 0; i < found->count && same; i++) {
         found->knobs[i].fixed_ns = found->better_ns;
         found->knobs[i].bare_ns = found->bare_better_ns;
+        found->knobs[i].look = found->better_look;
     }
 }
 
@@ -94,12 +99,22 @@ static bool is_late(enum verdict_code code)
     return code == VERDICT_LAUNCH_BOUND || code == VERDICT_HOST_WORK;
 }
 
-/* Returns true if the simulation of the run as it is lies within that part of it. */
-static bool is_within(const struct judge *judge, double part)
+/* Returns which part of the run the simulation of it as it is was off by. */
+static double off_by(const struct judge *judge)
 {
-    const int64_t extent_ns = timeline_extent_ns(judge->timeline);
-    const double apart_ns = (double)(judge->found.whole_ns - extent_ns);
-    return apart_ns <= part * (double)extent_ns && apart_ns >= -part * (double)extent_ns;
+    const double extent_ns = (double)timeline_extent_ns(judge->timeline);
+    return fabs((double)judge->found.whole_ns - extent_ns) / fmax(1, extent_ns);
+}
+
+/* Sets how sure a time with a fix is. It may be off by as much as the run as it is was, and by
+ * a part of what the fix gains: a program that is changed is other in more than that. */
+static void look_at(const struct judge *judge, const struct outlook *look, int64_t predicted_ns,
+                    struct prospect *prospect)
+{
+    struct outlook fixed = *look;
+    const double gain = 1 - (double)predicted_ns / (double)judge->time_ns;
+    interval_widen(&fixed, hypot(off_by(judge), GAIN_OFF * fmax(0, gain)));
+    judge_look(judge, &fixed, predicted_ns, prospect);
 }
 
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator: never less
@@ -122,10 +137,11 @@ void foreign_put_fixes(struct judge *judge)
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         struct verdict *cause = &judge->charges.causes[code];
         const struct knob_gain *gain = knob_of(judge, cause->code);
-        if (gain == NULL || (is_late(cause->code) && !is_within(judge, LATE_BAND)) ||
+        if (gain == NULL || (is_late(cause->code) && off_by(judge) > LATE_BAND) ||
             !judge_offer(judge, gain->fixed_ns, cause))
             continue;
         cause->predicted_ns = predicted_ns(judge, gain, gain->fixed_ns);
+        look_at(judge, &gain->look, cause->predicted_ns, &cause->prospect);
         const bool little = cause->cost_ns / TENTH > judge->time_ns - cause->predicted_ns;
         if (little)
             cause->no_time = "alone it gains less than a tenth of its cost";
@@ -382,9 +398,10 @@ enum status foreign_try(struct judge *judge, struct error *error)
         judge->simulated = status == STATUS_OK && judge->found.given_ns > 0;
         judge->tried =
             judge->simulated &&
-            is_within(judge, judge->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
+            off_by(judge) <= (judge->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
         if (!judge->tried)
             return STATUS_OK;
+        judge->given = judge->found.given_look;
         call_knobs(judge);
     } while (judge->found.unseen != unseen);
     for (int code = 0; code < VERDICT_COUNT; code++)
@@ -407,8 +424,10 @@ static void set_best(const struct judge *judge, struct verdicts *verdicts)
     if (found->count == 0 || !search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
         return;
     verdicts->best_ns = best_ns;
+    look_at(judge, &found->better_look, best_ns, &verdicts->best_prospect);
     if (first_ns > 0 && !search_gains(best_ns, first_ns, SEARCH_GAIN)) {
         verdicts->best_ns = first_ns;
+        verdicts->best_prospect = verdicts->items[0].prospect;
         return;
     }
     for (int i = 0; i < found->count; i++) {
@@ -427,8 +446,10 @@ static void leave_recording(const struct judge *judge, struct verdicts *verdicts
 {
     EACH (struct verdict, verdict, verdicts->items, verdicts->count) {
         const struct knob_gain *gain = knob_of(judge, verdict->code);
-        if (gain != NULL && verdict->predicted_ns > 0)
-            verdict->predicted_ns = predicted_ns(judge, gain, gain->bare_ns);
+        if (gain == NULL || verdict->predicted_ns == 0)
+            continue;
+        verdict->predicted_ns = predicted_ns(judge, gain, gain->bare_ns);
+        look_at(judge, &gain->look, verdict->predicted_ns, &verdict->prospect);
     }
 }
 

@@ -286,7 +286,7 @@ static enum status look_at(const struct judge *judge, const struct fix *fix,
     struct error why = {0};
     const enum status status =
         whatif_look(&fix->settings, judge->facts->model, fix->time_ns, &fixed, &why);
-    if (status == STATUS_OK && judge->given.time_ns > 0)
+    if (status == STATUS_OK)
         judge_look(judge, &fixed, predicted_ns, prospect);
     return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }

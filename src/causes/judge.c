@@ -56,21 +56,28 @@ static int64_t run_predicted_ns(const struct judge *judge, int64_t simulated_ns,
 
 /* A recorded program is predicted that part of its ops' time which the fix leaves of their time
  * in the simulator. */
-static int64_t foreign_predicted_ns(const struct judge *judge, int64_t fixed_ns)
+static int64_t foreign_predicted_ns(const struct judge *judge, int64_t given_ns,
+                                    int64_t fixed_ns)
 {
     /* A loop's time is that of whole passes, in which the host comes before the first op. */
     const struct timeline *timeline = judge->facts->timeline;
     double extent_ns =
         (double)(timeline->partial ? judge->time_ns : timeline_extent_ns(timeline));
-    double left = (double)fixed_ns / (double)judge->found.given_ns;
+    double left = (double)fixed_ns / (double)given_ns;
     int64_t saved_ns = (int64_t)(extent_ns * (1 - left));
     return later(judge->time_ns - saved_ns, judge->limit_ns);
 }
 
+/* Returns the same of either, where the run as it is takes `given_ns` in the simulator. */
+static int64_t predicted_of(const struct judge *judge, int64_t given_ns, int64_t fixed_ns)
+{
+    return judge->foreign ? foreign_predicted_ns(judge, given_ns, fixed_ns)
+                          : run_predicted_ns(judge, given_ns, fixed_ns);
+}
+
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
-    return judge->foreign ? foreign_predicted_ns(judge, fixed_ns)
-                          : run_predicted_ns(judge, judge->found.given_ns, fixed_ns);
+    return predicted_of(judge, judge->found.given_ns, fixed_ns);
 }
 
 void judge_look(const struct judge *judge, const struct outlook *fixed, int64_t predicted_ns,
@@ -79,12 +86,20 @@ void judge_look(const struct judge *judge, const struct outlook *fixed, int64_t 
     const struct outlook *given = &judge->given;
     const bool virtual = judge->facts->timeline->timing == TIMING_VIRTUAL;
     struct outlook before = *given, after = {.time_ns = predicted_ns};
+    *prospect = (struct prospect){0};
+    if (given->time_ns == 0 || fixed->time_ns == 0)
+        return;
+    /* A time that is bounded moves as it would without. */
+    const int64_t beyond_ns =
+        predicted_ns - predicted_of(judge, given->time_ns, fixed->time_ns);
     for (int i = 0; i < OUTLOOK_GROUPS; i++) {
         const bool rest = i == OUTLOOK_REST; /* which moves each of both by itself */
-        after.slower_ns[i] = run_predicted_ns(
-            judge, rest ? given->time_ns : given->slower_ns[i], fixed->slower_ns[i]);
-        after.faster_ns[i] = run_predicted_ns(
-            judge, rest ? given->time_ns : given->faster_ns[i], fixed->faster_ns[i]);
+        after.slower_ns[i] =
+            beyond_ns + predicted_of(judge, rest ? given->time_ns : given->slower_ns[i],
+                                     fixed->slower_ns[i]);
+        after.faster_ns[i] =
+            beyond_ns + predicted_of(judge, rest ? given->time_ns : given->faster_ns[i],
+                                     fixed->faster_ns[i]);
         if (!virtual) /* it was measured */
             before.slower_ns[i] = before.faster_ns[i] = before.time_ns = judge->time_ns;
     }

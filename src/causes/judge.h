@@ -82,7 +82,7 @@ struct judge {
     bool foreign; /* what is too little to be named is with the rest already */
     bool tried;   /* `found` is set, and fixes can be predicted by it */
     struct found found;
-    struct outlook given; /* of a run of our own: how sure found.given_ns is */
+    struct outlook given; /* how sure found.given_ns is; or 0 */
     /* Of another program's run. By cause, the host's calls that are one, up to the last that
      * issued an op, with what the host did between them for the same; and how much of their
      * time that is. */
@@ -100,8 +100,8 @@ struct judge {
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
 
-/* Sets how sure the time of a run of our own is with a fix, which is `fixed` in the simulator.
- */
+/* Sets how sure the run's time is with a fix, which is `fixed` in the simulator; of looks that
+ * are 0 nothing is known. */
 void judge_look(const struct judge *judge, const struct outlook *fixed, int64_t predicted_ns,
                 struct prospect *prospect);
 

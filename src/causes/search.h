@@ -64,6 +64,7 @@ struct knob_gain {
     int64_t cost_ns;        /* its part of what all knobs together gain; never negative */
     int64_t fixed_ns;       /* the run's time with this one turned alone */
     int64_t bare_ns;        /* of a recorded program: that, without what recording took */
+    struct outlook look;    /* and how sure fixed_ns is; or 0 */
     int64_t least_ns;       /* and what its ops take then at least, */
     int64_t shared_ns;      /* also if blocks that share multiprocessors slow each other */
 };
@@ -80,8 +81,9 @@ struct found {
      * `better` takes beside, to be applied to the whole plan; the whole plan's time as it is;
      * and the ops that may use any memory, for which no order was taken away. */
     struct rework whole;
-    int64_t bare_given_ns, bare_better_ns; /* both times without what recording took */
-    int64_t whole_ns, least_ns;            /* and what its ops take at least with `whole` */
+    int64_t bare_given_ns, bare_better_ns;  /* both times without what recording took */
+    struct outlook given_look, better_look; /* how sure both are; or 0 */
+    int64_t whole_ns, least_ns;             /* and what its ops take at least with `whole` */
     uint32_t blind;
     int64_t shared_ns; /* likewise, of what was tried, if blocks slow each other */
     bool fills;        /* most of the host's own work only copies to page-locked memory */

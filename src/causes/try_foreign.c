@@ -283,6 +283,54 @@ static int64_t bare_of(struct finder *finder, const struct rework *change, int64
     return finder->bare ? earlier(search_try(&finder->search, &choice), ns) : ns;
 }
 
+/* Sets the time of a trial on another machine: an interval_time with a struct trial. */
+struct trial {
+    const struct finder *finder;
+    union choice choice;
+};
+
+static enum status trial_time(const void *context, const struct machine *machine,
+                              int64_t *time_ns, struct error *error)
+{
+    const struct trial *trial = context;
+    struct finder moved = *trial->finder;
+    moved.machine = moved.base.machine = machine;
+    return time_of(&moved, &trial->choice, time_ns, error);
+}
+
+/* Sets how sure the time of a trial is. Changes that can't be made on a moved machine leave it
+ * unknown. */
+static void look_at(struct finder *finder, const union choice *choice, struct outlook *look)
+{
+    const struct trial trial = {finder, *choice};
+    struct error why = {0};
+    int64_t time_ns;
+    *look = (struct outlook){0};
+    enum status status = trial_time(&trial, finder->machine, &time_ns, &why);
+    if (status == STATUS_OK)
+        status = interval_look(finder->machine, time_ns, trial_time, &trial, look, &why);
+    if (status == STATUS_NO_MEMORY)
+        finder->search.why = why;
+}
+
+/* Sets how sure the times are of the fixes that may be offered. */
+static void find_looks(struct finder *finder, struct found *found)
+{
+    if (search_gains(found->better_ns, found->given_ns, SEARCH_GAIN)) {
+        look_at(finder, &found->given, &found->given_look);
+        look_at(finder, &found->better, &found->better_look);
+    }
+    for (int i = 0; i < found->count; i++) {
+        struct knob_gain *gain = &found->knobs[i];
+        union choice alone = found->given;
+        knob_turn(&knobs, gain->knob, &found->better, &alone);
+        if (found->count == 1)
+            gain->look = found->better_look;
+        else if (search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN))
+            look_at(finder, &alone, &gain->look);
+    }
+}
+
 /* Finds what the ops take at least with what was found, and tries that once more without what
  * recording took, if that is known: causes are those of the run that was recorded, but no fix
  * has that time. */
@@ -360,6 +408,7 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
     if (status == STATUS_OK) {
         finder.part = tried != plan;
         search(&finder, &result);
+        find_looks(&finder, &result);
         find_bare(&finder, &result);
         if (finder.search.why.status != STATUS_OK)
             status = error_pass(error, &finder.search.why);

@@ -119,7 +119,7 @@ struct verdict {
     char command[VERDICT_COMMAND]; /* a run of our own: the options that fix it; or "" */
     const char *no_time;  /* why a fix that was tried has no time: "it gains less than 1%" */
     int64_t predicted_ns; /* the run's time with the fix, as simulated; 0: see no_time */
-    struct prospect prospect; /* of that time, in a run of our own */
+    struct prospect prospect; /* of that time */
 };
 
 /* All that was found, in the order in which it is shown: first the causes that cost enough to
