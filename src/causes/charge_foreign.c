@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "causes/judge.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* A simulation that is farther from the run predicts nothing; one of a host that is late has to
@@ -153,12 +154,12 @@ void foreign_put_fixes(struct judge *judge)
 static void put_detail(const struct judge *judge, struct verdict *verdict)
 {
     const struct knob_gain *gain = judge->tried ? knob_of(judge, verdict->code) : NULL;
-    char detail[48], text[FOREIGN_COUNT];
+    char detail[48];
     if (gain == NULL && judge->tried && judge->found.blind > 0 &&
         (verdict_rows[verdict->code].traits & IS_ORDER))
         text_add(verdict->seen, sizeof verdict->seen, "",
-                 "; no fix is tried, as it is not known which memory %s used",
-                 foreign_counted(judge->found.blind, "op", "ops", text));
+                 "; no fix is tried, as it is not known which memory %" PRIu32 " %s used",
+                 judge->found.blind, judge->found.blind == 1 ? "op" : "ops");
     if (gain == NULL)
         return;
     if (gain->knob == CHANGE_WORK && judge->found.fills) {
@@ -342,7 +343,7 @@ static void charge_readbacks(struct judge *judge)
     const struct knob_gain *gain = knob_of(judge, VERDICT_LAUNCH_BOUND);
     struct verdict *launches = &judge->charges.causes[VERDICT_LAUNCH_BOUND];
     if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
-        facts_put_readback(judge, NULL))
+        facts_reads_back(judge))
         launches->cost_ns -=
             foreign_charge_seen(judge, VERDICT_SYNC_IN_LOOP, launches->cost_ns);
 }
@@ -368,8 +369,8 @@ static void charge_small(struct judge *judge)
 static uint32_t unseen_knobs(const struct judge *judge)
 {
     const struct engine_use *engines = judge->trace.analysis.engines;
-    const bool tiles = engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 &&
-                       !facts_put_readback(judge, NULL);
+    const bool tiles =
+        engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 && !facts_reads_back(judge);
     const bool room = judge->timeline->streams < 2 || judge->stream_waits > 0;
     return (judge->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
            (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |

@@ -1,273 +1,233 @@
-/* evidence_foreign.c - what the verdicts of another program's run rest on, in words: each
- * function says what was seen, with its count, and returns what that is worth. */
-#include "causes/judge.h"
+/* evidence_foreign.c - what the verdicts of another program's run rest on: each function says
+ * what was seen, with its count, and returns what that is worth. */
+#include "causes/evidence.h"
 #include "core/units.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-__attribute__((format(printf, 2, 3))) static void append(char seen[VERDICT_SEEN],
-                                                         const char *format, ...)
-{
-    size_t used = strlen(seen);
-    PRINT_REST(seen + used, VERDICT_SEEN - used, format);
-}
-
-/* Adds "8 kernels" to a list that may have begun; nothing where there are none. */
-static void append_count(char seen[VERDICT_SEEN], uint32_t count, const char *one,
-                         const char *many)
-{
-    char text[FOREIGN_COUNT];
-    size_t used = strlen(seen);
-    if (count > 0)
-        append(seen, "%s%s", used == 0 || (used >= 2 && seen[used - 2] == ':') ? "" : ", ",
-               foreign_counted(count, one, many, text));
-}
-
-/* Adds the line that issued the longest of some ops. */
-static void append_longest(const struct judge *judge, const struct tally *ops,
-                           char seen[VERDICT_SEEN])
-{
-    if (ops->count > 0)
-        foreign_put_line(judge, traced_call_of(&judge->trace, ops->longest),
-                         ", the longest issued", seen);
-}
 
 /* --- the default stream --- */
 
-static enum evidence default_stream(const struct judge *judge, struct verdict *verdict)
+static enum evidence default_stream(struct sight *sight)
 {
-    const struct timeline *timeline = judge->timeline;
-    uint32_t kernels = 0, copies = 0, others = 0, stream = 0, call = SPAN_NONE;
+    const struct timeline *timeline = sight->judge->timeline;
+    const bool likely = timeline->legacy_likely;
+    uint32_t ran = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (timeline_stream_kind(timeline, span->stream) != STREAM_LEGACY)
             continue;
-        stream = timeline_stream_id(timeline, span->stream);
-        kernels += span->kind == OP_KERNEL;
-        copies += op_is_copy(span->kind);
-        others += span->kind != OP_KERNEL && !op_is_copy(span->kind);
-        call = traced_call_of(&judge->trace, i);
+        sight->legacy_stream = timeline_stream_id(timeline, span->stream);
+        sight->kernels += span->kind == OP_KERNEL;
+        sight->copies += op_is_copy(span->kind);
+        sight->memsets += span->kind != OP_KERNEL && !op_is_copy(span->kind);
+        sight->call = traced_call_of(&sight->judge->trace, i);
+        ran++;
     }
-    if (kernels + copies + others == 0)
-        return facts_null_free(judge, verdict);
-    bool likely = timeline->legacy_likely;
-    append(verdict->seen, "stream %" PRIu32 " is the legacy default stream%s: ", stream,
-           likely ? ", by its number" : "");
-    append_count(verdict->seen, kernels, "kernel", "kernels");
-    append_count(verdict->seen, copies, "copy", "copies");
-    append_count(verdict->seen, others, "memset", "memsets");
-    append(verdict->seen, " ran there%s%s%s%s", call != SPAN_NONE ? ", by " : "",
-           call != SPAN_NONE ? host_call_name(timeline->calls[call].row) : "",
-           judge->trace.many_threads ? ", of several threads" : "",
-           likely ? ", none beside work of other streams" : "");
-    verdict->times = kernels + copies + others;
-    return likely ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+    if (ran == 0)
+        return facts_null_free(sight);
+    sight_times(sight, ran);
+    sight->also = likely ? ", by its number" : "";
+    sight_say(sight, EVIDENCE_LIKELY,
+              "stream {legacy_stream} is the legacy default stream{also}: "
+              "{kernels,kernel|kernels}{copies,copy|copies}{memsets,memset|memsets} ran there");
+    if (sight->call != SPAN_NONE)
+        sight_say(sight, EVIDENCE_LIKELY, ", by {call}");
+    if (sight->judge->trace.many_threads)
+        sight_say(sight, EVIDENCE_LIKELY, ", of several threads");
+    return likely ? sight_say(sight, EVIDENCE_LIKELY, ", none beside work of other streams")
+                  : EVIDENCE_CERTAIN;
 }
 
 /* --- the host's calls --- */
 
-/* Says it of the calls that are the cause. */
-static enum evidence calls(const struct judge *judge, struct verdict *verdict)
+static enum evidence sync(struct sight *sight)
 {
-    const int64_t between_ns = judge->between_ns[verdict->code];
-    host_put_calls(judge, &judge->kept[verdict->code], between_ns, verdict);
-    return EVIDENCE_CERTAIN;
+    const struct traced *trace = &sight->judge->trace;
+    if (traced_calls(trace, 1U << CALL_SYNC, trace->last_issue_ns).count == 0)
+        host_put_polls(sight);
+    return sight->verdict->seen[0] != '\0' || facts_put_readback(sight) ? EVIDENCE_CERTAIN
+                                                                        : host_calls(sight);
 }
 
-static enum evidence sync(const struct judge *judge, struct verdict *verdict)
+static enum evidence launches(struct sight *sight)
 {
-    const int64_t until_ns = judge->trace.last_issue_ns;
-    if (traced_calls(&judge->trace, 1U << CALL_SYNC, until_ns).count == 0)
-        host_put_polls(judge, verdict);
-    return verdict->seen[0] != '\0' || facts_put_readback(judge, verdict)
-               ? EVIDENCE_CERTAIN
-               : calls(judge, verdict);
-}
-
-static enum evidence launches(const struct judge *judge, struct verdict *verdict)
-{
+    const struct judge *judge = sight->judge;
     const struct plan *plan = judge->facts->plan;
     const bool told = judge->timeline->call_count == 0 && plan != NULL && plan->launches_block;
-    verdict->times = told ? judge->trace.kernels : judge->trace.waited;
-    if (told)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "CUDA_LAUNCH_BLOCKING asks for it, and %" PRIu32 " kernels ran",
-                 verdict->times);
-    else
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "%" PRIu32 " of %" PRIu32
-                 " launches returned only when their kernel had ended",
-                 verdict->times, judge->trace.launches);
-    return EVIDENCE_CERTAIN;
+    sight_times(sight, told ? judge->trace.kernels : judge->trace.waited);
+    sight->all = judge->trace.launches;
+    return sight_say(
+        sight, EVIDENCE_CERTAIN,
+        told ? "CUDA_LAUNCH_BLOCKING asks for it, and {times} kernels ran"
+             : "{times} of {all} launches returned only when their kernel had ended");
 }
 
-static enum evidence first_launch(const struct judge *judge, struct verdict *verdict)
+static enum evidence first_launch(struct sight *sight)
 {
-    const struct timeline *timeline = judge->timeline;
-    const struct tally launches = traced_calls(&judge->trace, 1U << CALL_LAUNCH, INT64_MAX);
+    const struct judge *judge = sight->judge;
+    const struct traced *trace = &judge->trace;
+    const struct tally launches = traced_calls(trace, 1U << CALL_LAUNCH, INT64_MAX);
     const uint32_t kernel =
-        launches.longest_ns > 0 ? judge->trace.issued[launches.longest] : SPAN_NONE;
-    char longest[UNITS_TEXT], median[UNITS_TEXT], name[SPAN_NAME];
-    snprintf(verdict->seen, VERDICT_SEEN, "the first launch of %.64s",
-             kernel != SPAN_NONE ? timeline_span_name(timeline, &timeline->spans[kernel], name)
-                                 : "a kernel");
-    foreign_put_line(judge, launches.longest, ",", verdict->seen);
-    append(verdict->seen, " took %s, half of all at most %s",
-           units_time(launches.longest_ns, longest),
-           units_time(judge->trace.launch_ns, median));
-    const struct tally first = traced_loads(&judge->trace);
-    const struct tally loads =
-        traced_calls(&judge->trace, 1U << CALL_LOAD, judge->trace.last_issue_ns);
-    foreign_note_seen(verdict, first.count + loads.count, plus(first.sum_ns, loads.sum_ns));
-    return EVIDENCE_LIKELY;
+        launches.longest_ns > 0 ? trace->issued[launches.longest] : SPAN_NONE;
+    struct tally first = traced_loads(trace);
+    const struct tally loads = traced_calls(trace, 1U << CALL_LOAD, trace->last_issue_ns);
+    char name[SPAN_NAME], kernel_name[65];
+    first.count += loads.count;
+    first.sum_ns = plus(first.sum_ns, loads.sum_ns);
+    sight_note(sight, &first);
+    sight->longest_ns = (double)launches.longest_ns;
+    sight->each_ns = (double)trace->launch_ns;
+    sight->call = launches.longest;
+    sight->also =
+        kernel != SPAN_NONE
+            ? timeline_span_name(judge->timeline, &judge->timeline->spans[kernel], name)
+            : "a kernel";
+    snprintf(kernel_name, sizeof kernel_name, "%s", sight->also);
+    sight->also = kernel_name;
+    return sight_say(
+        sight, EVIDENCE_LIKELY,
+        "the first launch of {also}{line:,} took {longest_ns}, half of all at most "
+        "{each_ns}");
 }
 
 /* When functions ran, recordings say, and traces do not. */
-static enum evidence callbacks(const struct judge *judge, struct verdict *verdict)
+static enum evidence callbacks(struct sight *sight)
 {
-    const struct tally ran = traced_ops(&judge->trace, 1U << OP_CALLBACK, false);
-    char text[FOREIGN_COUNT], sum[UNITS_TEXT];
-    if (ran.count > 0)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "%s took %s in all, and what is behind them in their streams waits for them",
-                 foreign_counted(ran.count, "host function", "host functions", text),
-                 units_time(ran.sum_ns, sum));
-    else
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "%s put a host function into a stream; a trace does not say when they run",
-                 foreign_counted(judge->trace.host_funcs, "call", "calls", text));
-    if (ran.count > 0)
-        foreign_note_seen(verdict, ran.count, ran.sum_ns);
-    else
-        verdict->times = judge->trace.host_funcs;
-    return ran.count > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+    const struct traced *trace = &sight->judge->trace;
+    const struct tally ran = traced_ops(trace, 1U << OP_CALLBACK, false);
+    if (ran.count == 0) {
+        sight_times(sight, trace->host_funcs);
+        return sight_say(sight, EVIDENCE_LIKELY,
+                         "{times:call|calls} put a host function into a stream; a trace "
+                         "does not say when they run");
+    }
+    sight_note(sight, &ran);
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times:host function|host functions} took {sum_ns} in all, and what "
+                     "is behind them in their streams waits for them");
 }
 
 /* Nothing says what else is at work on the device, but that something is. */
-static enum evidence stalls(const struct judge *judge, struct verdict *verdict)
+static enum evidence stalls(struct sight *sight)
 {
-    const struct tally *seen = &judge->trace.stalls;
-    char sum[UNITS_TEXT], longest[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32
-             " times the device had nothing else to do for the program, and yet began "
-             "what the host had handed over only up to %s later, %s in all: another process "
-             "seems to be at work on it (nvidia-smi lists them)",
-             seen->count, units_time(seen->longest_ns, longest), units_time(seen->sum_ns, sum));
-    foreign_note_seen(verdict, seen->count, seen->sum_ns);
-    return EVIDENCE_LIKELY;
+    sight_note(sight, &sight->judge->trace.stalls);
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times} times the device had nothing else to do for the program, and "
+                     "yet began what the host had handed over only up to {longest_ns} "
+                     "later, {sum_ns} in all: another process seems to be at work on it "
+                     "(nvidia-smi lists them)");
 }
 
 /* --- ops --- */
 
-static enum evidence memsets(const struct judge *judge, struct verdict *verdict)
+/* Counts some ops, and notes the call that issued the longest. */
+static struct tally see_ops(struct sight *sight, uint32_t kinds, bool pageable)
 {
-    const struct tally memsets = traced_ops(&judge->trace, 1U << OP_MEMSET, false);
-    char text[FOREIGN_COUNT];
-    snprintf(verdict->seen, VERDICT_SEEN, "%s%s",
-             foreign_counted(memsets.count, "memset", "memsets", text),
-             judge->trace.memsets_bar ? ", none of which ran beside another op" : "");
-    append_longest(judge, &memsets, verdict->seen);
-    verdict->times = memsets.count;
-    return judge->trace.memsets_bar ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN;
+    const struct tally ops = traced_ops(&sight->judge->trace, kinds, pageable);
+    sight_times(sight, ops.count);
+    if (ops.count > 0)
+        sight->call = traced_call_of(&sight->judge->trace, ops.longest);
+    return ops;
 }
 
-static enum evidence few_streams(const struct judge *judge, struct verdict *verdict)
+static enum evidence memsets(struct sight *sight)
 {
-    char text[FOREIGN_COUNT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%s waited for room: for the op before in the stream, or for an event",
-             foreign_counted(judge->stream_waits, "copy in", "copies in", text));
-    verdict->times = judge->stream_waits;
-    return EVIDENCE_LIKELY;
+    const bool bars = sight->judge->trace.memsets_bar;
+    (void)see_ops(sight, 1U << OP_MEMSET, false);
+    sight->also = bars ? ", none of which ran beside another op" : "";
+    return sight_say(sight, bars ? EVIDENCE_LIKELY : EVIDENCE_CERTAIN,
+                     "{times:memset|memsets}{also}{line:, the longest issued}");
 }
 
-static enum evidence pageable(const struct judge *judge, struct verdict *verdict)
+static enum evidence few_streams(struct sight *sight)
+{
+    sight_times(sight, sight->judge->stream_waits);
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times:copy in|copies in} waited for room: for the op before in the "
+                     "stream, or for an event");
+}
+
+static enum evidence pageable(struct sight *sight)
 {
     const uint32_t kinds = 1U << OP_H2D | 1U << OP_D2H;
-    const struct tally pageable = traced_ops(&judge->trace, kinds, true);
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " copies are from or to pageable memory", pageable.count,
-             traced_ops(&judge->trace, kinds, false).count);
-    append_longest(judge, &pageable, verdict->seen);
-    if (pageable.count > 0 && judge->trace.slower_ns[pageable.longest] > 0) {
-        const struct span *span = &judge->timeline->spans[pageable.longest];
-        append(verdict->seen,
-               "; the longest ran at %.3g GB/s, and page-locked memory is copied at %.3g",
-               (double)span->bytes / (double)pageable.longest_ns,
-               judge->trace.pinned_rate[span->kind == OP_D2H]);
-    }
-    verdict->times = pageable.count;
-    return EVIDENCE_CERTAIN;
+    const struct traced *trace = &sight->judge->trace;
+    const struct tally pageable = see_ops(sight, kinds, true);
+    sight->all = traced_ops(trace, kinds, false).count;
+    sight_say(sight, EVIDENCE_CERTAIN,
+              "{times} of {all} copies are from or to pageable memory{line:, the longest "
+              "issued}");
+    if (pageable.count == 0 || trace->slower_ns[pageable.longest] == 0)
+        return EVIDENCE_CERTAIN;
+    const struct span *span = &trace->timeline->spans[pageable.longest];
+    sight->own_rate = (double)span->bytes / (double)pageable.longest_ns;
+    sight->link_rate = trace->pinned_rate[span->kind == OP_D2H];
+    return sight_say(
+        sight, EVIDENCE_CERTAIN,
+        "; the longest ran at {own_rate} GB/s, and page-locked memory is copied at "
+        "{link_rate}");
 }
 
-static enum evidence small_tiles(const struct judge *judge, struct verdict *verdict)
+static enum evidence small_tiles(struct sight *sight)
 {
-    const struct pace pace = pace_of(&judge->trace);
-    char op[UNITS_TEXT], call[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " ops of %s on average, calls of %s to issue them", pace.ops,
-             units_time(pace.ops > 0 ? pace.work_ns / pace.ops : 0, op),
-             units_time(pace.calls > 0 ? pace.calls_ns / pace.calls : 0, call));
-    verdict->times = pace.ops;
-    return EVIDENCE_CERTAIN;
+    const struct pace pace = pace_of(&sight->judge->trace);
+    sight_times(sight, pace.ops);
+    sight->each_ns = (double)(pace.ops > 0 ? pace.work_ns / pace.ops : 0);
+    sight->every_ns = (double)(pace.calls > 0 ? pace.calls_ns / pace.calls : 0);
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times} ops of {each_ns} on average, calls of {every_ns} to issue them");
 }
 
-static enum evidence few_tiles(const struct judge *judge, struct verdict *verdict)
+static enum evidence few_tiles(struct sight *sight)
 {
-    const struct traced *trace = &judge->trace;
-    append_count(verdict->seen, traced_ops_of(trace, OP_H2D), "copy in", "copies in");
-    append_count(verdict->seen, traced_ops_of(trace, OP_KERNEL), "kernel", "kernels");
-    append_count(verdict->seen, traced_ops_of(trace, OP_D2H), "copy out", "copies out");
-    append(verdict->seen, " in all");
-    return EVIDENCE_CERTAIN;
+    const struct traced *trace = &sight->judge->trace;
+    sight->tiles = traced_ops_of(trace, OP_H2D);
+    sight->kernels = traced_ops_of(trace, OP_KERNEL);
+    sight->copies = traced_ops_of(trace, OP_D2H);
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{tiles,copy in|copies in}{kernels,kernel|kernels}"
+                     "{copies,copy out|copies out} in all");
 }
 
-static enum evidence one_stream(const struct judge *judge, struct verdict *verdict)
+static enum evidence one_stream(struct sight *sight)
 {
-    snprintf(verdict->seen, VERDICT_SEEN, "all %" PRIu32 " ops are in stream %" PRIu32,
-             judge->timeline->span_count, timeline_stream_id(judge->timeline, 0));
-    return EVIDENCE_CERTAIN;
+    sight->all = sight->judge->timeline->span_count;
+    sight->streams = timeline_stream_id(sight->judge->timeline, 0);
+    return sight_say(sight, EVIDENCE_CERTAIN, "all {all} ops are in stream {streams}");
 }
 
-static enum evidence device_copies(const struct judge *judge, struct verdict *verdict)
+static enum evidence device_copies(struct sight *sight)
 {
-    const struct tally copies = traced_ops(&judge->trace, 1U << OP_D2D, false);
-    char text[FOREIGN_COUNT], time[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN, "%s within the device, %s in all",
-             foreign_counted(copies.count, "copy", "copies", text),
-             units_time(copies.sum_ns, time));
-    append_longest(judge, &copies, verdict->seen);
-    foreign_note_seen(verdict, copies.count, copies.sum_ns);
-    return EVIDENCE_CERTAIN;
+    const struct tally copies = see_ops(sight, 1U << OP_D2D, false);
+    const uint32_t call = sight->call;
+    sight_note(sight, &copies);
+    sight->call = call;
+    return sight_say(
+        sight, EVIDENCE_CERTAIN,
+        "{times:copy|copies} within the device, {sum_ns} in all{line:, the longest "
+        "issued}");
 }
 
-static enum evidence few_blocks(const struct judge *judge, struct verdict *verdict)
+static enum evidence few_blocks(struct sight *sight)
 {
-    const struct plan *plan = judge->facts->plan;
-    const uint32_t sms = judge->facts->model->sms;
-    uint32_t kernels = 0;
+    const struct plan *plan = sight->judge->facts->plan;
+    const uint32_t sms = sight->judge->facts->model->sms;
+    struct tally kernels = {.count = 0};
     uint64_t blocks = 0;
-    double sum_ns = 0;
-    char text[FOREIGN_COUNT], time[UNITS_TEXT];
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
         if (op->kind != OP_KERNEL || op->kernel.blocks >= sms)
             continue;
-        kernels++;
+        tally_add(&kernels, i, plan->recorded->ops[i].work_ns);
         blocks += op->kernel.blocks;
-        sum_ns += (double)plan->recorded->ops[i].work_ns;
     }
-    uint64_t mean = kernels > 0 ? (blocks + kernels / 2) / kernels : 0;
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%s of %" PRIu64 " blocks and %s on average; the GPU has %" PRIu32
-             " SMs, each of which takes a block or more",
-             foreign_counted(kernels, "kernel", "kernels", text), mean,
-             units_time(kernels > 0 ? (int64_t)(sum_ns / kernels) : 0, time), sms);
-    verdict->times = kernels;
-    return EVIDENCE_LIKELY;
+    const uint32_t count = kernels.count > 0 ? kernels.count : 1;
+    sight_times(sight, kernels.count);
+    sight->most_blocks = (double)((blocks + count / 2) / count);
+    sight->each_ns = (double)(kernels.sum_ns / count);
+    sight->all = sms;
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times:kernel|kernels} of {most_blocks} blocks and {each_ns} on "
+                     "average; the GPU has {all} SMs, each of which takes a block or more");
 }
 
 /* Returns the largest copy that the engine of the `place`th op to end did for another stream
@@ -290,61 +250,65 @@ static const struct span *held_behind(const struct traced *trace, uint32_t place
     return *wait_ns > 0 ? large : NULL;
 }
 
-static enum evidence large_copy(const struct judge *judge, struct verdict *verdict)
+static enum evidence large_copy(struct sight *sight)
 {
+    const struct traced *trace = &sight->judge->trace;
     const struct span *longest = NULL;
-    int64_t longest_ns = 0, wait_ns;
-    char bytes[UNITS_TEXT], text[FOREIGN_COUNT], time[UNITS_TEXT], wait[UNITS_TEXT];
-    verdict->times = 0;
-    for (uint32_t place = 0; place < judge->trace.by_end_count; place++) {
-        const struct span *large = held_behind(&judge->trace, place, &wait_ns);
-        verdict->times += large != NULL;
-        longest = wait_ns > longest_ns ? large : longest;
-        longest_ns = later(longest_ns, wait_ns);
+    struct tally held = {.count = 0};
+    for (uint32_t place = 0; place < trace->by_end_count; place++) {
+        int64_t wait_ns;
+        const struct span *large = held_behind(trace, place, &wait_ns);
+        if (large == NULL)
+            continue;
+        longest = wait_ns > held.longest_ns ? large : longest;
+        tally_add(&held, place, wait_ns);
     }
+    sight_times(sight, held.count);
     if (longest == NULL)
         return EVIDENCE_LIKELY;
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%s waited behind a larger one of another stream, up to %s: behind one of %s in "
-             "stream %" PRIu32 " that took %s",
-             foreign_counted(verdict->times, "copy", "copies", text),
-             units_time(longest_ns, wait), units_bytes(longest->bytes, bytes),
-             timeline_stream_id(judge->timeline, longest->stream),
-             units_time(longest->end_ns - longest->start_ns, time));
-    return EVIDENCE_CERTAIN;
+    sight->longest_ns = (double)held.longest_ns;
+    sight->most_bytes = (double)longest->bytes;
+    sight->streams = timeline_stream_id(sight->judge->timeline, longest->stream);
+    sight->each_ns = (double)(longest->end_ns - longest->start_ns);
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times:copy|copies} waited behind a larger one of another stream, up "
+                     "to {longest_ns}: behind one of {most_bytes} in stream {streams} that "
+                     "took {each_ns}");
 }
 
-static enum evidence waits(const struct judge *judge, struct verdict *verdict)
+static enum evidence waits(struct sight *sight)
 {
-    char text[FOREIGN_COUNT];
+    const struct judge *judge = sight->judge;
     const struct plan *plan = judge->facts->plan;
-    uint32_t waits = 0;
-    for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++)
-        waits += plan->ops[i].kind == OP_WAIT;
+    sight->all = judge->timeline->span_count;
+    sight->also = judge->timeline->streams == 1 ? "one line" : "few lines";
     if (judge->trace.in_graphs)
-        snprintf(
-            verdict->seen, VERDICT_SEEN,
-            "%s, most of them nodes of graphs, in %s: each runs only behind the one before",
-            foreign_counted(judge->timeline->span_count, "op", "ops", text),
-            judge->timeline->streams == 1 ? "one line" : "few lines");
-    else if (!judge->tried || judge->seen[VERDICT_NEEDLESS_WAIT])
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "far more copies in had ended than kernels had begun when one was let go");
-    else {
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "streams wait %s for events, more than their data asks for",
-                 foreign_counted(waits, "time", "times", text));
-        verdict->times = waits;
-    }
-    return EVIDENCE_LIKELY;
+        return sight_say(sight, EVIDENCE_LIKELY,
+                         judge->timeline->streams == 1
+                             ? "{all:op|ops}, most of them nodes of graphs, in one line: "
+                               "each runs only behind the one before"
+                             : "{all:op|ops}, most of them nodes of graphs, in few lines: "
+                               "each runs only behind the one before");
+    if (!judge->tried || judge->seen[VERDICT_NEEDLESS_WAIT])
+        return sight_say(
+            sight, EVIDENCE_LIKELY,
+            "far more copies in had ended than kernels had begun when one was let go");
+    uint32_t waits = 0;
+    for (uint32_t i = 0; i < plan->op_count; i++)
+        waits += plan->ops[i].kind == OP_WAIT;
+    sight_times(sight, waits);
+    return sight_say(
+        sight, EVIDENCE_LIKELY,
+        "streams wait {times:time|times} for events, more than their data asks for");
 }
 
 /* --- what nothing names --- */
 
 /* Says what the rest is made of, but for mere traces: of each part the words before its time
  * and behind it. */
-static enum evidence rest(const struct judge *judge, struct verdict *verdict)
+static enum evidence rest(struct sight *sight)
 {
+    const struct judge *judge = sight->judge;
     enum { TRACES = 1000 };
     static const char *const words[REST_COUNT][2] = {
         [REST_FILLING] = {"filling and draining: ", ""},
@@ -360,37 +324,39 @@ static enum evidence rest(const struct judge *judge, struct verdict *verdict)
         [REST_SAME] = {"", " remain with every fix that was tried"},
         [REST_SMALL] = {"", " are losses too small to name"},
     };
-    int64_t small_ns = verdict->cost_ns;
+    int64_t small_ns = sight->verdict->cost_ns;
     char time[UNITS_TEXT];
     if (judge->trace.engine == ENGINE_NONE)
-        append(verdict->seen, "nothing ran on the device");
-    if (verdict->seen[0] != '\0')
+        text_add(sight->verdict->seen, VERDICT_SEEN, "", "nothing ran on the device");
+    if (sight->verdict->seen[0] != '\0')
         return EVIDENCE_CERTAIN;
     for (int part = 0; part < REST_COUNT; part++) {
         const int64_t ns = part == REST_SMALL ? small_ns : judge->rest_ns[part];
-        const bool all = part == REST_SMALL && verdict->seen[0] == '\0';
+        const bool all = part == REST_SMALL && sight->verdict->seen[0] == '\0';
         small_ns -= ns;
         if (!all && ns > judge->time_ns / TRACES)
-            append(verdict->seen, "%s%s%s%s", verdict->seen[0] != '\0' ? "; " : "",
-                   words[part][0], units_time(ns, time), words[part][1]);
+            text_add(sight->verdict->seen, VERDICT_SEEN, "; ", "%s%s%s", words[part][0],
+                     units_time(ns, time), words[part][1]);
     }
     return EVIDENCE_CERTAIN;
 }
 
 /* Says what is known, and what recording would tell more. */
-static enum evidence unknown(const struct judge *judge, struct verdict *verdict)
+static enum evidence unknown(struct sight *sight)
 {
+    const struct judge *judge = sight->judge;
     const struct timeline *timeline = judge->timeline;
     const bool recorded = timeline->timing == TIMING_RECORDED;
     const uint32_t waits = 1U << CALL_SYNC | 1U << CALL_COPY_WAIT | 1U << CALL_COPY;
     const struct tally calls = traced_calls(&judge->trace, waits, INT64_MAX);
     char time[UNITS_TEXT];
-    if (calls.longest_ns > verdict->cost_ns / 2)
-        append(verdict->seen, "the host was in one call of %s for %s; ",
-               host_call_name(timeline->calls[calls.longest].row),
-               units_time(calls.longest_ns, time));
-    append(
-        verdict->seen, "%s",
+    if (calls.longest_ns > sight->verdict->cost_ns / 2)
+        text_add(sight->verdict->seen, VERDICT_SEEN, "",
+                 "the host was in one call of %s for %s; ",
+                 host_call_name(timeline->calls[calls.longest].row),
+                 units_time(calls.longest_ns, time));
+    text_add(
+        sight->verdict->seen, VERDICT_SEEN, "", "%s",
         recorded && timeline->issue_unknown
             ? "the recording does not say of all ops when they were issued"
         : recorded && timeline->more_ran
@@ -415,15 +381,12 @@ static enum evidence unknown(const struct judge *judge, struct verdict *verdict)
     return EVIDENCE_UNKNOWN;
 }
 
-static enum evidence simulated(const struct judge *judge, struct verdict *verdict)
+static enum evidence simulated(struct sight *sight)
 {
-    (void)judge;
-    snprintf(verdict->seen, VERDICT_SEEN, "in the simulator, the fix gains");
-    return EVIDENCE_LIKELY;
+    return sight_say(sight, EVIDENCE_LIKELY, "in the simulator, the fix gains");
 }
 
-static enum evidence (*const functions[VERDICT_COUNT])(const struct judge *judge,
-                                                       struct verdict *verdict) = {
+static enum evidence (*const functions[VERDICT_COUNT])(struct sight *sight) = {
 #define ROW(code, name, run, foreign, ...) [VERDICT_##code] = foreign,
 #include "causes/verdicts.def"
 #undef ROW
@@ -437,8 +400,9 @@ bool evidence_is_gain(enum verdict_code code)
 void evidence_foreign(const struct judge *judge, struct verdict causes[], int count)
 {
     for (int i = 0; i < count; i++) {
+        struct sight sight = {.judge = judge, .verdict = &causes[i], .call = SPAN_NONE};
         causes[i].times = 1;
         causes[i].carries_ns = INT64_MAX;
-        causes[i].evidence = functions[causes[i].code](judge, &causes[i]);
+        causes[i].evidence = functions[causes[i].code](&sight);
     }
 }

@@ -1,8 +1,7 @@
 /* facts_foreign.c - causes that a recording's facts show: what copies brought, who touched
  * managed memory, how events and pools were made. */
 #include "analysis/analysis.h"
-#include "causes/judge.h"
-#include "core/units.h"
+#include "causes/evidence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,38 +15,52 @@ static bool reads_few(const struct span *span)
     return span->kind == OP_D2H && span->bytes > 0 && span->bytes <= FEW_BYTES;
 }
 
-bool facts_put_readback(const struct judge *judge, struct verdict *verdict)
+/* Counts the waits for such copies among all waits, each from the copy's call on, and finds
+ * the most bytes of such a copy. */
+static struct tally count_readbacks(const struct judge *judge, uint32_t *waits, uint64_t *bytes)
 {
-    enum { BEHIND = 16 }; /* ops that come late after a wait: where more do, the host is slow */
-    const struct traced *trace = &judge->trace;
     const struct timeline *timeline = judge->timeline;
-    uint32_t waits = 0, reads = 0;
-    uint64_t bytes = 0;
-    int64_t sum_ns = 0;
-    char text[UNITS_TEXT];
+    struct tally reads = {.count = 0};
+    *waits = 0;
+    *bytes = 0;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const enum host_call_kind kind = host_call_kind(timeline->calls[i].row);
-        const uint32_t copy = kind == CALL_COPY_WAIT ? i : trace->call_before[i];
-        const uint32_t op = copy != SPAN_NONE ? trace->issued[copy] : SPAN_NONE;
-        const struct span *span = op != SPAN_NONE ? &timeline->spans[op] : NULL;
+        const uint32_t copy = kind == CALL_COPY_WAIT ? i : judge->trace.call_before[i];
+        const uint32_t op = copy != SPAN_NONE ? judge->trace.issued[copy] : SPAN_NONE;
         if (kind != CALL_SYNC && kind != CALL_COPY_WAIT)
             continue;
-        const bool read = span != NULL && reads_few(span);
-        waits++;
-        reads += read;
-        bytes = read && span->bytes > bytes ? span->bytes : bytes;
-        if (read)
-            sum_ns = plus(sum_ns, timeline->calls[i].end_ns - timeline->calls[copy].start_ns);
+        ++*waits;
+        if (op == SPAN_NONE || !reads_few(&timeline->spans[op]))
+            continue;
+        *bytes = timeline->spans[op].bytes > *bytes ? timeline->spans[op].bytes : *bytes;
+        tally_add(&reads, i, timeline->calls[i].end_ns - timeline->calls[copy].start_ns);
     }
-    if (reads == 0 || 2 * reads < waits || BEHIND * reads < pace_of(trace).late)
+    return reads;
+}
+
+bool facts_reads_back(const struct judge *judge)
+{
+    enum { BEHIND = 16 }; /* ops that come late after a wait: where more do, the host is slow */
+    uint32_t waits;
+    uint64_t bytes;
+    const uint32_t reads = count_readbacks(judge, &waits, &bytes).count;
+    return reads > 0 && 2 * reads >= waits && BEHIND * reads >= pace_of(&judge->trace).late;
+}
+
+bool facts_put_readback(struct sight *sight)
+{
+    uint32_t waits;
+    uint64_t bytes;
+    const struct tally reads = count_readbacks(sight->judge, &waits, &bytes);
+    if (!facts_reads_back(sight->judge))
         return false;
-    if (verdict == NULL)
-        return true;
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "a copy back of %" PRIu64 " bytes or less, then a wait: %" PRIu32 " of %" PRIu32
-             " waits, %s in all; the host issues on by what it reads",
-             bytes, reads, waits, units_time(sum_ns, text));
-    verdict->times = reads;
+    sight_times(sight, reads.count);
+    sight->all = waits;
+    sight->copies = (double)bytes;
+    sight->sum_ns = (double)reads.sum_ns;
+    sight_say(sight, EVIDENCE_CERTAIN,
+              "a copy back of {copies} bytes or less, then a wait: {times} of {all} "
+              "waits, {sum_ns} in all; the host issues on by what it reads");
     return true;
 }
 
@@ -56,7 +69,7 @@ int64_t facts_readback_ns(const struct judge *judge)
     const struct timeline *timeline = judge->timeline;
     int64_t sum_ns = 0, ended_ns = INT64_MAX;
     bool reads = false;
-    if (!facts_put_readback(judge, NULL))
+    if (!facts_reads_back(judge))
         return 0;
     EACH (const struct span, span, timeline->spans, timeline->span_count) {
         if (!op_on_device(span->kind))
@@ -74,43 +87,38 @@ int64_t facts_readback_ns(const struct judge *judge)
 
 /* --- memory of pools --- */
 
-enum evidence facts_null_free(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_null_free(struct sight *sight)
 {
-    const struct tally calls = traced_calls(&judge->trace, 1U << CALL_POOL, INT64_MAX);
-    char text[FOREIGN_COUNT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "ops of blocking streams waited for each other where %s such as cudaFreeAsync had "
-             "come in between: without a stream it is one of the default stream's",
-             foreign_counted(calls.count, "call", "calls", text));
-    verdict->times = calls.count;
-    return EVIDENCE_LIKELY;
+    const struct traced *trace = &sight->judge->trace;
+    sight_times(sight, traced_calls(trace, 1U << CALL_POOL, INT64_MAX).count);
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "ops of blocking streams waited for each other where "
+                     "{times:call|calls} such as cudaFreeAsync had come in between: without "
+                     "a stream it is one of the default stream's");
 }
 
-enum evidence facts_pool(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_pool(struct sight *sight)
 {
-    const struct plan *plan = judge->facts->plan;
-    const struct tally calls = judge->kept[VERDICT_ALLOC_IN_STREAM];
-    char text[FOREIGN_COUNT], sum[UNITS_TEXT], longest[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN, "%s such as %s took %s in all, the longest %s%s",
-             foreign_counted(calls.count, "call", "calls", text),
-             host_call_name(calls.count > 0 ? judge->timeline->calls[calls.longest].row : 0),
-             units_time(calls.sum_ns, sum), units_time(calls.longest_ns, longest),
-             plan != NULL && !plan->recorded->facts.keeps_pools
-                 ? "; no pool was told to keep its memory"
-                 : "");
-    foreign_note_seen(verdict, calls.count, calls.sum_ns);
-    return EVIDENCE_CERTAIN;
+    const struct plan *plan = sight->judge->facts->plan;
+    sight_note(sight, &sight->judge->kept[VERDICT_ALLOC_IN_STREAM]);
+    sight->also = plan != NULL && !plan->recorded->facts.keeps_pools
+                      ? "; no pool was told to keep its memory"
+                      : "";
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times:call|calls} such as {call} took {sum_ns} in all, the longest "
+                     "{longest_ns}{also}");
 }
 
 /* --- copies that bring the same --- */
 
 /* Tells of those from the place that most bytes came from again in one copy. */
-enum evidence facts_repeats(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_repeats(struct sight *sight)
 {
-    const struct plan *plan = judge->facts->plan;
+    const struct plan *plan = sight->judge->facts->plan;
     const struct op_recorded *seen = plan->recorded->ops;
     const struct range *from = &plan->ops[0].copy.host;
-    uint32_t repeats = 0, copies = 0;
+    char address[24];
+    uint32_t repeats = 0;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         if (seen[i].repeats && op_bytes(&plan->ops[i]) > bytes) {
@@ -121,17 +129,17 @@ enum evidence facts_repeats(const struct judge *judge, struct verdict *verdict)
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const bool same = plan->ops[i].kind == OP_H2D && seen[i].took != 0 &&
                           range_equal(&plan->ops[i].copy.host, from);
-        copies += same;
+        sight->all += same;
         repeats += same && seen[i].repeats;
     }
-    char text[UNITS_TEXT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " copies in from 0x%" PRIx64
-             ", %s each, brought the same bytes as the time before, sampled",
-             repeats, copies, plan->recorded->buffers[from->buffer].address + from->offset,
-             units_bytes(bytes, text));
-    verdict->times = repeats;
-    return EVIDENCE_LIKELY;
+    sight_times(sight, repeats);
+    sight->most_bytes = (double)bytes;
+    snprintf(address, sizeof address, "0x%" PRIx64,
+             plan->recorded->buffers[from->buffer].address + from->offset);
+    sight->also = address;
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times} of {all} copies in from {also}, {most_bytes} each, brought the "
+                     "same bytes as the time before, sampled");
 }
 
 /* --- managed memory --- */
@@ -172,71 +180,59 @@ static uint32_t count_managed(const struct plan *plan)
     return count;
 }
 
-enum evidence facts_faults(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_faults(struct sight *sight)
 {
-    const struct plan *plan = judge->facts->plan;
-    char text[FOREIGN_COUNT], bytes[UNITS_TEXT], time[UNITS_TEXT];
-    if (plan == NULL) {
-        const struct tally moves = count_moves(judge);
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "pages of managed memory moved %" PRIu32 " times, for %s in all", moves.count,
-                 units_time(moves.sum_ns, time));
-        foreign_note_seen(verdict, moves.count, moves.sum_ns);
-        return EVIDENCE_LIKELY;
+    const struct plan *plan = sight->judge->facts->plan;
+    const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
+    if (facts == NULL) {
+        const struct tally moves = count_moves(sight->judge);
+        sight_note(sight, &moves);
+        return sight_say(sight, EVIDENCE_LIKELY,
+                         "pages of managed memory moved {times} times, for {sum_ns} in all");
     }
-    const struct recorded_facts *facts = &plan->recorded->facts;
-    const uint32_t managed = count_managed(plan);
-    if (facts->faults > 0)
-        foreign_note_seen(verdict, facts->faults, facts->faults_ns);
-    else
-        verdict->times = managed;
-    if (facts->faults > 0)
-        snprintf(verdict->seen, VERDICT_SEEN,
-                 "pages of managed memory moved %s as they were touched, %s in %s",
-                 foreign_counted(facts->faults, "time", "times", text),
-                 units_bytes(facts->fault_bytes, bytes), units_time(facts->faults_ns, time));
-    else
-        snprintf(verdict->seen, VERDICT_SEEN, "%s with managed memory, and %s",
-                 foreign_counted(managed, "kernel works", "kernels work", text),
-                 facts->prefetches > 0 ? "little is prefetched" : "nothing is prefetched");
-    return facts->faults > 0 ? EVIDENCE_CERTAIN : EVIDENCE_LIKELY;
+    if (facts->faults > 0) {
+        sight_note(sight, &(struct tally){.count = facts->faults, .sum_ns = facts->faults_ns});
+        sight->most_bytes = (double)facts->fault_bytes;
+        return sight_say(sight, EVIDENCE_CERTAIN,
+                         "pages of managed memory moved {times:time|times} as they were "
+                         "touched, {most_bytes} in {sum_ns}");
+    }
+    sight_times(sight, count_managed(plan));
+    sight->also = facts->prefetches > 0 ? "little" : "nothing";
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times:kernel works|kernels work} with managed memory, and {also} is "
+                     "prefetched");
 }
 
 /* --- events, devices --- */
 
-enum evidence facts_timed(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_timed(struct sight *sight)
 {
-    const struct recorded_facts *facts = &judge->facts->plan->recorded->facts;
-    char text[FOREIGN_COUNT];
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%" PRIu32 " of %" PRIu32 " events keep the time, and streams share %s",
-             facts->timed_events, facts->events,
-             foreign_counted(judge->facts->model->queues, "hardware queue", "hardware queues",
-                             text));
-    verdict->times = facts->timed_events;
-    return EVIDENCE_LIKELY;
+    const struct recorded_facts *facts = &sight->judge->facts->plan->recorded->facts;
+    sight_times(sight, facts->timed_events);
+    sight->all = facts->events;
+    sight->queues = sight->judge->facts->model->queues;
+    return sight_say(sight, EVIDENCE_LIKELY,
+                     "{times} of {all} events keep the time, and streams share "
+                     "{queues:hardware queue|hardware queues}");
 }
 
-enum evidence facts_peers(const struct judge *judge, struct verdict *verdict)
+enum evidence facts_peers(struct sight *sight)
 {
-    const struct plan *plan = judge->facts->plan;
-    const struct machine *model = judge->facts->model;
-    uint32_t copies = 0;
+    const struct plan *plan = sight->judge->facts->plan;
+    struct tally copies = {.count = 0};
     uint64_t bytes = 0;
-    double ns = 0;
-    char text[FOREIGN_COUNT];
     EACH (const struct op_recorded, seen, plan->recorded->ops, plan->op_count) {
-        copies += seen->peer_bytes > 0;
+        if (seen->peer_bytes > 0)
+            tally_add(&copies, 0, seen->work_ns);
         bytes += seen->peer_bytes;
-        ns += seen->peer_bytes > 0 ? (double)seen->work_ns : 0;
     }
-    snprintf(verdict->seen, VERDICT_SEEN,
-             "%s between devices ran at %.3g GB/s, where their link does %.3g; no device was "
-             "given access to another's memory",
-             foreign_counted(copies, "copy", "copies", text), ns > 0 ? (double)bytes / ns : 0,
-             model->peer_bytes_per_s / 1e9);
-    verdict->times = copies;
-    return EVIDENCE_CERTAIN;
+    sight_times(sight, copies.count);
+    sight->own_rate = copies.sum_ns > 0 ? (double)bytes / (double)copies.sum_ns : 0;
+    sight->link_rate = sight->judge->facts->model->peer_bytes_per_s / 1e9;
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times:copy|copies} between devices ran at {own_rate} GB/s, where their "
+                     "link does {link_rate}; no device was given access to another's memory");
 }
 
 bool facts_moves_pages(const struct judge *judge)

@@ -230,11 +230,6 @@ void foreign_put_details(const struct judge *judge, struct verdicts *verdicts);
  * change. The first cause has the best one. */
 void foreign_set_best(const struct judge *judge, struct verdicts *verdicts);
 
-/* Writes "8 kernels", "1 copy in". */
-enum { FOREIGN_COUNT = 48 };
-const char *foreign_counted(uint32_t count, const char *one, const char *many,
-                            char text[FOREIGN_COUNT]);
-
 /* Returns the cause that a call is; VERDICT_SMALL_TILES for one that only hands an op over. */
 enum verdict_code foreign_call_cause(const struct judge *judge, uint32_t index);
 
@@ -250,42 +245,12 @@ int64_t foreign_giving_back_ns(const struct judge *judge, uint32_t index);
 /* Returns true if the host was ever in no call for longer than it takes to issue. */
 bool host_works(const struct judge *judge);
 
-/* Notes how often evidence was seen, and for how long. It carries that time: all that comes
- * later is that much earlier without it; and of the device's, for each a way on to the next op.
- * What is not noted carries any cost. */
-void foreign_note_seen(struct verdict *verdict, uint32_t times, int64_t sum_ns);
-
 /* Returns the cause that an op of the host's is; VERDICT_REST: none, such as a copy that its
  * call waited for. */
 enum verdict_code host_op_cause(const struct judge *judge, const struct span *span);
 
-/* Say what was seen of calls: of any, with what was between them; and of those that asked
- * whether work was done, and it was not. */
-void host_put_calls(const struct judge *judge, const struct tally *calls, int64_t between_ns,
-                    struct verdict *verdict);
-void host_put_polls(const struct judge *judge, struct verdict *verdict);
-
-/* These say what was seen of a host that is late, and return what it is worth
- * (causes/host_foreign.c). */
-enum evidence host_put_launches(const struct judge *judge, struct verdict *verdict);
-enum evidence host_put_work(const struct judge *judge, struct verdict *verdict);
-
-/* Adds " at fit.cu:88" behind `before`, where the line that makes call `index` is known. */
-void foreign_put_line(const struct judge *judge, uint32_t index, const char *before,
-                      char seen[VERDICT_SEEN]);
-
-/* These say what was seen of causes that a recording's facts show, and return what it is worth
- * (causes/facts_foreign.c). */
-enum evidence facts_pool(const struct judge *judge, struct verdict *verdict);
-enum evidence facts_repeats(const struct judge *judge, struct verdict *verdict);
-enum evidence facts_faults(const struct judge *judge, struct verdict *verdict);
-enum evidence facts_timed(const struct judge *judge, struct verdict *verdict);
-enum evidence facts_peers(const struct judge *judge, struct verdict *verdict);
-enum evidence facts_null_free(const struct judge *judge, struct verdict *verdict);
-
-/* Says that most waits are for a few bytes that were copied back, unless `verdict` is NULL.
- * Returns false, and says nothing, where they are not. */
-bool facts_put_readback(const struct judge *judge, struct verdict *verdict);
+/* Returns true if most waits are for a few bytes that were copied back. */
+bool facts_reads_back(const struct judge *judge);
 
 /* Returns how long nothing but such copies was at work between two ops, which the second waited
  * for: 0 where most waits are for others. */
