@@ -90,7 +90,8 @@ struct kernel {
     /* True if elements change places. Such a map can't work in place, so it is the first of its
      * chain, and no reduction is the last: maps before a reduction work in place. */
     bool gathers;
-    bool alone; /* the only kernel of its chain */
+    bool strided; /* neighbouring threads read elements params.stride apart */
+    bool alone;   /* the only kernel of its chain */
     /* An element depends on its neighbours: of params.halo rows before the tile's and as many
      * behind them, which lie in the first input, too. It costs `flops` and one more for each
      * neighbour. */

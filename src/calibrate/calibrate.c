@@ -28,6 +28,7 @@ static const struct {
     {"threads_per_sm", "the device's properties"},
     {"blocks_per_sm", "the device's properties"},
     {"memory_bytes", "the device's properties"},
+    {"l2_bytes", "the device's properties"},
     {"concurrent_kernels", "CUDA C++ programming guide: resident grids of a device"},
     {"queues", "CUDA_DEVICE_MAX_CONNECTIONS, or its default"},
     {"queues_max", "and its largest value"},

@@ -173,6 +173,7 @@ static double predict(const struct rig *rig, const struct kernel *kernel,
     machine.sms = rig->device->sms;
     machine.threads_per_sm = rig->device->threads_per_sm;
     machine.blocks_per_sm = rig->device->blocks_per_sm;
+    machine.l2_bytes = rig->device->l2_bytes;
     machine.kernels[0] = *row;
     machine.kernel_count = 1;
     return rule_launch_alone_ns(&machine, kernel, &params, launch->elements, launch->blocks);

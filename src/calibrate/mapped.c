@@ -69,9 +69,12 @@ static void measure_latency(struct rig *rig)
     const struct kernel *scale = kernel_find("scale");
     const struct row small = launches_on(rig, scale, SMALL_ELEMENTS, SMALL_LAUNCHES);
     const struct measured little = rig_traced(rig, &small, rig_draw_work);
-    double in, out, share = machine_mapped_share(machine, scale);
+    double in, out;
     link_bytes(&small, &in, &out);
-    double bytes_ns = link_ns(rig, &small) / share + rule_link_lead_ns(machine, in, out, share);
+    const struct link_bytes all =
+        rule_link_bytes(machine, scale, &(struct kernel_params){0}, in, out);
+    double bytes_ns =
+        rule_link_sweep_ns(machine, all, all) + rule_link_lead_ns(machine, in, out, all);
     double fixed_ns = (double)machine_kernel_find(machine, scale->name)->fixed_ns;
     rig_found(rig, "mapped_latency_ns", fmax(0, little.ns - fixed_ns - bytes_ns), little,
               "launches of `scale` on 4 KiB of mapped memory, less fixed_ns and their bytes' "

@@ -137,6 +137,7 @@ static void take_worse(struct machine *machine, const struct machine *other)
     TAKE(threads_per_sm, <);
     TAKE(blocks_per_sm, <);
     TAKE(memory_bytes, <);
+    TAKE(l2_bytes, <);
     TAKE(priority_greatest, >); /* a negative number */
     TAKE(priority_least, <);
     for (int i = 0; i < machine->kernel_count && i < other->kernel_count; i++) {

@@ -129,6 +129,7 @@ static void describe_properties(struct machine *machine,
     machine->threads_per_sm = (uint32_t)properties->maxThreadsPerMultiProcessor;
     machine->blocks_per_sm = (uint32_t)properties->maxBlocksPerMultiProcessor;
     machine->memory_bytes = properties->totalGlobalMem;
+    machine->l2_bytes = (uint64_t)properties->l2CacheSize;
     machine->arithmetic_fill = machine->memory_fill = 1; /* not measured: 1 is the safe side */
     machine->idle_memory_share = machine->leftover_excess = 1;
     machine->concurrent_kernels = properties->concurrentKernels ? RESIDENT_GRIDS : 1;

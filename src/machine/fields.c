@@ -133,6 +133,7 @@ const struct machine_field machine_fields[] = {
     MEANS("kernels", leftover_excess, FIELD_REAL, 1, 32, 1.35),
     /* Small for a GPU of today, so that a plan that fits here fits there. */
     MEANS("kernels", memory_bytes, FIELD_U64, 1, 1e15, 8589934592.0),
+    MEANS("kernels", l2_bytes, FIELD_U64, 0, 1e12, 0), /* unknown: it keeps nothing */
     /* Measured on an H200, and assumed to be the same everywhere. */
     MEANS("kernels", kernel_latency_ns, FIELD_NS, 0, 1e9, 1700),
     MEANS("kernels", kernel_gap_ns, FIELD_NS, 0, 1e9, 1250),

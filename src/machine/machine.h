@@ -119,6 +119,7 @@ struct machine {
     /* The fullest SM has this many times its even share of a launch's first blocks. */
     double leftover_excess;
     uint64_t memory_bytes;     /* device memory */
+    uint64_t l2_bytes;         /* its cache */
     int64_t kernel_latency_ns; /* from its issue in an idle stream to the first block's start */
     int64_t kernel_gap_ns;     /* from a kernel's end to the next one's start in its stream */
     int64_t graph_gap_ns;      /* likewise in a branch of a graph that is launched as a whole */

@@ -3,9 +3,11 @@
 
 #include <math.h>
 
-/* The part of a sweep's lesser side that the greater side does not hide, because all blocks
- * begin to load, and then to compute, at the same time. Fitted to timelines of `scale` on an
- * H200, 70,000 to 3.8 million elements at intensities of 22 to 4500: 0.3 to 0.6. */
+/* The part of a sweep's lesser side that the greater side does not hide on a full SM, because
+ * all blocks begin to load, and then to compute, at the same time. Fitted to timelines of
+ * `scale` on an H200, 70,000 to 3.8 million elements at intensities of 22 to 4500: 0.3 to 0.6.
+ * A block that has its SM to itself hides nothing: on 1 to 132 blocks the times at intensities
+ * of 1, 30 and 300 lie on a line. [bench/results/h200-2026-11-30-rules.txt] */
 static const double NOT_HIDDEN = 0.5;
 
 /* The part of mapped_latency_ns that a thread waits for what it reads; the rest is the way of
@@ -17,6 +19,9 @@ static const double READ_PART = 0.7;
  * go on side by side. [Measured: 1 GiB each way on an H200 takes 27 ms in launches of 2 sweeps,
  * and 25.6 in those of 4 and of 8: bench/results/h200-2026-11-25-small-tiles-staged.txt] */
 static const double MIXING_SWEEPS = 3;
+
+/* The part of its wait for the memory that a block waits for the cache. */
+static const double CACHED_WAIT = 0.6;
 
 static double larger(double a, double b)
 {
@@ -77,6 +82,17 @@ struct kernel_cost rule_memory_cost(const struct machine *machine, const struct 
     };
 }
 
+struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
+                                    const struct kernel_params *params, uint64_t count)
+{
+    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    double bytes, flops;
+    kernel_work(kernel, params, count, &bytes, &flops);
+    if (kernel->shape != KERNEL_SCAN && bytes <= (double)machine->l2_bytes / 2)
+        cost.idle_memory_share *= CACHED_WAIT;
+    return cost;
+}
+
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use)
 {
     uint32_t room = resident_blocks - blocks_in_use;
@@ -103,6 +119,14 @@ static double blocks_as_waiting(const struct kernel_cost *cost, double resident,
     return idle * resident * cost->memory_fill + (1 - idle) * in_use;
 }
 
+/* Returns the part of a sweep's lesser side that the greater one does not hide where there are
+ * that many blocks more than one on each SM, of as many as fit. */
+static double not_hidden(double more, double most)
+{
+    const double part = more < most ? larger(0, more) / most : 1;
+    return 1 - (1 - NOT_HIDDEN) * part;
+}
+
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt)
 {
@@ -111,24 +135,47 @@ double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, dou
     double arithmetic = larger(resident * cost.arithmetic_fill, on_fullest_sm);
     double memory = larger(blocks_as_waiting(&cost, resident, in_use), in_use);
     double a = cost.arithmetic_ns * arithmetic, m = cost.memory_ns * memory;
-    return share * (larger(a, m) + NOT_HIDDEN * smaller(a, m));
+    double apart = not_hidden((double)in_use - machine->sms, resident - machine->sms);
+    return share * (larger(a, m) + apart * smaller(a, m));
 }
 
-double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
-                          double all_out)
+/* Returns by how much more the link moves of what a kernel reads. */
+static double strided_part(const struct kernel *kernel, const struct kernel_params *params)
 {
-    if (in <= 0 && out <= 0)
-        return 0;
-    double both = (all_in + all_out) / machine->joint_bytes_per_s;
-    double own = in > 0 ? all_in / machine->h2d_bytes_per_s : 0;
-    double back = out > 0 ? all_out / machine->d2h_bytes_per_s : 0;
-    return 1e9 * larger(both, larger(own, back));
+    const double LINE = 128, FIRST = 80, OTHER = 24; /* bytes */
+    if (!kernel->strided)
+        return 1;
+    const double size = (double)dtype_bytes(kernel->in);
+    const double wanted = larger(1, LINE / size / params->stride);
+    return smaller(LINE, FIRST + OTHER * (wanted - 1)) / (wanted * size);
 }
 
-double rule_link_lead_ns(const struct machine *machine, double in, double out, double share)
+struct link_bytes rule_link_bytes(const struct machine *machine, const struct kernel *kernel,
+                                  const struct kernel_params *params, double in, double out)
+{
+    const double own = machine_mapped_share(machine, kernel);
+    const double way =
+        kernel->shape == KERNEL_REDUCE ? own : machine_mapped_share(machine, NULL);
+    in *= strided_part(kernel, params);
+    return (struct link_bytes){in / way, out / way,
+                               (in + out) / (in > 0 && out > 0 ? own : way)};
+}
+
+double rule_link_sweep_ns(const struct machine *machine, struct link_bytes own,
+                          struct link_bytes all)
+{
+    if (own.joint <= 0)
+        return 0;
+    double in = own.in > 0 ? all.in / machine->h2d_bytes_per_s : 0;
+    double out = own.out > 0 ? all.out / machine->d2h_bytes_per_s : 0;
+    return 1e9 * larger(all.joint / machine->joint_bytes_per_s, larger(in, out));
+}
+
+double rule_link_lead_ns(const struct machine *machine, double in, double out,
+                         struct link_bytes all)
 {
     double apart = 1e9 * (in / machine->h2d_bytes_per_s + out / machine->d2h_bytes_per_s);
-    return larger(0, apart - machine_link_ns(machine, in, out) / share);
+    return larger(0, apart - rule_link_sweep_ns(machine, all, all));
 }
 
 double rule_link_round_ns(const struct machine *machine, double in)
@@ -144,7 +191,7 @@ int64_t rule_link_latency_ns(const struct machine *machine, double in, double ou
 double rule_launch_alone_ns(const struct machine *machine, const struct kernel *kernel,
                             const struct kernel_params *params, uint64_t count, uint32_t blocks)
 {
-    struct kernel_cost cost = machine_kernel_cost(machine, kernel, params, count);
+    struct kernel_cost cost = rule_launch_cost(machine, kernel, params, count);
     struct sweeps sweeps = rule_sweeps(count, kernel->sweep, blocks);
     double ns = (double)cost.fixed_ns;
     ns += sweeps.least * rule_sweep_ns(machine, cost, sweeps.share, blocks, DEALT_EVENLY);

@@ -31,6 +31,15 @@ struct kernel_cost rule_memory_cost(const struct machine *machine, const struct 
 uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan,
                           const struct kernel *kernel, uint64_t count);
 
+/* Rule 3. Returns the cost of a launch on the device's memory. What it moves lies in the cache
+ * where that is up to half of it, for a copy has just brought it, or a launch has written it:
+ * so the few blocks of a small grid wait less. Scans wait for one another. [Measured on an
+ * H200: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each element of 4 to
+ * 16 MiB that they took of 32 and more, and scans 0.85 to 0.91:
+ * bench/results/h200-2026-11-30-rules.txt] */
+struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
+                                    const struct kernel_params *params, uint64_t count);
+
 /* Rule 3. Returns how many of `wanted` blocks can be placed now. [RTSS17 R1-R3: resources of
  * the SMs] */
 uint32_t rule_blocks_placed(uint32_t wanted, uint32_t resident_blocks, uint32_t blocks_in_use);
@@ -65,24 +74,41 @@ enum dealt {
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
-/* Rules 2 and 3. Returns how long a block takes at least for a sweep in which it moves `in` and
- * `out` bytes over the link itself, on mapped memory, while all resident blocks move `all_in`
- * and `all_out` in one of theirs, in ns. [Guide: mapped memory is read and written by the
- * kernel, without copies] All share each direction's rate and the joint one, as copies do; who
- * moves nothing in a direction does not wait for it. A kernel that gets but a share of the
- * rates counts as moving that much more: machine_mapped_share(). A plan has such kernels or
- * copies beside kernels, never both, so copies have no part in it. */
-double rule_link_sweep_ns(const struct machine *machine, double in, double out, double all_in,
-                          double all_out);
+/* Rules 2 and 3. What a launch, a block, or all of them move over the link themselves, on
+ * mapped memory: bytes in and out as the direction's rate counts them, and both as the joint
+ * one does. */
+struct link_bytes {
+    double in, out, joint;
+};
+
+/* Returns what a launch counts as that moves `in` and `out` bytes. Kernels get a share of the
+ * rates: machine_mapped_share(). That of one that both reads and writes is what is left of the
+ * joint rate; who moves bytes in one direction alone gets as much as the kernel that gets most.
+ * [Measured on an H200: `transpose-conflict-free` reads and writes at 0.74 of the joint rate;
+ * as the first of a chain it reads, and `uniform` behind it writes, at 0.91 of a direction's]
+ * A line of memory of which a warp wants every stride-th element takes part of its own time: 80
+ * bytes' for the first that is wanted and 24 for each other, at most its 128. [Fitted to
+ * `stride-copy` on an H200 at strides of 1 to 64, within 11 %:
+ * bench/results/h200-2026-11-30-rules.txt] */
+struct link_bytes rule_link_bytes(const struct machine *machine, const struct kernel *kernel,
+                                  const struct kernel_params *params, double in, double out);
+
+/* Returns how long a block takes at least for a sweep in which it moves `own` itself, while all
+ * resident blocks move `all` in one of theirs, in ns. [Guide: mapped memory is read and written
+ * by the kernel, without copies] All share each direction's rate and the joint one, as copies
+ * do; who moves nothing in a direction does not wait for it. A plan has such kernels or copies
+ * beside kernels, never both, so copies have no part in it. */
+double rule_link_sweep_ns(const struct machine *machine, struct link_bytes own,
+                          struct link_bytes all);
 
 /* Rules 2 and 3. Returns how much longer a launch takes whose blocks together move `in` and
- * `out` bytes in a sweep, at a `share` of the link's rates, because all begin to read, and then
- * to write, at the same time: in one sweep nothing goes the other way. A launch whose blocks
- * take the places of others one by one has no such time. [Measured on an H200: `scale` on
- * mapped memory takes 153 us for 4 MiB each way where its blocks make one sweep, which is one
- * direction after the other; each further sweep takes 98 us, and in sweeps of 135 KiB all
- * takes 105] */
-double rule_link_lead_ns(const struct machine *machine, double in, double out, double share);
+ * `out` bytes in a sweep, which count as `all`, because all begin to read, and then to write,
+ * at the same time: in one sweep nothing goes the other way. A launch whose blocks take the
+ * places of others one by one has no such time. [Measured on an H200: `scale` on mapped memory
+ * takes 153 us for 4 MiB each way where its blocks make one sweep, which is one direction after
+ * the other; each further sweep takes 98 us, and in sweeps of 135 KiB all takes 105] */
+double rule_link_lead_ns(const struct machine *machine, double in, double out,
+                         struct link_bytes all);
 
 /* Rules 2 and 3. Returns how long a sweep of several takes at least in which a block reads `in`
  * bytes over the link, however few: a thread goes on when they have come. */

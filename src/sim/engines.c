@@ -70,13 +70,13 @@ static double link_bytes_per_s(const struct simulation *sim, uint32_t index)
  * beside all that flow. */
 static double host_share(const struct simulation *sim, enum op_kind kind)
 {
-    struct link_bytes asked = {0, 0};
+    double in = 0, out = 0;
     for (uint32_t i = 0; i < COPY_ENGINES * sim->devices; i++) {
         if (sim->copies[i].flowing && !is_peer(i))
-            *(kind_of(sim, sim->copies[i].op) == OP_H2D ? &asked.in : &asked.out) +=
+            *(kind_of(sim, sim->copies[i].op) == OP_H2D ? &in : &out) +=
                 link_bytes_per_s(sim, i);
     }
-    return rule_host_share(sim->machine, kind, asked.in, asked.out);
+    return rule_host_share(sim->machine, kind, in, out);
 }
 
 /* Lets a copy that flows go on at the rate that holds from now. */

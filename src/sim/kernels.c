@@ -51,24 +51,33 @@ static void leave_group(struct gpu *gpu, struct block_group *group)
         gpu->group_end--;
 }
 
+static struct link_bytes times(struct link_bytes bytes, double many)
+{
+    return (struct link_bytes){many * bytes.in, many * bytes.out, many * bytes.joint};
+}
+
 /* Sets what a launch does on the link. */
 static void set_link_work(const struct simulation *sim, const struct op *op,
                           struct launch_work *work)
 {
     const struct machine *machine = sim->machine;
-    double share = machine_mapped_share(machine, sim->plan->chain[op->kernel.link]);
     uint64_t in, out;
     op_link_bytes(op, &in, &out);
-    const double part = work->sweeps.share, sweep = part * op->kernel.blocks;
+    const double part = work->sweeps.share;
     if (sim->plan->memory == MEMORY_MANAGED) { /* work goes on meanwhile, if there is some */
-        work->link = (struct link_bytes){part * (double)in, part * (double)out};
+        work->link = (struct link_bytes){part * (double)in, part * (double)out,
+                                         part * (double)(in + out)};
         work->begin = (struct link_begin){.lead_ns = (double)machine->fault_ns};
         return;
     }
-    work->link = (struct link_bytes){part * (double)in / share, part * (double)out / share};
+    const struct link_bytes all = rule_link_bytes(machine, sim->plan->chain[op->kernel.link],
+                                                  &sim->plan->params, (double)in, (double)out);
+    work->link = times(all, part);
+    const double sweep = part * op->kernel.blocks;
     work->begin = (struct link_begin){
         .latency_ns = (double)rule_link_latency_ns(machine, (double)in, (double)out),
-        .lead_ns = rule_link_lead_ns(machine, sweep * (double)in, sweep * (double)out, share),
+        .lead_ns = rule_link_lead_ns(machine, sweep * (double)in, sweep * (double)out,
+                                     times(all, sweep)),
         .read_ns = 1e9 * sweep * (double)in / machine->h2d_bytes_per_s,
         .round_ns = rule_link_round_ns(machine, (double)in),
     };
@@ -81,8 +90,9 @@ static const struct launch_work *kernel_work_of(struct simulation *sim, const st
     struct launch_work *known = &sim->works[op->kernel.link][op->kernel.count % 2];
     const struct kernel *kernel = sim->plan->chain[op->kernel.link];
     if (known->count != op->kernel.count || known->blocks != op->kernel.blocks) {
-        known->cost =
-            machine_kernel_cost(sim->machine, kernel, &sim->plan->params, op->kernel.count);
+        const bool linked = plan_kernels_move_bytes(sim->plan);
+        known->cost = (linked ? machine_kernel_cost : rule_launch_cost)(
+            sim->machine, kernel, &sim->plan->params, op->kernel.count);
         known->sweeps = rule_sweeps(op->kernel.count, kernel->sweep, op->kernel.blocks);
         known->count = op->kernel.count;
         known->blocks = op->kernel.blocks;
@@ -213,14 +223,12 @@ static enum status add_groups(struct simulation *sim, struct gpu *gpu, uint32_t 
 
 /* Returns how long a block's sweep takes for its bytes on the link, beside those of `all`
  * blocks that are at work there. */
-static double link_sweep_ns(const struct simulation *sim, const struct link_bytes *own,
+static double link_sweep_ns(const struct simulation *sim, struct link_bytes own,
                             struct link_bytes all)
 {
-    if (own->in + own->out <= 0)
-        return 0;
-    if (sim->plan->memory == MEMORY_MANAGED) /* faults are served in turn, whosever they are */
-        return rule_fault_ns(sim->machine, all.in + all.out);
-    return rule_link_sweep_ns(sim->machine, own->in, own->out, all.in, all.out);
+    if (own.joint > 0 && sim->plan->memory == MEMORY_MANAGED)
+        return rule_fault_ns(sim->machine, all.joint); /* in turn, whosever they are */
+    return rule_link_sweep_ns(sim->machine, own, all);
 }
 
 /* Returns how long the bytes of a group's sweep take on the link: at least as long as if its
@@ -228,11 +236,9 @@ static double link_sweep_ns(const struct simulation *sim, const struct link_byte
 static double link_ns(const struct simulation *sim, const struct gpu *gpu,
                       const struct block_group *group)
 {
-    const struct link_bytes *own = &group->link;
-    const double blocks = sim->ops[group->op].launch.running;
-    double shared = link_sweep_ns(sim, own, gpu->link);
+    double shared = link_sweep_ns(sim, group->link, gpu->link);
     double alone =
-        link_sweep_ns(sim, own, (struct link_bytes){blocks * own->in, blocks * own->out});
+        link_sweep_ns(sim, group->link, times(group->link, sim->ops[group->op].launch.running));
     return fmax(shared, alone + group->lead_ns);
 }
 
@@ -244,11 +250,11 @@ static double modelled_sweep_ns(const struct simulation *sim, const struct gpu *
     enum dealt dealt = gpu->kernels_running > 1 ? DEALT_BESIDE
                        : only_first             ? DEALT_FIRST
                                                 : DEALT_EVENLY;
-    const bool mapped = group->link.in > 0 || group->link.out > 0;
+    const bool mapped = group->link.joint > 0;
     if (dealt == DEALT_EVENLY && gpu->blocks_in_use == group->all && !mapped)
         return group->alone_ns; /* as mostly */
     struct kernel_cost cost = group->cost;
-    if (mapped) /* few blocks use as much of the link as they can: link_ns() */
+    if (mapped && group->sweeps == 1) /* it waits for the link's latency alone */
         cost.memory_fill = 0;
     double sweep = rule_sweep_ns(sim->machine, cost, group->share, gpu->blocks_in_use, dealt);
     return mapped ? fmax(sweep + group->read_ns, link_ns(sim, gpu, group)) : sweep;
@@ -291,10 +297,10 @@ static enum status set_rate(struct simulation *sim, struct gpu *gpu, uint32_t in
 /* Returns how many bytes all resident blocks together move over the link in a sweep. */
 static struct link_bytes link_of_all(const struct gpu *gpu)
 {
-    struct link_bytes all = {0, 0};
+    struct link_bytes all = {0, 0, 0};
     for (uint32_t i = 0; i < gpu->group_end; i++) {
-        all.in += gpu->groups[i].blocks * gpu->groups[i].link.in;
-        all.out += gpu->groups[i].blocks * gpu->groups[i].link.out;
+        const struct link_bytes own = times(gpu->groups[i].link, gpu->groups[i].blocks);
+        all = (struct link_bytes){all.in + own.in, all.out + own.out, all.joint + own.joint};
     }
     return all;
 }

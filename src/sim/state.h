@@ -145,11 +145,6 @@ struct check_state {
  * default stream. */
 enum { DOMAIN_ALL, DOMAIN_LEGACY, DOMAIN_COUNT };
 
-/* Bytes that a block moves over the link in a sweep, or all blocks together. */
-struct link_bytes {
-    double in, out;
-};
-
 /* Blocks of one kernel that were placed together, and so end together. */
 struct block_group {
     uint32_t op, blocks;     /* no blocks: the place is free */
