@@ -44,6 +44,19 @@ START_TEST(test_database)
 }
 END_TEST
 
+/* Calls that share an id have the ops of one: that is said, here as of a Chrome trace. */
+START_TEST(test_calls_that_share_an_id)
+{
+    if (!make_database("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT * FROM "
+                       "CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId = 99;"))
+        return;
+    struct traces traces = test_traces(test_trace_path);
+    ck_assert_ptr_nonnull(
+        strstr(traces.unread, "calls that have the correlation of another: 1"));
+    traces_free(&traces);
+}
+END_TEST
+
 /* Databases of other versions lack columns, tables or calls, and must be read all the same. */
 START_TEST(test_lesser_databases)
 {
@@ -222,6 +235,7 @@ TCase *trace_sqlite_case(void)
     TCase *tests = tcase_create("sqlite");
     tcase_add_checked_fixture(tests, test_trace_begin, test_trace_end);
     tcase_add_test(tests, test_database);
+    tcase_add_test(tests, test_calls_that_share_an_id);
     tcase_add_test(tests, test_lesser_databases);
     tcase_add_test(tests, test_refused_databases);
     tcase_add_test(tests, test_broken_databases);

@@ -132,9 +132,16 @@ static int64_t predicted_ns(const struct judge *judge, const struct knob_gain *g
     return later(judge_predicted_ns(judge, fixed_ns), later(gain->least_ns, least_ns));
 }
 
-void foreign_put_fixes(struct judge *judge)
+/* Returns true if a fix gains so little of what its cause costs that something else bounds it.
+ */
+static bool gains_little(int64_t gain_ns, int64_t cost_ns)
 {
     enum { TENTH = 10 };
+    return cost_ns / TENTH > gain_ns;
+}
+
+void foreign_put_fixes(struct judge *judge)
+{
     for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         struct verdict *cause = &judge->charges.causes[code];
         const struct knob_gain *gain = knob_of(judge, cause->code);
@@ -143,7 +150,7 @@ void foreign_put_fixes(struct judge *judge)
             continue;
         cause->predicted_ns = predicted_ns(judge, gain, gain->fixed_ns);
         look_at(judge, &gain->look, cause->predicted_ns, &cause->prospect);
-        const bool little = cause->cost_ns / TENTH > judge->time_ns - cause->predicted_ns;
+        const bool little = gains_little(judge->time_ns - cause->predicted_ns, cause->cost_ns);
         if (little)
             cause->no_time = "alone it gains less than a tenth of its cost";
         if (little || !search_gains(cause->predicted_ns, judge->time_ns, SEARCH_GAIN))
@@ -335,14 +342,15 @@ static void charge_left(struct judge *judge, int64_t old_ns[VERDICT_COUNT], int6
     rest_ns[REST_SAME] = account_leave(charges, left_ns, &left_ns);
 }
 
-/* Charges a host that is late, where graphs gain nothing, to its waits, if most are for a few
+/* Charges a host that is late, where graphs gain little, to its waits, if most are for a few
  * bytes that it reads back: it issues on by these, and can't be ahead of the device. */
 static void charge_readbacks(struct judge *judge)
 {
     const struct found *found = &judge->found;
     const struct knob_gain *gain = knob_of(judge, VERDICT_LAUNCH_BOUND);
     struct verdict *launches = &judge->charges.causes[VERDICT_LAUNCH_BOUND];
-    if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN)) &&
+    if ((gain == NULL || !search_gains(gain->fixed_ns, found->given_ns, SEARCH_GAIN) ||
+         gains_little(found->given_ns - gain->fixed_ns, launches->cost_ns)) &&
         facts_reads_back(judge))
         launches->cost_ns -=
             foreign_charge_seen(judge, VERDICT_SYNC_IN_LOOP, launches->cost_ns);

@@ -310,7 +310,7 @@ static enum evidence rest(struct sight *sight)
 {
     const struct judge *judge = sight->judge;
     enum { TRACES = 1000 };
-    static const char *const words[REST_COUNT][2] = {
+    const char *const words[REST_COUNT][2] = {
         [REST_FILLING] = {"filling and draining: ", ""},
         [REST_DATA] = {"", " are needed by the data: each result is the next input"},
         [REST_SEVERAL] = {"", " go only with several fixes together"},
@@ -321,7 +321,8 @@ static enum evidence rest(struct sight *sight)
         [REST_RECORDING] = {"recording took ", ""},
         [REST_KERNELS] = {"kernels took ", " longer than the limit has it"},
         [REST_COPIES] = {"copies took ", " longer than the limit has it"},
-        [REST_SAME] = {"", " remain with every fix that was tried"},
+        [REST_SAME] = {"", judge->found.count > 0 ? " remain with every fix that was tried"
+                                                  : " remain"},
         [REST_SMALL] = {"", " are losses too small to name"},
     };
     int64_t small_ns = sight->verdict->cost_ns;

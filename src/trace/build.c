@@ -2,6 +2,7 @@
 #include "trace/build.h"
 
 #include "core/items.h"
+#include "trace/input.h"
 #include "trace/recording.h"
 
 #include <stdlib.h>
@@ -94,6 +95,17 @@ enum status traces_create(struct traces *traces, size_t count, struct error *err
         return no_memory(error);
     traces->count = (int)count;
     return STATUS_OK;
+}
+
+void traces_add_unread(struct traces *traces, const char *path, bool add, const char *format,
+                       ...)
+{
+    char said[TRACE_UNREAD], shown[TRACE_SHOWN];
+    PRINT_REST(said, sizeof said, format);
+    if (add && traces->unread[0] == '\0')
+        text_add(traces->unread, TRACE_UNREAD, "", "%s", trace_shown(path, shown));
+    if (add)
+        text_add(traces->unread, TRACE_UNREAD, ": ", "%s", said);
 }
 
 void traces_free(struct traces *traces)

@@ -54,6 +54,10 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
 /* Puts the timeline's waits in their order. */
 void trace_waits_sort(struct timeline *timeline);
 
+/* With `add`, adds to traces->unread what was not read of a file, or that it lacks. */
+void traces_add_unread(struct traces *traces, const char *path, bool add, const char *format,
+                       ...);
+
 /* --- of names and kinds --- */
 
 /* Sets trace->in and trace->out to what the spans of its timeline are. */

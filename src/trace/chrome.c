@@ -8,6 +8,7 @@
 #include "trace/chrome_parts.h"
 
 #include "core/items.h"
+#include "trace/build.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -179,43 +180,28 @@ static void move_times(struct chrome_reader *reader)
     }
 }
 
-/* Adds to what was not read of the file. */
-static void add_unread(const struct chrome_reader *reader, bool add, struct traces *traces,
-                       const char *format, ...)
-{
-    char said[TRACE_UNREAD], shown[TRACE_SHOWN];
-    PRINT_REST(said, sizeof said, format);
-    if (add && traces->unread[0] == '\0')
-        text_add(traces->unread, TRACE_UNREAD, "", "%s", trace_shown(reader->path, shown));
-    if (add)
-        text_add(traces->unread, TRACE_UNREAD, ": ", "%s", said);
-}
-
 /* Says what the file lacks. Ops from before the profiler began have a call that was made up. */
 static void put_unread(const struct chrome_reader *reader, bool cut, struct traces *traces)
 {
     const struct recording *recording = traces->recording;
-    const size_t doubled = reader->profiled.draft.doubled;
     size_t uncalled = 0;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count)
         uncalled +=
             op->call == RECORDING_NONE || recording->calls[op->call].id == DRAFT_NO_CALL;
-    add_unread(reader, reader->left > 0, traces,
-               "%zu events without a usable time or device are left out", reader->left);
-    add_unread(reader, recording->call_count > 0 && uncalled > 0, traces,
-               "it has no call for %zu operations, as for those issued before the profiler "
-               "began",
-               uncalled);
-    add_unread(
-        reader, doubled > 0, traces,
-        "calls that have the correlation of another: %zu; their operations count as that "
-        "one's",
-        doubled);
-    add_unread(reader, reader->more && !cut, traces, "what stands behind its end is left out");
-    add_unread(reader, reader->own, traces,
-               "its operations alone are read: the timeline that --timeline=FILE.csv writes of "
-               "the same run has the host's calls and the streams' waits, too");
-    add_unread(reader, cut, traces, "it has no end, and this is what there is");
+    traces_add_unread(traces, reader->path, reader->left > 0,
+                      "%zu events without a usable time or device are left out", reader->left);
+    traces_add_unread(
+        traces, reader->path, recording->call_count > 0 && uncalled > 0,
+        "it has no call for %zu operations, as for those issued before the profiler "
+        "began",
+        uncalled);
+    traces_add_unread(traces, reader->path, reader->more && !cut,
+                      "what stands behind its end is left out");
+    traces_add_unread(
+        traces, reader->path, reader->own,
+        "its operations alone are read: the timeline that --timeline=FILE.csv writes of "
+        "the same run has the host's calls and the streams' waits, too");
+    traces_add_unread(traces, reader->path, cut, "it has no end, and this is what there is");
 }
 
 /* Says what is missing in a text that can't be viewed. */

@@ -148,6 +148,7 @@ struct recording {
     bool launch_blocking, lazy;
     enum recording_end end;
     uint64_t lost;                             /* records that are missing */
+    size_t doubled;                            /* calls whose id an earlier one has */
     struct recording_cost costs[EFFECT_KINDS]; /* by what calls do; those that wait have the
                                                   first of their kinds */
     bool costs_known;

@@ -70,7 +70,6 @@ struct draft {
     bool ended;      /* its end was read */
     bool lenient;    /* of what has one id the first counts: another program wrote it */
     bool libraries;  /* some calls are a library's */
-    size_t doubled;  /* calls whose id an earlier one has */
     struct {
         char name[DRAFT_CALL_NAME];
         uint16_t row;

@@ -128,7 +128,7 @@ static enum status order_calls(struct draft *draft)
         places[i] = (struct place){.id = calls[i].id, .line = i, .index = (uint32_t)i};
     status = places_order(draft, &draft->call_places, "call");
     for (size_t i = 1; i < draft->calls.count; i++)
-        draft->doubled += places[i].id == places[i - 1].id;
+        draft->recording->doubled += places[i].id == places[i - 1].id;
     return status;
 }
 

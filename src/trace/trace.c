@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "options/input_file.h"
+#include "trace/build.h"
 #include "trace/gunzip.h"
 #include "trace/input.h"
 
@@ -146,10 +147,13 @@ enum status traces_read(const char *path, struct traces *traces, struct error *e
             error_set(&what, input.why == gunzip_no_memory ? STATUS_NO_MEMORY : STATUS_USAGE,
                       "%s: can't be read: %s", trace_shown(path, shown), input.why);
     }
-    if (status == STATUS_OK && input.cut && whole.unread[0] == '\0')
-        snprintf(whole.unread, sizeof whole.unread,
-                 "%s: what gzip packed has no end, and this is what there is",
-                 trace_shown(path, shown));
+    traces_add_unread(&whole, path, status == STATUS_OK && input.cut && whole.unread[0] == '\0',
+                      "what gzip packed has no end, and this is what there is");
+    const size_t doubled = whole.recording != NULL ? whole.recording->doubled : 0;
+    traces_add_unread(&whole, path, status == STATUS_OK && doubled > 0,
+                      "calls that have the correlation of another: %zu; their operations count "
+                      "as that one's",
+                      doubled);
     if (status == STATUS_OK) {
         *traces = whole;
     } else {
