@@ -33,7 +33,10 @@ START_TEST(test_whatif)
         struct found whatif;
         judged_load(&judged, machines[i % 5]);
         judged_draw_settings(&random, &judged.settings);
-        if (whatif_find(&judged.settings, &judged.machine, &whatif, NULL) != STATUS_OK)
+        const struct plan none = {0}; /* causes are not asked for */
+        const struct verdict_case facts = {
+            .plan = &none, .settings = &judged.settings, .model = &judged.machine};
+        if (whatif_find(&facts, &whatif, NULL) != STATUS_OK)
             continue;
         int64_t sum_ns = 0, time_ns = -1;
         for (int t = 0; t < whatif.count; t++) {

@@ -20,11 +20,8 @@ static enum status find_best(const struct job *job, const struct run_report *rep
                                        .model = &job->model,
                                        .races = report->hazard_count > 0};
     struct found found;
-    enum status status = whatif_find(&job->asked, &job->model, &found, error);
-    if (status != STATUS_OK)
-        return status;
-    whatif_name_causes(&facts, &found);
-    return whatif_best(&facts, &found, best, error);
+    enum status status = whatif_find(&facts, &found, error);
+    return status == STATUS_OK ? whatif_best(&facts, &found, best, error) : status;
 }
 
 /* Sets `better` to the best settings of a run that is planned, and returns whether there are

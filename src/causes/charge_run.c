@@ -238,9 +238,7 @@ static enum status try_knobs(struct judge *judge, struct error *error)
     const struct verdict_case *facts = judge->facts;
     struct error why = {0};
     judge->tried = facts->settings != NULL && facts->model != NULL &&
-                   whatif_find(facts->settings, facts->model, &judge->found, &why) == STATUS_OK;
-    if (judge->tried)
-        whatif_name_causes(facts, &judge->found);
+                   whatif_find(facts, &judge->found, &why) == STATUS_OK;
     return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 

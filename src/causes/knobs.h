@@ -21,17 +21,14 @@ enum knob {
 
 extern const struct knob_set knobs_run;
 
-/* Looks for better settings than `settings`, which are those of a run: tiles, streams and the
- * like are numbers. `machine` has the hardware queues that the run had. Settings that need more
- * than the machine's memory are never taken. The knobs have no causes yet. Time grows with the
- * plan's ops, some tens of simulations of it, fewer where it has many tiles. Where the run
- * itself can't be simulated, or has too many ops for that, returns the status; where memory
- * runs out, STATUS_NO_MEMORY. */
-enum status whatif_find(const struct settings *settings, const struct machine *machine,
-                        struct found *found, struct error *error);
-
-/* Sets the causes that the knobs stand for, in a run of that plan. */
-void whatif_name_causes(const struct verdict_case *facts, struct found *found);
+/* Looks for better settings than those of a run, facts->settings, in which tiles, streams and
+ * the like are numbers; facts->model has the hardware queues that the run had. Settings that
+ * need more than the machine's memory are never taken. Time grows with the plan's ops, some
+ * tens of simulations of it, fewer where it has many tiles. Where the run itself can't be
+ * simulated, or has too many ops for that, returns the status; where memory runs out,
+ * STATUS_NO_MEMORY. */
+enum status whatif_find(const struct verdict_case *facts, struct found *found,
+                        struct error *error);
 
 /* Simulates `settings` on `machine` and sets *time_ns to the run's time. The statuses of
  * plan_build() and simulator_run(); STATUS_USAGE, too, where settings_misfit() has a row. */
@@ -66,13 +63,16 @@ enum status whatif_best(const struct verdict_case *facts, const struct found *fo
  * memory in one of these ways or, where they lie apart, in batches, fetched in batches, and
  * packed by the CPU; of tiles that lie side by side larger ones do as well as these. Returns
  * false behind the last one. */
-bool whatif_set_way(int number, struct settings *settings);
+bool knobs_set_way(int number, struct settings *settings);
 
 /* Writes the options that make a run of `better` ("--tiles=64 --pack=no"), behind those that
  * were typed: of the knobs that were found first, in their order. `typed` has what was left to
  * be chosen. */
-void whatif_command(const struct found *found, const struct settings *typed,
-                    const struct settings *better, char text[VERDICT_COMMAND]);
+void knobs_command(const struct found *found, const struct settings *typed,
+                   const struct settings *better, char text[VERDICT_COMMAND]);
+
+/* Sets the causes that the knobs stand for, in a run of that plan. */
+void knobs_name_causes(const struct verdict_case *facts, struct found *found);
 
 /* --- recorded programs --- */
 

@@ -46,7 +46,7 @@ const struct knob_set knobs_run = {
     .shared = KNOB_NONE,
 };
 
-bool whatif_set_way(int number, struct settings *settings)
+bool knobs_set_way(int number, struct settings *settings)
 {
     const int passes = settings_tiles_are_given(settings) ? 2 : 1; /* the second: in batches */
     for (int i = 0; i < passes * WAY_COUNT; i++) {
@@ -109,8 +109,8 @@ static void add_option(const struct knob_field *field, const struct settings *se
              field->values != NULL ? field->values[value] : number);
 }
 
-void whatif_command(const struct found *found, const struct settings *typed,
-                    const struct settings *better, char text[VERDICT_COMMAND])
+void knobs_command(const struct found *found, const struct settings *typed,
+                   const struct settings *better, char text[VERDICT_COMMAND])
 {
     const struct settings *given = &found->given.settings;
     bool done[FIELD_COUNT] = {false};
@@ -250,7 +250,7 @@ static enum verdict_code tiles_cause(const struct settings *given,
     return fewer_packed ? VERDICT_PACKING : VERDICT_SMALL_TILES;
 }
 
-void whatif_name_causes(const struct verdict_case *facts, struct found *found)
+void knobs_name_causes(const struct verdict_case *facts, struct found *found)
 {
     const struct settings *given = &found->given.settings, *better = &found->better.settings;
     const enum verdict_code codes[KNOB_COUNT] = {

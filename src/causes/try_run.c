@@ -171,7 +171,7 @@ static void search_ways(struct tuner *tuner)
                          tuner->given->tiles > 2 * SEARCH_TILES &&
                          settings_batch(tuner->given) > 1;
     struct settings settings = *tuner->best;
-    for (int way = 0; whatif_set_way(way, &settings); way++) {
+    for (int way = 0; knobs_set_way(way, &settings); way++) {
         bool other = differ(KNOB_ISSUE, &settings, tuner->best) ||
                      differ(KNOB_MEMORY, &settings, tuner->best);
         /* With one engine mapped memory is the way for both directions at once. */
@@ -317,9 +317,11 @@ static void find_short(struct tuner *tuner, struct found *found)
         found->short_ns = saved_ns + saved_ns / (LARGER - 1);
 }
 
-enum status whatif_find(const struct settings *settings, const struct machine *machine,
-                        struct found *found, struct error *error)
+enum status whatif_find(const struct verdict_case *facts, struct found *found,
+                        struct error *error)
 {
+    const struct settings *settings = facts->settings;
+    const struct machine *machine = facts->model;
     struct tuner tuner = {
         .search = {.knobs = &knobs_run, .time = time_of, .context = &tuner},
         .given = &tuner.search.given.settings,
@@ -342,80 +344,69 @@ enum status whatif_find(const struct settings *settings, const struct machine *m
     find_short(&tuner, &result);
     if (tuner.search.why.status != STATUS_OK)
         return error_pass(error, &tuner.search.why);
+    knobs_name_causes(facts, &result);
     *found = result;
     return STATUS_OK;
 }
 
 /* --- fixes --- */
 
-/* Turns the knobs that are marked, and writes how. No time is set. */
-static void turn_marked(const struct verdict_case *facts, const struct found *found,
-                        const bool marked[KNOB_COUNT], struct fix *fix)
+static void set_fix(const struct verdict_case *facts, const struct found *found,
+                    const union choice *choice, int64_t time_ns, struct fix *fix)
 {
-    union choice choice = found->given;
-    for (int i = 0; i < found->count; i++) {
-        if (marked[i])
-            knob_turn(&knobs_run, found->knobs[i].knob, &found->better, &choice);
-    }
-    fix->settings = choice.settings;
-    whatif_command(found, facts->typed != NULL ? facts->typed : facts->settings,
-                   &choice.settings, fix->command);
+    fix->settings = choice->settings;
+    fix->time_ns = time_ns;
+    knobs_command(found, facts->typed != NULL ? facts->typed : facts->settings,
+                  &choice->settings, fix->command);
 }
 
 enum status whatif_fix(const struct verdict_case *facts, const struct found *found,
                        enum verdict_code code, struct fix *fix, struct error *error)
 {
-    bool marked[KNOB_COUNT] = {false};
+    union choice choice = found->given;
     struct error why = {0};
+    int64_t time_ns = SEARCH_NO_TIME;
     int count = 0;
-    fix->time_ns = SEARCH_NO_TIME;
-    for (int i = 0; i < found->count; i++) {
-        marked[i] = found->knobs[i].code == code;
-        count += marked[i];
-        if (marked[i])
-            fix->time_ns = found->knobs[i].fixed_ns;
+    EACH (const struct knob_gain, gain, found->knobs, found->count) {
+        if (gain->code != code)
+            continue;
+        knob_turn(&knobs_run, gain->knob, &found->better, &choice);
+        time_ns = gain->fixed_ns;
+        count++;
     }
-    turn_marked(facts, found, marked, fix);
     if (count > 1)
-        (void)whatif_time(&fix->settings, facts->model, &fix->time_ns, &why);
+        (void)whatif_time(&choice.settings, facts->model, &time_ns, &why);
     if (why.status == STATUS_NO_MEMORY)
         return error_pass(error, &why);
-    if (why.status != STATUS_OK) /* a fix that can't be is none */
-        fix->time_ns = SEARCH_NO_TIME;
+    /* A fix that can't be is none. */
+    set_fix(facts, found, &choice, why.status == STATUS_OK ? time_ns : SEARCH_NO_TIME, fix);
     return STATUS_OK;
 }
 
-/* Takes the fix of a cause for the best where it does as well: fewer knobs may end up a little
- * ahead. */
-static enum status take_cause(const struct verdict_case *facts, const struct found *found,
-                              struct fix *best, struct error *error)
+enum status whatif_best(const struct verdict_case *facts, const struct found *found,
+                        struct fix *best, struct error *error)
 {
+    const struct knob_gain *least = found->knobs;
+    union choice choice = found->given;
     enum status status = STATUS_OK;
+    best->time_ns = SEARCH_NO_TIME;
+    if (found->count == 0)
+        return STATUS_OK;
+    EACH (const struct knob_gain, gain, found->knobs, found->count)
+        least = gain->fixed_ns < least->fixed_ns ? gain : least;
+    if (search_gains(found->better_ns, least->fixed_ns, SEARCH_GAIN)) {
+        set_fix(facts, found, &found->better, found->better_ns, best);
+    } else {
+        knob_turn(&knobs_run, least->knob, &found->better, &choice);
+        set_fix(facts, found, &choice, least->fixed_ns, best);
+    }
+    /* The fix of a cause that does as well is better: fewer knobs may end up a little ahead. */
     for (int i = found->count - 1; i >= 0 && status == STATUS_OK; i--) {
         struct fix fix;
         status = whatif_fix(facts, found, found->knobs[i].code, &fix, error);
         if (status == STATUS_OK && fix.time_ns <= best->time_ns)
             *best = fix;
     }
-    return status;
-}
-
-enum status whatif_best(const struct verdict_case *facts, const struct found *found,
-                        struct fix *best, struct error *error)
-{
-    bool marked[KNOB_COUNT] = {false};
-    int least = 0;
-    *best = (struct fix){.time_ns = SEARCH_NO_TIME};
-    if (found->count == 0)
-        return STATUS_OK;
-    for (int i = 1; i < found->count; i++)
-        least = found->knobs[i].fixed_ns < found->knobs[least].fixed_ns ? i : least;
-    const bool all = search_gains(found->better_ns, found->knobs[least].fixed_ns, SEARCH_GAIN);
-    for (int i = 0; i < found->count; i++)
-        marked[i] = all || i == least;
-    turn_marked(facts, found, marked, best);
-    best->time_ns = all ? found->better_ns : found->knobs[least].fixed_ns;
-    enum status status = take_cause(facts, found, best, error);
     if (!search_gains(best->time_ns, found->given_ns, SEARCH_GAIN))
         best->time_ns = SEARCH_NO_TIME;
     return status;
