@@ -7,6 +7,7 @@
 #include "analysis/critical_finder.h"
 
 #include "analysis/analysis.h"
+#include "core/compare.h"
 #include "plan/barriers.h"
 
 #include <math.h>
@@ -80,6 +81,27 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
         target->end_ns - finder->jitter_ns > wait->end_ns)
         return SPAN_NONE; /* nothing was recorded before the event */
     return (uint32_t)(target - finder->timeline->spans);
+}
+
+/* Returns the latest to end of the ops that the stream of op `index` waited for by events since
+ * `before`, the op before it there, as the trace lists them; SPAN_NONE: none that is known. */
+static uint32_t listed_target(const struct timeline *timeline, uint32_t index, uint32_t before)
+{
+    const struct span *spans = timeline->spans, *span = &spans[index];
+    const struct stream_wait *waits = timeline->waits;
+    const int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
+    uint32_t found = SPAN_NONE;
+    BISECT(at, i, 0, timeline->wait_count,
+           waits[i].stream < span->stream ||
+               (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
+    for (size_t i = at;
+         i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
+        const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
+        const uint32_t target = op != NULL ? (uint32_t)(op - spans) : SPAN_NONE;
+        if (op != NULL && (found == SPAN_NONE || op->end_ns > spans[found].end_ns))
+            found = target;
+    }
+    return found;
 }
 
 /* Finds what held a sync, which waits for ops while it lasts. All of them began before its end,
@@ -171,8 +193,11 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
         *call = index;
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
-    if (stream->target != SPAN_NONE)
-        finder_consider(finder, index, HELD_BY_EVENT, stream->target,
+    const uint32_t waited = stream->target != SPAN_NONE
+                                ? stream->target
+                                : listed_target(finder->timeline, index, stream->work);
+    if (waited != SPAN_NONE)
+        finder_consider(finder, index, HELD_BY_EVENT, waited,
                         hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
     hold_by_legacy(finder, index, order);
     hold_by_barrier(finder, index, order);

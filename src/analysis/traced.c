@@ -46,28 +46,6 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
     return false;
 }
 
-uint32_t traced_event_target(const struct traced *traced, uint32_t index)
-{
-    const struct timeline *timeline = traced->timeline;
-    const struct span *spans = timeline->spans, *span = &spans[index];
-    uint32_t before = traced->stream_before[index], found = SPAN_NONE;
-    int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
-    const struct stream_wait *waits = timeline->waits;
-    BISECT(at, i, 0, timeline->wait_count,
-           waits[i].stream < span->stream ||
-               (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
-    for (size_t i = at;
-         i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
-        const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
-        if (op == NULL)
-            continue;
-        uint32_t target = (uint32_t)(op - spans);
-        if (found == SPAN_NONE || spans[target].end_ns > spans[found].end_ns)
-            found = target;
-    }
-    return found;
-}
-
 /* --- counts --- */
 
 struct tally traced_ops(const struct traced *traced, uint32_t kinds, bool pageable)

@@ -99,10 +99,6 @@ bool traced_call_between(const struct traced *traced, enum host_call_kind kind,
  * another: what a start-up makes and takes is in no loop. */
 bool traced_again(const struct traced *traced, enum host_call_kind kind);
 
-/* Returns the latest to end of the ops that the stream of op `index` waited for by events
- * before it; SPAN_NONE: none that is known. */
-uint32_t traced_event_target(const struct traced *traced, uint32_t index);
-
 /* Returns true if a call that launched kernel `span` took so long, at its first launch, that it
  * must have loaded code. */
 bool traced_loads_code(const struct traced *traced, uint32_t call, uint32_t span);

@@ -250,6 +250,17 @@ static enum verdict_code unseen_cause(const struct judge *judge, const struct sp
     return freed ? VERDICT_LEGACY_STREAM : VERDICT_UNKNOWN;
 }
 
+/* Returns why an op waited by an event for `from`; VERDICT_REST: it may have had to. */
+static enum verdict_code event_cause(struct judge *judge, const struct span *from,
+                                     uint32_t index)
+{
+    if (span_at(judge, index)->kind == OP_H2D) { /* it can only wait for room */
+        judge->stream_waits++;
+        return VERDICT_FEW_STREAMS;
+    }
+    return waits_for_more(judge, from, index) ? VERDICT_NEEDLESS_WAIT : VERDICT_REST;
+}
+
 static enum verdict_code held_cause(struct judge *judge, uint32_t index)
 {
     const struct hold *hold = &judge->facts->critical->holds[index];
@@ -259,6 +270,8 @@ static enum verdict_code held_cause(struct judge *judge, uint32_t index)
     switch (hold->by) {
     case HELD_BY_STREAM:
         return stream_cause(judge, from, index);
+    case HELD_BY_EVENT:
+        return event_cause(judge, from, index);
     case HELD_BY_LEGACY:
         return verdict_legacy_cause(judge->timeline, from, span);
     case HELD_BY_ENGINE:
@@ -279,17 +292,6 @@ struct wait {
     int64_t free_ns;              /* when that let it go */
     enum verdict_code link, late; /* why it waited; why it took from then to its start */
 };
-
-/* Returns why an op waited by an event for `from`; VERDICT_REST: it may have had to. */
-static enum verdict_code event_cause(struct judge *judge, const struct span *from,
-                                     uint32_t index)
-{
-    if (span_at(judge, index)->kind == OP_H2D) { /* it can only wait for room */
-        judge->stream_waits++;
-        return VERDICT_FEW_STREAMS;
-    }
-    return waits_for_more(judge, from, index) ? VERDICT_NEEDLESS_WAIT : VERDICT_REST;
-}
 
 /* Finds what a late op waited for that is in no record of its own. */
 static void find_late(const struct judge *judge, uint32_t index, struct wait *wait)
@@ -348,15 +350,6 @@ static struct wait wait_of(struct judge *judge, uint32_t index, uint32_t call)
         wait = (struct wait){SPAN_NONE,
                              earlier(judge->timeline->calls[call].end_ns, span->start_ns),
                              VERDICT_REST, VERDICT_SMALL_TILES};
-    uint32_t target = traced_event_target(&judge->trace, index);
-    const struct span *event = target != SPAN_NONE ? span_at(judge, target) : NULL;
-    /* A timeline with spans of its waits has found that out already. */
-    bool known = hold->by == HELD_BY_EVENT && hold->span == target;
-    if (event != NULL && event->start_ns < span->start_ns &&
-        (known || event->end_ns > wait.free_ns) &&
-        event->end_ns <= span->start_ns + TRACED_JITTER_NS)
-        wait = (struct wait){target, earlier(event->end_ns, span->start_ns),
-                             event_cause(judge, event, index), VERDICT_SMALL_TILES};
     if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
         find_late(judge, index, &wait);
     else if (span->kind == OP_MEMSET)
