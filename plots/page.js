@@ -548,9 +548,12 @@ function placeBars(run) {
     }));
 }
 
+/* A simulated time has a range, in which nine of ten measured ones should lie. */
+const tookOf = (run) => (run.range?.includes(' to ') ? `about ${run.time} (${run.range})` : run.time);
+
 function figuresOf(run) {
     return [
-        run.time, run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
+        tookOf(run), run.speedup, run.limit && `limit ${run.limit}`, run.ratio && `${run.ratio} of limit`,
         run.repeats > 1 && `median of ${run.repeats}: ${run.min} to ${run.max}`,
         run.drawn !== run.time && run.span_count > 0 && `drawn ${run.drawn}`,
     ].filter(Boolean).join(', ');
@@ -1056,7 +1059,7 @@ function drawAbout(about) {
     const own = runs.filter((run) => run.settings), first = own[0]?.settings ?? [];
     const differs = (i) => own.some((run) => run.settings[i][1] !== first[i][1]);
     const columns = Object.entries({
-        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', 'the loop': 'loop', time: 'time',
+        run: 'name', source: 'source', device: 'device', driver: 'driver', timing: 'timing', 'the loop': 'loop', time: 'time', interval: 'range',
         'speed-up': 'speedup', limit: 'limit', 'of limit': 'ratio', 'bound by': 'bound', verified: 'correct',
     }).filter(([, key]) => runs.some((run) => run[key])).map(([name, key]) => [name, (run) => run[key]]);
     const same = html('dl');

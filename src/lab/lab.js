@@ -558,7 +558,7 @@ function messageOf(drawn) {
 
 function showFigures(drawn) {
     const run = drawn.runs.at(-1) ?? {}, unlike = drawn.runs.length > 1;
-    const entries = [['time', run.time], ['limit', run.limit], ['of the limit', run.ratio],
+    const entries = [['time', tookOf(run)], ['limit', run.limit], ['of the limit', run.ratio],
         ['speed-up', unlike ? run.speedup : ''], ['concurrency', run.concurrency]];
     fill(element('figures'), entries.filter(([, value]) => value).map(([name, value]) =>
         html('div', '', html('dt', '', name), html('dd', '', value))));
@@ -579,7 +579,7 @@ function fixButton(command, base) {
 function fixOf({ fix, command, predicted }, base) {
     if (!fix && !command) return [];
     return [html('p', '', fix ? sentence(fix).replace(/\.$/, command || predicted ? ': ' : '.') : '',
-        ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` ${predicted} predicted` : '')];
+        ...(command ? [base ? fixButton(command, base) : html('code', '', command)] : []), predicted ? ` predicted: ${predicted}` : '')];
 }
 
 function causesOf(run, base) {

@@ -143,7 +143,7 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
 {
     const struct verdict_row *row = &verdict_rows[first->code];
     const struct verdicts *verdicts = &run->verdicts;
-    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[UNITS_ABOUT], best[UNITS_ABOUT];
+    char cost[UNITS_TEXT], time[UNITS_TEXT], fixed[WRITER_ABOUT], best[WRITER_ABOUT];
     units_time(first->cost_ns, cost);
     units_time(verdicts->time_ns, time);
     writer_about(first->predicted_ns, &first->prospect, fixed);
@@ -175,7 +175,7 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
 static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char time[UNITS_TEXT], best[UNITS_ABOUT];
+    char time[UNITS_TEXT], best[WRITER_ABOUT];
     bool little = (double)verdicts->best_ns > LITTLE * (double)verdicts->time_ns;
     snprintf(text, MESSAGE_TEXT, "%s: it takes %s; %s %s it would take %s",
              little ? "little is to be gained" : "no cause stands out, but several add up",

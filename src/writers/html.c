@@ -25,6 +25,14 @@ static void put_time(struct json *json, const char *key, int64_t ns)
     json_put_text(json_key(json, key), units_time(ns, text));
 }
 
+/* Writes the time with a fix. */
+static void put_predicted(struct json *json, int64_t ns, const struct prospect *prospect)
+{
+    char text[WRITER_ABOUT];
+    json_put_text(json_key(json, "predicted"), writer_about(ns, prospect, text));
+    html_put_exact(json_key(json, "predicted_ns"), ns);
+}
+
 /* Writes "99.1%", or no member where there is no such share. */
 static void put_share(struct json *json, const char *key, double share)
 {
@@ -60,6 +68,11 @@ static void put_results(struct json *json, const struct run_report *run, bool al
     };
     json_put_text(json_key(json, "verified"), verified[run->verified]);
     json_put_count(json_key(json, "repeats"), run->repeats);
+    if (run->sure.high_ns > 0) {
+        char range[UNITS_ABOUT];
+        json_put_text(json_key(json, "range"),
+                      units_range(run->sure.low_ns, run->sure.high_ns, range));
+    }
     put_time(json, "min", run->min_ns);
     put_time(json, "max", run->max_ns);
     if (run->limit.ns > 0)
@@ -138,20 +151,17 @@ static void put_verdicts(struct json *json, const struct run_report *run)
             json_put_text(json_key(json, "calls"), calls);
             json_put_text(json_key(json, "how"), how);
         }
-        if (verdict->predicted_ns > 0) {
-            put_time(json, "predicted", verdict->predicted_ns);
-            html_put_exact(json_key(json, "predicted_ns"), verdict->predicted_ns);
-        } else if (verdict->no_time != NULL) {
+        if (verdict->predicted_ns > 0)
+            put_predicted(json, verdict->predicted_ns, &verdict->prospect);
+        else if (verdict->no_time != NULL)
             json_put_text(json_key(json, "no_time"), verdict->no_time);
-        }
         json_close(json, '}');
     }
     json_close(json, ']');
     if (verdicts->best_ns > 0 && !run->foreign) {
         json_open(json_key(json, "best"), '{');
         json_put_text(json_key(json, "command"), verdicts->best);
-        put_time(json, "predicted", verdicts->best_ns);
-        html_put_exact(json_key(json, "predicted_ns"), verdicts->best_ns);
+        put_predicted(json, verdicts->best_ns, &verdicts->best_prospect);
         json_close(json, '}');
     }
     if (run->no_verdict[0] != '\0')

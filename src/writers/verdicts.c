@@ -45,7 +45,7 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
 {
     const struct verdict *verdict = &run->verdicts.items[index];
     const struct verdict_row *row = &verdict_rows[verdict->code];
-    char cost[UNITS_TEXT], fixed[UNITS_ABOUT];
+    char cost[UNITS_TEXT], fixed[WRITER_ABOUT];
     if (verdict->cost_ns == 0 && verdict->predicted_ns == 0)
         writer_print_words(out, style->width, INDENT, "  %s: %s", row->name, row->text);
     else
@@ -59,10 +59,9 @@ static void put_cause(FILE *out, const struct run_report *run, int index,
         writer_print_words(out, style->width, 2 * INDENT, "    seen: %s%s", verdict->seen,
                            verdict->evidence == EVIDENCE_LIKELY ? " (a likely cause)" : "");
     if (verdict->predicted_ns > 0)
-        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s; it would take %s%s",
+        writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s; it would take %s",
                            row->fix, verdict->command[0] != '\0' ? ": " : "", verdict->command,
-                           writer_about(verdict->predicted_ns, &verdict->prospect, fixed),
-                           verdict->prospect.unsure ? ", which may be no gain" : "");
+                           writer_about(verdict->predicted_ns, &verdict->prospect, fixed));
     else if (row->fix[0] != '\0')
         writer_print_words(out, style->width, 2 * INDENT, "    fix: %s%s%s", row->fix,
                            verdict->no_time != NULL ? "; " : "",
@@ -169,7 +168,7 @@ static void put_run(FILE *out, const struct run_report *run, bool told[VERDICT_C
                     const struct writer_style *style)
 {
     const struct verdicts *verdicts = &run->verdicts;
-    char name[NAME_TEXT], best[UNITS_ABOUT];
+    char name[NAME_TEXT], best[WRITER_ABOUT];
     writer_fit(name, sizeof name, run->settings->name, NAME_COLUMNS);
     if (run->no_verdict[0] != '\0') {
         writer_print_words(out, style->width, INDENT, "%s: %s", name, run->no_verdict);

@@ -104,9 +104,12 @@ void writer_origin(const struct run_report *run, char text[ORIGIN_TEXT])
              driver[0] ? ", " : "", driver);
 }
 
-const char *writer_about(int64_t ns, const struct prospect *prospect, char text[UNITS_ABOUT])
+const char *writer_about(int64_t ns, const struct prospect *prospect, char text[WRITER_ABOUT])
 {
-    return units_about(ns, prospect->range.low_ns, prospect->range.high_ns, text);
+    units_about(ns, prospect->range.low_ns, prospect->range.high_ns, text);
+    if (prospect->unsure)
+        text_add(text, WRITER_ABOUT, ", ", "which may be no gain");
+    return text;
 }
 
 void writer_figures(const struct run_report *run, bool alone, char text[FIGURES_TEXT])

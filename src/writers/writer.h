@@ -200,8 +200,10 @@ extern const struct writer_bound {
     const char *name, *allows;
 } writer_bounds[];
 
-/* Writes a time with a fix, and how sure it is: units_about(). Returns `text`. */
-const char *writer_about(int64_t ns, const struct prospect *prospect, char text[UNITS_ABOUT]);
+/* Writes a time with a fix, and how sure it is: "about 5.76 ms, 5.35 to 6.22, which may be no
+ * gain". Returns `text`. */
+enum { WRITER_ABOUT = UNITS_ABOUT + 32 };
+const char *writer_about(int64_t ns, const struct prospect *prospect, char text[WRITER_ABOUT]);
 
 /* Writes where a run comes from: "measured, NVIDIA H200, driver 13.0". */
 enum { ORIGIN_TEXT = 1024 };
