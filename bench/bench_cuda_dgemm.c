@@ -143,9 +143,8 @@ static enum status add_run(struct ways_measured *measured, int way, bool warm,
     series_add(&measured->limits[way], (double)limit.ns / (double)times.time_ns);
     if (way > 0)
         return STATUS_OK;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
-    timeline_init(&timeline);
     status = bench_run_once(run, &timeline, &times, error);
     if (status == STATUS_OK)
         status = analyse(&timeline, &analysis, error);

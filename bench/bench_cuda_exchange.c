@@ -142,10 +142,9 @@ static enum status open_halos(struct bench_run runs[HALOS], int millions, struct
 static enum status find_hidden(struct bench_run *run, struct series *hidden,
                                struct error *error)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
     struct run_times times;
-    timeline_init(&timeline);
     enum status status = bench_run_once(run, &timeline, &times, error);
     if (status == STATUS_OK)
         status = analyse(&timeline, &analysis, error);

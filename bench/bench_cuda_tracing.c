@@ -20,8 +20,7 @@ static enum status measure(struct bench *bench, struct bench_run *run, const cha
                            struct error *error)
 {
     struct series before = {0}, traced = {0}, after = {0};
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     double ns;
     enum status status = time_run(run, NULL, &ns, error); /* warms up */
     for (int i = 0; i < bench->repeats && status == STATUS_OK; i++) {

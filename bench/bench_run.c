@@ -49,7 +49,7 @@ enum status bench_run_describe(struct bench_run *run, const char *arguments,
     enum { WORDS = 64 };
     char text[512], *argv[WORDS];
     *run = (struct bench_run){0};
-    plan_init(&run->plan);
+    run->plan = (struct plan){0};
     strncpy(text, arguments, sizeof text - 1);
     text[sizeof text - 1] = '\0';
     enum status status =

@@ -22,7 +22,7 @@ static enum status simulate(uint32_t tiles, const char *more, double *plan_s, do
 {
     struct bench_run run;
     struct run_times times;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     char arguments[160];
     snprintf(arguments, sizeof arguments, "--device=sim:h200 --no-data -n 1G -t %u %s", tiles,
              more);
@@ -34,7 +34,6 @@ static enum status simulate(uint32_t tiles, const char *more, double *plan_s, do
         status = plan_hazards(&run.plan, &hazard, 1, &hazards, error);
     }
     double planned = core_s();
-    timeline_init(&timeline);
     if (status == STATUS_OK) {
         status = bench_run_once(&run, &timeline, &times, error);
         *run_s = core_s() - planned;

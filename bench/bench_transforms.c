@@ -17,9 +17,8 @@ struct parts {
 static enum status add_run(struct bench_run *run, struct parts *parts, struct error *error)
 {
     struct run_times times;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
-    timeline_init(&timeline);
     enum status status = bench_run_once(run, &timeline, &times, error);
     if (status == STATUS_OK)
         status = analyse(&timeline, &analysis, error);

@@ -292,11 +292,10 @@ static enum status judge(const struct bench_run *run, const struct timeline *tim
 static enum status measure_speed(struct bench *bench, struct error *error)
 {
     struct bench_run run = {0};
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times run_times;
     struct series times = {0};
     char text[COMMAND_TEXT];
-    timeline_init(&timeline);
     snprintf(text, sizeof text, "--device=sim:h200 --no-data --layout=stage -n 1G -t %d",
              JUDGED_TILES);
     enum status status = bench_run_open(&run, text, error);

@@ -7,10 +7,9 @@
 
 static struct analysis analysis_of(struct span *spans, uint32_t count)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
     struct error error = {0};
-    timeline_init(&timeline);
     timeline.spans = spans;
     timeline.span_count = count;
     ck_assert_int_eq(analyse(&timeline, &analysis, &error), STATUS_OK);

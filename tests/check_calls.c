@@ -214,8 +214,7 @@ START_TEST(test_bytes)
         ck_assert_int_eq(arrays_create(&arrays, &plan, &settings, &error), STATUS_OK);
         struct workload workload = {.plan = &plan, .settings = &settings, .arrays = &arrays};
         ck_assert_int_eq(backends[0]->prepare(backend, &workload, &error), STATUS_OK);
-        struct timeline timeline;
-        timeline_init(&timeline);
+        struct timeline timeline = {0};
         ck_assert_msg(backends[0]->run(backend, &timeline, &times, &error) == STATUS_OK, "%s",
                       error.text);
         contract_check_timeline(&plan, &timeline, 2, false, machines[i]);
@@ -275,12 +274,11 @@ START_TEST(test_rebuilt_starts_mind_the_legacy_stream)
     static const int64_t ends[] = {100, 150, 300}, starts[] = {0, 100, 150};
     struct error error = {0};
     struct plan plan = test_plan(3, 0, 1, 100);
-    struct timeline timeline;
+    struct timeline timeline = {0};
     test_stream_kinds(&plan, kinds);
     test_h2d(&plan, 0, 0, 0, 100);
     test_memset(&plan, 1, 0, 100, 0);
     test_d2h(&plan, 2, 0, 200, 100);
-    timeline_init(&timeline);
     ck_assert_int_eq(timeline_begin(&timeline, &plan, &error), STATUS_OK);
     for (int i = 0; i < 3; i++)
         timeline.spans[i].end_ns = ends[i];

@@ -197,7 +197,7 @@ static enum status run_spoiled(struct settings *settings, void (*spoil)(struct p
     struct machine machine;
     struct plan plan;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     struct error error = {0};
     settings->device = "sim:h200*2";
@@ -209,7 +209,6 @@ static enum status run_spoiled(struct settings *settings, void (*spoil)(struct p
     spoil(&plan);
     ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
     arrays_poison(&arrays);
-    timeline_init(&timeline);
     const struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
     ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_OK);
     ck_assert_int_eq(ops->run(backend, &timeline, &times, &error), STATUS_OK);

@@ -65,8 +65,8 @@ static void teardown(void)
 static void setup(void)
 {
     memset(&at, 0, sizeof at);
-    timeline_init(&at.timeline);
-    plan_init(&at.plan);
+    at.timeline = (struct timeline){0};
+    at.plan = (struct plan){0};
 }
 
 static void must(enum status status, const struct error *error)

@@ -17,8 +17,7 @@ static struct timeline by_hand(struct span *spans, uint32_t count, enum timing t
         [OP_RECORD] = ENGINE_NONE, [OP_D2D] = ENGINE_COMPUTE,    [OP_MEMSET] = ENGINE_COMPUTE,
         [OP_SYNC] = ENGINE_HOST,   [OP_ALLOC] = ENGINE_HOST,
     };
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     timeline.timing = timing;
     timeline.names = (const char **)names;
     timeline.name_count = 2;

@@ -125,9 +125,8 @@ START_TEST(test_valid_plans_end_on_any_machine)
         struct machine machine = random_machine(&random);
         plan.memory = test_random_below(&random, 4) == 0 ? MEMORY_PAGEABLE : MEMORY_PINNED;
         struct error error = {0};
-        struct timeline timeline;
+        struct timeline timeline = {0};
         int64_t issued_ns;
-        timeline_init(&timeline);
         const bool valid = plan_validate(&plan, NULL) == STATUS_OK;
         ck_assert_int_eq(valid, is_in_order(&plan));
         if (valid) {
@@ -147,9 +146,8 @@ static void assert_never_ends(const struct machine *machine, struct plan *plan,
                               const char *text)
 {
     struct error error = {0};
-    struct timeline timeline;
+    struct timeline timeline = {0};
     int64_t issued_ns;
-    timeline_init(&timeline);
     enum status status = simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error);
     ck_assert_int_eq(status, STATUS_FAILED);
     ck_assert_str_eq(error.text, text);

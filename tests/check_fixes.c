@@ -160,7 +160,7 @@ static enum status run(const struct options *options, const struct settings *set
 {
     *ran = (struct ran){.job = {.options = options, .settings = *settings}};
     ran->report.settings = &ran->job.settings;
-    timeline_init(&ran->report.timeline);
+    ran->report.timeline = (struct timeline){0};
     enum status status = job_open(&ran->job, error);
     if (status == STATUS_OK)
         status = job_plan(&ran->job, &ran->report, error);

@@ -32,7 +32,7 @@ bool foreign_run(const char *machine, const struct settings *settings, struct ra
     if (status == STATUS_USAGE)
         return false;
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    timeline_init(&ran->timeline);
+    ran->timeline = (struct timeline){0};
     status = simulator_run(&ran->machine, ran->machine.queues, &ran->plan, &hooks,
                            &ran->timeline, &issued, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);

@@ -25,7 +25,7 @@ static int64_t simulate(const struct machine *machine, const struct plan *plan,
                         struct timeline *timeline, int64_t *issued_ns)
 {
     struct error error = {0};
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
     enum status status = simulator_run(machine, 0, plan, NULL, timeline, issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     return timeline_time_ns(timeline);
@@ -243,10 +243,9 @@ END_TEST
 
 static void must_refuse(const struct machine *machine, struct plan *plan, const char *why)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
     int64_t issued_ns;
-    timeline_init(&timeline);
     plan->issue = ISSUE_GRAPH;
     ck_assert_int_eq(simulator_run(machine, 0, plan, NULL, &timeline, &issued_ns, &error),
                      STATUS_USAGE);

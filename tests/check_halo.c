@@ -167,7 +167,7 @@ static enum status run_spoiled(struct settings *settings, const struct spoil *sp
     struct backend *backend;
     struct machine machine;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     struct error error = {0};
     settings->device = "sim:h200*3";
@@ -180,7 +180,6 @@ static enum status run_spoiled(struct settings *settings, const struct spoil *sp
     if (spoil == NULL || leave_out(&plan, *spoil)) {
         ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
         arrays_poison(&arrays);
-        timeline_init(&timeline);
         const struct workload workload = {
             .plan = &plan, .settings = settings, .arrays = &arrays, .races = true};
         ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_OK);

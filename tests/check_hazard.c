@@ -139,7 +139,7 @@ static void assert_told(int64_t start, int64_t end, bool lost, const char *text)
     struct error error = {0};
     test_h2d(&plan, 0, 0, 16, 64);
     test_kernel(&plan, 1, 0, 0, 64, 1);
-    timeline_init(&run.timeline);
+    run.timeline = (struct timeline){0};
     ck_assert_int_eq(timeline_begin(&run.timeline, &plan, &error), STATUS_OK);
     set_span(&run.timeline, 0, 1000, 5000);
     set_span(&run.timeline, 1, start, end);

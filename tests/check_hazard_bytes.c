@@ -107,7 +107,7 @@ static void raced_begin(struct raced *raced, const char *machine_name, uint64_t 
     struct error error = {0};
     struct machine machine;
     const struct settings *settings = &raced->settings;
-    timeline_init(&raced->timeline);
+    raced->timeline = (struct timeline){0};
     test_must(backend_sim_ops.open(machine_name, settings, &raced->backend, &error), &error);
     test_must(backend_sim_ops.describe(raced->backend, settings, &machine, &error), &error);
     raced->plan = test_built_on(settings, &machine);

@@ -25,8 +25,7 @@ static struct latency latency_of(const struct timeline *timeline, const int *pri
 
 static struct timeline timeline_of(struct span *spans, uint32_t count, uint32_t streams)
 {
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     timeline.spans = spans;
     timeline.span_count = count;
     timeline.streams = streams;

@@ -230,7 +230,7 @@ static void check_run(const struct settings *settings)
     struct backend *backend;
     struct machine machine;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     struct error error = {0};
     enum status status = backend_select(backends, settings->device, &ops, &argument, &error);
@@ -240,7 +240,6 @@ static void check_run(const struct settings *settings)
     struct plan plan = test_built_on(settings, &machine);
     ck_assert_int_eq(arrays_create(&arrays, &plan, settings, &error), STATUS_OK);
     arrays_poison(&arrays);
-    timeline_init(&timeline);
     const struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
     ck_assert_int_eq(ops->prepare(backend, &workload, &error), STATUS_OK);
     ck_assert_int_eq(ops->run(backend, &timeline, &times, &error), STATUS_OK);

@@ -143,13 +143,12 @@ static int64_t time_of(const struct settings *settings, const struct machine *ma
                        struct limit *limit)
 {
     struct plan plan;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
     int64_t issued_ns, time_ns = -1;
     if (plan_build(settings, machine, &plan, &error) != STATUS_OK)
         return -1;
     *limit = limit_of(machine, &plan);
-    timeline_init(&timeline);
     if (simulator_run(machine, 0, &plan, NULL, &timeline, &issued_ns, &error) == STATUS_OK)
         time_ns = timeline_time_ns(&timeline);
     timeline_free(&timeline);

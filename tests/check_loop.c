@@ -21,7 +21,7 @@ struct script {
 static struct script begin(void)
 {
     struct script script = {.thread = HOST_THREAD};
-    timeline_init(&script.timeline);
+    script.timeline = (struct timeline){0};
     script.timeline.spans = calloc(OPS_MOST, sizeof *script.timeline.spans);
     script.timeline.calls =
         arena_zeros(&script.timeline.arena, OPS_MOST, sizeof *script.timeline.calls);

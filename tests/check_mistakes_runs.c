@@ -59,7 +59,7 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
 {
     struct error error = {0};
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     uint8_t told[16] = {0};
     test_must(arrays_create(&arrays, plan, settings, &error), &error);
@@ -69,7 +69,6 @@ static void run_verified(const struct backend_ops *ops, struct backend *backend,
                                 .arrays = &arrays,
                                 .on_tile = on_tile,
                                 .context = told};
-    timeline_init(&timeline);
     test_must(ops->prepare(backend, &workload, &error), &error);
     test_must(ops->run(backend, &timeline, &times, &error), &error);
     test_must(verify_output(plan, &arrays, &error), &error);

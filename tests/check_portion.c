@@ -184,10 +184,9 @@ START_TEST(what_is_read_again_comes_once)
         {.kind = OP_H2D, .stream = 2, .copy.host = first},
         {.kind = OP_H2D, .stream = 3, .copy.host = second},
     };
-    struct plan plan;
+    struct plan plan = {0};
     struct crossings crossings;
     struct error error = {0};
-    plan_init(&plan);
     plan.devices = 2;
     plan.streams = 4;
     plan.events = 2;

@@ -30,7 +30,7 @@ static void make_report(void)
                                       .speedup = 1,
                                       .limit = {.ns = 1000000},
                                       .profiled = i == 1};
-        timeline_init(&runs[i].timeline);
+        runs[i].timeline = (struct timeline){0};
         runs[i].timeline.timing = TIMING_EVENTS;
         runs[i].timeline.resolution_ns = 500;
         snprintf(runs[i].timeline.device, TIMELINE_TEXT, "a GPU");

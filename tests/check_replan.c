@@ -76,7 +76,7 @@ static struct plan draw_plan(uint64_t *state, const struct machine *machine,
         if (settings_check(&settings, &error) != STATUS_OK ||
             plan_build(&settings, machine, &plan, &error) != STATUS_OK)
             continue;
-        timeline_init(timeline);
+        *timeline = (struct timeline){0};
         if (plan.tiles > plan.cpu_tiles &&
             simulator_run(machine, 0, &plan, NULL, timeline, &issued_ns, &error) == STATUS_OK)
             return plan;

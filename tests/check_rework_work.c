@@ -15,8 +15,7 @@ static const int64_t WORK_NS = 400000;
 /* Returns a recorded plan without ops: buffers 0 and 1 are the device's, HOST is not. */
 static struct plan empty(uint32_t streams)
 {
-    struct plan plan;
-    plan_init(&plan);
+    struct plan plan = {0};
     plan.streams = streams;
     plan.recorded = calloc(1, sizeof *plan.recorded);
     ck_assert_ptr_nonnull(plan.recorded);

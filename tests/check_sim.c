@@ -360,10 +360,9 @@ START_TEST(test_hook_hears_ends_in_order_and_can_stop)
         test_h2d(&plan, 0, i, 100 * i, 100);
     int heard = 0;
     struct simulator_hooks hooks = {.on_end = stop_at_the_third, .context = &heard};
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
     int64_t issued;
-    timeline_init(&timeline);
     ck_assert_int_eq(simulator_run(&machine, 0, &plan, &hooks, &timeline, &issued, &error),
                      STATUS_FAILED);
     ck_assert_int_eq(heard, 3);

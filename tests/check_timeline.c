@@ -7,9 +7,8 @@
 
 static struct timeline begun(const struct plan *plan)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
-    timeline_init(&timeline);
     ck_assert_int_eq(timeline_begin(&timeline, plan, &error), STATUS_OK);
     return timeline;
 }

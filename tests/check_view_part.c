@@ -185,7 +185,7 @@ static struct trace small_trace(void)
                                                {.target = 1, .issue_ns = 85}};
     struct trace trace = {0};
     struct timeline *timeline = &trace.timeline;
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
     timeline->streams = 1;
     timeline->spans = malloc(sizeof spans);
     timeline->calls = arena_zeros(&timeline->arena, 1, sizeof calls);

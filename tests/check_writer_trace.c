@@ -121,7 +121,7 @@ static void simulate(struct run_report *run, struct settings *settings)
     if (status == STATUS_OK)
         status = plan_build(settings, &machine, &plan, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
-    timeline_init(&run->timeline);
+    run->timeline = (struct timeline){0};
     status = simulator_run(&machine, settings->connections, &plan, NULL, &run->timeline,
                            &issued_ns, &error);
     if (status == STATUS_OK)

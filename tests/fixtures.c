@@ -209,8 +209,7 @@ void test_plan_refused(const struct plan *plan, const char *words)
 
 struct plan test_plan(uint32_t streams, uint32_t events, uint32_t tiles, uint64_t elements)
 {
-    struct plan plan;
-    plan_init(&plan);
+    struct plan plan = {0};
     plan.streams = streams;
     plan.events = events;
     plan.tiles = plan.slots = tiles;

@@ -125,14 +125,13 @@ struct plan marks_log_plan(const char *arguments)
     int argc = 1;
     struct options options;
     struct machine machine;
-    struct plan plan;
+    struct plan plan = {0};
     struct error error = {0};
     snprintf(text, sizeof text, "%s", arguments);
     for (char *rest = text, *word; argc + 1 < WORDS && (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     if (options_parse(argc, argv, &options, &error) != STATUS_OK)
         ck_abort_msg("%s: %s", arguments, error.text);
-    plan_init(&plan);
     if (machine_built_in(&machine, "h200", &error) != STATUS_OK ||
         plan_build(&options.runs[0], &machine, &plan, &error) != STATUS_OK)
         ck_abort_msg("%s: %s", arguments, error.text);

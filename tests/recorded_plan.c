@@ -81,10 +81,9 @@ static struct plan_recorded *what_was_seen(const struct plan *built,
 
 struct plan recorded_of(const struct plan *built, const struct machine *machine)
 {
-    struct plan plan;
+    struct plan plan = {0};
     struct error error = {0};
     ck_assert_uint_eq(built->cpu_tiles, 0);
-    plan_init(&plan);
     for (uint32_t i = 0; i < built->op_count; i++) {
         struct op op = built->ops[i];
         op.tile = -1;

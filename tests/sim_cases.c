@@ -4,9 +4,8 @@
 static struct timeline run_hooked(const struct machine *machine, const struct plan *plan,
                                   const struct simulator_hooks *hooks, int64_t *issued_ns)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
-    timeline_init(&timeline);
     enum status status = simulator_run(machine, 0, plan, hooks, &timeline, issued_ns, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
     return timeline;

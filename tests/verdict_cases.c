@@ -41,7 +41,7 @@ bool judged_simulate(const struct settings *settings, struct judged *judged)
     struct error error = {0};
     int64_t issued;
     judged->settings = *settings;
-    timeline_init(&judged->timeline);
+    judged->timeline = (struct timeline){0};
     enum status status = plan_build(settings, &judged->machine, &judged->plan, &error);
     if (status == STATUS_USAGE)
         return false;

@@ -181,13 +181,12 @@ static enum status run(struct backend *backend, struct timeline *timeline,
                        struct run_times *times, struct error *error)
 {
     struct virtual_device *device = &backend->device;
-    struct timeline own;
+    struct timeline own = {0};
     if (!device->prepared)
         ck_abort_msg("not prepared");
     enum status status = called(device, VIRTUAL_RUN, error);
     if (status != STATUS_OK)
         return status;
-    timeline_init(&own);
     int speed = host_speed(device);
     struct run_times *known = &device->times[speed];
     if (timeline != NULL || known->issue_ns == 0)

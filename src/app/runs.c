@@ -249,7 +249,7 @@ static enum status run_each(const struct options *options, struct outputs *outpu
         progress_next(name + (strncmp(name, "run ", 4) == 0 ? 4 : 0),
                       work_of(&jobs[i].settings));
         run->settings = &jobs[i].settings;
-        timeline_init(&run->timeline);
+        run->timeline = (struct timeline){0};
         begin_range(&jobs[i]);
         enum status status = run_one(&jobs[i], outputs, &outputs->arrays[i], run, plans, &why);
         marks_end();

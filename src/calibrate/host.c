@@ -103,8 +103,7 @@ static enum status time_load(struct rig *rig, const struct kernel *kernel, int64
     enum { LAUNCHES = 3 };
     const struct row row = {
         .steps = "k", .count = LAUNCHES, .kernel = kernel, SMALL_KERNEL, .lazy = true};
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     enum status status = rig_trace(rig, &row, &timeline);
     const int64_t *issue_ns = timeline.issue_ns;
     if (status == STATUS_OK)
@@ -157,8 +156,7 @@ static void measure_depth(struct rig *rig)
     enum { MUCH_LONGER = 200 };
     struct row row = {
         .steps = "k", .count = DEEP, SMALL_KERNEL, .intensity = 1000, .gate = true};
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     enum status status = rig_trace(rig, &row, &timeline);
     uint32_t depth = 0;
     double usual = (double)rig->calibration->machine.issue_kernel_ns;

@@ -231,11 +231,10 @@ struct measured rig_issue(struct rig *rig, const struct row *row)
 static struct run_times simulate_row(struct rig *rig, const struct row *row)
 {
     struct plan plan;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times = {0};
     if (rig_failed(rig))
         return times;
-    timeline_init(&timeline);
     enum status status = row_plan(row, &plan, rig->error);
     if (status == STATUS_OK)
         status = simulator_run(&rig->calibration->machine, rig->device->queues, &plan, NULL,
@@ -313,8 +312,7 @@ enum status rig_trace(struct rig *rig, const struct row *row, struct timeline *t
 static enum status trace_and_draw(struct rig *rig, const struct row *row, rig_draw *draw,
                                   int64_t *median)
 {
-    struct timeline timeline;
-    timeline_init(&timeline);
+    struct timeline timeline = {0};
     enum status status = trace_once(rig, &timeline);
     int64_t *times = calloc(timeline.span_count + (size_t)1, sizeof *times);
     if (times == NULL)

@@ -59,7 +59,7 @@ static void plan_shape(struct row_builder *builder)
     struct plan *plan = builder->plan;
     const struct kernel *kernel = row_kernel(row);
     const uint32_t devices = row_devices(row);
-    plan_init(plan);
+    *plan = (struct plan){0};
     plan->devices = devices;
     plan->streams = row->streams > 0 ? row->streams : 1;
     plan->streams *= devices * (row->apart ? 2 : 1);

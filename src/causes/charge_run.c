@@ -24,7 +24,7 @@ static enum status account_simulated(const struct judge *judge, const struct pla
     struct verdict_case simulated = *judge->facts;
     struct critical critical = {0};
     int64_t issued_ns;
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
     enum status status =
         simulator_run(simulated.model, connections, plan, NULL, timeline, &issued_ns, error);
     if (status == STATUS_OK)

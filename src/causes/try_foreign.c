@@ -390,9 +390,8 @@ enum status rework_find(const struct plan *plan, const struct machine *machine,
         .unseen = found->unseen,
     };
     struct found result = {.unseen = found->unseen};
-    struct plan part;
+    struct plan part = {0};
     enum status status = STATUS_OK;
-    plan_init(&part);
     if (plan->op_count > 2 * PART_OPS)
         status = take_part(plan, &part, error);
     const struct plan *tried = part.op_count > 0 ? &part : plan;

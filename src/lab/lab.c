@@ -38,7 +38,7 @@ static enum status run_all(const struct options *options, struct job *jobs,
         jobs[i].options = options;
         jobs[i].settings = options->runs[i];
         report->runs[i].settings = &jobs[i].settings;
-        timeline_init(&report->runs[i].timeline);
+        report->runs[i].timeline = (struct timeline){0};
         report->run_count++;
         status = run_one(&jobs[i], &report->runs[i], &why);
         job_end(&jobs[i]);
@@ -112,7 +112,7 @@ static enum status put_program(struct json *json, const struct options *options,
     struct error why = {0};
     if (!answer_begin(&code))
         return error_no_memory(error, "for a program");
-    timeline_init(&run.timeline);
+    run.timeline = (struct timeline){0};
     enum status status = job_open(&job, &why);
     if (status == STATUS_OK)
         status = job_plan(&job, &run, &why);

@@ -311,8 +311,7 @@ static enum status run_measured(struct backend *backend, struct timeline *timeli
                                 struct run_times *times, struct error *error)
 {
     struct rank_run runs[MACHINE_DEVICES_MAX];
-    struct timeline part;
-    timeline_init(&part);
+    struct timeline part = {0};
     enum status status = run_portions(backend, timeline != NULL ? &part : NULL, runs, error);
     if (status == STATUS_OK)
         gather_times(runs, &backend->seen, times);
@@ -359,10 +358,9 @@ static enum status run(struct backend *backend, struct timeline *timeline,
                        struct run_times *times, struct error *error)
 {
     enum status status;
-    struct timeline own;
+    struct timeline own = {0};
     if (compare_inputs(backend, error) != STATUS_OK)
         return error->status;
-    timeline_init(&own);
     if (backend->whole != NULL)
         status = run_simulated(backend, timeline != NULL ? timeline : &own, times, error);
     else

@@ -219,8 +219,7 @@ static enum status check_settings(const struct settings *settings, struct error 
 
 struct plan plan_outline(const struct settings *settings, const struct machine *machine)
 {
-    struct plan plan;
-    plan_init(&plan);
+    struct plan plan = {0};
     plan.memory = settings->memory;
     plan.prefetches = settings->memory == MEMORY_MANAGED && settings->prefetch;
     plan.issue = settings->issue;
@@ -276,7 +275,7 @@ enum status plan_build(const struct settings *settings, const struct machine *ma
                        struct plan *plan, struct error *error)
 {
     struct error first = {0};
-    plan_init(plan);
+    *plan = (struct plan){0};
     if (check_settings(settings, &first) != STATUS_OK)
         return error_pass(error, &first);
     struct builder builder = {

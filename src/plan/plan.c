@@ -19,11 +19,6 @@ struct plan_ranges {
         *kept[1 << KEPT_BITS]; /* by kept_place(): the latest there, to be shared */
 };
 
-void plan_init(struct plan *plan)
-{
-    *plan = (struct plan){0};
-}
-
 /* Frees all of it, and itself. NULL is nothing to free. */
 static void recorded_free(struct plan_recorded *recorded)
 {
@@ -49,7 +44,7 @@ void plan_free(struct plan *plan)
     free(plan->places);
     free(plan->loops);
     recorded_free(plan->recorded);
-    plan_init(plan);
+    *plan = (struct plan){0};
 }
 
 enum status plan_append(struct plan *plan, const struct op *op, struct error *error)

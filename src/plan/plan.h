@@ -74,9 +74,6 @@ static inline bool plan_kernels_move_bytes(const struct plan *plan)
     return plan_kernels_reach_host(plan) && !plan->prefetches;
 }
 
-/* Makes `plan` empty. */
-void plan_init(struct plan *plan);
-
 /* Frees what `plan` owns. */
 void plan_free(struct plan *plan);
 

@@ -8,17 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void timeline_init(struct timeline *timeline)
-{
-    *timeline = (struct timeline){0};
-}
-
 void timeline_free(struct timeline *timeline)
 {
     free(timeline->spans);
     free(timeline->issue_ns);
     arena_free(&timeline->arena);
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
 }
 
 static enum span_alloc span_alloc_of(const struct op *op)

@@ -193,7 +193,7 @@ struct timeline {
                                  next begins. Owned */
 };
 
-void timeline_init(struct timeline *timeline);
+/* Frees what a timeline owns, and leaves it with nothing. */
 void timeline_free(struct timeline *timeline);
 
 /* Returns where the program's source makes a call, as "/home/me/fit.cu:88"; NULL: not known. */

@@ -303,7 +303,7 @@ static void describe_simulated(const struct plan *plan, const struct machine *ma
         .repeats = 1,
         .limit = limit_of(machine, plan),
     };
-    timeline_init(&run->timeline);
+    run->timeline = (struct timeline){0};
 }
 
 static enum status simulate(const struct plan *plan, const struct machine *machine,

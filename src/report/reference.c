@@ -138,8 +138,7 @@ void reference_learn(struct machine *machine, const struct machine *device)
 static bool can_issue(const struct backend_ops *ops, struct backend *backend, enum issue issue)
 {
     struct error why = {0};
-    struct plan plan;
-    plan_init(&plan);
+    struct plan plan = {0};
     plan.issue = issue;
     return ops->check(backend, &plan, &why) == STATUS_OK;
 }

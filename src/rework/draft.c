@@ -245,7 +245,7 @@ enum status rework_draft_plan(const struct rework_draft *draft, struct plan *pla
                               struct error *error)
 {
     const struct plan *from = draft->base->plan;
-    plan_init(plan);
+    *plan = (struct plan){0};
     plan->recorded = calloc(1, sizeof *plan->recorded);
     if (plan->recorded == NULL)
         return no_memory(error);

@@ -101,10 +101,9 @@ static enum status look_at_blocks(const struct rework_base *base, struct rework_
     }
     if (2 * few_ns <= all_ns || looks->streams > base->machine->queues)
         return STATUS_OK;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
     int64_t issued_ns;
-    timeline_init(&timeline);
     enum status status =
         simulator_run(base->machine, 0, plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)

@@ -269,8 +269,7 @@ static enum status do_portion(struct backend *backend, struct error *error)
 static enum status sim_run(struct backend *backend, struct timeline *timeline,
                            struct run_times *times, struct error *error)
 {
-    struct timeline own;
-    timeline_init(&own);
+    struct timeline own = {0};
     struct timeline *filled = timeline != NULL ? timeline : &own;
     bool data = backend->workload->arrays != NULL;
     struct simulator_hooks hooks = {

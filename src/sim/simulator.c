@@ -419,9 +419,8 @@ enum status simulator_run(const struct machine *machine, uint32_t queues,
 enum status simulator_time(const struct machine *machine, uint32_t queues,
                            const struct plan *plan, int64_t *time_ns, struct error *error)
 {
-    struct timeline timeline;
+    struct timeline timeline = {0};
     int64_t issued_ns;
-    timeline_init(&timeline);
     enum status status =
         simulator_run(machine, queues, plan, NULL, &timeline, &issued_ns, error);
     if (status == STATUS_OK)

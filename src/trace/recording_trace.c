@@ -259,7 +259,7 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     const struct recording *recording = maker->recording;
     struct timeline *timeline = &trace->timeline;
     const size_t unknown = (size_t)part->uncalled + part->early;
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
     timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
     trace->origins = arena_zeros(&timeline->arena, part->count, sizeof *trace->origins);
     if (trace->origins == NULL)

@@ -270,7 +270,7 @@ enum status recording_plan(const struct recording *recording, uint32_t device,
 {
     struct replan replan = {
         .recording = recording, .device = device, .plan = plan, .error = error};
-    plan_init(plan);
+    *plan = (struct plan){0};
     plan->launches_block = recording->launch_blocking && launches_wait(recording);
     enum status status = take_tables(&replan);
     for (size_t i = 0; i < recording->call_count && status == STATUS_OK; i++)

@@ -201,7 +201,7 @@ enum status saved_finish(struct saved_run *run, struct trace *trace, struct erro
     if (status != STATUS_OK)
         return status;
     *trace = run->trace;
-    timeline_init(timeline);
+    *timeline = (struct timeline){0};
     return STATUS_OK;
 }
 

@@ -90,7 +90,7 @@ static struct plan *keep_plan(struct view *view)
     struct plan *plan = room ? malloc(sizeof *plan) : NULL;
     if (plan == NULL)
         return NULL;
-    plan_init(plan);
+    *plan = (struct plan){0};
     return view->plans[view->plan_count++] = plan;
 }
 
@@ -204,7 +204,7 @@ static enum status make_run(struct view *view, int index, struct trace *trace,
         .foreign = true,
         .trace = &view->items[index].trace,
     };
-    timeline_init(&trace->timeline);
+    trace->timeline = (struct timeline){0};
     view->items[index].trace = *trace;
     memcpy(run->device, run->timeline.device, sizeof run->timeline.device);
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);

@@ -191,7 +191,7 @@ enum status view_fix_run(const struct run_report *run, const struct machine *mac
         return status;
     *fixed = (struct run_report){
         .verified = VERIFIED_NOT_ASKED, .speedup = (double)NAN, .foreign = true};
-    timeline_init(&fixed->timeline);
+    fixed->timeline = (struct timeline){0};
     status = simulate(plan, machine, &run->verdicts, fixed, error);
     if (status == STATUS_OK && fixed->median_ns > 0)
         fixed->speedup = (double)run->median_ns / (double)fixed->median_ns;

@@ -141,7 +141,7 @@ enum status view_keep_loop(struct run_report *run, struct trace *trace, struct p
     trace->timeline = run->timeline;
     status = trace_keep_loop(trace, error);
     run->timeline = trace->timeline;
-    timeline_init(&trace->timeline);
+    trace->timeline = (struct timeline){0};
     run->streams = run->timeline.streams;
     run->median_ns = run->min_ns = run->max_ns = timeline_time_ns(&run->timeline);
     return status == STATUS_OK ? rename_spans(count, run, plan, error) : status;

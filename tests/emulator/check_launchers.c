@@ -121,7 +121,7 @@ static void bench_take(struct bench *bench, uint64_t count, uint32_t intensity, 
     settings.columns = (const uint64_t[]){32, 7, 33, 1, 100, 64}[count % 6];
     settings.stride = (uint32_t)(1 + count % 40 + 7 * place);
     machine.sms = 132;
-    plan_init(&bench->plan);
+    bench->plan = (struct plan){0};
     bench->plan = test_built_on(&settings, &machine);
     test_must(arrays_create(&bench->arrays, &bench->plan, &settings, &error), &error);
     for (uint32_t i = 0; i < bench->plan.op_count; i++)

@@ -163,7 +163,7 @@ static void simulate(const struct machine *machine, const struct plan_case *give
 {
     struct settings settings = given->settings;
     struct plan plan;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct error error = {0};
     int64_t issued_ns = -1;
     settings.intensity = 1;
@@ -173,7 +173,6 @@ static void simulate(const struct machine *machine, const struct plan_case *give
         settings.chain[settings.chain_length++] = kernel_find(given->kernels[i]);
     enum status status = plan_build(&settings, machine, &plan, &error);
     FUZZ_REQUIRE_TEXT(status == STATUS_OK, error.text);
-    timeline_init(&timeline);
     status = simulator_run(machine, settings.connections, &plan, NULL, &timeline, &issued_ns,
                            &error);
     FUZZ_REQUIRE_TEXT(status == STATUS_OK, error.text);

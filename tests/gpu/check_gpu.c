@@ -45,8 +45,8 @@ static struct {
 static void setup(void)
 {
     memset(&at, 0, sizeof at);
-    plan_init(&at.plan);
-    timeline_init(&at.timeline);
+    at.plan = (struct plan){0};
+    at.timeline = (struct timeline){0};
 }
 
 static void end_case(void)

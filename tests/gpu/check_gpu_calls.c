@@ -61,7 +61,7 @@ static void begin(uint64_t bytes)
 {
     struct error error = {0};
     memset(&at, 0, sizeof at);
-    timeline_init(&at.timeline);
+    at.timeline = (struct timeline){0};
     at.settings = test_settings("scale");
     at.settings.tiles = at.settings.streams = 1;
     at.plan = plan_by_hand(bytes);

@@ -74,8 +74,8 @@ static void begin_case(const char *arguments)
     struct error error = {0};
     int count = 1;
     memset(&at, 0, sizeof at);
-    plan_init(&at.plan);
-    timeline_init(&at.timeline);
+    at.plan = (struct plan){0};
+    at.timeline = (struct timeline){0};
     snprintf(text, sizeof text, "%s", arguments);
     for (char *word = strtok_r(text, " ", &rest); word != NULL && count < WORDS;
          word = strtok_r(NULL, " ", &rest))

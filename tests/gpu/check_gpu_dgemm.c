@@ -37,8 +37,8 @@ static void line_run(struct line *line, const struct settings *settings)
     struct error error = {0};
     struct run_times times;
     *line = (struct line){0};
-    plan_init(&line->plan);
-    timeline_init(&line->timeline);
+    line->plan = (struct plan){0};
+    line->timeline = (struct timeline){0};
     test_must(cuda->open("", settings, &line->backend, &error), &error);
     test_must(cuda->describe(line->backend, settings, &line->machine, &error), &error);
     line->plan = test_built_on(settings, &line->machine);

@@ -97,7 +97,7 @@ static struct analysis run_verified(const char *argument, const struct settings 
     struct backend *backend;
     struct machine machine;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct analysis analysis;
     struct error error = {0};
     test_must(cuda->open(argument, settings, &backend, &error), &error);
@@ -106,7 +106,6 @@ static struct analysis run_verified(const char *argument, const struct settings 
     test_must(arrays_create(&arrays, &plan, settings, &error), &error);
     const struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
     test_must(cuda->prepare(backend, &workload, &error), &error);
-    timeline_init(&timeline);
     for (int run = 0; run < 2; run++) {
         struct run_times times;
         arrays_poison(&arrays);

@@ -35,10 +35,9 @@ static struct latency latency_of(const struct settings *settings)
     struct backend *backend;
     struct machine machine;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     struct latency latency = {0};
-    timeline_init(&timeline);
     test_must(cuda->open("", settings, &backend, &error), &error);
     test_must(cuda->describe(backend, settings, &machine, &error), &error);
     struct plan plan = test_built_on(settings, &machine);

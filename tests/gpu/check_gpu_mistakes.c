@@ -58,14 +58,13 @@ static void run_case(struct backend *backend, const struct settings *settings)
     struct error error = {0};
     struct machine machine;
     struct arrays arrays;
-    struct timeline timeline;
+    struct timeline timeline = {0};
     struct run_times times;
     test_must(cuda->describe(backend, settings, &machine, &error), &error);
     struct plan plan = test_built_on(settings, &machine);
     test_must(arrays_create(&arrays, &plan, settings, &error), &error);
     struct workload workload = {.plan = &plan, .settings = settings, .arrays = &arrays};
     test_must(cuda->prepare(backend, &workload, &error), &error);
-    timeline_init(&timeline);
     for (int traced = 0; traced <= 1; traced++) {
         arrays_poison(&arrays);
         test_must(cuda->run(backend, traced ? &timeline : NULL, &times, &error), &error);

@@ -82,13 +82,12 @@ static enum status make_plan(const struct settings *settings, struct plan *plan,
 int main(int argc, char *argv[])
 {
     struct options options;
-    struct plan plan;
+    struct plan plan = {0};
     struct error error = {0};
     if (options_parse(argc, argv, &options, &error) != STATUS_OK) {
         fprintf(stderr, "nvtx-walk: %s\n", error.text);
         return status_exit_code(error.status);
     }
-    plan_init(&plan);
     enum status status = make_plan(&options.runs[0], &plan, &error);
     if (status == STATUS_OK) {
         puts(marks_on() ? "on" : "off");
