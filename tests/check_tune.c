@@ -321,6 +321,19 @@ START_TEST(test_dry_run_shows_the_plan_that_was_chosen)
 }
 END_TEST
 
+/* Where the simulator can't tell, the choice says so: an old device's queue tells the orders
+ * apart. */
+START_TEST(test_what_is_as_good_is_said)
+{
+    ck_assert_int_eq(tune_program("--device=sim:h200 --no-data --order=auto"), 0);
+    tune_assert_said("err", "as good, as far as the simulator can tell: order=breadth\n");
+    ck_assert_int_eq(tune_program("--device=sim:c2050 --no-data --order=auto"), 0);
+    char text[4096];
+    read_text("err", text);
+    ck_assert_ptr_null(strstr(text, "as good"));
+}
+END_TEST
+
 /* Another machine makes other choices: on one with a single copy engine and no overlap worth
  * it. */
 START_TEST(test_other_machines_can_be_asked)
@@ -400,6 +413,7 @@ Suite *tune_suite(void)
     tcase_add_test(program, test_configs_and_sweeps_choose_for_each_run);
     tcase_add_test(program, test_dry_run_shows_the_plan_that_was_chosen);
     tcase_add_test(program, test_other_machines_can_be_asked);
+    tcase_add_test(program, test_what_is_as_good_is_said);
     tcase_add_test(program, test_models_are_in_the_report);
     tcase_add_test(program, test_models_are_in_the_text);
     suite_add_tcase(suite, program);

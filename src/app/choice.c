@@ -1,6 +1,7 @@
 /* choice.c - settings that are left to the simulator, and the note that says what it chose. */
 #include "app/job.h"
 
+#include "causes/knobs.h"
 #include "core/units.h"
 #include "emit/emit.h"
 #include "mpi/ranks.h"
@@ -54,6 +55,65 @@ static void note_tuned(const struct job *job, const struct settings *asked,
         note_ways(job, tuned);
 }
 
+/* Writes what may be chosen, "tiles=32 streams=4 order=depth": where it differs from another
+ * choice; NULL: all. */
+static const char *put_choice(const struct settings *settings, const struct settings *other,
+                              char text[CHOICE_TEXT])
+{
+#define PUT(member, format, ...)                                                               \
+    if (other == NULL || settings->member != other->member)                                    \
+    text_add(text, CHOICE_TEXT, " ", format, __VA_ARGS__)
+    text[0] = '\0';
+    PUT(tiles, "tiles=%" PRIu32, settings->tiles);
+    PUT(streams, "streams=%" PRIu32, settings->streams);
+    PUT(order, "order=%s", order_names[settings->order]);
+    PUT(layout, "layout=%s", layout_names[settings->layout]);
+    PUT(issue, "issue=%s", issue_names[settings->issue]);
+#undef PUT
+    if (settings->memory != (other != NULL ? other->memory : MEMORY_PINNED))
+        text_add(text, CHOICE_TEXT, " ", "memory=%s", memory_names[settings->memory]);
+    if (settings->pack)
+        text_add(text, CHOICE_TEXT, " ", "pack=yes");
+    if (settings->batch > 0)
+        text_add(text, CHOICE_TEXT, " ", "batch=%" PRIu32, settings->batch);
+    return text;
+}
+
+/* Sets how sure the time of settings is; returns whether that is known. */
+static bool look_at(const struct settings *settings, const struct machine *machine,
+                    struct outlook *outlook)
+{
+    struct error why = {0};
+    int64_t time_ns;
+    return whatif_time(settings, machine, &time_ns, &why) == STATUS_OK &&
+           whatif_look(settings, machine, time_ns, outlook, &why) == STATUS_OK;
+}
+
+/* Notes which settings may be as good as those that were chosen. On a device they are run. */
+static void note_alike(const struct job *job, const struct machine *machine)
+{
+    const struct finalists *finalists = &job->tuned->finalists;
+    const struct settings *first = NULL;
+    struct outlook chosen, other;
+    char text[CHOICE_TEXT], more[32] = "";
+    int count = 0;
+    if (job->options->quiet || job->ops->measures || !look_at(&job->settings, machine, &chosen))
+        return;
+    EACH (const struct finalist, finalist, finalists->all, finalists->count) {
+        if (finalists_are_alike(&finalist->settings, &job->settings) ||
+            !look_at(&finalist->settings, machine, &other) ||
+            interval_gain(&other, &chosen).low_ns > 0)
+            continue;
+        first = first == NULL ? &finalist->settings : first;
+        count++;
+    }
+    if (count > 1)
+        snprintf(more, sizeof more, ", and %d more", count - 1);
+    if (count > 0)
+        note_print(false, "as good, as far as the simulator can tell: %s%s",
+                   put_choice(first, &job->settings, text), more);
+}
+
 /* Keeps what the run would be if what was left open had been left out. */
 static enum status set_usual(struct job *job, const struct settings *asked, struct error *error)
 {
@@ -91,6 +151,7 @@ enum status choice_make(struct job *job, struct error *error)
     enum status status = tune_settings(&job->settings, &machine, accept, job->tuned, error);
     if (status == STATUS_OK) {
         note_tuned(job, &asked, job->tuned);
+        note_alike(job, &machine);
         status = set_usual(job, &asked, error);
     }
     return status;
@@ -128,16 +189,7 @@ static void note_tried(const struct job *job, const struct tried *tried, bool ch
                    tried->count, fastest);
         return;
     }
-    snprintf(text, sizeof text,
-             "tiles=%" PRIu32 " streams=%" PRIu32 " order=%s layout=%s issue=%s",
-             tried->settings.tiles, tried->settings.streams, order_names[tried->settings.order],
-             layout_names[tried->settings.layout], issue_names[tried->settings.issue]);
-    if (tried->settings.memory != MEMORY_PINNED)
-        text_add(text, CHOICE_TEXT, " ", "memory=%s", memory_names[tried->settings.memory]);
-    if (tried->settings.pack)
-        text_add(text, CHOICE_TEXT, " ", "pack=yes");
-    if (tried->settings.batch > 0)
-        text_add(text, CHOICE_TEXT, " ", "batch=%" PRIu32, tried->settings.batch);
+    put_choice(&tried->settings, NULL, text);
     if (tried->chosen_ns == 0)
         note_print(
             job->options->quiet,
