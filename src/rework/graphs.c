@@ -164,11 +164,10 @@ static struct marker find_marker(const struct plan *plan, uint32_t *counts)
     return marker;
 }
 
-/* How often the host works for itself: before what is of each kind, and at each place of a
- * pass. */
+/* How often the host works for itself at each place of a pass. */
 struct pauses {
     struct arena arena;
-    uint32_t *of_kind, *ops, *at;
+    uint32_t *at;
     uint32_t places;
     struct marker marker;
 };
@@ -184,32 +183,24 @@ static uint32_t place_in_pass(const struct plan *plan, const struct marker *mark
 static bool count_pauses(const struct plan *plan, int64_t least_ns, struct pauses *pauses)
 {
     const uint32_t kinds = plan->recorded->name_count + OP_KIND_COUNT;
-    pauses->of_kind = arena_zeros(&pauses->arena, kinds, sizeof *pauses->of_kind);
-    pauses->ops = arena_zeros(&pauses->arena, kinds, sizeof *pauses->ops);
-    if (pauses->arena.full)
+    uint32_t *counts = arena_zeros(&pauses->arena, kinds, sizeof *counts);
+    if (counts == NULL)
         return false;
-    pauses->marker = find_marker(plan, pauses->ops);
+    pauses->marker = find_marker(plan, counts);
     pauses->places = 4 * pauses->marker.apart;
     pauses->at = arena_zeros(&pauses->arena, pauses->places, sizeof *pauses->at);
-    for (uint32_t i = 0, begin = UINT32_MAX; i < plan->op_count && !pauses->arena.full; i++) {
+    for (uint32_t i = 0, begin = UINT32_MAX; i < plan->op_count && pauses->at != NULL; i++) {
         const uint32_t place = place_in_pass(plan, &pauses->marker, i, &begin);
-        if (plan->recorded->ops[i].host_ns < least_ns)
-            continue;
-        pauses->of_kind[kind_of(plan, i)]++;
-        if (place < pauses->places)
+        if (plan->recorded->ops[i].host_ns >= least_ns && place < pauses->places)
             pauses->at[place]++;
     }
-    return !pauses->arena.full;
+    return pauses->at != NULL;
 }
 
-/* Returns true if the host works for itself in most passes there, at that place or before that
- * kind of launch, of which a pass has few. */
-static bool is_usual(const struct pauses *pauses, uint32_t kind, uint32_t place)
+/* Returns true if the host works for itself at that place of most passes. */
+static bool is_usual(const struct pauses *pauses, uint32_t place)
 {
-    enum { FEW = 4 };
-    const uint32_t passes = pauses->marker.passes;
-    return (2 * pauses->of_kind[kind] >= passes && pauses->ops[kind] <= FEW * passes) ||
-           (place < pauses->places && 2 * pauses->at[place] >= passes);
+    return place < pauses->places && 2 * pauses->at[place] >= pauses->marker.passes;
 }
 
 /* Lists the stretches between what no graph holds. Where the host works for itself in most
@@ -227,7 +218,7 @@ static bool list_stretches(const struct plan *plan, int64_t least_ns,
             const uint32_t place = place_in_pass(plan, &marker, end, &begin);
             if (no_graph_holds(plan, end) ||
                 (end > first && plan->recorded->ops[end].host_ns >= least_ns &&
-                 is_usual(&pauses, kind_of(plan, end), place)) ||
+                 is_usual(&pauses, place)) ||
                 (end - first >= marker.apart && kind_of(plan, end) == marker.of))
                 break;
         }
