@@ -191,6 +191,7 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     }
     if (call_waited(finder->timeline, span))
         *call = index;
+    finder->before[index] = stream->work;
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
     const uint32_t waited = stream->target != SPAN_NONE

@@ -45,6 +45,7 @@ struct hold {
 struct critical {
     struct arena arena; /* has these tables */
     struct hold *holds; /* one per span, also of waits */
+    uint32_t *before;   /* by span: the op before it in its stream; SPAN_NONE: none */
     uint32_t *path;     /* the critical path, first span first; no waits */
     uint32_t path_count;
     bool *on_path; /* by span */

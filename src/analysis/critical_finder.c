@@ -14,9 +14,11 @@ bool finder_begin(struct finder *finder, const struct timeline *timeline,
 {
     size_t count = timeline->span_count + (size_t)1;
     result->holds = arena_zeros(&result->arena, count, sizeof *result->holds);
+    result->before = arena_ones(&result->arena, count, sizeof *result->before);
     result->path = arena_zeros(&result->arena, count, sizeof *result->path);
     result->on_path = arena_zeros(&result->arena, count, sizeof *result->on_path);
-    *finder = (struct finder){.timeline = timeline, .holds = result->holds};
+    *finder =
+        (struct finder){.timeline = timeline, .holds = result->holds, .before = result->before};
     finder->by_start = arena_zeros(&finder->arena, count, sizeof *finder->by_start);
     finder->by_end = arena_zeros(&finder->arena, count, sizeof *finder->by_end);
     finder->running = arena_zeros(&finder->arena, count, sizeof *finder->running);

@@ -13,6 +13,7 @@ struct finder {
     const struct timeline *timeline;
     const struct machine *machine; /* NULL: not known */
     struct hold *holds;
+    uint32_t *before;
     uint32_t *by_start, *by_end; /* spans of one engine at a time */
     uint32_t *running;           /* a stack: see finder_reach() */
     const struct span **sorted;  /* room for all spans */

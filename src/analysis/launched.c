@@ -213,11 +213,14 @@ static void find_stalls(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
     traced->stalls = (struct tally){.longest = SPAN_NONE};
-    bool held = traced->host_funcs > 0 || (timeline->timing != TIMING_RECORDED &&
-                                           timeline->streams > 1 && timeline->wait_count == 0);
-    for (uint32_t i = 0; i < timeline->span_count; i++)
-        held |= timeline->spans[i].kind == OP_CALLBACK;
-    for (uint32_t i = 0; i < timeline->span_count && !held; i++) {
+    bool called = traced->host_funcs > 0;
+    bool waits = timeline->timing == TIMING_RECORDED || timeline->streams < 2 ||
+                 timeline->wait_count > 0;
+    EACH (const struct span, span, timeline->spans, timeline->span_count) {
+        called |= span->kind == OP_CALLBACK;
+        waits |= span->kind == OP_WAIT;
+    }
+    for (uint32_t i = 0; i < timeline->span_count && waits && !called; i++) {
         const uint32_t call =
             op_on_device(timeline->spans[i].kind) ? traced_call_of(traced, i) : SPAN_NONE;
         if (call == SPAN_NONE)

@@ -98,23 +98,6 @@ static void find_ends(struct traced *traced)
     traced->kernels = kernels;
 }
 
-static bool find_streams(struct traced *traced)
-{
-    const struct timeline *timeline = traced->timeline;
-    uint32_t *last =
-        arena_ones(&traced->arena, timeline->streams + (size_t)1, sizeof *last); /* SPAN_NONE */
-    if (last == NULL)
-        return false;
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        const struct span *span = &timeline->spans[i];
-        uint32_t stream = span->stream < timeline->streams ? span->stream : timeline->streams;
-        traced->stream_before[i] = last[stream];
-        if (op_in_stream(span->kind) && span->kind != OP_WAIT)
-            last[stream] = i;
-    }
-    return true;
-}
-
 static void find_issued(struct traced *traced)
 {
     const struct timeline *timeline = traced->timeline;
@@ -317,7 +300,6 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     traced->copies_in = arena_zeros(arena, ops, sizeof *traced->copies_in);
     traced->kernels_before = arena_zeros(arena, ops, sizeof *traced->kernels_before);
     traced->ops_before = arena_zeros(arena, ops, sizeof *traced->ops_before);
-    traced->stream_before = arena_zeros(arena, ops, sizeof *traced->stream_before);
     traced->slower_ns = arena_zeros(arena, ops, sizeof *traced->slower_ns);
     traced->issued = arena_zeros(arena, calls, sizeof *traced->issued);
     traced->call_before = arena_zeros(arena, calls, sizeof *traced->call_before);
@@ -331,8 +313,8 @@ bool traced_begin(struct traced *traced, const struct timeline *timeline,
     find_memsets(traced);
     find_pins(traced);
     pace_find_turns(traced);
-    return find_rounds(traced) && find_streams(traced) && pace_find_threads(traced) &&
-           pace_find_work(traced) && launched_find(traced);
+    return find_rounds(traced) && pace_find_threads(traced) && pace_find_work(traced) &&
+           launched_find(traced);
 }
 
 void traced_end(struct traced *traced)

@@ -38,7 +38,6 @@ struct traced {
     uint32_t *kernels_before; /* by op: the kernels that began before it, */
     uint32_t *ops_before;     /* and all ops of the device that did */
     uint32_t kernels;
-    uint32_t *stream_before;  /* by op: the one before it in its stream; SPAN_NONE: none */
     int64_t *slower_ns;       /* by op: how much longer a copy of pageable memory took, while
                                  nothing else ran, than of page-locked memory */
     double pinned_rate[2];    /* of copies of that, in and out, in bytes a ns; 0: not known */

@@ -232,12 +232,13 @@ static enum evidence few_blocks(struct sight *sight)
 
 /* Returns the largest copy that the engine of the `place`th op to end did for another stream
  * while that op, a smaller copy, could have begun, and how long that held it; NULL: none. */
-static const struct span *held_behind(const struct traced *trace, uint32_t place,
+static const struct span *held_behind(const struct judge *judge, uint32_t place,
                                       int64_t *wait_ns)
 {
+    const struct traced *trace = &judge->trace;
     const struct span *span = trace->by_end[place], *spans = trace->timeline->spans;
     const struct span *large = span;
-    const uint32_t before = trace->stream_before[span - spans];
+    const uint32_t before = judge->facts->critical->before[span - spans];
     const int64_t free_ns = before != SPAN_NONE ? spans[before].end_ns : 0;
     const int64_t ready_ns = later(span->issue_ns, free_ns);
     for (uint32_t i = place; i-- > 0 && trace->by_end[i]->end_ns > ready_ns;) {
@@ -257,7 +258,7 @@ static enum evidence large_copy(struct sight *sight)
     struct tally held = {.count = 0};
     for (uint32_t place = 0; place < trace->by_end_count; place++) {
         int64_t wait_ns;
-        const struct span *large = held_behind(trace, place, &wait_ns);
+        const struct span *large = held_behind(sight->judge, place, &wait_ns);
         if (large == NULL)
             continue;
         longest = wait_ns > held.longest_ns ? large : longest;

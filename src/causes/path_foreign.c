@@ -242,7 +242,7 @@ static enum verdict_code unseen_cause(const struct judge *judge, const struct sp
                                       uint32_t index)
 {
     const struct span *span = span_at(judge, index);
-    const uint32_t before = judge->trace.stream_before[index];
+    const uint32_t before = judge->facts->critical->before[index];
     const bool freed = from->stream != span->stream && before != SPAN_NONE &&
                        timeline_stream_kind(judge->timeline, span->stream) == STREAM_BLOCKING &&
                        traced_call_between(&judge->trace, CALL_POOL,
@@ -288,7 +288,7 @@ static enum verdict_code held_cause(struct judge *judge, uint32_t index)
 
 /* The latest thing that an op waited for, and the causes that it stands for. */
 struct wait {
-    uint32_t span;                /* SPAN_NONE: no op */
+    uint32_t span, call;          /* an op, or a call of the host; SPAN_NONE: none */
     int64_t free_ns;              /* when that let it go */
     enum verdict_code link, late; /* why it waited; why it took from then to its start */
 };
@@ -303,7 +303,7 @@ static void find_late(const struct judge *judge, uint32_t index, struct wait *wa
     const struct timeline *timeline = judge->timeline;
     const struct span *span = span_at(judge, index);
     uint32_t last = traced_ended_by(&judge->trace, span->start_ns + TRACED_JITTER_NS);
-    uint32_t in_stream = judge->trace.stream_before[index];
+    uint32_t in_stream = judge->facts->critical->before[index];
     const struct span *before = last != SPAN_NONE ? span_at(judge, last) : NULL;
     bool close = before != NULL && last != index && before->end_ns > wait->free_ns &&
                  before->start_ns < span->start_ns &&
@@ -331,32 +331,11 @@ static void find_late(const struct judge *judge, uint32_t index, struct wait *wa
     /* It began right behind another op: that, or what waited for that, held it. */
     if (bars || (close && wait->late == VERDICT_UNKNOWN))
         *wait = (struct wait){.span = last,
+                              .call = SPAN_NONE,
                               .free_ns = earlier(before->end_ns, span->start_ns),
                               .link = bars ? VERDICT_MEMSET_IN_LOOP
                                            : unseen_cause(judge, before, index),
                               .late = VERDICT_SMALL_TILES};
-}
-
-/* Returns what held op `index`, which the host issued by `call`; SPAN_NONE: not known. */
-static struct wait wait_of(struct judge *judge, uint32_t index, uint32_t call)
-{
-    const struct hold *hold = &judge->facts->critical->holds[index];
-    const struct span *span = span_at(judge, index);
-    struct wait wait = {.span = hold->span,
-                        .free_ns = earlier(hold->free_ns, span->start_ns),
-                        .link = held_cause(judge, index),
-                        .late = VERDICT_SMALL_TILES};
-    if (call != SPAN_NONE)
-        wait = (struct wait){SPAN_NONE,
-                             earlier(judge->timeline->calls[call].end_ns, span->start_ns),
-                             VERDICT_REST, VERDICT_SMALL_TILES};
-    if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
-        find_late(judge, index, &wait);
-    else if (span->kind == OP_MEMSET)
-        wait.late = hand_over(judge, span);
-    else if (wait.span != SPAN_NONE)
-        wait.late = hand_over(judge, span_at(judge, wait.span));
-    return wait;
 }
 
 /* Returns true if an op that something else let go at `free_ns` began only as its call was
@@ -385,6 +364,29 @@ static uint32_t host_of(const struct judge *judge, uint32_t index)
     return loads || is_handed_late(judge, index, call, hold->free_ns) ? call : SPAN_NONE;
 }
 
+/* Returns what held op `index`. */
+static struct wait wait_of(struct judge *judge, uint32_t index)
+{
+    const struct hold *hold = &judge->facts->critical->holds[index];
+    const struct span *span = span_at(judge, index);
+    const uint32_t call = host_of(judge, index);
+    struct wait wait = {hold->span, call, earlier(hold->free_ns, span->start_ns), VERDICT_REST,
+                        VERDICT_SMALL_TILES};
+    if (call != SPAN_NONE) {
+        wait.span = SPAN_NONE;
+        wait.free_ns = earlier(judge->timeline->calls[call].end_ns, span->start_ns);
+    } else {
+        wait.link = held_cause(judge, index);
+    }
+    if (span->start_ns - wait.free_ns > TRACED_LATE_NS)
+        find_late(judge, index, &wait);
+    else if (span->kind == OP_MEMSET)
+        wait.late = hand_over(judge, span);
+    else if (wait.span != SPAN_NONE)
+        wait.late = hand_over(judge, span_at(judge, wait.span));
+    return wait;
+}
+
 /* Returns true if the way can go on from `work`, the last op of the device that it passed, to
  * `next`: whatever held an op began before it. The times of a file can contradict each other,
  * and lead in a circle. A call may have begun at any time, but never waited for a later call.
@@ -400,12 +402,9 @@ static bool leads_back(const struct judge *judge, uint32_t next, uint32_t work)
 static bool add_before(struct judge *judge, uint32_t index, struct foreign_pieces *pieces)
 {
     const struct span *span = span_at(judge, index);
-    uint32_t call = host_of(judge, index);
-    struct wait wait = wait_of(judge, index, call);
-    enum verdict_code cause = wait.link;
-    if (call != SPAN_NONE && wait.span == SPAN_NONE)
-        cause = kept_before(judge, call);
-    return add(pieces, span->start_ns, span->start_ns, VERDICT_REST, cause, SPAN_NONE);
+    const struct wait wait = wait_of(judge, index);
+    return add(pieces, span->start_ns, span->start_ns, VERDICT_REST,
+               wait.call != SPAN_NONE ? kept_before(judge, wait.call) : wait.link, SPAN_NONE);
 }
 
 bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
@@ -422,12 +421,10 @@ bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_
         whole = true;
         if (span->start_ns <= from_ns)
             return span->engine == judge->trace.engine || add_before(judge, index, pieces);
-        uint32_t call = host_of(judge, index);
-        struct wait wait = wait_of(judge, index, call);
-        /* The host let it go, unless something on the device did later. */
-        if (call != SPAN_NONE && wait.span == SPAN_NONE)
-            return walk_issue(judge, index, call, wait.late, pieces) &&
-                   walk_host(judge, call, from_ns, pieces);
+        const struct wait wait = wait_of(judge, index);
+        if (wait.call != SPAN_NONE)
+            return walk_issue(judge, index, wait.call, wait.late, pieces) &&
+                   walk_host(judge, wait.call, from_ns, pieces);
         if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
             return false;
         pieces->items[pieces->count - 1].step = true;

@@ -51,9 +51,6 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
                              const struct recorded_call *const *events, size_t count,
                              int64_t first_ns, struct error *error);
 
-/* Puts the timeline's waits in their order. */
-void trace_waits_sort(struct timeline *timeline);
-
 /* With `add`, adds to traces->unread what was not read of a file, or that it lacks. */
 void traces_add_unread(struct traces *traces, const char *path, bool add, const char *format,
                        ...);

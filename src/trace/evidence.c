@@ -146,11 +146,6 @@ COMPARE_POINTERS_BY(compare_issues, struct span, stream, issue_ns);
 
 COMPARE_BY(compare_waits, struct stream_wait, stream, issue_ns);
 
-void trace_waits_sort(struct timeline *timeline)
-{
-    qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
-}
-
 /* A timeline's spans, as events look for them. */
 struct issued {
     const struct trace_part *part;
@@ -218,7 +213,7 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
             issued.spans[i] = &timeline->spans[i];
         qsort(issued.spans, issued.span_count, sizeof(struct span *), compare_issues);
         find_waits(timeline, &issued, events, count, first_ns);
-        trace_waits_sort(timeline);
+        qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
     }
     arena_free(&arena);
     return there ? STATUS_OK : no_memory(error);

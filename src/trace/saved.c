@@ -118,31 +118,19 @@ static void add_call(struct timeline *timeline, const struct span *span)
         .start_ns = span->issue_ns, .end_ns = end_ns, .row = host_call_row(name)};
 }
 
-static void add_wait(struct timeline *timeline, const struct span *span)
-{
-    if (span->kind == OP_WAIT && timeline_span(timeline, span->target) != NULL)
-        timeline->waits[timeline->wait_count++] = (struct stream_wait){
-            .stream = span->stream, .target = span->target, .issue_ns = span->issue_ns};
-}
-
 static enum status set_calls(struct timeline *timeline, struct error *error)
 {
     size_t room = timeline->span_count + (size_t)1;
     if (timeline->issue_unknown || timeline->span_count == 0)
         return STATUS_OK;
     timeline->calls = arena_zeros(&timeline->arena, room, sizeof *timeline->calls);
-    timeline->waits = arena_zeros(&timeline->arena, room, sizeof *timeline->waits);
     if (timeline->arena.full)
         return saved_no_memory(error);
     if (timeline->launched_ns > 0)
         timeline->calls[timeline->call_count++] = (struct host_call){
             .end_ns = timeline->launched_ns, .row = host_call_row("cudaGraphLaunch")};
-    for (uint32_t i = 0; i < timeline->span_count; i++) {
-        if (timeline->launched_ns == 0)
-            add_call(timeline, &timeline->spans[i]);
-        add_wait(timeline, &timeline->spans[i]);
-    }
-    trace_waits_sort(timeline);
+    for (uint32_t i = 0; i < timeline->span_count && timeline->launched_ns == 0; i++)
+        add_call(timeline, &timeline->spans[i]);
     return STATUS_OK;
 }
 
