@@ -318,7 +318,7 @@ static enum status write_results(const struct bench *bench, enum format format, 
         fputc('\n', out);
     }
     if (starved)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the results");
+        return error_no_memory(error, "for the results");
     return STATUS_OK;
 }
 

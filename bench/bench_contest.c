@@ -60,7 +60,7 @@ enum status contest_host(struct bench *bench, const struct contest *contest, con
         whole = whole && in[i] != NULL;
     }
     if (!whole) {
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for %s on the CPU", name);
+        status = error_no_memory(error, "for %s on the CPU", name);
         goto unmap;
     }
     for (int i = 0; i < kernel->inputs; i++)

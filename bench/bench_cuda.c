@@ -66,7 +66,7 @@ enum status bench_cuda_bare(struct bare_copies **copies, const struct bench_run 
     if (*copies == NULL) {
         *copies = calloc(1, sizeof **copies);
         if (*copies == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory for bare copies");
+            return error_no_memory(error, "for bare copies");
         status = bare_copies_open(*copies, bytes, error);
     }
     if (status == STATUS_OK)

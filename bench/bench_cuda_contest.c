@@ -349,7 +349,7 @@ enum status contest_run_cuda(struct bench *bench, struct contest *contest, struc
 {
     struct contest_memory *rig = calloc(1, sizeof *rig);
     if (rig == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for a contest");
+        return error_no_memory(error, "for a contest");
     enum status status = CUDA_CHECK(cudaSetDevice(0), error);
     if (status == STATUS_OK)
         status = rig_open(rig, contest, error);

@@ -400,7 +400,7 @@ static enum status measure_choices(struct bench *bench, const char *device, bool
     for (int i = 0; i < OWN_KERNELS && status == STATUS_OK; i++) {
         struct choosing *choosing = calloc(1, sizeof *choosing);
         if (choosing == NULL)
-            return error_set(error, STATUS_NO_MEMORY, "no memory to measure with");
+            return error_no_memory(error, "to measure with");
         choosing->bench = bench;
         choosing->device = device;
         choosing->simulated = simulated;

@@ -265,7 +265,7 @@ enum status bench_writers(struct bench *bench, struct error *error)
     struct subject *subjects = calloc(2, sizeof *subjects);
     enum status status = STATUS_OK;
     if (subjects == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for two timelines");
+        return error_no_memory(error, "for two timelines");
     status = subject_open(&subjects[0], few / SPANS_PER_TILE, error);
     if (status == STATUS_OK)
         status = subject_open(&subjects[1], many / SPANS_PER_TILE, error);

@@ -69,8 +69,7 @@ enum status timeline_check(const struct timeline *timeline, const struct plan *p
         return status;
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     if (spans == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to check %" PRIu32 " spans",
-                         timeline->span_count);
+        return error_no_memory(error, "to check %" PRIu32 " spans", timeline->span_count);
     for (uint32_t i = 0; i < timeline_devices(timeline) && status == STATUS_OK; i++) {
         status = check_engine(timeline, (struct resource){ENGINE_H2D, i, 0}, spans, error);
         if (status == STATUS_OK)
@@ -158,8 +157,7 @@ enum status analyse(const struct timeline *timeline, struct analysis *analysis,
 {
     struct span **spans = malloc((timeline->span_count + (size_t)1) * sizeof *spans);
     if (spans == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to analyse %u spans",
-                         timeline->span_count);
+        return error_no_memory(error, "to analyse %u spans", timeline->span_count);
     struct analysis result = {.time_ns = timeline_time_ns(timeline),
                               .devices = timeline_devices(timeline)};
     double work_ns = 0; /* adding it up as integers could overflow where lanes are many */

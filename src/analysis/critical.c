@@ -226,8 +226,7 @@ static enum status hold_all_by_order(struct finder *finder, struct error *error)
     struct stream_work *states = arena_ones(&finder->arena, streams, sizeof *states);
     uint32_t *calls = arena_ones(&finder->arena, threads, sizeof *calls);
     if (finder->arena.full)
-        return error_set(error, STATUS_NO_MEMORY,
-                         "no memory for the critical path of %zu streams", streams);
+        return error_no_memory(error, "for the critical path of %zu streams", streams);
     struct order_state order = {.calls = calls,
                                 .graph = find_hand_over(finder),
                                 .all = SPAN_NONE,
@@ -407,8 +406,8 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
     struct finder finder;
     enum status status = STATUS_OK;
     if (!finder_begin(&finder, timeline, &result))
-        status = error_set(error, STATUS_NO_MEMORY,
-                           "no memory for the critical path of %u spans", timeline->span_count);
+        status =
+            error_no_memory(error, "for the critical path of %u spans", timeline->span_count);
     finder.machine = machine;
     if (status == STATUS_OK)
         status = hold_all_by_order(&finder, error);

@@ -135,8 +135,7 @@ enum status finder_hold_by_queues(struct finder *finder, struct error *error)
     const uint32_t count = each * timeline_devices(timeline);
     struct queue_state *queues = arena_zeros(&finder->arena, count, sizeof *queues);
     if (queues == NULL)
-        return error_set(error, STATUS_NO_MEMORY,
-                         "no memory for the critical path of %u queues", count);
+        return error_no_memory(error, "for the critical path of %u queues", count);
     for (uint32_t i = 0; i < count; i++)
         queues[i] = (struct queue_state){0, SPAN_NONE};
     for (uint32_t i = 0; i < timeline->span_count; i++) {

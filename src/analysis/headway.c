@@ -63,8 +63,7 @@ enum status headway_find(const struct timeline *timeline, int64_t limit_ns,
     result.points = arena_zeros(&result.arena, room, sizeof *result.points);
     if (result.arena.full) {
         arena_free(&result.arena);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the headway of %u spans",
-                         timeline->span_count);
+        return error_no_memory(error, "for the headway of %u spans", timeline->span_count);
     }
     double work;
     uint32_t count = find_changes(timeline, weight, context, changes, &work);

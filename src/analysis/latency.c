@@ -110,8 +110,7 @@ static enum status group_ways(const struct way *ways, uint32_t count, struct lat
     };
     if (found.groups == NULL || found.latencies == NULL) {
         latency_free(&found);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
-                         count);
+        return error_no_memory(error, "for the latencies of %u tiles", count);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || ways[i].priority != ways[i - 1].priority)
@@ -132,8 +131,7 @@ enum status latency_find(const struct timeline *timeline, const int *priorities,
     struct latency_pass pass = {0};
     enum status status = STATUS_OK;
     if (!pass_begin(&pass, timeline, priorities, batch))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the latencies of %u tiles",
-                           pass.count);
+        status = error_no_memory(error, "for the latencies of %u tiles", pass.count);
     for (uint32_t i = 0; i < timeline->span_count && status == STATUS_OK; i++)
         pass_span(&pass, &timeline->spans[i]);
     if (status == STATUS_OK)

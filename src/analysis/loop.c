@@ -360,8 +360,7 @@ enum status loop_find(const struct timeline *timeline, struct loop *loop, struct
         arena_free(&kinds.arena);
     }
     if (!done)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to look for a loop in %u ops",
-                         timeline->span_count);
+        return error_no_memory(error, "to look for a loop in %u ops", timeline->span_count);
     *loop = result;
     return STATUS_OK;
 }

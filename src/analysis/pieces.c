@@ -239,8 +239,7 @@ enum status pieces_find(const struct timeline *timeline, const struct critical *
     arena_free(&way.arena);
     if (!done) {
         free(way.items);
-        return error_set(error, STATUS_NO_MEMORY, "no memory to follow the path of %u spans",
-                         timeline->span_count);
+        return error_no_memory(error, "to follow the path of %u spans", timeline->span_count);
     }
     for (uint32_t i = 0; i < way.count / 2; i++) {
         struct path_piece other = way.items[i];

@@ -7,7 +7,7 @@
 
 static enum status no_memory(struct error *error)
 {
-    return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return error_no_memory(error, "to try fixes");
 }
 
 bool rework_draft_add(struct rework_draft *draft, const struct rework_item *item)

@@ -79,7 +79,7 @@ static enum status keeper_begin(struct keeper *keeper, struct error *error)
     keeper->asked = arena_zeros(&keeper->arena, items, sizeof *keeper->asked);
     keeper->events = arena_ones(&keeper->arena, items, sizeof *keeper->events);
     if (keeper->arena.full)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        return error_no_memory(error, "to try fixes");
     for (uint32_t i = 0; i < draft->count; i++) {
         uint32_t origin = draft->stands[draft->items[i].origin];
         keeper->now[draft->items[i].place] = i;
@@ -119,7 +119,7 @@ static enum status keep_pair(struct keeper *keeper, uint32_t index, uint32_t bef
         clock[stream] >= clock_after(keeper, before)[stream] ||
         add_wait(keeper, index, before, clock))
         return STATUS_OK;
-    return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return error_no_memory(error, "to try fixes");
 }
 
 static bool is_blind(const struct keeper *keeper, uint32_t op)
@@ -193,7 +193,7 @@ static enum status keep_all(struct keeper *keeper, struct error *error)
         struct rework_item *item = &draft->items[i];
         if (item->target != REWORK_NONE) {
             if (!keep_host(keeper, i))
-                status = error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+                status = error_no_memory(error, "to try fixes");
             continue;
         }
         uint32_t *clock = clocks_enter(&keeper->walk, &item->op);
@@ -258,7 +258,7 @@ enum status rework_events_add(struct rework_draft *draft, const struct needed *n
     if (status == STATUS_OK)
         status = keep_all(&keeper, error);
     if (status == STATUS_OK && !add_all(&keeper))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        status = error_no_memory(error, "to try fixes");
     keeper_free(&keeper);
     return status;
 }

@@ -218,7 +218,7 @@ static enum status drop_syncs(struct rework_draft *draft, struct error *error)
     }
     host_free(&host);
     rework_draft_tidy(draft);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* Says of the host's waits for events which op they wait for, as the events' records may go. */
@@ -243,7 +243,7 @@ static enum status find_targets(struct rework_draft *draft, struct error *error)
     }
     arena_free(&arena);
     rework_draft_tidy(draft);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* --- calls --- */
@@ -304,7 +304,7 @@ static enum status raise_priorities(struct rework_draft *draft, struct error *er
         draft->priorities = priorities;
     else
         free(priorities);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }
 
 /* A graph that was launched before is launched in less time: as the machine has it. */

@@ -121,7 +121,7 @@ enum status rework_look(const struct rework_base *base, struct rework_looks *loo
     bool *used = calloc(base->plan->streams + (size_t)1, sizeof *used);
     *looks = (struct rework_looks){0};
     if (used == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        return error_no_memory(error, "to try fixes");
     look_at_ops(base, looks, used);
     free(used);
     return look_at_blocks(base, looks, error);

@@ -252,7 +252,7 @@ enum status rework_shape_deal(struct rework_draft *draft, const struct rework *c
     free(dealer.accesses);
     free(dealer.sets);
     if (!room)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        return error_no_memory(error, "to try fixes");
     return fit ? STATUS_OK
                : error_set(error, STATUS_USAGE, "the buffers would not fit the GPU's memory");
 }
@@ -296,5 +296,5 @@ enum status rework_shape_order(struct rework_draft *draft, const struct rework *
     }
     free(items);
     free(keys);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }

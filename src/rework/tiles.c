@@ -291,5 +291,5 @@ enum status rework_tiles_find(struct rework_draft *draft, struct error *error)
     }
     room = room && number_tiles(&grouper);
     grouper_free(&grouper);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }

@@ -43,7 +43,7 @@ enum status rework_streams_unblock(struct rework_draft *draft, struct error *err
 {
     uint32_t *streams = malloc((draft->tiles + (size_t)1) * sizeof *streams);
     if (streams == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+        return error_no_memory(error, "to try fixes");
     for (size_t i = 0; i < draft->count; i++) { /* all that its sync waited for */
         struct rework_item *item = &draft->items[i];
         if (item->op.kind == OP_SYNC && rework_is_legacy(draft, item->op.stream))
@@ -289,5 +289,5 @@ enum status rework_copies_cut(struct rework_draft *draft, struct error *error)
     draft->count = draft->capacity = 0;
     bool room = cut_all(draft, &old);
     free(old.items);
-    return room ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to try fixes");
+    return room ? STATUS_OK : error_no_memory(error, "to try fixes");
 }

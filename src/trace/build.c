@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status no_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
 enum op_kind trace_kind(const char *name)
 {
     static const struct {
@@ -65,7 +60,7 @@ enum status trace_names_take(const struct names *names, struct timeline *timelin
     char *text = arena_zeros(&timeline->arena, bytes, 1);
     timeline->names = arena_zeros(&timeline->arena, names->count, sizeof *timeline->names);
     if (timeline->arena.full)
-        return no_memory(error);
+        return error_no_memory(error, "for the trace");
     for (size_t i = 0; i < names->count; i++) {
         timeline->names[i] = text;
         text = stpcpy(text, names->items[i]->text) + 1;
@@ -92,7 +87,7 @@ enum status traces_create(struct traces *traces, size_t count, struct error *err
 {
     *traces = (struct traces){.items = calloc(count + 1, sizeof *traces->items)};
     if (traces->items == NULL)
-        return no_memory(error);
+        return error_no_memory(error, "for the trace");
     traces->count = (int)count;
     return STATUS_OK;
 }

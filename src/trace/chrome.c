@@ -40,7 +40,7 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
             profiled_device(&reader->profiled, (uint32_t)id,
                             walk_string(&values[NAME], reader->name, sizeof reader->name));
         if (device == NULL)
-            return chrome_no_memory(reader);
+            return error_no_memory(reader->error, "for the trace");
         device->major = (uint32_t)walk_whole_or(&values[MAJOR], UINT16_MAX, 0);
         device->minor = (uint32_t)walk_whole_or(&values[MINOR], UINT16_MAX, 0);
         device->sms = (uint32_t)walk_whole_or(&values[SMS], UINT16_MAX, 0);
@@ -67,7 +67,7 @@ static enum status add_runs(struct chrome_reader *reader, struct walk_value list
         if (profiled_device(
                 &reader->profiled, (uint32_t)walk_whole_or(&values[PID], UINT16_MAX, 0),
                 walk_string(&values[DEVICE], reader->name, sizeof reader->name)) == NULL)
-            return chrome_no_memory(reader);
+            return error_no_memory(reader->error, "for the trace");
     }
     return STATUS_OK;
 }
@@ -77,7 +77,7 @@ static enum status refuse_value(struct chrome_reader *reader, bool *cut)
 {
     const struct trace_input *input = reader->text.input;
     if (reader->text.no_memory)
-        return chrome_no_memory(reader);
+        return error_no_memory(reader->error, "for the trace");
     if (reader->text.too_large)
         return chrome_refuse(reader, "a value of more than 64 MiB");
     *cut = reader->text.ended || (walk_peek(&reader->text) == '\0' && input->at == input->end);
@@ -225,7 +225,7 @@ enum status trace_chrome_read(struct trace_input *input, const char *path,
     struct chrome_reader *reader = calloc(1, sizeof *reader);
     bool cut = false;
     if (reader == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+        return error_no_memory(error, "for the trace");
     reader->path = path;
     reader->text.input = input;
     reader->error = error;

@@ -15,11 +15,6 @@ enum status chrome_refuse(const struct chrome_reader *reader, const char *why)
                      trace_shown(reader->path, shown), walk_line(&reader->text), why);
 }
 
-enum status chrome_no_memory(const struct chrome_reader *reader)
-{
-    return error_set(reader->error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
 enum category {
     OP_KERNEL_EVENT,
     OP_COPY_EVENT,
@@ -411,7 +406,8 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
     if (!walk_find(value, members, MEMBERS, event))
         return chrome_refuse(reader, "damaged JSON");
     if (walk_is(&event[PHASE], "M"))
-        return add_row(reader, event) ? STATUS_OK : chrome_no_memory(reader);
+        return add_row(reader, event) ? STATUS_OK
+                                      : error_no_memory(reader->error, "for the trace");
     const enum category category = event[CATEGORY].length > 0
                                        ? category_of(&event[CATEGORY])
                                        : category_by_row(reader, event, &device);
@@ -422,7 +418,9 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
         return STATUS_OK;
     }
     if (category >= RANGE_EVENT)
-        return add_range(reader, category, event) ? STATUS_OK : chrome_no_memory(reader);
+        return add_range(reader, category, event)
+                   ? STATUS_OK
+                   : error_no_memory(reader->error, "for the trace");
     if (!walk_find(event[ARGS], arguments, ARGUMENTS, argument))
         return chrome_refuse(reader, "damaged JSON");
     if (device.length > 0)
@@ -434,5 +432,5 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
     const bool kept = category == CALL_EVENT   ? add_call(reader, event, argument)
                       : category == WAIT_EVENT ? add_wait(reader, event, argument)
                                                : add_op(reader, category, event, argument);
-    return kept ? STATUS_OK : chrome_no_memory(reader);
+    return kept ? STATUS_OK : error_no_memory(reader->error, "for the trace");
 }

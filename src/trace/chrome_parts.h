@@ -33,6 +33,5 @@ enum status chrome_add_event(struct chrome_reader *reader, struct walk_value val
 
 /* Refuses the text where it is read: STATUS_USAGE. */
 enum status chrome_refuse(const struct chrome_reader *reader, const char *why);
-enum status chrome_no_memory(const struct chrome_reader *reader);
 
 #endif

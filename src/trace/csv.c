@@ -244,7 +244,7 @@ static enum status learn_notation(struct reader *reader)
     const size_t ahead = filled ? input->end - input->at : 0;
     char *copy = filled ? malloc(ahead + 2) : NULL;
     if (copy == NULL)
-        return error_set(reader->csv.text.error, STATUS_NO_MEMORY, "no memory for the trace");
+        return error_no_memory(reader->csv.text.error, "for the trace");
     memcpy(copy, input->text + input->at, ahead);
     strcpy(copy + ahead, input->over ? "\n" : "");
     learn_from(reader, copy);

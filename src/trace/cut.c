@@ -143,7 +143,7 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
     uint32_t *ids = arena_zeros(&timeline->arena, count, sizeof *ids);
     uint32_t *places = arena_zeros(&timeline->arena, count + (size_t)1, sizeof *places);
     if (timeline->arena.full)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to cut a trace");
+        return error_no_memory(error, "to cut a trace");
     for (uint32_t i = 0; i < timeline->span_count; i++)
         places[stream_of(&timeline->spans[i], count)] = 1;
     for (uint32_t i = 0; i < count; i++) {

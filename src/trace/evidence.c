@@ -11,11 +11,6 @@ enum {
     TURNS_MIN = 4,    /* fewer changes between streams may lie so by chance */
 };
 
-static enum status no_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
 /* --- calls --- */
 
 static int compare_calls(const void *a, const void *b)
@@ -36,7 +31,7 @@ enum status trace_calls_take(struct timeline *timeline, const struct host_call *
         return STATUS_OK;
     struct host_call *inside = arena_zeros(&timeline->arena, count, sizeof *inside);
     if (inside == NULL || count > UINT32_MAX)
-        return no_memory(error);
+        return error_no_memory(error, "for the trace");
     for (size_t i = 0; i < count; i++) {
         struct host_call call = calls[i];
         call.start_ns -= first_ns;
@@ -123,7 +118,7 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_part 
 {
     timeline->stream_kinds = arena_zeros(&timeline->arena, timeline->streams, 1);
     if (timeline->stream_kinds == NULL)
-        return no_memory(error);
+        return error_no_memory(error, "for the trace");
     bool likely = one_context(part) && takes_turns(timeline);
     for (uint32_t i = 0; i < timeline->streams; i++) {
         struct recorded_stream *stream = &part->recording->streams[part->streams[i]];
@@ -216,5 +211,5 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
         qsort(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
     }
     arena_free(&arena);
-    return there ? STATUS_OK : no_memory(error);
+    return there ? STATUS_OK : error_no_memory(error, "for the trace");
 }

@@ -130,7 +130,7 @@ static enum status find_end(struct trace_text *text)
             return STATUS_OK;
         seen = left;
         if (!trace_input_fill(input, left + 1))
-            return error_set(text->error, STATUS_NO_MEMORY, "no memory for the trace");
+            return error_no_memory(text->error, "for the trace");
     }
 }
 
@@ -138,7 +138,7 @@ enum status trace_next_line(struct trace_text *text, bool *more)
 {
     struct trace_input *input = text->input;
     if (!trace_input_fill(input, 1))
-        return error_set(text->error, STATUS_NO_MEMORY, "no memory for the trace");
+        return error_no_memory(text->error, "for the trace");
     *more = input->at < input->end;
     text->line_number = input->line += *more;
     const enum status status = *more ? find_end(text) : STATUS_OK;

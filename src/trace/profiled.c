@@ -14,9 +14,7 @@ enum status profiled_begin(struct profiled *profiled, struct error *error)
     draft->lenient = true;
     draft->text.error = error;
     draft->recording = calloc(1, sizeof *draft->recording);
-    return draft->recording != NULL
-               ? STATUS_OK
-               : error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+    return draft->recording != NULL ? STATUS_OK : error_no_memory(error, "for the trace");
 }
 
 bool profiled_name(struct profiled *profiled, const char *name, uint32_t *number)
@@ -237,12 +235,12 @@ enum status profiled_finish(struct profiled *profiled, enum status status, enum 
     if (!add_first_call(recording)) {
         recording_free(recording);
         free(recording);
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+        return error_no_memory(error, "for the trace");
     }
     status = recording_traces(recording, traces, error);
     if (status == STATUS_OK && !profiled_find_waits(recording)) {
         traces_free(traces);
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+        status = error_no_memory(error, "for the trace");
     }
     return status;
 }

@@ -13,7 +13,7 @@
 
 enum status draft_no_memory(const struct draft *draft)
 {
-    return error_set(draft->text.error, STATUS_NO_MEMORY, "no memory for the recording");
+    return error_no_memory(draft->text.error, "for the recording");
 }
 
 void *pile_add(struct pile *pile, size_t size)

@@ -61,7 +61,7 @@ static enum status follow_memory(const struct owners *owners, struct arena *aren
         const enum host_call_kind kind = host_call_kind(call->row);
         bool given_back;
         if (!live_advance(&live, call->start_ns))
-            status = error_set(error, STATUS_NO_MEMORY, "no memory to follow what calls took");
+            status = error_no_memory(error, "to follow what calls took");
         else if (sets_variable(recording, &live, call))
             owners->calls[i] = OWNER_CODE;
         if (kind != CALL_ALLOC && kind != CALL_PIN)

@@ -32,11 +32,6 @@ struct maker {
     struct error *error;
 };
 
-static enum status no_memory(const struct maker *maker)
-{
-    return error_set(maker->error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
 /* Copies and memsets of no bytes never run. */
 static bool issues_op(const struct recorded_call *call)
 {
@@ -92,7 +87,7 @@ static enum status add_span(struct maker *maker, uint32_t stream, const char *na
     if (*number == RECORDING_NONE) {
         uint32_t *met = ITEMS_ADD(part->streams, part->stream_count, part->stream_capacity);
         if (met == NULL)
-            return no_memory(maker);
+            return error_no_memory(maker->error, "for the trace");
         *met = stream;
         *number = (uint32_t)part->stream_count - 1;
     }
@@ -100,7 +95,7 @@ static enum status add_span(struct maker *maker, uint32_t stream, const char *na
         return error_set(maker->error, STATUS_USAGE, "more than %d rows", TRACE_SPANS_MAX);
     if ((span.kind == OP_KERNEL && !name_of(part, name, &link)) ||
         !ITEMS_ROOM(part->spans, part->count, part->capacity))
-        return no_memory(maker);
+        return error_no_memory(maker->error, "for the trace");
     part->uncalled += span.issue_ns < 0;
     part->early += span.issue_ns > span.start_ns && span.issue_ns - span.start_ns > EARLY_NS;
     if (span.issue_ns < 0 || span.issue_ns > span.start_ns)
@@ -232,7 +227,7 @@ static enum status set_evidence(const struct maker *maker, const struct trace_pa
         arena_zeros(&timeline->arena, part->stream_count, sizeof *timeline->stream_ids);
     timeline->lines = arena_zeros(&timeline->arena, maker->line_count, sizeof *timeline->lines);
     if (timeline->arena.full)
-        return no_memory(maker);
+        return error_no_memory(maker->error, "for the trace");
     for (size_t i = 0; i < part->stream_count; i++)
         timeline->stream_ids[i] = maker->recording->streams[part->streams[i]].number;
     enum status status = trace_kinds_take(timeline, part, maker->error);
@@ -263,7 +258,7 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     timeline->issue_unknown = unknown > 0 && unknown * CALLED_LEAST >= part->count;
     trace->origins = arena_zeros(&timeline->arena, part->count, sizeof *trace->origins);
     if (trace->origins == NULL)
-        return no_memory(maker);
+        return error_no_memory(maker->error, "for the trace");
     trace->origin_count = (uint32_t)part->count;
     trace->origin_ns = set_order(part, timeline->issue_unknown, trace->origins);
     timeline->timing = recording->timing;
@@ -337,7 +332,7 @@ static enum status make_all(struct maker *maker, struct traces *traces)
     maker->events = arena_zeros(arena, calls, sizeof(struct recorded_call *));
     maker->lines = arena_zeros(arena, recording->line_count, sizeof(char *));
     if (arena->full)
-        return no_memory(maker);
+        return error_no_memory(maker->error, "for the trace");
     for (size_t i = 0; i < recording->device_count; i++)
         maker->parts[i] = (struct trace_part){
             .recording = recording, .device = (uint32_t)i, .numbers = maker->numbers};
@@ -376,7 +371,7 @@ enum status trace_recording_read(struct trace_input *input, const char *path,
     struct error why = {0};
     struct recording *recording = calloc(1, sizeof *recording);
     if (recording == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the recording");
+        return error_no_memory(error, "for the recording");
     enum status status = recording_read(input, path, recording, error);
     if (status != STATUS_OK) {
         free(recording);

@@ -27,7 +27,7 @@ enum status live_init(struct live *live, const struct recording *recording, stru
     live->taken = arena_zeros(arena, count + 1, sizeof *live->taken);
     live->freed = arena_zeros(arena, count + 1, sizeof *live->freed);
     if (live->taken == NULL || live->freed == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for %zu allocations", count);
+        return error_no_memory(error, "for %zu allocations", count);
     for (uint32_t i = 0; i < count; i++) {
         live->taken[i] = (struct change){recording->memory[i].from_ns, i};
         live->freed[i] = (struct change){recording->memory[i].until_ns, i};

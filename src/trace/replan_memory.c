@@ -345,6 +345,5 @@ enum status replan_resolve(struct replan *replan)
     free(resolver.unknown.items);
     if (room)
         return STATUS_OK;
-    return error_set(replan->error, STATUS_NO_MEMORY,
-                     "no memory for what the ops of a recording touch");
+    return error_no_memory(replan->error, "for what the ops of a recording touch");
 }

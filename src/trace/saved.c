@@ -65,7 +65,7 @@ enum status saved_add_row(struct saved_run *run, struct span span, const char *n
     if (!ITEMS_ROOM(timeline->spans, timeline->span_count, run->span_capacity) ||
         (span.kind == OP_KERNEL && !names_number(&run->kernels, name, strlen(name), &link)) ||
         (labelled && !names_number(&run->labels, name, strlen(name), &span.target)))
-        return saved_no_memory(error);
+        return error_no_memory(error, "for the timeline");
     if (link > UINT16_MAX)
         return error_set(error, STATUS_USAGE, "more kernels than a timeline can have");
     span.link = (uint16_t)link;
@@ -125,7 +125,7 @@ static enum status set_calls(struct timeline *timeline, struct error *error)
         return STATUS_OK;
     timeline->calls = arena_zeros(&timeline->arena, room, sizeof *timeline->calls);
     if (timeline->arena.full)
-        return saved_no_memory(error);
+        return error_no_memory(error, "for the timeline");
     if (timeline->launched_ns > 0)
         timeline->calls[timeline->call_count++] = (struct host_call){
             .end_ns = timeline->launched_ns, .row = host_call_row("cudaGraphLaunch")};

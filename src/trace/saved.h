@@ -33,9 +33,6 @@ struct saved_run {
     size_t kind_count, kind_capacity;
 };
 
-/* Says that there is no memory for the timeline. */
-enum status saved_no_memory(struct error *error);
-
 /* Adds a row to a run: a span of what the file has columns for, and its name, which of a wait
  * or a sync says what it waited for: "scale 3". Ops count upwards. STATUS_USAGE: the row can't
  * be, for the reason given without its place. */

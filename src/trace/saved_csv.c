@@ -55,7 +55,7 @@ static enum status add_run(struct reader *reader, const char *name)
 {
     struct saved_run *run = ITEMS_ADD(reader->runs, reader->run_count, reader->run_capacity);
     if (run == NULL)
-        return saved_no_memory(reader->csv.text.error);
+        return error_no_memory(reader->csv.text.error, "for the timeline");
     *run = (struct saved_run){.line = reader->csv.text.line_number,
                               .trace.timeline.resolution_ns = 1};
     snprintf(run->trace.name, sizeof run->trace.name, "%s", name);
@@ -107,7 +107,7 @@ static enum status read_kinds(const struct reader *reader, struct saved_run *run
                                 trace_shown(word, shown));
         struct saved_kind *kept = ITEMS_ADD(run->kinds, run->kind_count, run->kind_capacity);
         if (kept == NULL)
-            return saved_no_memory(reader->csv.text.error);
+            return error_no_memory(reader->csv.text.error, "for the timeline");
         *kept = (struct saved_kind){(uint32_t)stream, (uint8_t)kind};
     }
     return STATUS_OK;

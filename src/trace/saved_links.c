@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status saved_no_memory(struct error *error)
-{
-    return error_set(error, STATUS_NO_MEMORY, "no memory for the timeline");
-}
-
 /* --- streams --- */
 
 COMPARE_NUMBERS(compare_numbers, uint32_t);
@@ -63,7 +58,7 @@ static enum status set_kinds(struct saved_run *run, const uint32_t *ids, struct 
         return STATUS_OK;
     timeline->stream_kinds = arena_zeros(&timeline->arena, timeline->streams + (size_t)1, 1);
     if (timeline->stream_kinds == NULL)
-        return saved_no_memory(error);
+        return error_no_memory(error, "for the timeline");
     for (size_t i = 0; i < run->kind_count; i++) {
         uint32_t place = stream_place(ids, timeline->streams, run->kinds[i].stream);
         timeline->stream_kinds[place] = run->kinds[i].kind;
@@ -78,7 +73,7 @@ enum status saved_set_streams(struct saved_run *run, struct error *error)
     size_t room = (size_t)timeline->span_count + STREAMS_MAX + 16;
     uint32_t *ids = arena_zeros(&timeline->arena, room, sizeof *ids);
     if (ids == NULL)
-        return saved_no_memory(error);
+        return error_no_memory(error, "for the timeline");
     size_t count = find_streams(timeline, ids);
     size_t all = run->settled ? count_streams(timeline, ids, count) : 0;
     for (size_t i = 0; i < all; i++)
@@ -155,7 +150,7 @@ enum status saved_set_targets(struct saved_run *run, struct error *error)
     size_t count = 0;
     if (arena.full) {
         arena_free(&arena);
-        return saved_no_memory(error);
+        return error_no_memory(error, "for the timeline");
     }
     for (size_t i = 0; i < run->labels.count; i++)
         labels[i] = label_read(run, run->labels.items[i]);

@@ -83,7 +83,7 @@ static int add_device(void *context, sqlite3_stmt *statement)
     struct recorded_device *device = profiled_device(
         &database->profiled, column_of(statement, 0), sqlite_text_or(statement, 1, ""));
     if (device == NULL)
-        return (int)sqlite_no_memory(database);
+        return (int)error_no_memory(database->error, "for the trace");
     device->major = column_of(statement, 2);
     device->minor = column_of(statement, 3);
     device->sms = column_of(statement, 4);

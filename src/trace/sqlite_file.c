@@ -133,11 +133,6 @@ int sqlite_each_row(sqlite3 *database, const char *query, sqlite_take *taker, vo
 
 /* --- what is wrong --- */
 
-enum status sqlite_no_memory(const struct sqlite_trace *database)
-{
-    return error_set(database->error, STATUS_NO_MEMORY, "no memory for the trace");
-}
-
 enum status sqlite_refuse(const struct sqlite_trace *database, const char *why)
 {
     char shown[TRACE_SHOWN];
@@ -166,7 +161,7 @@ static enum status refuse_sqlite(const struct sqlite_trace *database, int code)
     char text[256];
     bool told = database->handle != NULL && sqlite3_errcode(database->handle) == code;
     if (code == SQLITE_NOMEM && (!told || sqlite_file_starved()))
-        return sqlite_no_memory(database);
+        return error_no_memory(database->error, "for the trace");
     if (code == SQLITE_NOMEM)
         return sqlite_refuse(database, "can't be read as a database: its tables are damaged");
     if (sqlite3_extended_errcode(database->handle) == SQLITE_READONLY_ROLLBACK)

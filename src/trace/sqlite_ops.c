@@ -232,7 +232,7 @@ static int add_row(void *context, sqlite3_stmt *statement)
             ? profiled_op(profiled, id, name, stream)
             : NULL;
     if (item == NULL)
-        return (int)sqlite_no_memory(database);
+        return (int)error_no_memory(database->error, "for the trace");
     struct recorded_op *op = &item->op;
     op->start_ns = sqlite3_column_int64(statement, START);
     op->end_ns = sqlite3_column_int64(statement, END);

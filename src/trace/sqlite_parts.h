@@ -65,9 +65,8 @@ struct sqlite_trace {
     struct error *error;
 };
 
-/* Each refuses the file: after `why`, for memory. */
+/* Refuses the file. */
 enum status sqlite_refuse(const struct sqlite_trace *database, const char *why);
-enum status sqlite_no_memory(const struct sqlite_trace *database);
 
 /* Returns what a query came to: an error that is set already, or what SQLite says. */
 enum status sqlite_result_of(const struct sqlite_trace *database, int code);

@@ -113,7 +113,7 @@ static enum status read_file(struct trace_input *input, const char *path, bool r
 {
     char shown[TRACE_SHOWN];
     if (!trace_input_fill(input, HEADER_MAX))
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the trace");
+        return error_no_memory(error, "for the trace");
     const char *bytes = input->text + input->at;
     size_t count = input->end - input->at;
     const char *why = find_other(path, bytes, count);

@@ -106,7 +106,7 @@ static enum status add_plan(struct view *view, const struct trace *trace,
         return STATUS_OK;
     struct plan *plan = keep_plan(view);
     if (plan == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the plan of a recording");
+        return error_no_memory(error, "for the plan of a recording");
     *made = plan;
     enum status status = view_make_plan(trace, plan, &left, error);
     return status == STATUS_OK ? view_judge_plan(recording, plan, &left, run, error) : status;
@@ -137,7 +137,7 @@ static enum status add_fixed(struct view *view, int index, const struct machine 
     struct plan *plan = keep_plan(view);
     bool found;
     if (plan == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the fixed run");
+        return error_no_memory(error, "for the fixed run");
     const struct run_report *run = &view->report.runs[index];
     struct run_report *fixed = &view->report.runs[index + 1];
     enum status status = view_fix_run(run, machine, fixed, plan, &found, error);
@@ -346,7 +346,7 @@ static enum status add_file(struct view *view, const struct view_part *part, con
     int runs = traces.count > 0 ? traces.count : 1;
     int room = view->fix ? 2 * runs : runs;
     if (status == STATUS_OK && !(grow(view, room) && keep_recording(view, &traces)))
-        status = error_set(error, STATUS_NO_MEMORY, "no memory for %d more runs", runs);
+        status = error_no_memory(error, "for %d more runs", runs);
     if (status == STATUS_OK && traces.count == 0)
         status = add_run(view, called, &nothing, false, error);
     for (int i = 0; i < traces.count && status == STATUS_OK; i++) {

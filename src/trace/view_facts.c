@@ -76,7 +76,7 @@ static enum status find_busy(const struct timeline *timeline, struct view_facts 
     struct turn *turns = malloc((2 * (size_t)timeline->span_count + 1) * sizeof *turns);
     size_t count = 0;
     if (turns == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
+        return error_no_memory(error, "to view a trace");
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         const struct span *span = &timeline->spans[i];
         if (span->engine >= DEVICE_ENGINES || span->device != 0)
@@ -149,7 +149,7 @@ enum status view_facts_find(const struct timeline *timeline, const struct critic
     size_t names = timeline->name_count + (size_t)OP_KIND_COUNT;
     struct view_facts result = {.names = calloc(names, sizeof *result.names)};
     if (result.names == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to view a trace");
+        return error_no_memory(error, "to view a trace");
     enum status status = find_busy(timeline, &result, error);
     if (status != STATUS_OK) {
         view_facts_free(&result);

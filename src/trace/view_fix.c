@@ -78,7 +78,7 @@ static enum status number_names(const struct timeline *recorded, struct timeline
     uint16_t *links = arena_zeros(&timeline->arena, own, sizeof *links);
     uint32_t count = 0;
     if (timeline->arena.full)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the names of kernels");
+        return error_no_memory(error, "for the names of kernels");
     for (; count < recorded->name_count; count++)
         names[count] = recorded->names[count];
     for (uint32_t i = 0; i < own; i++) {
@@ -107,7 +107,7 @@ static enum status drop_calls(struct run_report *run, const struct machine *mach
     struct losses *lost = &run->verdicts.lost;
     uint32_t *moved = malloc((timeline->span_count + (size_t)1) * sizeof *moved), kept = 0;
     if (moved == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the fixed run");
+        return error_no_memory(error, "for the fixed run");
     for (uint32_t i = 0; i < timeline->span_count; i++) {
         moved[i] = op_is_call(timeline->spans[i].kind) ? SPAN_NONE : kept;
         timeline->spans[kept] = timeline->spans[i];

@@ -72,8 +72,7 @@ static enum status rename_spans(uint32_t count, struct run_report *run, struct p
 {
     uint32_t *places = malloc((count + (size_t)1) * sizeof *places);
     if (places == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the loop of %" PRIu32 " spans",
-                         count);
+        return error_no_memory(error, "for the loop of %" PRIu32 " spans", count);
     for (uint32_t i = 0; i <= count; i++)
         places[i] = SPAN_NONE;
     for (uint32_t i = 0; i < run->timeline.span_count; i++) {

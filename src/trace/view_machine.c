@@ -223,6 +223,6 @@ enum status view_find_machine(const struct machine *calibrated, const char *aske
     if (status == STATUS_NO_MEMORY || (status != STATUS_OK && asked != NULL))
         return error_pass(error, &why);
     if (*found && profiled && !fit(recording, device, stands_in, machine))
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the machine of a trace");
+        return error_no_memory(error, "for the machine of a trace");
     return STATUS_OK;
 }

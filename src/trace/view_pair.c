@@ -213,7 +213,7 @@ static enum status pair_runs(struct view *view, int second, struct error *error)
     free(unused->items);
     if (there)
         *view = pairs;
-    return there ? STATUS_OK : error_set(error, STATUS_NO_MEMORY, "no memory to compare");
+    return there ? STATUS_OK : error_no_memory(error, "to compare");
 }
 
 /* Adds to the names of a pair how many passes each has, where that differs: totals and pictures

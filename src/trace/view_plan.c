@@ -19,8 +19,7 @@ static enum status join_spans(const struct trace *trace, struct plan *plan, stru
     const size_t all = trace->recording->op_count + trace->recording->call_count;
     uint32_t *spans = calloc(all + 1, sizeof *spans);
     if (spans == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory for the spans of %" PRIu32 " ops",
-                         plan->op_count);
+        return error_no_memory(error, "for the spans of %" PRIu32 " ops", plan->op_count);
     for (uint32_t i = 0; i < trace->origin_count; i++)
         spans[trace->origins[i]] = i;
     for (uint32_t i = 0; i < plan->op_count; i++) {
@@ -69,8 +68,8 @@ struct judge {
 
 static enum status no_memory(const struct judge *judge)
 {
-    return error_set(judge->error, STATUS_NO_MEMORY,
-                     "no memory to look for races in %" PRIu32 " ops", judge->plan->op_count);
+    return error_no_memory(judge->error, "to look for races in %" PRIu32 " ops",
+                           judge->plan->op_count);
 }
 
 static enum status judge_init(struct judge *judge)
@@ -256,7 +255,7 @@ enum status view_judge_plan(const struct recording *recording, const struct plan
         return STATUS_OK;
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to judge a recording");
+        return error_no_memory(error, "to judge a recording");
     judge->plan = plan;
     judge->run = run;
     judge->error = error;

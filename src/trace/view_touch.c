@@ -195,6 +195,5 @@ enum status view_find_touches(const struct plan *plan, struct touch *touches,
     }
     arena_free(&arena);
     return enough ? STATUS_OK
-                  : error_set(error, STATUS_NO_MEMORY,
-                              "no memory for what %" PRIu32 " ops touch", plan->op_count);
+                  : error_no_memory(error, "for what %" PRIu32 " ops touch", plan->op_count);
 }
