@@ -171,8 +171,9 @@ static void put_cause(const struct run_report *run, const struct verdict *first,
                  all ? verdicts->best : "", all ? " it would take " : "", all ? best : "");
 }
 
-/* Writes what little the best settings would bring, where no cause is worth a name. */
-static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
+/* Writes what little the best settings would bring, where no cause is worth a name: a `title`
+ * has no room for how sure that is. */
+static void put_best(const struct run_report *run, bool title, char text[MESSAGE_TEXT])
 {
     const struct verdicts *verdicts = &run->verdicts;
     char time[UNITS_TEXT], best[WRITER_ABOUT];
@@ -180,7 +181,8 @@ static void put_best(const struct run_report *run, char text[MESSAGE_TEXT])
     snprintf(text, MESSAGE_TEXT, "%s: it takes %s; %s %s it would take %s",
              little ? "little is to be gained" : "no cause stands out, but several add up",
              units_time(verdicts->time_ns, time), with_best(run), verdicts->best,
-             writer_about(verdicts->best_ns, &verdicts->best_prospect, best));
+             title ? units_time(verdicts->best_ns, best)
+                   : writer_about(verdicts->best_ns, &verdicts->best_prospect, best));
 }
 
 void writer_run_message(const struct run_report *run, bool title, char text[MESSAGE_TEXT])
@@ -202,7 +204,7 @@ void writer_run_message(const struct run_report *run, bool title, char text[MESS
     else if (fixable)
         put_cause(run, first, title, text);
     else if (verdicts->best_ns > 0)
-        put_best(run, text);
+        put_best(run, title, text);
     else if (verdicts->count > 0 && verdicts->limit_known)
         snprintf(text, MESSAGE_TEXT, "%s: %.0f%% of what %s %s%s",
                  verdicts->modelled_ns == 0 ? "no single cause is worth naming"
