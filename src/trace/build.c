@@ -54,17 +54,11 @@ const char *trace_short_name(const char *name, size_t *length)
 enum status trace_names_take(const struct names *names, struct timeline *timeline,
                              struct error *error)
 {
-    size_t bytes = 1;
-    for (size_t i = 0; i < names->count; i++)
-        bytes += names->items[i]->length + 1;
-    char *text = arena_zeros(&timeline->arena, bytes, 1);
     timeline->names = arena_zeros(&timeline->arena, names->count, sizeof *timeline->names);
+    for (size_t i = 0; i < names->count && !timeline->arena.full; i++)
+        timeline->names[i] = arena_text(&timeline->arena, names->items[i]->text);
     if (timeline->arena.full)
         return error_no_memory(error, "for the trace");
-    for (size_t i = 0; i < names->count; i++) {
-        timeline->names[i] = text;
-        text = stpcpy(text, names->items[i]->text) + 1;
-    }
     timeline->name_count = (uint32_t)names->count;
     return STATUS_OK;
 }

@@ -27,7 +27,7 @@ struct trace_part {
 /* `driver` of what Nsight Systems exported. */
 #define TRACE_NSYS_DRIVER "traced by Nsight Systems"
 
-/* Gives a timeline the names of its kernels, copied into one piece of memory. */
+/* Gives a timeline the names of its kernels, copied. */
 enum status trace_names_take(const struct names *names, struct timeline *timeline,
                              struct error *error);
 
