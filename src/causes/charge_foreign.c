@@ -158,45 +158,30 @@ void foreign_put_fixes(struct judge *judge)
     }
 }
 
-static void put_detail(const struct judge *judge, struct verdict *verdict)
-{
-    const struct knob_gain *gain = judge->tried ? knob_of(judge, verdict->code) : NULL;
-    char detail[48];
-    if (gain == NULL && judge->tried && judge->found.blind > 0 &&
-        (verdict_rows[verdict->code].traits & IS_ORDER))
-        text_add(verdict->seen, sizeof verdict->seen, "",
-                 "; no fix is tried, as it is not known which memory %" PRIu32 " %s used",
-                 judge->found.blind, judge->found.blind == 1 ? "op" : "ops");
-    if (gain == NULL)
-        return;
-    if (gain->knob == CHANGE_WORK && judge->found.fills) {
-        text_add(
-            verdict->seen, sizeof verdict->seen, "",
-            ", and takes no longer than to copy there; tried without: what it copies from, "
-            "page-locked where it lies (cudaHostRegister), needs no copy");
-        return;
-    }
-    change_detail(&judge->found.better.change, (enum change_knob)gain->knob, detail,
-                  sizeof detail);
-    if (detail[0] != '\0')
-        text_add(verdict->seen, sizeof verdict->seen, "; ", "tried with %s", detail);
-}
-
 void foreign_put_details(const struct judge *judge, struct verdicts *verdicts)
 {
-    for (int i = 0; i < verdicts->count; i++)
-        put_detail(judge, &verdicts->items[i]);
+    const struct found *found = &judge->found;
+    char detail[48];
+    EACH (struct verdict, verdict, verdicts->items, judge->tried ? verdicts->count : 0) {
+        const struct knob_gain *gain = knob_of(judge, verdict->code);
+        if (gain == NULL && found->blind > 0 && (verdict_rows[verdict->code].traits & IS_ORDER))
+            text_add(verdict->seen, sizeof verdict->seen, "",
+                     "; no fix is tried, as it is not known which memory %" PRIu32 " %s used",
+                     found->blind, found->blind == 1 ? "op" : "ops");
+        if (gain == NULL)
+            continue;
+        change_detail(&found->better.change, (enum change_knob)gain->knob, detail,
+                      sizeof detail);
+        if (gain->knob == CHANGE_WORK && found->fills)
+            text_add(verdict->seen, sizeof verdict->seen, "",
+                     ", and takes no longer than to copy there; tried without: what it copies "
+                     "from, page-locked where it lies (cudaHostRegister), needs no copy");
+        else if (detail[0] != '\0')
+            text_add(verdict->seen, sizeof verdict->seen, "; ", "tried with %s", detail);
+    }
 }
 
 /* --- charges --- */
-
-/* Returns what recording took of the run, as the simulator has it. */
-static int64_t recording_ns(const struct judge *judge)
-{
-    const struct found *found = &judge->found;
-    const double part = 1 - (double)found->bare_given_ns / (double)found->given_ns;
-    return (int64_t)(part * (double)timeline_extent_ns(judge->timeline));
-}
 
 /* Returns true if a cause costs no more than its fix gains alone, or the run shows of it:
  * calls, and a host that is late. */
@@ -234,7 +219,7 @@ static int64_t charge_knobs(struct judge *judge, const int64_t shown_ns[VERDICT_
     const struct found *found = &judge->found;
     int64_t left_ns = judge->time_ns - judge->limit_ns;
     judge->rest_ns[REST_RECORDING] =
-        account_leave(&judge->charges, recording_ns(judge), &left_ns);
+        account_leave(&judge->charges, judge->recording_ns, &left_ns);
     const double loss_ns = (double)left_ns;
     double sum_ns = 0,
            scale = (double)timeline_extent_ns(judge->timeline) / (double)found->given_ns;
@@ -261,11 +246,11 @@ static int64_t charge_knobs(struct judge *judge, const int64_t shown_ns[VERDICT_
 static int64_t find_slower(const struct judge *judge)
 {
     static const double LITTLE = 0.15;
-    bool copies = judge->trace.engine == ENGINE_H2D || judge->trace.engine == ENGINE_D2H;
-    int64_t more_ns =
-        judge->trace.analysis.engines[judge->trace.engine].busy_ns - judge->limit_ns;
-    bool little = (double)more_ns < LITTLE * (double)judge->time_ns;
-    return more_ns > 0 && (!copies || little) ? more_ns : 0;
+    const enum engine engine = judge->trace.engine;
+    const int64_t more_ns = judge->trace.analysis.engines[engine].busy_ns - judge->limit_ns;
+    const bool copies = engine == ENGINE_H2D || engine == ENGINE_D2H;
+    const bool little = (double)more_ns < LITTLE * (double)judge->time_ns;
+    return copies && !little ? 0 : later(0, more_ns);
 }
 
 /* Returns the dearest of what the trace shows and is not charged yet, and how dear it is;
@@ -294,14 +279,11 @@ static enum verdict_code dearest_of(const struct judge *judge,
 static void charge_shown(struct judge *judge, const int64_t shown_ns[VERDICT_COUNT],
                          int64_t *left_ns)
 {
-    while (*left_ns > 0) {
-        int64_t dear_ns;
+    int64_t dear_ns = *left_ns;
+    while (*left_ns > 0 && dear_ns > 0) {
         const enum verdict_code dearest = dearest_of(judge, shown_ns, &dear_ns);
-        if (dearest == VERDICT_COPY_BOUND)
-            break;
-        dear_ns = foreign_charge_seen(judge, dearest, earlier(dear_ns, *left_ns));
-        if (dear_ns == 0)
-            break;
+        if (dear_ns > 0)
+            dear_ns = foreign_charge_seen(judge, dearest, earlier(dear_ns, *left_ns));
         *left_ns -= dear_ns;
     }
 }
@@ -315,9 +297,9 @@ static void charge_left(struct judge *judge, int64_t old_ns[VERDICT_COUNT], int6
     int64_t *rest_ns = judge->rest_ns;
     /* The host need not wait for what is the next op's input, but that op has to. */
     const int64_t data_ns = chain_ns(judge->facts->plan, judge->timeline);
-    const int64_t beside_ns = later(0, judge->time_ns - data_ns);
     if (knob_of(judge, VERDICT_SYNC_IN_LOOP) == NULL)
-        old_ns[VERDICT_SYNC_IN_LOOP] = earlier(old_ns[VERDICT_SYNC_IN_LOOP], beside_ns);
+        old_ns[VERDICT_SYNC_IN_LOOP] =
+            earlier(old_ns[VERDICT_SYNC_IN_LOOP], later(0, judge->time_ns - data_ns));
     rest_ns[REST_ONCE] = account_leave(charges, rest_ns[REST_ONCE], &left_ns);
     charge_shown(judge, old_ns, &left_ns);
     rest_ns[REST_SEVERAL] = account_leave(charges, rest_ns[REST_SEVERAL], &left_ns);
@@ -370,29 +352,13 @@ static void charge_small(struct judge *judge)
     }
 }
 
-/* Returns the knobs whose causes the run shows nothing of: graphs where most ops are in one,
- * more streams than several where no copy waits for room, other threads where the host is
- * always in a call, and tiles of other sizes where nothing is copied from or to the host, or it
- * needs each tile's result to issue the next. */
-static uint32_t unseen_knobs(const struct judge *judge)
-{
-    const struct engine_use *engines = judge->trace.analysis.engines;
-    const bool tiles =
-        engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 && !facts_reads_back(judge);
-    const bool room = judge->timeline->streams < 2 || judge->stream_waits > 0;
-    return (judge->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
-           (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
-           (host_works(judge) ? 0 : 1U << CHANGE_WORK);
-}
-
 enum status foreign_try(struct judge *judge, struct error *error)
 {
     const struct verdict_case *facts = judge->facts;
     struct verdict *causes = judge->charges.causes;
     struct error why = {0};
     int64_t old_ns[VERDICT_COUNT];
-    judge->found.unseen = unseen_knobs(judge);
-    enum status status = STATUS_OK;
+    judge->found.unseen = facts_unseen_knobs(judge);
     uint32_t unseen;
     for (int code = 0; code < VERDICT_COUNT; code++) {
         old_ns[code] = causes[code].cost_ns;
@@ -401,7 +367,7 @@ enum status foreign_try(struct judge *judge, struct error *error)
     old_ns[VERDICT_REST] = judge->rest_ns[REST_PAGES]; /* the suspect is this part alone */
     do {
         unseen = judge->found.unseen;
-        status = rework_find(facts->plan, facts->model, &judge->found, &why);
+        const enum status status = rework_find(facts->plan, facts->model, &judge->found, &why);
         if (status == STATUS_NO_MEMORY)
             return error_pass(error, &why);
         judge->simulated = status == STATUS_OK && judge->found.given_ns > 0;
@@ -415,7 +381,8 @@ enum status foreign_try(struct judge *judge, struct error *error)
     } while (judge->found.unseen != unseen);
     for (int code = 0; code < VERDICT_COUNT; code++)
         causes[code].cost_ns = 0;
-    judge->recording_ns = recording_ns(judge);
+    const double bare = (double)judge->found.bare_given_ns / (double)judge->found.given_ns;
+    judge->recording_ns = (int64_t)((1 - bare) * (double)timeline_extent_ns(judge->timeline));
     charge_left(judge, old_ns, charge_knobs(judge, old_ns));
     charge_readbacks(judge);
     charge_small(judge);
@@ -424,7 +391,7 @@ enum status foreign_try(struct judge *judge, struct error *error)
 
 /* --- the best of all --- */
 
-/* Sets the best of all: one fix, which is then the first, or several together. */
+/* One fix is the best of all, which is then the first, or several together. */
 static void set_best(const struct judge *judge, struct verdicts *verdicts)
 {
     const struct found *found = &judge->found;
@@ -439,11 +406,10 @@ static void set_best(const struct judge *judge, struct verdicts *verdicts)
         verdicts->best_prospect = verdicts->items[0].prospect;
         return;
     }
-    for (int i = 0; i < found->count; i++) {
-        bool named = false;
-        for (int k = 0; k < i; k++)
-            named |= found->knobs[k].code == found->knobs[i].code;
-        if (!named)
+    for (int i = 0, first; i < found->count; i++) {
+        for (first = 0; found->knobs[first].code != found->knobs[i].code;)
+            first++;
+        if (first == i)
             text_add(verdicts->best, sizeof verdicts->best, " + ", "%s",
                      verdict_rows[found->knobs[i].code].name);
     }
@@ -464,14 +430,13 @@ static void leave_recording(const struct judge *judge, struct verdicts *verdicts
 
 void foreign_set_best(const struct judge *judge, struct verdicts *verdicts)
 {
+    const struct found *found = &judge->found;
     if (!judge->tried)
         return;
     leave_recording(judge, verdicts);
     if (facts_withhold(judge, verdicts))
         return;
     set_best(judge, verdicts);
-    const struct found *found = &judge->found;
     verdicts->has_change = search_gains(found->better_ns, found->given_ns, SEARCH_GAIN);
-    if (verdicts->has_change)
-        verdicts->change = found->whole;
+    verdicts->change = found->whole;
 }

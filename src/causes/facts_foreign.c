@@ -256,6 +256,19 @@ enum verdict_code facts_suspect(const struct judge *judge)
     return VERDICT_UNKNOWN;
 }
 
+/* --- what is not seen --- */
+
+uint32_t facts_unseen_knobs(const struct judge *judge)
+{
+    const struct engine_use *engines = judge->trace.analysis.engines;
+    const bool tiles =
+        engines[ENGINE_H2D].spans + engines[ENGINE_D2H].spans > 0 && !facts_reads_back(judge);
+    const bool room = judge->timeline->streams < 2 || judge->stream_waits > 0;
+    return (judge->trace.in_graphs ? 1U << CHANGE_GRAPH : 0) |
+           (room ? 0 : 1U << CHANGE_STREAMS) | (tiles ? 0 : 1U << CHANGE_SIZES) |
+           (host_works(judge) ? 0 : 1U << CHANGE_WORK);
+}
+
 /* --- what is not known --- */
 
 /* Returns true if kernels that take `shared_ns` where blocks slow each other would have to

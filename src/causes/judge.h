@@ -211,6 +211,12 @@ struct foreign_pieces {
 bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_ns,
                   struct foreign_pieces *pieces);
 
+/* Returns bits of the knobs whose causes the run shows nothing of: graphs where most ops are in
+ * one, more streams than several where no copy waits for room, other threads where the host is
+ * always in a call, and tiles of other sizes where nothing is copied from or to the host, or it
+ * needs each tile's result to issue the next. */
+uint32_t facts_unseen_knobs(const struct judge *judge);
+
 /* Charges a cause no more than its evidence carries. Returns how much that is. */
 int64_t foreign_charge_seen(struct judge *judge, enum verdict_code code, int64_t cost_ns);
 
