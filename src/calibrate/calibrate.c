@@ -116,21 +116,23 @@ static const struct part {
     const char *name; /* for the progress line */
     void (*measure)(struct rig *rig);
     unsigned scopes; /* of enum calibration_scope */
+    bool varies;     /* from moment to moment, as what the host takes does */
 } parts[] = {
-    {"calls", calibrate_calls, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
-    {"packing", calibrate_packing, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PACKING},
-    {"host", calibrate_host, CALIBRATE_ALL},
-    {"cpu", calibrate_cpu, CALIBRATE_ALL},
-    {"copies", calibrate_copies, CALIBRATE_ALL | CALIBRATE_QUICK},
-    {"pageable", calibrate_pageable, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PAGEABLE},
-    {"devices", calibrate_shared, CALIBRATE_ALL},
-    {"peers", calibrate_peers, CALIBRATE_ALL},
-    {"kernels", calibrate_kernels, CALIBRATE_ALL | CALIBRATE_QUICK},
-    {"mapped", calibrate_mapped, CALIBRATE_ALL},
-    {"signals", calibrate_signals, CALIBRATE_ALL | CALIBRATE_QUICK},
-    {"callbacks", calibrate_callbacks, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS},
-    {"graphs", calibrate_graphs, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_GRAPHS},
-    {"checks", calibrate_checks, CALIBRATE_ALL},
+    {"calls", calibrate_calls, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS, true},
+    {"packing", calibrate_packing, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PACKING, true},
+    {"host", calibrate_host, CALIBRATE_ALL, false},
+    {"cpu", calibrate_cpu, CALIBRATE_ALL, true},
+    {"copies", calibrate_copies, CALIBRATE_ALL | CALIBRATE_QUICK, true},
+    {"pageable", calibrate_pageable, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_PAGEABLE,
+     true},
+    {"devices", calibrate_shared, CALIBRATE_ALL, false},
+    {"peers", calibrate_peers, CALIBRATE_ALL, false},
+    {"kernels", calibrate_kernels, CALIBRATE_ALL | CALIBRATE_QUICK, false},
+    {"mapped", calibrate_mapped, CALIBRATE_ALL, false},
+    {"signals", calibrate_signals, CALIBRATE_ALL | CALIBRATE_QUICK, true},
+    {"callbacks", calibrate_callbacks, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_CALLS, true},
+    {"graphs", calibrate_graphs, CALIBRATE_ALL | CALIBRATE_QUICK | CALIBRATE_GRAPHS, true},
+    {"checks", calibrate_checks, CALIBRATE_ALL, false},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 static_assert((int)PARTS <= (int)PARTS_MAX, "a calibration keeps the time of each part");
@@ -165,7 +167,7 @@ static int64_t measure_part(struct rig *rig, const struct part *part, struct par
 }
 
 /* Measures all parts once, and then those for which there is time again: in each pass those
- * that most runs depend on, and then the others. What a part took before is what it takes
+ * that vary, and then the others. What a part took before is what it takes
  * again. A simulated device has the same times in each pass. */
 static enum status measure(struct rig *rig)
 {
@@ -184,8 +186,7 @@ static enum status measure(struct rig *rig)
             if ((parts[i].scopes & rig->scope) == 0)
                 continue;
             struct part_time *time = &calibration->parts[calibration->part_count++];
-            const bool most_needed = parts[i].scopes != CALIBRATE_ALL;
-            const bool turn = sweep == 0 || most_needed == (sweep % 2 == 1);
+            const bool turn = sweep == 0 || parts[i].varies == (sweep % 2 == 1);
             const int64_t until_ns = clock_now_ns() - begin_ns + takes_ns[i];
             if (rig_failed(rig) || !turn || (sweep > 0 && until_ns > most_ns))
                 continue;

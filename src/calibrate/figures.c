@@ -122,13 +122,16 @@ struct group {
     double times_ns, deviations_ns; /* the sums of the times and of their deviations, */
     double rates;                   /* the sum of the rates' deviations as parts, */
     int rate_count;
-    double apart; /* and the most that a plain run was off beyond what is usual */
+    double apart; /* the sum of the squares of what plain runs were off beyond what is usual */
+    int held;
 };
 
 static const struct machine_field *field_of(const char *kernel, const char *key)
 {
     return machine_field_find(kernel != NULL ? machine_kernel_fields : machine_fields, key);
 }
+
+enum { MOST_APART = 3 }; /* what is off by more is wrong by any measure */
 
 static struct group look_at_group(const struct calibration *calibration,
                                   enum machine_spread which)
@@ -146,14 +149,17 @@ static struct group look_at_group(const struct calibration *calibration,
         group.rate_count += !time;
     }
     EACH (const struct outcome, outcome, calibration->outcomes, calibration->outcome_count) {
-        if (machine_spread_of(field_of(outcome->kernel, outcome->key)) == which)
-            group.apart = fmax(group.apart, outcome->apart - outcome->usual);
+        if (machine_spread_of(field_of(outcome->kernel, outcome->key)) != which)
+            continue;
+        const double more = fmin(MOST_APART, fmax(0, outcome->apart - outcome->usual));
+        group.apart += more * more;
+        group.held++;
     }
     return group;
 }
 
 /* Sets a group's spread: the standard deviation in the mean of its figures, or more where plain
- * runs are further off. One pass alone tells none. */
+ * runs are further off, in the root mean square. One pass alone tells none. */
 static void set_spread(struct rig *rig, const struct machine_field *field,
                        enum machine_spread which)
 {
@@ -162,9 +168,10 @@ static void set_spread(struct rig *rig, const struct machine_field *field,
     const double rates = group.rate_count > 0 ? group.rates / group.rate_count : 0;
     const bool told = group.times_ns > 0 || group.rate_count > 0;
     const double passes = told ? fmax(times, rates) : rig->usual.spread[which];
-    const bool apart = group.apart > passes;
-    rig_known(rig, field->key, fmin(field->most, apart ? group.apart : passes),
-              apart  ? "by so much more than usual a plain run is off"
+    const double off = group.held > 0 ? sqrt(group.apart / group.held) : 0;
+    const bool apart = off > passes;
+    rig_known(rig, field->key, fmin(field->most, apart ? off : passes),
+              apart  ? "by so much more than usual plain runs are off"
               : told ? "what passes differ by"
                      : rig->usual_how);
 }
