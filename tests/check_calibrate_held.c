@@ -174,7 +174,7 @@ static void heavy_cpu_tiles(struct machine *machine, const struct plan *plan)
 static void other_nodes(struct machine *machine, const struct plan *plan)
 {
     if (plan->issue == ISSUE_GRAPH && plan->tiles == 6144)
-        machine->graph_launch_node_ns *= 4;
+        machine->graph_launch_node_ns *= 16;
 }
 
 static void other_nodes_with_copies(struct machine *machine, const struct plan *plan)

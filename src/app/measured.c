@@ -77,7 +77,8 @@ static bool is_wanted(const struct job *job)
     const struct options *options = job->options;
     return job->model_known && job->ops->measures && !options->dry_run &&
            options->emit == NULL && !job->settings.profile && !loads_lazily(options) &&
-           ranks_count() == 1 && reference_is_model(job->reference.summary, job->machine.name);
+           ranks_count() == 1 && !marks_on() &&
+           reference_is_model(job->reference.summary, job->machine.name);
 }
 
 /* Refuses --calibrate where nothing is measured, or what is measured is the machine file's. */

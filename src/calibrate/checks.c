@@ -111,7 +111,7 @@ static const struct check checks[] = {
              .blocks = 1,
              .intensity = 1000}},
     /* Launching the same graph took 2 us at some times and 10 at others. [On an H200's host] */
-    {"graph_launch_node_ns", "launches of a graph of 6144 kernels", 1, .time = CALLS,
+    {"graph_launch_node_ns", "launches of a graph of 6144 kernels", 4, .time = CALLS,
      .row = {.steps = "k", .count = 6144, .streams = 4, SMALL_KERNEL, .graph = true}},
     {"graph_copies_node_ns", "tiles of a graph of 80", 0.25, .time = ISSUE,
      .row = {.steps = "hkd",
