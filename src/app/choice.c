@@ -60,6 +60,7 @@ static void note_tuned(const struct job *job, const struct settings *asked,
 static const char *put_choice(const struct settings *settings, const struct settings *other,
                               char text[CHOICE_TEXT])
 {
+    static const struct settings plain = {.memory = MEMORY_PINNED};
 #define PUT(member, format, ...)                                                               \
     if (other == NULL || settings->member != other->member)                                    \
     text_add(text, CHOICE_TEXT, " ", format, __VA_ARGS__)
@@ -69,13 +70,12 @@ static const char *put_choice(const struct settings *settings, const struct sett
     PUT(order, "order=%s", order_names[settings->order]);
     PUT(layout, "layout=%s", layout_names[settings->layout]);
     PUT(issue, "issue=%s", issue_names[settings->issue]);
+    if (other == NULL)
+        other = &plain;
+    PUT(memory, "memory=%s", memory_names[settings->memory]);
+    PUT(pack, "pack=%s", settings->pack ? "yes" : "no");
+    PUT(batch, "batch=%" PRIu32, settings->batch);
 #undef PUT
-    if (settings->memory != (other != NULL ? other->memory : MEMORY_PINNED))
-        text_add(text, CHOICE_TEXT, " ", "memory=%s", memory_names[settings->memory]);
-    if (settings->pack)
-        text_add(text, CHOICE_TEXT, " ", "pack=yes");
-    if (settings->batch > 0)
-        text_add(text, CHOICE_TEXT, " ", "batch=%" PRIu32, settings->batch);
     return text;
 }
 

@@ -85,6 +85,9 @@ static bool is_wanted(const struct job *job)
 static enum status check_asked(const struct job *job, struct error *error)
 {
     const struct options *options = job->options;
+    if (options->no_calibrate)
+        return error_set(error, STATUS_USAGE,
+                         "--calibrate and --no-calibrate were given: give one of them");
     if (options->dry_run || options->emit != NULL)
         return error_set(error, STATUS_USAGE,
                          "--calibrate measures the host's calls, and --dry-run runs nothing: "

@@ -167,8 +167,8 @@ static int64_t measure_part(struct rig *rig, const struct part *part, struct par
 }
 
 /* Measures all parts once, and then those for which there is time again: in each pass those
- * that vary, and then the others. What a part took before is what it takes
- * again. A simulated device has the same times in each pass. */
+ * that vary, and then the others. What a part took before is what it takes again. A simulated
+ * device has the same times in each pass. */
 static enum status measure(struct rig *rig)
 {
     enum { ALL_MS = 16500, QUICK_MS = 4500, CALLS_MS = 900 };

@@ -214,13 +214,13 @@ const struct machine_field machine_fields[] = {
     LIKE("host", pack_bytes_per_s, FIELD_REAL, 1e6, 1e15, 1, cpu_bytes_per_s),
 
     /* The spreads of H200s' figures from one host to another. */
-    SPREAD(copies, COPIES, 0.02),
+    SPREAD(copies, COPIES, 0.03),
     SPREAD(pageable, PAGEABLE, 0.3),
     SPREAD(managed, MANAGED, 0.2),
-    SPREAD(mapped, MAPPED, 0.1),
-    SPREAD(kernels, KERNELS, 0.03),
-    SPREAD(delays, DELAYS, 0.15),
-    SPREAD(calls, CALLS, 0.3),
+    SPREAD(mapped, MAPPED, 0.2),
+    SPREAD(kernels, KERNELS, 0.06),
+    SPREAD(delays, DELAYS, 0.3),
+    SPREAD(calls, CALLS, 0.5),
     SPREAD(callbacks, CALLBACKS, 0.5),
     SPREAD(cpu, CPU, 0.3),
     SPREAD(allocations, ALLOCATIONS, 0.3),

@@ -119,12 +119,11 @@ static double blocks_as_waiting(const struct kernel_cost *cost, double resident,
     return idle * resident * cost->memory_fill + (1 - idle) * in_use;
 }
 
-/* Returns the part of a sweep's lesser side that the greater one does not hide where there are
- * that many blocks more than one on each SM, of as many as fit. */
+/* Returns the part of a sweep's lesser side that the greater one does not hide. There are
+ * `more` blocks beyond one on each SM, of `most` that fit. That it falls evenly is assumed. */
 static double not_hidden(double more, double most)
 {
-    const double part = more < most ? larger(0, more) / most : 1;
-    return 1 - (1 - NOT_HIDDEN) * part;
+    return more <= 0 ? 1 : 1 - (1 - NOT_HIDDEN) * smaller(1, more / most);
 }
 
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,

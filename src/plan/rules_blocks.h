@@ -33,9 +33,9 @@ uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan
 
 /* Rule 3. Returns the cost of a launch on the device's memory. What it moves lies in the cache
  * where that is up to half of it, for a copy has just brought it, or a launch has written it:
- * so the few blocks of a small grid wait less. Scans wait for one another. [Measured on an
- * H200: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each element of 4 to
- * 16 MiB that they took of 32 and more, and scans 0.85 to 0.91:
+ * so the few blocks of a small grid wait less. A scan's blocks wait for one another instead.
+ * [Measured on an H200: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each
+ * element of 4 to 16 MiB that they took of 32 and more, scans 0.85 to 0.91:
  * bench/results/h200-2026-11-30-rules.txt] */
 struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
                                     const struct kernel_params *params, uint64_t count);
@@ -70,7 +70,8 @@ enum dealt {
  * down to idle_memory_share of that. [Measured on an H200: `scale` on 1 to 66 blocks,
  * one sweep of each, took 0.68 to 0.8 of what their rate among a quarter of the GPU's blocks
  * says; `finite` on 2 and `scan-exclusive` on 5, many sweeps of each, 0.45] The slower side
- * counts (roofline; Williams, Waterman & Patterson, CACM 2009), and part of the other. */
+ * counts (roofline; Williams, Waterman & Patterson, CACM 2009), and of the other all where
+ * there is one block on an SM, down to half where it is full. */
 double rule_sweep_ns(const struct machine *machine, struct kernel_cost cost, double share,
                      uint32_t in_use, enum dealt dealt);
 
@@ -83,12 +84,13 @@ struct link_bytes {
 
 /* Returns what a launch counts as that moves `in` and `out` bytes. Kernels get a share of the
  * rates: machine_mapped_share(). That of one that both reads and writes is what is left of the
- * joint rate; who moves bytes in one direction alone gets as much as the kernel that gets most.
+ * joint rate; who moves bytes in one direction alone gets as much as the kernel that gets most,
+ * but for reductions, whose own share was measured so.
  * [Measured on an H200: `transpose-conflict-free` reads and writes at 0.74 of the joint rate;
  * as the first of a chain it reads, and `uniform` behind it writes, at 0.91 of a direction's]
  * A line of memory of which a warp wants every stride-th element takes part of its own time: 80
  * bytes' for the first that is wanted and 24 for each other, at most its 128. [Fitted to
- * `stride-copy` on an H200 at strides of 1 to 64, within 11 %:
+ * `stride-copy` on an H200 at strides of 1 to 64, within 8 %, but for 17 % at 2:
  * bench/results/h200-2026-11-30-rules.txt] */
 struct link_bytes rule_link_bytes(const struct machine *machine, const struct kernel *kernel,
                                   const struct kernel_params *params, double in, double out);

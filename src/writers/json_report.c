@@ -116,7 +116,8 @@ static void put_fix(struct json *json, const struct run_report *run,
         json_put_text(json_key(json, "torch"), how);
     json_put_ms(json_key_of(json, "predicted_ms", verdict->predicted_ns > 0),
                 verdict->predicted_ns);
-    put_interval(json, "predicted_", &verdict->prospect.range);
+    if (verdict->predicted_ns > 0)
+        put_interval(json, "predicted_", &verdict->prospect.range);
     if (verdict->predicted_ns == 0 && verdict->no_time != NULL)
         json_put_text(json_key(json, "no_time"), verdict->no_time);
     json_close(json, '}');
