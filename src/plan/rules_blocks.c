@@ -155,9 +155,10 @@ struct link_bytes rule_link_bytes(const struct machine *machine, const struct ke
     const double own = machine_mapped_share(machine, kernel);
     const double way =
         kernel->shape == KERNEL_REDUCE ? own : machine_mapped_share(machine, NULL);
-    in *= strided_part(kernel, params);
-    return (struct link_bytes){in / way, out / way,
-                               (in + out) / (in > 0 && out > 0 ? own : way)};
+    const double more = in * (strided_part(kernel, params) - 1);
+    const double alone = 1e-9 * machine_link_ns(machine, in, out) * machine->joint_bytes_per_s;
+    return (struct link_bytes){(in + more) / way, out / way,
+                               (alone + more) / (in > 0 && out > 0 ? own : way)};
 }
 
 double rule_link_sweep_ns(const struct machine *machine, struct link_bytes own,

@@ -84,14 +84,14 @@ struct link_bytes {
 
 /* Returns what a launch counts as that moves `in` and `out` bytes. Kernels get a share of the
  * rates: machine_mapped_share(). That of one that both reads and writes is what is left of the
- * joint rate; who moves bytes in one direction alone gets as much as the kernel that gets most,
- * but for reductions, whose own share was measured so.
- * [Measured on an H200: `transpose-conflict-free` reads and writes at 0.74 of the joint rate;
- * as the first of a chain it reads, and `uniform` behind it writes, at 0.91 of a direction's]
- * A line of memory of which a warp wants every stride-th element takes part of its own time: 80
- * bytes' for the first that is wanted and 24 for each other, at most its 128. [Fitted to
- * `stride-copy` on an H200 at strides of 1 to 64, within 8 %, but for 17 % at 2:
- * bench/results/h200-2026-11-30-rules.txt] */
+ * rate that bounds it; who moves bytes in one direction alone gets as much as the kernel that
+ * gets most, but for reductions, whose own share was measured so. [Measured on an H200:
+ * `transpose-conflict-free` reads and writes at 0.74 of the joint rate; as the first of a chain
+ * it reads, and `uniform` behind it writes, at 0.91 of a direction's] A line of memory of which
+ * a warp wants every stride-th element takes part of its own time: 80 bytes' for the first that
+ * is wanted and 24 for each other, at most its 128. [Fitted to `stride-copy` on an H200 at
+ * strides of 1 to 64, within 8 %, but for 17 % at 2: bench/results/h200-2026-11-30-rules.txt]
+ */
 struct link_bytes rule_link_bytes(const struct machine *machine, const struct kernel *kernel,
                                   const struct kernel_params *params, double in, double out);
 
