@@ -35,7 +35,7 @@ enum status measured_device(const struct options *options, struct calibration **
 
 /* --- what the host of a run's device decides --- */
 
-/* What the process knows of hosts, by their devices as opened. */
+/* A host is measured once for each device that is opened: these were. */
 static struct known_host {
     char device[TIMELINE_TEXT];
     uint32_t connections;

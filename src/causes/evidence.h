@@ -54,10 +54,10 @@ struct sight {
  * worth, `evidence`. */
 enum evidence sight_say(struct sight *sight, enum evidence evidence, const char *words);
 
-/* Of another program's run: notes how often a cause was seen, and for how long, and sets those
- * figures and the call. It carries that time: all that comes later is that much earlier without
- * it; and of the device's, for each a way on to the next op. What is not noted carries any
- * cost.
+/* Notes how often a cause of another program's run was seen, and for how long, and sets those
+ * figures and the call. The cause then carries that time, by which all that comes later would
+ * be earlier, and for what the device did also the way on to the next op each time. A cause of
+ * which nothing is noted carries any cost.
  */
 void sight_note(struct sight *sight, const struct tally *seen);
 

@@ -83,9 +83,9 @@ struct judge {
     bool tried;   /* `found` is set, and fixes can be predicted by it */
     struct found found;
     struct outlook given; /* how sure found.given_ns is; or 0 */
-    /* Of another program's run. By cause, the host's calls that are one, up to the last that
-     * issued an op, with what the host did between them for the same; and how much of their
-     * time that is. */
+    /* Only runs of other programs have these. The last two count by cause: the host's calls
+     * that are one, up to the last that issued an op, with what the host did between them for
+     * the same; and how much of their time is between them. */
     struct traced trace;
     int64_t rest_ns[REST_COUNT];
     struct tally kept[VERDICT_COUNT];
