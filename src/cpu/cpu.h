@@ -1,0 +1,204 @@
+/* cpu.h - CUDA on the CPU: what `pipeline try` links a program with in place of CUDA's runtime.
+ * Private to src/cpu, but for what cpu/include/ has.
+ *
+ * A program that includes cpu/include/cuda_runtime.h calls these functions as it would call
+ * CUDA's. Ops do real work on the host's memory, in the order in which they begin on a
+ * simulated machine: clock.c makes a plan of the calls, and the simulator calls each op's work
+ * when it starts. So results, times and the recording come from one place.
+ *
+ *   cpu/include/    what programs include: the language of kernels, and the calls of the host
+ *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers
+ *   cpu/watch.c     what a launch read and wrote
+ *   cpu/memory.c    memory of every kind, and who may reach it
+ *   cpu/streams.c   streams, events, host functions
+ *   cpu/graphs.c    graphs, captured and made by hand
+ *   cpu/devices.c   devices, attributes, occupancy, errors
+ *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
+ *   cpu/tape.c      the recording (docs/recording.md) */
+#ifndef PIPELINE_CPU_H
+#define PIPELINE_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- launches: grid.cpp, watch.c --- */
+
+/* A launch as the header's launch template hands it over. */
+struct cpu_launch {
+    const char *name; /* of the kernel, as the source has it */
+    const char *file; /* where the program launches it */
+    int line;
+    unsigned grid[3], block[3];
+    size_t shared; /* bytes of dynamic shared memory */
+    bool cooperative;
+    void (*thread)(void *arguments); /* does one thread's work; threadIdx and so on are set */
+    void *arguments;                 /* a copy of the launch's own, which `release` frees */
+    void (*release)(void *arguments);
+    const uint64_t *words; /* arguments that may be addresses; freed with `arguments` */
+    uint32_t word_count;
+};
+
+/* Bytes [from, from + bytes) that a launch touched, of memory that is not the block's own. */
+struct cpu_range {
+    uintptr_t from;
+    uint64_t bytes;
+    bool reads, writes;
+};
+
+/* What a launch did. The owner zero-initialises it and calls cpu_did_free(). */
+struct cpu_did {
+    struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
+    size_t range_count;
+    uint64_t read_bytes, written_bytes; /* that its threads asked for */
+    uint64_t sectors; /* pieces of 32 bytes that its warps asked for; 0: was not watched */
+    uint64_t flops;   /* 0: not counted */
+    char fault[512];  /* "": none; else what went wrong, in words, with the source's line */
+};
+void cpu_did_free(struct cpu_did *did);
+
+/* Runs all of a grid before it returns, on the calling thread or on threads of its own. Sets
+ * *did. Returns false where it failed, which did->fault then says. */
+bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
+
+/* --- time: clock.c --- */
+
+enum cpu_memory {
+    CPU_PAGEABLE, /* of the host, and not known to CUDA */
+    CPU_PINNED,   /* of the host: cudaMallocHost() and its like */
+    CPU_REGISTERED,
+    CPU_DEVICE,
+    CPU_POOL, /* of a device, in the order of a stream */
+    CPU_MANAGED,
+};
+
+enum cpu_stream_kind { CPU_NONBLOCKING, CPU_BLOCKING, CPU_LEGACY, CPU_PER_THREAD };
+
+enum cpu_op_kind {
+    CPU_COPY,
+    CPU_SET,
+    CPU_KERNEL,
+    CPU_RECORD,
+    CPU_WAIT,
+    CPU_FUNCTION,
+    CPU_SYNC_DEVICE,
+    CPU_SYNC_STREAM,
+    CPU_SYNC_EVENT,
+};
+
+/* What a call of the host's issues. Strings are not copied: they must last. */
+struct cpu_op {
+    enum cpu_op_kind kind;
+    uint32_t stream; /* by its number; of CPU_SYNC_DEVICE: the device */
+    uint32_t event;  /* records, waits, CPU_SYNC_EVENT: by its number */
+    bool waits;      /* the call returns only when the op has ended, as cudaMemcpy()'s does */
+
+    /* Copies and sets. `from_device` and `to_device` are -1 for the host's memory. */
+    enum cpu_memory from_kind, to_kind;
+    int from_device, to_device;
+    uint64_t from, to, bytes;
+    uint64_t from_pitch, to_pitch, width, height; /* of rows: else 0 */
+
+    const struct cpu_launch *launch; /* kernels; lasts until the work is done */
+
+    /* Is called once, when the op starts on the simulated machine; a kernel's sets *did. May be
+     * NULL. `release` is called when the work is done, or never will be. */
+    void (*work)(void *context, struct cpu_did *did);
+    void (*release)(void *context);
+    void *context;
+};
+
+/* Begin and end a call of the calling thread's: in between it may issue one op, wait, or take
+ * memory. Calls within calls count as part of the outer one. `name` and `file` must last.
+ * cpu_leave() returns `result`, which the recording has; it is CUDA's error code. */
+void cpu_enter(const char *name, const char *file, int line);
+int cpu_leave(int result);
+
+/* Issues an op; where it waits, returns when it has ended on the simulated machine. Any other
+ * call of CUDA's that waits, as cudaFree() does, waits by cpu_issue() of CPU_SYNC_DEVICE.
+ * Returns false where a kernel has failed since the last call: its fault has been printed. */
+bool cpu_issue(const struct cpu_op *op);
+
+/* A node of a graph, by an id that is unique in the program; its work may be called for each
+ * launch of the graph, and its `release` never is: the graph's owner frees it. */
+struct cpu_node {
+    uint64_t id;
+    struct cpu_op op; /* a copy, set, kernel or function; its stream is ignored */
+    bool empty;       /* it does nothing */
+};
+struct cpu_edge {
+    uint32_t from, to; /* indexes of nodes */
+};
+struct cpu_graph {
+    const void *handle; /* of the executable graph */
+    const struct cpu_node *nodes;
+    const struct cpu_edge *edges;
+    uint32_t node_count, edge_count;
+};
+
+/* Tells of an executable graph that a call made, for the recording; and launches it. */
+void cpu_made_graph(const struct cpu_graph *graph);
+bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream);
+
+/* Add a stream or an event and return its number. `handle` is what the recording names it by.
+ */
+uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority,
+                        const void *handle);
+uint32_t cpu_add_event(unsigned flags, const void *handle);
+
+/* Return true where all that was issued to a stream has ended by now, or what an event's latest
+ * record stands for has; true where there is none. */
+bool cpu_stream_is_idle(uint32_t stream);
+bool cpu_event_is_over(uint32_t event);
+
+/* Returns when an event's latest record passed, in ns of the simulated machine; -1: not yet. */
+int64_t cpu_event_ns(uint32_t event);
+
+/* Returns the time on the simulated machine, as the calling thread has it. */
+int64_t cpu_now_ns(void);
+
+/* Memory that a call took, or gives back, for the recording. `device` is -1 for the host's. */
+void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device);
+void cpu_gave_back(uint64_t address);
+
+/* The simulated machine: what attributes of devices are made from. */
+struct cpu_machine {
+    const char *name;
+    int devices, sms, major, minor, copy_engines, clock_khz;
+    uint64_t memory_bytes;
+};
+const struct cpu_machine *cpu_machine(void);
+
+/* NVTX ranges of the calling thread's, for the recording. */
+void cpu_range_push(const char *name);
+void cpu_range_pop(void);
+
+/* --- streams.c --- */
+
+/* Launches a kernel into a stream (NULL: the default one), for the header's launch template,
+ * and takes its arguments over. Returns CUDA's error code. */
+struct CUstream_st;
+int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *stream);
+
+/* --- memory.c --- */
+
+/* Memory that CUDA knows. */
+struct cpu_block {
+    uintptr_t from;
+    uint64_t bytes;
+    enum cpu_memory kind;
+    int device;
+};
+
+/* Returns the block that an address lies in; NULL: none. Valid until memory is given back. */
+const struct cpu_block *cpu_block_at(uintptr_t address);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
