@@ -30,8 +30,9 @@ extern "C" {
 
 /* A launch as the header's launch template hands it over. */
 struct cpu_launch {
-    const char *name; /* of the kernel, as the source has it */
-    const char *file; /* where the program launches it */
+    const void *function; /* the kernel's address in the program */
+    const char *name;     /* of the kernel, as the source has it */
+    const char *file;     /* where the program launches it */
     int line;
     unsigned grid[3], block[3];
     size_t shared; /* bytes of dynamic shared memory */
@@ -183,6 +184,17 @@ void cpu_range_pop(void);
  * and takes its arguments over. Returns CUDA's error code. */
 struct CUstream_st;
 int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *stream);
+
+/* Makes the kernel at `function` known to calls that name kernels by their address alone, such
+ * as nodes of graphs. `bind` sets the name, the thread and the arguments of a launch, as the
+ * launch template does, from the addresses of the arguments. To be called again changes
+ * nothing. */
+void pipeline_know(const void *function, void (*bind)(const void *function, void **arguments,
+                                                      struct cpu_launch *launch));
+
+/* Where the calling thread's next call of CUDA stands in the source: a default argument of each
+ * prototype in cuda_runtime_api.h calls this. Returns 0. */
+int pipeline_here(const char *file, int line);
 
 /* --- memory.c --- */
 
