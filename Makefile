@@ -113,7 +113,7 @@ CUDA_ROOMS := $(filter-out $(CUDA_NONE),$(wildcard src/cuda/*.c kernels/*_cublas
 ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/term/marks_none.c,src/term/marks.c) \
            $(MPI_ROOMS) $(if $(ZLIB),src/trace/gunzip_none.c,src/trace/gunzip.c) \
            $(if $(SQLITE),src/trace/sqlite_none.c,$(filter-out %_none.c,$(wildcard src/trace/sqlite*.c))) \
-           src/app/main.c $(wildcard src/record/*.c src/lab/*.c), \
+           src/app/main.c $(wildcard src/record/*.c src/lab/*.c src/cpu/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
 GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
@@ -207,10 +207,10 @@ FORCE:
 .SECONDARY:
 
 # --- the rest ------------------------------------------------------------------------------------
-include make/mpi.mk make/lab.mk make/demo.mk make/record.mk make/library.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
+include make/mpi.mk make/lab.mk make/demo.mk make/record.mk make/library.mk make/cpu.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
-MADE := $(PROGRAMS) lab.html generated libpipeline.a example walk walk.wasm pipeline.wasm share stage browser npm.log \
+MADE := $(PROGRAMS) lab.html generated libpipeline.a libpipeline-cpu.a cuda example walk walk.wasm pipeline.wasm share stage browser npm.log \
         suites tier foreign experiments lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:

@@ -1,6 +1,6 @@
 # Checks that run nothing: format, headers, cppcheck, rooms, hardening.
 
-SOURCES := $(sort $(wildcard src/*/*.[ch] src/lab/page/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/options/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
+SOURCES := $(sort $(wildcard src/*/*.[ch] src/lab/page/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh kernels/*.def src/cpu/*.cpp src/cpu/include/*.h src/cpu/include/*/*.h src/options/*.def src/plan/*.def src/record/*.def tests/*.[ch] \
              tests/fuzz/*.[ch] tests/hostile/*.[ch] tests/gpu/*.[ch] tests/nvtx/*.[ch] tests/record/*.[ch] tests/emulator/*.[ch] \
              tests/emulator/*.cpp bench/*.[ch] bench/experiments/*.h bench/experiments/*.cu docs/manual/*.[ch]))
 .PHONY: check-format check-headers check-static

@@ -40,11 +40,12 @@ docs: $(O)/print-pages
 INSTALLED := $(sort $(wildcard configs/*.ini configs/*/*.ini)) $(PLOTS)
 ROOT = $(call quoted,$(DESTDIR)$(PREFIX))
 INSTALLED_PROGRAMS := pipeline $(if $(MPICC),pipeline-mpi)
-install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(PAGES)
+install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(CPU_LIBRARY) $(CPU_HEADERS) $(PAGES)
 	$(Q)install -d $(ROOT)/bin
 	$(Q)install -m 755 $(INSTALLED_PROGRAMS:%=$(O)/%) $(ROOT)/bin
 	$(Q)install -D -m 644 $(O)/libpipeline.a $(ROOT)/lib/libpipeline.a
-	$(if $(RECORD),$(Q)install -D -m 644 $(RECORD) $(ROOT)/lib/pipeline/$(notdir $(RECORD)))
+	$(Q)for file in $(patsubst $(O)/%,%,$(RECORD) $(CPU_LIBRARY) $(CPU_HEADERS)); do \
+		install -D -m 644 $(O)/$$file $(ROOT)/lib/pipeline/"$$file" || exit 1; done
 	$(Q)install -D -m 644 src/lib/pipeline.h $(ROOT)/include/pipeline.h
 	$(Q)install -D -m 644 kernels/own_kernel.h $(ROOT)/include/pipeline/kernel.h
 	$(Q)for page in $(PAGES:$(O)/%=%); do \

@@ -25,7 +25,11 @@ expected() {
     echo include/pipeline.h
     echo include/pipeline/kernel.h
     echo lib/libpipeline.a
-    [ ! -e "$root/lib/pipeline" ] || echo lib/pipeline/libpipeline-record.so # where it was built
+    for built in libpipeline-record.so libpipeline-cpu.a; do
+        [ ! -e "$root/lib/pipeline/$built" ] || echo "lib/pipeline/$built"
+    done
+    [ ! -e "$root/lib/pipeline/libpipeline-cpu.a" ] ||
+        (cd "$source/src/cpu" && find . -path "./include/*" -type f | sed "s/^..//") | sed 's,^include,lib/pipeline/cuda,'
     echo share/bash-completion/completions/pipeline
     echo share/fish/vendor_completions.d/pipeline.fish
     echo share/man/man1/pipeline.1
@@ -60,7 +64,7 @@ code=$?
 set -e
 case $code:$recorded in
 127:*no-such-program*) [ -e "$root/lib/pipeline/libpipeline-record.so" ] || fail "record: $recorded" ;;
-2:*libpipeline-record.so*) [ ! -e "$root/lib/pipeline" ] || fail "record: $recorded" ;;
+2:*libpipeline-record.so*) [ ! -e "$root/lib/pipeline/libpipeline-record.so" ] || fail "record: $recorded" ;;
 *) fail "record: exit code $code: $recorded" ;;
 esac
 

@@ -1,0 +1,26 @@
+# libpipeline-cpu.a and the headers beside it: CUDA on the CPU, which `pipeline try` links programs with.
+# They take a C++ compiler: `make CXX=` leaves them out. Sanitizers don't know the fibers that threads are.
+
+CPU_LIBRARY := $(if $(SANITIZE),,$(if $(shell command -v $(firstword $(CXX)) 2>/dev/null),$(O)/libpipeline-cpu.a))
+CPU_HEADERS := $(if $(CPU_LIBRARY),$(patsubst src/cpu/include/%,$(O)/cuda/%,$(shell find src/cpu/include -type f 2>/dev/null)))
+all: $(CPU_LIBRARY) $(CPU_HEADERS)
+
+CPU := $(wildcard src/cpu/*.c src/cpu/*.cpp)
+CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) kernels/kernel.c
+CPU_OBJECTS := $(addsuffix .o,$(basename $(CPU:%=$(OBJ)/%) $(CPU_PURE:%=$(OBJ)/%))) $(OBJ)/generated/machine_texts.o
+$(OBJ)/src/cpu/%.o: src/cpu/%.cpp
+	$(say) CXX $<
+	$(call compile,$(CXX) -std=c++17 -D_GNU_SOURCE -Isrc -I. $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(WARNINGS)) \
+		$(CFLAGS) $(HARDEN) -ffp-contract=off -pthread)
+
+# What a program may call stays visible; of its own it may have a plan_build() as we do.
+CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* threadIdx blockIdx blockDim gridDim warpSize _Z*
+$(OBJ)/cpu/cuda.o: $(CPU_OBJECTS) make/cpu.mk
+	$(call write,$(LD) -r -o $(NEW) $(CPU_OBJECTS) && \
+		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW))
+$(O)/libpipeline-cpu.a: $(OBJ)/cpu/cuda.o
+	$(say) AR $@
+	$(call write,rm -f $(NEW) && $(AR) rcs $(NEW) $<)
+
+$(O)/cuda/%: src/cpu/include/%
+	$(call write,cp $< $(NEW))
