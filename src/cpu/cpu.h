@@ -18,31 +18,13 @@
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "cpu/include/pipeline_cpu.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* --- launches: grid.cpp, watch.c --- */
-
-/* A launch as the header's launch template hands it over. */
-struct cpu_launch {
-    const void *function; /* the kernel's address in the program */
-    const char *name;     /* of the kernel, as the source has it */
-    const char *file;     /* where the program launches it */
-    int line;
-    unsigned grid[3], block[3];
-    size_t shared; /* bytes of dynamic shared memory */
-    bool cooperative;
-    void (*thread)(void *arguments); /* does one thread's work; threadIdx and so on are set */
-    void *arguments;                 /* a copy of the launch's own, which `release` frees */
-    void (*release)(void *arguments);
-    const uint64_t *words; /* arguments that may be addresses; freed with `arguments` */
-    uint32_t word_count;
-};
 
 /* Bytes [from, from + bytes) that a launch touched, of memory that is not the block's own. */
 struct cpu_range {
@@ -65,6 +47,11 @@ void cpu_did_free(struct cpu_did *did);
 /* Runs all of a grid before it returns, on the calling thread or on threads of its own. Sets
  * *did. Returns false where it failed, which did->fault then says. */
 bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
+
+/* Where the flag is set, watch.c calls this before each access of the host's threads to memory,
+ * from the user's code at `where`. */
+extern bool cpu_watches_host;
+void cpu_host_touched(uintptr_t address, uint64_t bytes, bool writes, const void *where);
 
 /* --- time: clock.c --- */
 
@@ -178,24 +165,6 @@ const struct cpu_machine *cpu_machine(void);
 void cpu_range_push(const char *name);
 void cpu_range_pop(void);
 
-/* --- streams.c --- */
-
-/* Launches a kernel into a stream (NULL: the default one), for the header's launch template,
- * and takes its arguments over. Returns CUDA's error code. */
-struct CUstream_st;
-int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *stream);
-
-/* Makes the kernel at `function` known to calls that name kernels by their address alone, such
- * as nodes of graphs. `bind` sets the name, the thread and the arguments of a launch, as the
- * launch template does, from the addresses of the arguments. To be called again changes
- * nothing. */
-void pipeline_know(const void *function, void (*bind)(const void *function, void **arguments,
-                                                      struct cpu_launch *launch));
-
-/* Where the calling thread's next call of CUDA stands in the source: a default argument of each
- * prototype in cuda_runtime_api.h calls this. Returns 0. */
-int pipeline_here(const char *file, int line);
-
 /* --- memory.c --- */
 
 /* Memory that CUDA knows. */
@@ -208,6 +177,9 @@ struct cpu_block {
 
 /* Returns the block that an address lies in; NULL: none. Valid until memory is given back. */
 const struct cpu_block *cpu_block_at(uintptr_t address);
+
+/* Returns true where kernels of a device may read and write a block. */
+bool cpu_may_reach(const struct cpu_block *block, int device);
 
 #ifdef __cplusplus
 }
