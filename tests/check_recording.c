@@ -51,7 +51,7 @@ START_TEST(all_that_a_program_did)
     ck_assert(r.end == RECORDING_EXIT && r.lost == 3 && r.threads == 2);
     ck_assert_uint_eq(r.device_count, 1);
     ck_assert_str_eq(r.devices[0].name, "NVIDIA H200");
-    ck_assert(r.devices[0].sms == 132 && r.devices[0].shared_per_sm == 233472);
+    ck_assert(r.devices[0].sms == 132 && r.devices[0].sm.shared == 233472);
     ck_assert_uint_eq(r.stream_count, 3);
     ck_assert(r.streams[0].kind == STREAM_LEGACY && r.streams[2].kind == STREAM_BLOCKING);
     ck_assert(r.streams[1].number == 13 && r.streams[1].kind == STREAM_NONBLOCKING &&
@@ -78,7 +78,8 @@ START_TEST(all_that_a_program_did)
     ck_assert_uint_eq(r.op_count, 4);
     ck_assert(r.ops[0].kind == OP_H2D && r.ops[0].call == 2 &&
               r.ops[0].from == HOST_MEMORY_PINNED && r.ops[0].bytes == 4194304);
-    ck_assert(r.ops[1].kind == OP_KERNEL && r.ops[1].blocks == 1024 && r.ops[1].shared == 48);
+    ck_assert(r.ops[1].kind == OP_KERNEL && r.ops[1].blocks == 1024 &&
+              r.ops[1].need.shared == 48);
     ck_assert_str_eq(r.names[r.ops[1].name], "void scale<float>(float*, int)");
     ck_assert(r.ops[2].kind == OP_D2H && r.ops[2].to == HOST_MEMORY_PAGEABLE);
     ck_assert(r.ops[3].kind == OP_MEMSET && r.calls[7].first_op == 3 &&

@@ -779,26 +779,22 @@ END_TEST
 /* CUDA's own examples of its occupancy rules. */
 START_TEST(launches_fill_a_gpu_by_its_rules)
 {
-    const struct recorded_device h100 = {.major = 9,
-                                         .sms = 132,
-                                         .threads_per_sm = 2048,
-                                         .blocks_per_sm = 32,
-                                         .registers_per_sm = 65536,
-                                         .shared_per_sm = 233472};
-    struct recorded_op op = {.blocks = 132, .threads = 256, .registers = 32};
-    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &op), 8);
-    ck_assert(fabs(occupancy_fill(&h100, &op) - 0.125) < 1e-12);
-    op.registers = 33; /* a warp takes 1280: 12 in each part of an SM */
-    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &op), 6);
-    op.registers = 255;
-    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &op), 1);
-    op.registers = 16;
-    op.shared = 48 << 10; /* and 1 KiB that each block takes */
-    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &op), 4);
-    op = (struct recorded_op){.blocks = 10000, .threads = 32, .registers = 16};
-    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &op), 32);
-    ck_assert_double_eq(occupancy_fill(&h100, &op), 1);
-    ck_assert_double_gt(occupancy_fill(&(struct recorded_device){0}, &op), 0);
+    const struct sm_room h100 = {
+        .major = 9, .threads = 2048, .blocks = 32, .registers = 65536, .shared = 233472};
+    struct block_need need = {.threads = 256, .registers = 32};
+    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &need), 8);
+    ck_assert(fabs(occupancy_fill(&h100, 132, 132, &need) - 0.125) < 1e-12);
+    need.registers = 33; /* a warp takes 1280: 12 in each part of an SM */
+    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &need), 6);
+    need.registers = 255;
+    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &need), 1);
+    need.registers = 16;
+    need.shared = 48 << 10; /* and 1 KiB that each block takes */
+    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &need), 4);
+    need = (struct block_need){.threads = 32, .registers = 16};
+    ck_assert_uint_eq(occupancy_blocks_per_sm(&h100, &need), 32);
+    ck_assert_double_eq(occupancy_fill(&h100, 132, 10000, &need), 1);
+    ck_assert_double_gt(occupancy_fill(&(struct sm_room){0}, 0, 0, &(struct block_need){0}), 0);
 }
 END_TEST
 

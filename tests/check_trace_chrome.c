@@ -275,7 +275,7 @@ START_TEST(test_waits)
     const struct recorded_call *calls = recording->calls;
     ck_assert_uint_eq(recording->call_count, 6);
     ck_assert_uint_eq(recording->ops[0].blocks, 8);
-    ck_assert_uint_eq(recording->ops[0].threads, 32);
+    ck_assert_uint_eq(recording->ops[0].need.threads, 32);
     ck_assert_int_eq(calls[1].effect, EFFECT_RECORD);
     ck_assert_uint_eq(calls[1].stream, recording->ops[0].stream);
     ck_assert_int_eq(calls[2].effect, EFFECT_WAIT);

@@ -27,6 +27,8 @@ static void pass_record(struct simulation *sim, uint32_t op)
     simulation_pass_op(sim, op);
     simulation_wake(sim, &record->first_waiter);
     record->passed_ns = sim->now;
+    if (sim->hooks.on_record != NULL)
+        sim->hooks.on_record(sim->hooks.context, op_at(sim, op), sim->now);
 }
 
 /* Hands an op that is ready, and at the front of its hardware queue, to its engine. A record is

@@ -19,6 +19,8 @@ struct simulator_hooks {
     /* Tells that an op begins to run: its span's start_ns is set. May be NULL; the status
      * counts as with on_end. */
     enum status (*on_start)(void *context, const struct op *op, struct error *error);
+    /* Tells when a record passed, which no span says. May be NULL. */
+    void (*on_record)(void *context, const struct op *op, int64_t passed_ns);
     void *context;
 };
 

@@ -41,12 +41,12 @@ static enum status add_devices(struct chrome_reader *reader, struct walk_value l
                             walk_string(&values[NAME], reader->name, sizeof reader->name));
         if (device == NULL)
             return error_no_memory(reader->error, "for the trace");
-        device->major = (uint32_t)walk_whole_or(&values[MAJOR], UINT16_MAX, 0);
+        device->sm.major = (uint32_t)walk_whole_or(&values[MAJOR], UINT16_MAX, 0);
         device->minor = (uint32_t)walk_whole_or(&values[MINOR], UINT16_MAX, 0);
         device->sms = (uint32_t)walk_whole_or(&values[SMS], UINT16_MAX, 0);
-        device->threads_per_sm = (uint32_t)walk_whole_or(&values[THREADS], UINT16_MAX, 0);
-        device->registers_per_sm = (uint32_t)walk_whole_or(&values[REGISTERS], INT32_MAX, 0);
-        device->shared_per_sm = (uint32_t)walk_whole_or(&values[SHARED], INT32_MAX, 0);
+        device->sm.threads = (uint32_t)walk_whole_or(&values[THREADS], UINT16_MAX, 0);
+        device->sm.registers = (uint32_t)walk_whole_or(&values[REGISTERS], INT32_MAX, 0);
+        device->sm.shared = (uint32_t)walk_whole_or(&values[SHARED], INT32_MAX, 0);
     }
     return STATUS_OK;
 }

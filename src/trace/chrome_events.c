@@ -221,9 +221,9 @@ static bool add_op(struct chrome_reader *reader, enum category category,
     } else if (category == OP_KERNEL_EVENT) {
         op->kind = OP_KERNEL;
         op->blocks = product_of(&argument[GRID]);
-        op->threads = product_of(&argument[BLOCK]);
-        op->registers = (uint32_t)walk_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
-        op->shared = (uint32_t)walk_whole_or(&argument[SHARED], UINT32_MAX, 0);
+        op->need.threads = product_of(&argument[BLOCK]);
+        op->need.registers = (uint32_t)walk_whole_or(&argument[REGISTERS], UINT16_MAX, 0);
+        op->need.shared = (uint32_t)walk_whole_or(&argument[SHARED], UINT32_MAX, 0);
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #define PIPELINE_TRACE_RECORDING_H
 
 #include "core/status.h"
+#include "plan/occupancy.h"
 #include "plan/recorded.h"
 #include "plan/timeline.h"
 
@@ -16,7 +17,8 @@ struct recorded_device {
     uint32_t id;
     char *name;
     char *shown; /* as timelines call it: "NVIDIA H200 (0)" */
-    uint32_t major, minor, sms, threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm;
+    uint32_t minor, sms;
+    struct sm_room sm;
 };
 
 struct recorded_stream {
@@ -103,13 +105,13 @@ struct recorded_op {
     uint64_t node;  /* of a graph; 0: none */
     uint32_t call;  /* an index of `calls`; RECORDING_NONE: not recorded */
     uint32_t stream;
-    uint32_t name;                               /* kernels: an index of `names` */
-    uint32_t blocks, threads, registers, shared; /* kernels; UINT32_MAX blocks: or more, which
-                                                    all fill any GPU */
-    uint8_t kind;     /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
-    uint8_t from, to; /* enum host_memory of a copy's host side */
-    bool peer, h2h;   /* a copy from device to device, from host to host: no kernel */
-    bool moves;       /* pages of managed memory that no call asked for */
+    uint32_t name;          /* kernels: an index of `names` */
+    uint32_t blocks;        /* kernels; UINT32_MAX: or more, which all fill any GPU */
+    struct block_need need; /* kernels: what each of them takes */
+    uint8_t kind;           /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
+    uint8_t from, to;       /* enum host_memory of a copy's host side */
+    bool peer, h2h;         /* a copy from device to device, from host to host: no kernel */
+    bool moves;             /* pages of managed memory that no call asked for */
 };
 
 struct recorded_node {

@@ -220,8 +220,8 @@ enum status take_kernel(struct draft *draft, const struct line_value *v)
     op->name = v[6].number;
     op->op.kind = OP_KERNEL;
     op->op.blocks = v[7].number < UINT32_MAX ? (uint32_t)v[7].number : UINT32_MAX;
-    op->op.threads = (uint32_t)v[8].number;
-    op->op.registers = (uint32_t)v[9].number;
-    op->op.shared = (uint32_t)v[10].number;
+    op->op.need.threads = (uint32_t)v[8].number;
+    op->op.need.registers = (uint32_t)v[9].number;
+    op->op.need.shared = (uint32_t)v[10].number;
     return STATUS_OK;
 }

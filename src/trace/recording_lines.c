@@ -49,13 +49,13 @@ static enum status take_device(struct draft *draft, const struct line_value *v)
     struct recorded_device *device;
     ADD(device, draft->devices);
     device->id = (uint32_t)v[1].number;
-    device->major = (uint32_t)v[3].number;
+    device->sm.major = (uint32_t)v[3].number;
     device->minor = (uint32_t)v[4].number;
     device->sms = (uint32_t)v[5].number;
-    device->threads_per_sm = (uint32_t)v[6].number;
-    device->blocks_per_sm = (uint32_t)v[7].number;
-    device->registers_per_sm = (uint32_t)v[8].number;
-    device->shared_per_sm = (uint32_t)v[9].number;
+    device->sm.threads = (uint32_t)v[6].number;
+    device->sm.blocks = (uint32_t)v[7].number;
+    device->sm.registers = (uint32_t)v[8].number;
+    device->sm.shared = (uint32_t)v[9].number;
     return text_copy(draft, v[2].text, &device->name)
                ? place_add(draft, &draft->device_places, device->id, 0)
                : draft_no_memory(draft);

@@ -142,8 +142,9 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
         return replan_no_memory(replan);
     op->kernel.blocks = ran->blocks > 0 ? ran->blocks : 1;
     const struct recorded_device *device = &recording->devices[replan->device];
-    seen->fill = occupancy_fill(device, ran);
-    const uint64_t at_once = (uint64_t)device->sms * occupancy_blocks_per_sm(device, ran);
+    seen->fill = occupancy_fill(&device->sm, device->sms, ran->blocks, &ran->need);
+    const uint64_t at_once =
+        (uint64_t)device->sms * occupancy_blocks_per_sm(&device->sm, &ran->need);
     if (at_once > 0)
         seen->waves = (uint32_t)(ran->blocks / at_once);
     return STATUS_OK;
@@ -153,7 +154,7 @@ static enum status fill_kernel(struct replan *replan, const struct recorded_op *
  * 16 bytes. */
 static double fill_of_bytes(const struct recorded_device *device, uint64_t bytes)
 {
-    const double threads = (double)device->sms * device->threads_per_sm;
+    const double threads = (double)device->sms * device->sm.threads;
     const double wanted = (double)bytes / 16;
     return wanted < threads ? wanted / threads : 1;
 }

@@ -217,16 +217,6 @@ enum status replan_mark_repeats(struct replan *replan);
 
 /* --- replan_work.c --- */
 
-/* Returns the blocks of a launch that an SM holds at once, by the rules of CUDA's occupancy
- * calculator: each of threads, blocks, registers and shared memory allows for so many, and the
- * least counts. What is 0 is not known, and no bound. At least 1. */
-uint32_t occupancy_blocks_per_sm(const struct recorded_device *device,
-                                 const struct recorded_op *launch);
-
-/* Returns the part of the blocks that the whole GPU holds at once which the launch has: above 0
- * and up to 1. */
-double occupancy_fill(const struct recorded_device *device, const struct recorded_op *launch);
-
 /* Sets the work of launches that ran beside others, or waited for their room. */
 enum status replan_share_time(struct replan *replan);
 

@@ -84,13 +84,13 @@ static int add_device(void *context, sqlite3_stmt *statement)
         &database->profiled, column_of(statement, 0), sqlite_text_or(statement, 1, ""));
     if (device == NULL)
         return (int)error_no_memory(database->error, "for the trace");
-    device->major = column_of(statement, 2);
+    device->sm.major = column_of(statement, 2);
     device->minor = column_of(statement, 3);
     device->sms = column_of(statement, 4);
-    device->threads_per_sm = column_of(statement, 5) * column_of(statement, 6);
-    device->blocks_per_sm = column_of(statement, 7);
-    device->registers_per_sm = column_of(statement, 8);
-    device->shared_per_sm = column_of(statement, 9);
+    device->sm.threads = column_of(statement, 5) * column_of(statement, 6);
+    device->sm.blocks = column_of(statement, 7);
+    device->sm.registers = column_of(statement, 8);
+    device->sm.shared = column_of(statement, 9);
     return SQLITE_OK;
 }
 

@@ -240,10 +240,10 @@ static int add_row(void *context, sqlite3_stmt *statement)
     op->from = op->to = (uint8_t)memory_of(statement);
     op->node = (uint64_t)sqlite3_column_int64(statement, NODE);
     op->blocks = product_of(statement, GRID);
-    op->threads = product_of(statement, BLOCK);
-    op->registers = sqlite_small(sqlite3_column_int64(statement, REGISTERS));
-    op->shared = sqlite_small(sqlite3_column_int64(statement, SHARED) +
-                              sqlite3_column_int64(statement, SHARED_MORE));
+    op->need.threads = product_of(statement, BLOCK);
+    op->need.registers = sqlite_small(sqlite3_column_int64(statement, REGISTERS));
+    op->need.shared = sqlite_small(sqlite3_column_int64(statement, SHARED) +
+                                   sqlite3_column_int64(statement, SHARED_MORE));
     op->moves = strstr(name, "memcpy Unified") != NULL;
     return SQLITE_OK;
 }

@@ -236,9 +236,9 @@ static void put_issue(const struct threads *threads, uint32_t number)
     html_put_bytes(json, is_op ? op->node : 0);
     if (is_op && op->blocks > 0) {
         json_put_count(json, op->blocks);
-        json_put_count(json, op->threads);
-        json_put_count(json, op->registers);
-        json_put_count(json, op->shared);
+        json_put_count(json, op->need.threads);
+        json_put_count(json, op->need.registers);
+        json_put_count(json, op->need.shared);
     }
     json_close(json, ']');
 }
