@@ -49,7 +49,8 @@ struct op_recorded {
     bool timed : 1;   /* records: the event keeps the time */
     bool library : 1; /* waits of the host, and copies in: a library's own, for what it makes */
     bool repeats : 1; /* copies in: they bring again what the one before brought there */
-    bool sure : 1; /* its accesses are certain: copies and memsets; a kernel's are possible */
+    bool sure : 1;    /* its accesses are certain: copies and memsets; a kernel's mostly are
+                         possible */
 };
 
 /* Memory that the program took; ranges refer to it by its index. */

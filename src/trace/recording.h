@@ -91,6 +91,7 @@ struct recorded_call {
         const struct recorded_bytes *copy; /* EFFECT_COPY, EFFECT_SET */
         struct {
             uint32_t first_word, word_count; /* of `words` */
+            bool touched; /* they are threes: an address, bytes, 1 for reads, 2 for writes */
         } launch;
         uint64_t event; /* the handle; EFFECT_RECORD, EFFECT_WAIT, EFFECT_SYNC_EVENT */
         const struct recorded_times *function; /* EFFECT_FUNCTION; NULL: not known */

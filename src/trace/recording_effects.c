@@ -102,8 +102,12 @@ enum status take_launch(struct draft *draft, const struct line_value *v)
     enum status status = add_effect(draft, EFFECT_LAUNCH, v, v[3].number, &made);
     if (status != STATUS_OK || v[4].text == NULL)
         return status;
-    return draft_take_words(draft, v[4].text, &made->known, &made->launch.first_word,
-                            &made->launch.word_count);
+    made->launch.touched = v[5].kind == LINE_LIST;
+    status = draft_take_words(draft, v[made->launch.touched ? 5 : 4].text, &made->known,
+                              &made->launch.first_word, &made->launch.word_count);
+    if (status == STATUS_OK && made->launch.touched && made->launch.word_count % 3 != 0)
+        return trace_refuse(&draft->text, "what a launch touched comes in threes");
+    return status;
 }
 
 enum status take_sync(struct draft *draft, const struct line_value *v)

@@ -90,6 +90,22 @@ static bool touch_words(struct replan *replan, uint32_t first, uint32_t count)
     return room;
 }
 
+/* Adds what the latest op, a kernel, is known to have touched. */
+static bool touch_known(struct replan *replan, uint32_t first, uint32_t count)
+{
+    enum { READS = 1, WRITES = 2 };
+    const uint64_t *words = replan->recording->words + first;
+    bool room = true;
+    latest_op(replan)->sure = true;
+    for (uint32_t i = 0; i + 2 < count && room; i += 3) {
+        if (words[i + 2] & READS)
+            room = touch_range(replan, words[i], words[i + 1], false, false);
+        if (room && (words[i + 2] & WRITES))
+            room = touch_range(replan, words[i], words[i + 1], false, true);
+    }
+    return room;
+}
+
 /* Adds what the latest op touches of a call's copy, of which `done` bytes were copied before it
  * and that has `bytes` itself. */
 static bool touch_copy(struct replan *replan, const struct recorded_call *call,
@@ -119,8 +135,10 @@ bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
         return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
     if (call->effect == EFFECT_SET && call->copy->to != 0)
         return touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
-    return call->effect != EFFECT_LAUNCH ||
-           touch_words(replan, call->launch.first_word, call->launch.word_count);
+    if (call->effect != EFFECT_LAUNCH)
+        return true;
+    return (call->launch.touched ? touch_known : touch_words)(replan, call->launch.first_word,
+                                                              call->launch.word_count);
 }
 
 /* --- when all are there --- */

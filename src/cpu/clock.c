@@ -1,0 +1,484 @@
+/* clock.c - see clock.h. */
+#include "cpu/clock.h"
+
+#include "core/items.h"
+#include "plan/rules.h"
+#include "sim/simulator.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct clock clock_now;
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* A thread's place among `clock_now.threads`, and what it is in the middle of. */
+static _Thread_local struct {
+    bool known;
+    uint32_t thread;
+    unsigned depth;  /* of calls within calls */
+    size_t call;     /* the outermost, in this window */
+    int64_t left_ns; /* of the processor's time, when its latest call returned */
+} own;
+
+void clock_die(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fputs("pipeline: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+    _Exit(1);
+}
+
+/* --- begin and end --- */
+
+/* Reads the machine that PIPELINE_TRY_MACHINE names: one of the program's, or a file. */
+static void read_machine(struct machine *machine)
+{
+    const char *name = getenv("PIPELINE_TRY_MACHINE");
+    struct error error = {0};
+    enum status status;
+    if (name == NULL || name[0] == '\0')
+        name = "h200";
+    if (machine_is_path(name)) {
+        static char text[1 << 16];
+        FILE *file = fopen(name, "r");
+        if (file == NULL)
+            clock_die("%s: %s", name, strerror(errno));
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        status = machine_parse(machine, text, name, &error);
+    } else {
+        status = machine_built_in(machine, name, &error);
+    }
+    if (status != STATUS_OK)
+        clock_die("%s", error.text);
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static void end(void);
+
+static void begin(void)
+{
+    struct clock *c = &clock_now;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attributes);
+    read_machine(&c->machine);
+    const bool newer = c->machine.compute_capability >= 8;
+    c->room = (struct sm_room){.major = (uint32_t)c->machine.compute_capability,
+                               .threads = c->machine.threads_per_sm,
+                               .blocks = c->machine.blocks_per_sm,
+                               .registers = 65536,
+                               .shared = newer ? 233472 : 49152};
+    c->plan.recorded = calloc(1, sizeof *c->plan.recorded);
+    if (c->plan.recorded == NULL)
+        clock_die("no memory");
+    c->plan.launches_block = variable("CUDA_LAUNCH_BLOCKING") != NULL;
+    c->plan.loads_lazily = true;
+    c->next_call = 1;
+    tape_begin();
+    atexit(end);
+}
+
+const struct cpu_machine *cpu_machine(void)
+{
+    static struct cpu_machine told;
+    pthread_once(&once, begin);
+    const struct machine *machine = &clock_now.machine;
+    const char *devices = variable("PIPELINE_TRY_DEVICES");
+    const int count = devices != NULL ? atoi(devices) : 1;
+    const double minor = 10 * (machine->compute_capability - clock_now.room.major);
+    told = (struct cpu_machine){
+        .name = machine->summary[0] != '\0' ? machine->summary : machine->name,
+        .devices = count >= 1 && count <= MACHINE_DEVICES_MAX ? count : 1,
+        .sms = (int)machine->sms,
+        .major = (int)clock_now.room.major,
+        .minor = (int)(minor + 0.5),
+        .copy_engines = machine->copy_engines,
+        .clock_khz = 1980000,
+        .memory_bytes = machine->memory_bytes,
+    };
+    return &told;
+}
+
+/* --- a simulation --- */
+
+static struct {
+    struct timeline timeline;
+    uint32_t target;   /* the op whose end is asked for; CLOCK_NONE: of all */
+    int64_t target_ns; /* that, once it is known; else -1 */
+    bool stopped;
+} run;
+
+/* Looks whether the target has ended. */
+static bool target_is_over(int64_t now_ns)
+{
+    if (run.target == CLOCK_NONE)
+        return false;
+    if (run.target_ns < 0) {
+        const struct op_call *call = &run.timeline.op_calls[run.target];
+        const struct span *span = timeline_span(&run.timeline, run.target);
+        if (op_is_call((enum op_kind)span->kind) ? span->end_ns > 0
+                                                 : call->returned_ns > call->issued_ns)
+            run.target_ns = call->returned_ns;
+    }
+    return run.target_ns >= 0 && now_ns > run.target_ns;
+}
+
+static int64_t processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What the host does between calls is shorter than this where it only goes on to the next. */
+enum { AT_ONCE_NS = 5000 };
+static int64_t time_of_host(int64_t since_ns)
+{
+    static int fixed = -1;
+    if (fixed < 0)
+        fixed = variable("PIPELINE_TRY_HOST") != NULL;
+    const int64_t took_ns = fixed ? 0 : processor_ns() - since_ns;
+    return took_ns >= AT_ONCE_NS ? took_ns : 0;
+}
+
+static void say_fault(const struct clock_op *op)
+{
+    const struct cpu_launch *launch = op->op.launch;
+    fflush(stdout);
+    fprintf(stderr, "pipeline: %s:%d: kernel %s: %s\n", launch->file, launch->line,
+            launch->name, op->did.fault);
+    clock_now.failed = true;
+}
+
+/* Does an op's work, and sets how long it takes where only that tells. */
+static void do_work(struct clock_op *op)
+{
+    struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
+    const int64_t since_ns = processor_ns();
+    if (op->done || !op->is_work)
+        return;
+    op->done = true;
+    own.depth++; /* the work's own calls are none of the program's */
+    if (op->op.work != NULL)
+        op->op.work(op->op.context, &op->did);
+    own.depth--;
+    if (op->op.kind == CPU_KERNEL && op->did.fault[0] != '\0')
+        say_fault(op);
+    if (op->op.kind == CPU_KERNEL)
+        seen->work_ns = clock_kernel_ns(op);
+    else if (op->op.kind == CPU_FUNCTION)
+        seen->work_ns = clock_now.machine.callback_ns + time_of_host(since_ns);
+    if (op->op.release != NULL && op->node == 0)
+        op->op.release(op->op.context);
+}
+
+static enum status stop(void)
+{
+    run.stopped = true;
+    return STATUS_FAILED;
+}
+
+/* A copy to the device arrives at its end, and all else is done when it starts: what does not
+ * wait for a copy does not find it. */
+static enum status on_start(void *context, const struct op *op, struct error *error)
+{
+    (void)context;
+    (void)error;
+    if (target_is_over(timeline_span(&run.timeline, op->id)->start_ns))
+        return stop();
+    if (op->kind != OP_H2D)
+        do_work(&clock_now.ops[op->id]);
+    return STATUS_OK;
+}
+
+static enum status on_end(void *context, const struct op *op, struct error *error)
+{
+    (void)context;
+    (void)error;
+    if (target_is_over(timeline_span(&run.timeline, op->id)->end_ns))
+        return stop();
+    if (op->kind == OP_H2D)
+        do_work(&clock_now.ops[op->id]);
+    return STATUS_OK;
+}
+
+static void on_record(void *context, const struct op *op, int64_t passed_ns)
+{
+    (void)context;
+    struct clock_event *event = &clock_now.events[op->event.event];
+    if (event->record == op->id && !target_is_over(passed_ns))
+        event->passed_ns = clock_now.base_ns + passed_ns;
+}
+
+/* Simulates the window as far as to the end of op `target`. */
+static void simulate(uint32_t target)
+{
+    struct plan *plan = &clock_now.plan;
+    const char *queues = variable("CUDA_DEVICE_MAX_CONNECTIONS");
+    const struct simulator_hooks hooks = {on_end, on_start, on_record, NULL};
+    struct error error = {0};
+    int64_t issued_ns;
+    timeline_free(&run.timeline);
+    run.target = target;
+    run.target_ns = -1;
+    run.stopped = false;
+    plan->events = (uint32_t)clock_now.event_count;
+    plan->recorded->threads = (uint32_t)clock_now.thread_count;
+    const enum status status = simulator_run(
+        &clock_now.machine, queues != NULL ? (uint32_t)strtoul(queues, NULL, 10) : 0, plan,
+        &hooks, &run.timeline, &issued_ns, &error);
+    if (status != STATUS_OK && !run.stopped)
+        clock_die("the program never ends: %s", error.text);
+    if (target != CLOCK_NONE)
+        (void)target_is_over(0);
+}
+
+/* --- windows --- */
+
+/* Sets when the window's calls and ops began and ended. */
+static void set_times(void)
+{
+    struct clock *c = &clock_now;
+    for (size_t i = 0; i < c->call_count; i++) {
+        struct clock_call *call = &c->calls[i];
+        struct clock_thread *thread = &c->threads[call->thread];
+        call->start_ns = thread->ended_ns + call->host_ns;
+        call->end_ns = call->start_ns;
+        if (call->op_count > 0) {
+            const uint32_t last = call->first_op + call->op_count - 1;
+            call->start_ns =
+                later(call->start_ns, c->base_ns + run.timeline.issue_ns[call->first_op]);
+            call->end_ns =
+                later(call->start_ns, c->base_ns + run.timeline.op_calls[last].returned_ns);
+        }
+        call->end_ns += call->own_ns;
+        thread->ended_ns = call->end_ns;
+    }
+    for (uint32_t i = 0; i < c->plan.op_count; i++) {
+        const struct span *span = timeline_span(&run.timeline, i);
+        if (span == NULL)
+            continue;
+        c->ops[i].start_ns = c->base_ns + span->start_ns;
+        c->ops[i].end_ns = c->base_ns + span->end_ns;
+    }
+}
+
+/* Hands the window, of which all has ended, to the recording, and begins another. The call that
+ * is being made is the last of this one. */
+static void next_window(void)
+{
+    struct clock *c = &clock_now;
+    set_times();
+    tape_window();
+    for (uint32_t i = 0; i < c->plan.op_count; i++) {
+        free(c->ops[i].words);
+        cpu_did_free(&c->ops[i].did);
+    }
+    for (size_t i = 0; i < c->call_count; i++)
+        c->base_ns = later(c->base_ns, c->calls[i].end_ns);
+    for (size_t i = 0; i < c->event_count; i++)
+        c->events[i].record = CLOCK_NONE;
+    for (size_t i = 0; i < c->stream_count; i++)
+        c->streams[i].last = CLOCK_NONE;
+    c->own_used = 0;
+    for (size_t i = 0; i < c->thread_count; i++)
+        c->threads[i].pending_ns = later(0, c->threads[i].ended_ns - c->base_ns);
+    c->plan.op_count = 0;
+    c->call_count = c->memory_count = 0;
+    timeline_free(&run.timeline);
+}
+
+static void end(void)
+{
+    pthread_mutex_lock(&lock);
+    if (clock_now.plan.op_count > 0)
+        simulate(CLOCK_NONE);
+    next_window();
+    tape_end();
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- calls --- */
+
+static void know_thread(void)
+{
+    struct clock *c = &clock_now;
+    struct clock_thread *thread = ITEMS_ADD(c->threads, c->thread_count, c->thread_capacity);
+    if (thread == NULL)
+        clock_die("no memory for a thread");
+    own.known = true;
+    own.thread = (uint32_t)c->thread_count - 1;
+    *thread = (struct clock_thread){.ended_ns = c->base_ns};
+    own.left_ns = processor_ns();
+}
+
+static struct clock_call *call_now(void)
+{
+    return &clock_now.calls[own.call];
+}
+
+void cpu_enter(const char *name, const char *file, int line)
+{
+    struct clock *c = &clock_now;
+    pthread_once(&once, begin);
+    pthread_mutex_lock(&lock);
+    if (own.depth++ > 0)
+        return;
+    if (!own.known)
+        know_thread();
+    struct clock_call *call = ITEMS_ADD(c->calls, c->call_count, c->call_capacity);
+    if (call == NULL)
+        clock_die("no memory for a call");
+    own.call = c->call_count - 1;
+    *call = (struct clock_call){.id = c->next_call++,
+                                .name = name,
+                                .file = file,
+                                .line = line,
+                                .thread = own.thread,
+                                .host_ns = time_of_host(own.left_ns)};
+    c->threads[own.thread].pending_ns += call->host_ns;
+}
+
+int cpu_leave(int result)
+{
+    enum { QUICK_NS = 200 }; /* a call that does nothing for the device */
+    if (--own.depth == 0) {
+        struct clock_call *call = call_now();
+        call->result = result;
+        if (call->op_count == 0 && call->own_ns == 0)
+            call->own_ns = QUICK_NS;
+        clock_now.threads[own.thread].pending_ns += call->own_ns;
+        if (run.target != CLOCK_NONE && !run.stopped &&
+            run.timeline.issue_count == clock_now.plan.op_count)
+            next_window();
+        run.target = CLOCK_NONE;
+        own.left_ns = processor_ns();
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+bool cpu_issue(const struct cpu_op *op)
+{
+    struct clock *c = &clock_now;
+    struct clock_call *call = call_now();
+    const bool first = !call->told;
+    uint32_t place = CLOCK_NONE;
+    bool asks = op->waits;
+    if (first) {
+        call->told = true;
+        call->op = *op;
+    }
+    if (op->kind == CPU_RECORD) {
+        call->handle = c->events[op->event].handle;
+        place = clock_append_record(call, clock_stream_number(op->stream), op->event);
+    } else if (op->kind == CPU_WAIT) {
+        call->handle = c->events[op->event].handle;
+        place = clock_append_wait(call, clock_stream_number(op->stream), op->event);
+    } else if (op->kind >= CPU_SYNC_DEVICE) {
+        if (op->kind == CPU_SYNC_EVENT)
+            call->handle = c->events[op->event].handle;
+        place = clock_append_sync(call, op);
+        asks = true;
+    } else {
+        place = clock_append_work(call, op, clock_stream_number(op->stream));
+        c->streams[op->stream].last = place;
+    }
+    if (asks)
+        simulate(place);
+    const bool good = !c->failed;
+    c->failed = false;
+    return good;
+}
+
+/* --- questions --- */
+
+/* Simulates up to now, as the calling thread has it. */
+static int64_t look(void)
+{
+    simulate(clock_append_look(call_now()));
+    return clock_now.base_ns + run.target_ns;
+}
+
+int64_t cpu_now_ns(void)
+{
+    return look();
+}
+
+bool cpu_stream_is_idle(uint32_t stream)
+{
+    const uint32_t last = clock_now.streams[stream].last;
+    (void)look();
+    if (last == CLOCK_NONE)
+        return true;
+    const struct span *span = timeline_span(&run.timeline, last);
+    return span->end_ns > 0 && span->end_ns <= run.target_ns;
+}
+
+bool cpu_event_is_over(uint32_t event)
+{
+    (void)look();
+    const struct clock_event *asked = &clock_now.events[event];
+    return asked->record == CLOCK_NONE || asked->passed_ns >= 0;
+}
+
+int64_t cpu_event_ns(uint32_t event)
+{
+    return clock_now.events[event].passed_ns;
+}
+
+/* --- memory --- */
+
+static struct clock_memory *add_memory(void)
+{
+    struct clock *c = &clock_now;
+    struct clock_memory *memory = ITEMS_ADD(c->memory, c->memory_count, c->memory_capacity);
+    if (memory == NULL)
+        clock_die("no memory for a call");
+    memory->call = (uint32_t)own.call;
+    return memory;
+}
+
+/* A call that takes memory, or gives it back, takes half of what both do together. */
+static void add_time(enum cpu_memory kind, uint64_t bytes)
+{
+    const bool pinned = kind == CPU_PINNED || kind == CPU_REGISTERED;
+    const struct op op = {.kind = OP_ALLOC,
+                          .alloc = {.bytes = bytes,
+                                    .pinned = pinned,
+                                    .ordered = kind == CPU_POOL,
+                                    .action = ALLOC_TAKE}};
+    call_now()->own_ns += rule_call_ns(&clock_now.machine, &op);
+}
+
+void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device)
+{
+    *add_memory() =
+        (struct clock_memory){(uint32_t)own.call, true, kind, address, bytes, device};
+    add_time(kind, bytes);
+}
+
+void cpu_gave_back(uint64_t address)
+{
+    const struct cpu_block *block = cpu_block_at((uintptr_t)address);
+    *add_memory() = (struct clock_memory){.call = (uint32_t)own.call, .address = address};
+    if (block != NULL)
+        add_time(block->kind, block->bytes);
+}

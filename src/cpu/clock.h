@@ -1,0 +1,148 @@
+/* clock.h - calls since the device was last idle, and the plan that they make. Private to
+ * clock.c, clock_ops.c, clock_graph.c and tape.c; whoever calls holds the lock that cpu_enter()
+ * takes.
+ *
+ * A window is what was issued since all of it had last ended. When the program wants to know
+ * something of the time, the window's plan is simulated from its beginning, as far as to the
+ * answer; ops whose work has been done are not done again. The simulator is the same each time,
+ * and what is issued later changes nothing that was before, so all answers fit together. When
+ * all of it has ended, the window goes to the recording, and another begins. */
+#ifndef PIPELINE_CPU_CLOCK_H
+#define PIPELINE_CPU_CLOCK_H
+
+#include "cpu/cpu.h"
+#include "machine/machine.h"
+#include "plan/occupancy.h"
+#include "plan/plan.h"
+
+#define CLOCK_NONE UINT32_MAX
+
+/* One call of the program's. Times are ns since the program's begin. */
+struct clock_call {
+    uint64_t id;
+    const char *name, *file;
+    int line, result;
+    uint32_t thread;
+    uint32_t first_op, op_count; /* of the window's plan */
+    int64_t host_ns;             /* that its thread was elsewhere before */
+    int64_t own_ns;              /* how long it takes, where it has no op */
+    int64_t start_ns, end_ns;    /* when the window is over */
+    bool told;                   /* the recording has a line of what it did */
+    struct cpu_op op;            /* that, where it has one */
+    const void *graph;           /* that it launches; NULL: none */
+    const void *handle;          /* of the event, the graph or the stream that it is about */
+};
+
+/* One op of the window's plan. */
+struct clock_op {
+    uint32_t call;
+    uint64_t node; /* of a graph; 0: none */
+    struct cpu_op op;
+    bool is_work;    /* the recording has it as an op that ran */
+    bool done;       /* its work was begun */
+    uint64_t *words; /* of launches: owned */
+    uint32_t word_count, blocks, threads, shared, name;
+    struct cpu_did did;
+    int64_t start_ns, end_ns; /* when the window is over */
+};
+
+/* Memory that a call took or gave back. */
+struct clock_memory {
+    uint32_t call;
+    bool taken;
+    enum cpu_memory kind;
+    uint64_t address, bytes;
+    int device;
+};
+
+struct clock_stream {
+    int device, priority;
+    uint32_t place; /* among its device's */
+    enum cpu_stream_kind kind;
+    const void *handle;
+    uint32_t last; /* its latest op in the window; CLOCK_NONE */
+};
+
+struct clock_event {
+    const void *handle;
+    uint32_t record;   /* the window's latest; CLOCK_NONE: none */
+    int64_t passed_ns; /* of the latest record; -1: there was none, or it has not passed */
+    bool timed;
+};
+
+struct clock_thread {
+    int64_t ended_ns;   /* its latest call's, by the windows before */
+    int64_t pending_ns; /* that it spent since its latest call that issued something */
+    uint32_t last;      /* that call's op; CLOCK_NONE: none in this window */
+};
+
+struct clock {
+    struct machine machine;
+    struct sm_room room;
+    struct plan plan; /* the window's */
+    size_t seen_capacity, name_capacity;
+    struct clock_op *ops; /* one for each of the plan's */
+    size_t op_capacity;
+    struct clock_call *calls;
+    size_t call_count, call_capacity;
+    struct clock_memory *memory;
+    size_t memory_count, memory_capacity;
+    struct clock_stream *streams;
+    size_t stream_count, stream_capacity;
+    uint32_t streams_each; /* that each device has room for, in the plan */
+    struct clock_event *events;
+    size_t event_count, event_capacity;
+    uint32_t *own_events; /* that no program sees: `own_used` of them in this window */
+    size_t own_count, own_capacity, own_used;
+    struct clock_thread *threads;
+    size_t thread_count, thread_capacity;
+    int64_t base_ns; /* when the window begins */
+    uint64_t next_call;
+    bool failed; /* a kernel did; the program has not been told */
+};
+extern struct clock clock_now;
+
+/* Ends the program, since something is wrong that no error of CUDA's says. */
+_Noreturn void clock_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- clock_ops.c --- */
+
+/* Appends what a call issues to the window's plan: of a graph's launch nodes, of which only the
+ * first has the call's own time. Returns the op's place. */
+uint32_t clock_append(struct clock_call *call, struct op op, struct op_recorded seen,
+                      const struct cpu_op *from);
+
+/* Appends the op that `op` stands for, in the plan's stream `stream`. */
+uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *op, uint32_t stream);
+
+/* Append a record, a wait of a stream for the record at a place, a call that waits for a
+ * device, a stream or an event, and one that does nothing, which tells the time. */
+uint32_t clock_append_record(struct clock_call *call, uint32_t stream, uint32_t event);
+uint32_t clock_append_wait(struct clock_call *call, uint32_t stream, uint32_t event);
+uint32_t clock_append_sync(struct clock_call *call, const struct cpu_op *op);
+uint32_t clock_append_look(struct clock_call *call);
+uint32_t clock_append_alloc(struct clock_call *call, uint64_t bytes, bool pinned, bool taken);
+
+/* Returns how long a launch takes whose work is known. */
+int64_t clock_kernel_ns(const struct clock_op *op);
+
+/* Returns the plan's number of a stream. */
+uint32_t clock_stream_number(uint32_t stream);
+
+/* Returns an event that no program sees, and nothing else in this window. */
+uint32_t clock_own_event(void);
+
+/* --- tape.c --- */
+
+void tape_begin(void);
+void tape_stream(uint32_t number);
+void tape_event(uint32_t event, unsigned flags);
+void tape_graph(const struct cpu_graph *graph);
+
+/* Writes what the window had, whose times are set. */
+void tape_window(void);
+
+/* Writes the last line. */
+void tape_end(void);
+
+#endif

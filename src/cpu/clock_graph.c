@@ -1,0 +1,133 @@
+/* clock_graph.c - a launch of a graph, as ops in streams.
+ *
+ * A node follows the first of those before it that nothing else follows yet, in that one's
+ * branch; else it begins a branch. The first branch is the stream of the launch, each other is
+ * a stream of its own that no program sees; what leads from one branch to another is an event.
+ */
+#include "cpu/clock.h"
+
+#include <stdlib.h>
+
+/* Returns the plan's number of branch `index`, of graphs that are launched in a stream. */
+static uint32_t branch_stream(uint32_t stream, uint32_t index)
+{
+    static uint32_t *branches; /* streams of this file's own, by device as they come */
+    static size_t count, capacity;
+    const int device = clock_now.streams[stream].device;
+    uint32_t found = 0;
+    if (index == 0)
+        return stream;
+    for (size_t i = 0; i < count; i++)
+        if (clock_now.streams[branches[i]].device == device && ++found == index)
+            return branches[i];
+    if (count == capacity) {
+        capacity = 2 * capacity + 16;
+        branches = realloc(branches, capacity * sizeof *branches);
+        if (branches == NULL)
+            clock_die("no memory for a graph");
+    }
+    return branches[count++] = cpu_add_stream(device, CPU_NONBLOCKING, 0, &clock_now);
+}
+
+struct branches {
+    const struct cpu_graph *graph;
+    uint32_t *branch; /* per node */
+    uint32_t *event;  /* per node: recorded behind it, where another branch waits; else NONE */
+    uint32_t *tail;   /* per branch: its latest node */
+    uint32_t count;
+};
+
+/* Finds the branch of a node. Nodes come after those that lead to them. */
+static void find_branch(struct branches *branches, uint32_t node)
+{
+    const struct cpu_graph *graph = branches->graph;
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const struct cpu_edge *edge = &graph->edges[i];
+        if (edge->to == node && branches->tail[branches->branch[edge->from]] == edge->from) {
+            branches->branch[node] = branches->branch[edge->from];
+            branches->tail[branches->branch[node]] = node;
+            return;
+        }
+    }
+    branches->branch[node] = branches->count;
+    branches->tail[branches->count++] = node;
+}
+
+/* Lets a node wait for those that lead to it from other branches. */
+static void wait_for_others(const struct branches *branches, struct clock_call *call,
+                            uint32_t node, uint32_t number)
+{
+    const struct cpu_graph *graph = branches->graph;
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const struct cpu_edge *edge = &graph->edges[i];
+        if (edge->to == node && branches->branch[edge->from] != branches->branch[node])
+            clock_append_wait(call, number, branches->event[edge->from]);
+    }
+}
+
+static bool leads_elsewhere(const struct branches *branches, uint32_t node)
+{
+    const struct cpu_graph *graph = branches->graph;
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const struct cpu_edge *edge = &graph->edges[i];
+        if (edge->from == node && branches->branch[edge->to] != branches->branch[node])
+            return true;
+    }
+    return branches->branch[node] > 0 && branches->tail[branches->branch[node]] == node;
+}
+
+static void append_nodes(struct branches *branches, struct clock_call *call, uint32_t stream)
+{
+    const struct cpu_graph *graph = branches->graph;
+    const uint32_t begin = clock_own_event(), launch = clock_stream_number(stream);
+    clock_append_record(call, launch, begin);
+    for (uint32_t i = 1; i < branches->count; i++)
+        clock_append_wait(call, clock_stream_number(branch_stream(stream, i)), begin);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct cpu_node *node = &graph->nodes[i];
+        const uint32_t number = clock_stream_number(branch_stream(stream, branches->branch[i]));
+        wait_for_others(branches, call, i, number);
+        if (!node->empty) {
+            const uint32_t place = clock_append_work(call, &node->op, number);
+            clock_now.ops[place].node = node->id;
+            clock_now.streams[stream].last = place;
+        }
+        if (leads_elsewhere(branches, i))
+            clock_append_record(call, number, branches->event[i] = clock_own_event());
+    }
+    for (uint32_t i = 1; i < branches->count; i++)
+        clock_append_wait(call, launch, branches->event[branches->tail[i]]);
+}
+
+void cpu_made_graph(const struct cpu_graph *graph)
+{
+    tape_graph(graph);
+}
+
+bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream)
+{
+    struct clock_call *call = &clock_now.calls[clock_now.call_count - 1];
+    const size_t count = graph->node_count + (size_t)1;
+    uint32_t *room = malloc(3 * count * sizeof *room);
+    struct branches branches = {.graph = graph, .count = 0};
+    if (room == NULL)
+        clock_die("no memory for a graph");
+    branches.branch = room;
+    branches.event = room + count;
+    branches.tail = room + 2 * count;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        find_branch(&branches, i);
+    for (uint32_t i = 1; i < branches.count; i++)
+        (void)branch_stream(stream, i); /* before ops name streams by numbers that it changes */
+    call->told = true;
+    call->op = (struct cpu_op){.kind = CPU_KERNEL, .stream = stream};
+    call->graph = graph->handle;
+    append_nodes(&branches, call, stream);
+    clock_now.plan.recorded->ops[call->first_op].call_ns =
+        clock_now.machine.graph_launch_ns +
+        (int64_t)graph->node_count * clock_now.machine.graph_launch_node_ns;
+    free(room);
+    const bool good = !clock_now.failed;
+    clock_now.failed = false;
+    return good;
+}

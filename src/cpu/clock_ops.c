@@ -1,0 +1,351 @@
+/* clock_ops.c - calls as ops of a plan, which the simulator knows. */
+#include "cpu/clock.h"
+
+#include "core/items.h"
+#include "plan/rules.h"
+#include "plan/rules_blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a thread of a kernel takes that no compiler for a GPU has seen: an ordinary number. */
+enum { REGISTERS = 32, SECTOR = 32 };
+
+/* The cache hands out this many times what the memory behind it does. [NVIDIA H100: 5.5 to 7
+ * TB/s against 3.35; Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+ * Architecture via Microbenchmarking", 2024] */
+static const double CACHE_RATE = 1.8;
+
+static void *no_memory(void)
+{
+    clock_die("no memory for what the program issues");
+}
+
+/* --- streams and events --- */
+
+uint32_t clock_stream_number(uint32_t stream)
+{
+    const struct clock_stream *s = &clock_now.streams[stream];
+    return (uint32_t)s->device * clock_now.streams_each + s->place;
+}
+
+/* Gives the plan room for `devices` devices of `each` streams, and its ops their streams' new
+ * numbers. */
+static void renumber(uint32_t devices, uint32_t each)
+{
+    struct plan *plan = &clock_now.plan;
+    const uint32_t before = clock_now.streams_each, streams = devices * each;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        uint32_t *number = &plan->ops[i].stream;
+        *number =
+            *number < plan->streams ? *number / before * each + *number % before : streams;
+    }
+    plan->devices = devices;
+    plan->streams = streams;
+    clock_now.streams_each = each;
+    plan->stream_kinds = realloc(plan->stream_kinds, streams * sizeof *plan->stream_kinds);
+    plan->priorities = realloc(plan->priorities, streams * sizeof *plan->priorities);
+    if (plan->stream_kinds == NULL || plan->priorities == NULL)
+        no_memory();
+    memset(plan->stream_kinds, STREAM_NONBLOCKING, streams * sizeof *plan->stream_kinds);
+    memset(plan->priorities, 0, streams * sizeof *plan->priorities);
+    for (uint32_t i = 0; i < clock_now.stream_count; i++) {
+        static const uint8_t kinds[] = {[CPU_NONBLOCKING] = STREAM_NONBLOCKING,
+                                        [CPU_BLOCKING] = STREAM_BLOCKING,
+                                        [CPU_LEGACY] = STREAM_LEGACY,
+                                        [CPU_PER_THREAD] = STREAM_BLOCKING};
+        const uint32_t number = clock_stream_number(i);
+        plan->stream_kinds[number] = kinds[clock_now.streams[i].kind];
+        plan->priorities[number] = clock_now.streams[i].priority;
+    }
+}
+
+uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority, const void *handle)
+{
+    struct clock *c = &clock_now;
+    uint32_t place = 0;
+    for (size_t i = 0; i < c->stream_count; i++)
+        place += c->streams[i].device == device;
+    struct clock_stream *stream = ITEMS_ADD(c->streams, c->stream_count, c->stream_capacity);
+    if (stream == NULL)
+        no_memory();
+    *stream = (struct clock_stream){.device = device,
+                                    .priority = priority,
+                                    .place = place,
+                                    .kind = kind,
+                                    .handle = handle,
+                                    .last = CLOCK_NONE};
+    const uint32_t each = place < c->streams_each ? c->streams_each : 2 * place + 8;
+    const uint32_t devices = (uint32_t)device < plan_devices(&c->plan) ? plan_devices(&c->plan)
+                                                                       : (uint32_t)device + 1;
+    renumber(devices, each);
+    tape_stream((uint32_t)c->stream_count - 1);
+    return (uint32_t)c->stream_count - 1;
+}
+
+static uint32_t add_event(void)
+{
+    struct clock *c = &clock_now;
+    struct clock_event *event = ITEMS_ADD(c->events, c->event_count, c->event_capacity);
+    if (event == NULL)
+        no_memory();
+    *event = (struct clock_event){.record = CLOCK_NONE, .passed_ns = -1};
+    return (uint32_t)c->event_count - 1;
+}
+
+uint32_t cpu_add_event(unsigned flags, const void *handle)
+{
+    const uint32_t number = add_event();
+    clock_now.events[number].handle = handle;
+    clock_now.events[number].timed = (flags & 2) == 0; /* cudaEventDisableTiming */
+    tape_event(number, flags);
+    return number;
+}
+
+uint32_t clock_own_event(void)
+{
+    struct clock *c = &clock_now;
+    if (c->own_used == c->own_count) {
+        uint32_t *event = ITEMS_ADD(c->own_events, c->own_count, c->own_capacity);
+        if (event == NULL)
+            no_memory();
+        *event = add_event();
+    }
+    return c->own_events[c->own_used++];
+}
+
+/* --- ops --- */
+
+uint32_t clock_append(struct clock_call *call, struct op op, struct op_recorded seen,
+                      const struct cpu_op *from)
+{
+    struct clock *c = &clock_now;
+    struct plan *plan = &c->plan;
+    struct clock_thread *thread = &c->threads[call->thread];
+    const bool first = call->op_count == 0;
+    const uint32_t place = plan->op_count;
+    struct error error = {0};
+    size_t count = place;
+    if (!ITEMS_ROOM(plan->recorded->ops, count, c->seen_capacity) ||
+        !ITEMS_ROOM(c->ops, count, c->op_capacity))
+        no_memory();
+    op.tile = -1;
+    if (plan_append(plan, &op, &error) != STATUS_OK)
+        clock_die("%s", error.text);
+    seen.thread = call->thread;
+    seen.span = UINT32_MAX;
+    seen.host_ns = first ? thread->pending_ns : 0;
+    seen.in_graph = !first;
+    if (!first)
+        seen.call_ns = 1;
+    plan->recorded->ops[place] = seen;
+    c->ops[place] = (struct clock_op){.call = (uint32_t)(call - c->calls)};
+    if (from != NULL)
+        c->ops[place].op = *from;
+    if (first) {
+        thread->pending_ns = 0;
+        call->first_op = place;
+    }
+    call->op_count++;
+    return place;
+}
+
+/* Returns how long what moves bytes within the device takes, and sets the room that it takes.
+ */
+static int64_t memory_ns(const struct op *op, double *fill)
+{
+    const struct machine *machine = &clock_now.machine;
+    const uint32_t blocks = rule_memory_blocks(machine, op);
+    const struct kernel_cost cost = rule_memory_cost(machine, op);
+    *fill = (double)blocks / machine_resident_blocks(machine);
+    return cost.fixed_ns +
+           machine_ceil_ns(rule_sweep_ns(machine, cost, 1.0 / blocks, blocks, DEALT_EVENLY));
+}
+
+static uint32_t name_of(const char *text)
+{
+    struct plan_recorded *recorded = clock_now.plan.recorded;
+    size_t count = recorded->name_count;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(recorded->names[i], text) == 0)
+            return i;
+    if (!ITEMS_ROOM(recorded->names, count, clock_now.name_capacity))
+        no_memory();
+    recorded->names[count] = strdup(text);
+    if (recorded->names[count] == NULL)
+        no_memory();
+    return recorded->name_count++;
+}
+
+static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from, struct op op)
+{
+    const struct cpu_launch *launch = from->launch;
+    const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    const struct block_need need = {launch->block[0] * launch->block[1] * launch->block[2],
+                                    REGISTERS, (uint32_t)launch->shared};
+    const uint32_t sms = clock_now.machine.sms;
+    op.kernel.blocks = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+    struct op_recorded seen = {
+        .name = name_of(launch->name),
+        .fill = occupancy_fill(&clock_now.room, sms, op.kernel.blocks, &need),
+        .waves = (uint32_t)(blocks / sms / occupancy_blocks_per_sm(&clock_now.room, &need))};
+    const uint32_t place = clock_append(call, op, seen, from);
+    struct clock_op *own = &clock_now.ops[place];
+    own->name = seen.name;
+    own->blocks = op.kernel.blocks;
+    own->threads = need.threads;
+    own->shared = need.shared;
+    own->word_count = launch->word_count;
+    own->words = malloc((launch->word_count + 1) * sizeof *own->words);
+    if (own->words == NULL)
+        no_memory();
+    if (launch->word_count > 0)
+        memcpy(own->words, launch->words, launch->word_count * sizeof *own->words);
+    return place;
+}
+
+static uint32_t append_copy(struct clock_call *call, const struct cpu_op *from, struct op op)
+{
+    const bool in = from->from_device < 0 && from->to_device >= 0;
+    const bool out = from->from_device >= 0 && from->to_device < 0;
+    struct op_recorded seen = {
+        .fill = 1, .sure = true, .waits = from->waits, .name = UINT32_MAX};
+    if (in || out) {
+        op.kind = in ? OP_H2D : OP_D2H;
+        op.copy.host.bytes = op.copy.device.bytes = from->bytes;
+        seen.pageable = (in ? from->from_kind : from->to_kind) == CPU_PAGEABLE;
+    } else if (from->from_device == from->to_device && in == out && from->to_device >= 0) {
+        op.kind = OP_D2D;
+        op.move.from.bytes = op.move.to.bytes = from->bytes;
+        seen.work_ns = memory_ns(&op, &seen.fill);
+    } else { /* between devices, or within the host: it takes no room of a device */
+        const struct machine *machine = &clock_now.machine;
+        const double rate = from->to_device >= 0 && machine->peer_bytes_per_s > 0
+                                ? machine->peer_bytes_per_s
+                                : machine->pageable_h2d_bytes_per_s;
+        op.kind = OP_KERNEL;
+        op.kernel.blocks = 1;
+        seen.fill = 1e-6;
+        seen.peer_bytes = from->bytes;
+        seen.name =
+            name_of(from->to_device >= 0 ? "copy between devices" : "copy of the host's");
+        seen.work_ns = machine->peer_latency_ns +
+                       machine_ceil_ns(1e9 * (double)from->bytes / fmax(rate, 1));
+    }
+    return clock_append(call, op, seen, from);
+}
+
+uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *from, uint32_t stream)
+{
+    struct op op = {.kind = OP_CALLBACK, .stream = stream};
+    struct op_recorded seen = {.fill = 1, .waits = from->waits, .name = UINT32_MAX};
+    uint32_t place;
+    if (from->kind == CPU_KERNEL) {
+        op.kind = OP_KERNEL;
+        place = append_kernel(call, from, op);
+    } else if (from->kind == CPU_COPY) {
+        place = append_copy(call, from, op);
+    } else if (from->kind == CPU_SET) {
+        op.kind = OP_MEMSET;
+        op.set.range.bytes = from->bytes;
+        seen.sure = true;
+        seen.work_ns = memory_ns(&op, &seen.fill);
+        place = clock_append(call, op, seen, from);
+    } else {
+        place = clock_append(call, op, seen, from);
+    }
+    clock_now.ops[place].is_work = true;
+    return place;
+}
+
+uint32_t clock_append_record(struct clock_call *call, uint32_t stream, uint32_t event)
+{
+    struct clock_event *recorded = &clock_now.events[event];
+    const struct op op = {.kind = OP_RECORD, .stream = stream, .event.event = event};
+    const struct op_recorded seen = {.timed = recorded->timed, .name = UINT32_MAX};
+    recorded->passed_ns = -1;
+    return recorded->record = clock_append(call, op, seen, NULL);
+}
+
+uint32_t clock_append_wait(struct clock_call *call, uint32_t stream, uint32_t event)
+{
+    const struct op op = {.kind = OP_WAIT, .stream = stream, .event.event = event};
+    if (clock_now.events[event].record == CLOCK_NONE) /* that is over, or never was */
+        return CLOCK_NONE;
+    return clock_append(call, op, (struct op_recorded){.name = UINT32_MAX}, NULL);
+}
+
+uint32_t clock_append_look(struct clock_call *call)
+{
+    const struct op op = {.kind = OP_ALLOC,
+                          .stream = clock_now.plan.streams,
+                          .alloc = {.ordered = true, .action = ALLOC_TAKE}};
+    const struct op_recorded seen = {.name = UINT32_MAX,
+                                     .work_ns = clock_now.machine.issue_record_ns};
+    return clock_append(call, op, seen, NULL);
+}
+
+uint32_t clock_append_sync(struct clock_call *call, const struct cpu_op *from)
+{
+    const struct clock *c = &clock_now;
+    const struct op_recorded seen = {.name = UINT32_MAX};
+    struct op op = {.kind = OP_SYNC, .stream = c->plan.streams};
+    if (from->kind == CPU_SYNC_EVENT) {
+        if (c->events[from->event].record == CLOCK_NONE)
+            return clock_append_look(call);
+        op.kind = OP_SYNC_EVENT;
+        op.event.event = from->event;
+    } else if (from->kind == CPU_SYNC_STREAM) {
+        op.stream = clock_stream_number(from->stream);
+    } else if (plan_devices(&c->plan) > 1) { /* the plan's own sync is of all devices */
+        uint32_t place = CLOCK_NONE;
+        for (uint32_t i = 0; i < c->stream_count; i++) {
+            op.stream = clock_stream_number(i);
+            if (c->streams[i].device == (int)from->stream)
+                place = clock_append(call, op, seen, from);
+        }
+        return place != CLOCK_NONE ? place : clock_append_look(call);
+    }
+    return clock_append(call, op, seen, from);
+}
+
+/* --- time --- */
+
+/* Returns the bytes that a launch moves from and to the device's memory, by pieces that the
+ * cache takes as a whole. What was not watched is taken to read all that it was given. */
+static double bytes_moved(const struct clock_op *op)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < op->did.range_count; i++) {
+        const struct cpu_range *range = &op->did.ranges[i];
+        const uint64_t first = range->from / SECTOR,
+                       last = (range->from + range->bytes - 1) / SECTOR;
+        bytes += (double)SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
+    }
+    for (uint32_t i = 0; i < op->word_count && op->did.sectors == 0; i++) {
+        const struct cpu_block *block = cpu_block_at(op->words[i]);
+        bytes += block != NULL ? (double)block->bytes : 0;
+    }
+    return bytes;
+}
+
+int64_t clock_kernel_ns(const struct clock_op *op)
+{
+    const struct machine *machine = &clock_now.machine;
+    const uint32_t all = machine_resident_blocks(machine);
+    const struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
+    const uint32_t blocks = rule_measured_blocks(machine, seen->fill);
+    const double moved = bytes_moved(op), asked = (double)SECTOR * (double)op->did.sectors;
+    const struct kernel_cost cost = {
+        .memory_ns = 1e9 * fmax(moved, asked / CACHE_RATE) / machine->memory_bytes_per_s,
+        .arithmetic_ns = 1e9 * (double)op->did.flops / machine->flops_per_s,
+        .memory_fill = machine->memory_fill,
+        .arithmetic_fill = machine->arithmetic_fill,
+        .idle_memory_share = machine->idle_memory_share,
+        .fixed_ns = machine->kernel_fixed_ns,
+    };
+    const uint32_t in_use = blocks < all ? blocks : all;
+    return cost.fixed_ns +
+           machine_ceil_ns(rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY));
+}
