@@ -1,7 +1,6 @@
 /* clock.c - see clock.h. */
 #include "cpu/clock.h"
 
-#include "core/items.h"
 #include "plan/rules.h"
 #include "sim/simulator.h"
 
@@ -89,7 +88,6 @@ static void begin(void)
     if (c->plan.recorded == NULL)
         clock_die("no memory");
     c->plan.launches_block = variable("CUDA_LAUNCH_BLOCKING") != NULL;
-    c->plan.loads_lazily = true;
     c->next_call = 1;
     tape_begin();
     atexit(end);
@@ -167,8 +165,7 @@ static void say_fault(const struct clock_op *op)
     clock_now.failed = true;
 }
 
-/* Does an op's work, and sets how long it takes where only that tells. */
-static void do_work(struct clock_op *op)
+void clock_do_work(struct clock_op *op)
 {
     struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
     const int64_t since_ns = processor_ns();
@@ -204,7 +201,7 @@ static enum status on_start(void *context, const struct op *op, struct error *er
     if (target_is_over(timeline_span(&run.timeline, op->id)->start_ns))
         return stop();
     if (op->kind != OP_H2D)
-        do_work(&clock_now.ops[op->id]);
+        clock_do_work(&clock_now.ops[op->id]);
     return STATUS_OK;
 }
 
@@ -215,7 +212,7 @@ static enum status on_end(void *context, const struct op *op, struct error *erro
     if (target_is_over(timeline_span(&run.timeline, op->id)->end_ns))
         return stop();
     if (op->kind == OP_H2D)
-        do_work(&clock_now.ops[op->id]);
+        clock_do_work(&clock_now.ops[op->id]);
     return STATUS_OK;
 }
 
@@ -235,6 +232,7 @@ static void simulate(uint32_t target)
     const struct simulator_hooks hooks = {on_end, on_start, on_record, NULL};
     struct error error = {0};
     int64_t issued_ns;
+    order_run();
     timeline_free(&run.timeline);
     run.target = target;
     run.target_ns = -1;
@@ -320,9 +318,7 @@ static void end(void)
 static void know_thread(void)
 {
     struct clock *c = &clock_now;
-    struct clock_thread *thread = ITEMS_ADD(c->threads, c->thread_count, c->thread_capacity);
-    if (thread == NULL)
-        clock_die("no memory for a thread");
+    struct clock_thread *thread = CLOCK_ADD(c->threads, c->thread_count, c->thread_capacity);
     own.known = true;
     own.thread = (uint32_t)c->thread_count - 1;
     *thread = (struct clock_thread){.ended_ns = c->base_ns};
@@ -343,9 +339,7 @@ void cpu_enter(const char *name, const char *file, int line)
         return;
     if (!own.known)
         know_thread();
-    struct clock_call *call = ITEMS_ADD(c->calls, c->call_count, c->call_capacity);
-    if (call == NULL)
-        clock_die("no memory for a call");
+    struct clock_call *call = CLOCK_ADD(c->calls, c->call_count, c->call_capacity);
     own.call = c->call_count - 1;
     *call = (struct clock_call){.id = c->next_call++,
                                 .name = name,
@@ -449,9 +443,7 @@ int64_t cpu_event_ns(uint32_t event)
 static struct clock_memory *add_memory(void)
 {
     struct clock *c = &clock_now;
-    struct clock_memory *memory = ITEMS_ADD(c->memory, c->memory_count, c->memory_capacity);
-    if (memory == NULL)
-        clock_die("no memory for a call");
+    struct clock_memory *memory = CLOCK_ADD(c->memory, c->memory_count, c->memory_capacity);
     memory->call = (uint32_t)own.call;
     return memory;
 }

@@ -10,6 +10,7 @@
 #ifndef PIPELINE_CPU_CLOCK_H
 #define PIPELINE_CPU_CLOCK_H
 
+#include "core/items.h"
 #include "cpu/cpu.h"
 #include "machine/machine.h"
 #include "plan/occupancy.h"
@@ -40,6 +41,8 @@ struct clock_op {
     struct cpu_op op;
     bool is_work;    /* the recording has it as an op that ran */
     bool done;       /* its work was begun */
+    bool passed;     /* it has run, in another order than the simulated one */
+    uint32_t record; /* of waits: the op that recorded the event */
     uint64_t *words; /* of launches: owned */
     uint32_t word_count, blocks, threads, shared, name;
     struct cpu_did did;
@@ -103,7 +106,23 @@ struct clock {
 extern struct clock clock_now;
 
 /* Ends the program, since something is wrong that no error of CUDA's says. */
-_Noreturn void clock_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+__attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *format, ...);
+
+/* Does an op's work, unless that was begun, and sets how long it takes where only that tells.
+ */
+void clock_do_work(struct clock_op *op);
+
+/* --- order.c --- */
+
+/* Does the work of all that was issued, where another order than the simulated one is wanted.
+ */
+void order_run(void);
+
+/* Counts one item more of a growing array (core/items.h), and returns where it is. */
+#define CLOCK_ADD(items, count, capacity)                                                      \
+    (ITEMS_ROOM(items, count, capacity) ? (void)0                                              \
+                                        : clock_die("no memory for what the program does"),    \
+     &(items)[(count)++])
 
 /* --- clock_ops.c --- */
 

@@ -20,13 +20,8 @@ static uint32_t branch_stream(uint32_t stream, uint32_t index)
     for (size_t i = 0; i < count; i++)
         if (clock_now.streams[branches[i]].device == device && ++found == index)
             return branches[i];
-    if (count == capacity) {
-        capacity = 2 * capacity + 16;
-        branches = realloc(branches, capacity * sizeof *branches);
-        if (branches == NULL)
-            clock_die("no memory for a graph");
-    }
-    return branches[count++] = cpu_add_stream(device, CPU_NONBLOCKING, 0, &clock_now);
+    return *CLOCK_ADD(branches, count, capacity) =
+               cpu_add_stream(device, CPU_NONBLOCKING, 0, &clock_now);
 }
 
 struct branches {
@@ -108,13 +103,12 @@ bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream)
 {
     struct clock_call *call = &clock_now.calls[clock_now.call_count - 1];
     const size_t count = graph->node_count + (size_t)1;
-    uint32_t *room = malloc(3 * count * sizeof *room);
     struct branches branches = {.graph = graph, .count = 0};
-    if (room == NULL)
+    branches.branch = calloc(count, sizeof *branches.branch);
+    branches.event = calloc(count, sizeof *branches.event);
+    branches.tail = calloc(count, sizeof *branches.tail);
+    if (branches.branch == NULL || branches.event == NULL || branches.tail == NULL)
         clock_die("no memory for a graph");
-    branches.branch = room;
-    branches.event = room + count;
-    branches.tail = room + 2 * count;
     for (uint32_t i = 0; i < graph->node_count; i++)
         find_branch(&branches, i);
     for (uint32_t i = 1; i < branches.count; i++)
@@ -126,7 +120,9 @@ bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream)
     clock_now.plan.recorded->ops[call->first_op].call_ns =
         clock_now.machine.graph_launch_ns +
         (int64_t)graph->node_count * clock_now.machine.graph_launch_node_ns;
-    free(room);
+    free(branches.branch);
+    free(branches.event);
+    free(branches.tail);
     const bool good = !clock_now.failed;
     clock_now.failed = false;
     return good;

@@ -1,7 +1,6 @@
 /* clock_ops.c - calls as ops of a plan, which the simulator knows. */
 #include "cpu/clock.h"
 
-#include "core/items.h"
 #include "plan/rules.h"
 #include "plan/rules_blocks.h"
 
@@ -17,7 +16,7 @@ enum { REGISTERS = 32, SECTOR = 32 };
  * Architecture via Microbenchmarking", 2024] */
 static const double CACHE_RATE = 1.8;
 
-static void *no_memory(void)
+_Noreturn static void no_memory(void)
 {
     clock_die("no memory for what the program issues");
 }
@@ -67,9 +66,7 @@ uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority, con
     uint32_t place = 0;
     for (size_t i = 0; i < c->stream_count; i++)
         place += c->streams[i].device == device;
-    struct clock_stream *stream = ITEMS_ADD(c->streams, c->stream_count, c->stream_capacity);
-    if (stream == NULL)
-        no_memory();
+    struct clock_stream *stream = CLOCK_ADD(c->streams, c->stream_count, c->stream_capacity);
     *stream = (struct clock_stream){.device = device,
                                     .priority = priority,
                                     .place = place,
@@ -87,9 +84,7 @@ uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority, con
 static uint32_t add_event(void)
 {
     struct clock *c = &clock_now;
-    struct clock_event *event = ITEMS_ADD(c->events, c->event_count, c->event_capacity);
-    if (event == NULL)
-        no_memory();
+    struct clock_event *event = CLOCK_ADD(c->events, c->event_count, c->event_capacity);
     *event = (struct clock_event){.record = CLOCK_NONE, .passed_ns = -1};
     return (uint32_t)c->event_count - 1;
 }
@@ -107,9 +102,7 @@ uint32_t clock_own_event(void)
 {
     struct clock *c = &clock_now;
     if (c->own_used == c->own_count) {
-        uint32_t *event = ITEMS_ADD(c->own_events, c->own_count, c->own_capacity);
-        if (event == NULL)
-            no_memory();
+        uint32_t *event = CLOCK_ADD(c->own_events, c->own_count, c->own_capacity);
         *event = add_event();
     }
     return c->own_events[c->own_used++];
@@ -186,10 +179,14 @@ static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from
                                     REGISTERS, (uint32_t)launch->shared};
     const uint32_t sms = clock_now.machine.sms;
     op.kernel.blocks = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+    const uint32_t known = clock_now.plan.recorded->name_count;
     struct op_recorded seen = {
         .name = name_of(launch->name),
         .fill = occupancy_fill(&clock_now.room, sms, op.kernel.blocks, &need),
         .waves = (uint32_t)(blocks / sms / occupancy_blocks_per_sm(&clock_now.room, &need))};
+    if (seen.name == known) /* the first launch loads the kernel's code */
+        seen.call_ns =
+            clock_now.machine.issue_kernel_ns + rule_load_ns(&clock_now.machine, false);
     const uint32_t place = clock_append(call, op, seen, from);
     struct clock_op *own = &clock_now.ops[place];
     own->name = seen.name;
@@ -273,7 +270,10 @@ uint32_t clock_append_wait(struct clock_call *call, uint32_t stream, uint32_t ev
     const struct op op = {.kind = OP_WAIT, .stream = stream, .event.event = event};
     if (clock_now.events[event].record == CLOCK_NONE) /* that is over, or never was */
         return CLOCK_NONE;
-    return clock_append(call, op, (struct op_recorded){.name = UINT32_MAX}, NULL);
+    const uint32_t place =
+        clock_append(call, op, (struct op_recorded){.name = UINT32_MAX}, NULL);
+    clock_now.ops[place].record = clock_now.events[event].record;
+    return place;
 }
 
 uint32_t clock_append_look(struct clock_call *call)

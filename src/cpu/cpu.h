@@ -14,6 +14,7 @@
  *   cpu/graphs.c    graphs, captured and made by hand
  *   cpu/devices.c   devices, attributes, occupancy, errors
  *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
+ *   cpu/order.c     other orders that CUDA allows
  *   cpu/tape.c      the recording (docs/recording.md) */
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H

@@ -3,7 +3,6 @@
 #include "cpu/clock.h"
 
 #include "core/escape.h"
-#include "core/items.h"
 #include "core/version.h"
 #include "plan/host_call.h"
 #include "plan/timeline.h"
@@ -261,9 +260,7 @@ static void put_call(const struct clock_call *call)
 static void add_mark(const char *name)
 {
     cpu_enter(NULL, NULL, 0);
-    struct mark *mark = ITEMS_ADD(tape.marks, tape.mark_count, tape.mark_capacity);
-    if (mark == NULL)
-        clock_die("no memory for a range");
+    struct mark *mark = CLOCK_ADD(tape.marks, tape.mark_count, tape.mark_capacity);
     mark->call = clock_now.call_count - 1;
     mark->name = name != NULL ? strdup(name) : NULL;
     cpu_leave(0);
@@ -304,9 +301,7 @@ static void put_mark(const struct mark *mark)
         end_range(call);
         return;
     }
-    struct open_range *range = ITEMS_ADD(tape.open, tape.open_count, tape.open_capacity);
-    if (range == NULL)
-        clock_die("no memory for a range");
+    struct open_range *range = CLOCK_ADD(tape.open, tape.open_count, tape.open_capacity);
     *range = (struct open_range){mark->name, call->thread, call->end_ns};
 }
 
