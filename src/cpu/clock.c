@@ -1,5 +1,5 @@
-/* clock.c - see clock.h. */
-#include "cpu/clock.h"
+/* clock.c - see parts.h. */
+#include "cpu/parts.h"
 
 #include "plan/rules.h"
 #include "sim/simulator.h"
@@ -12,30 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-struct clock clock_now;
-
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-/* A thread's place among `clock_now.threads`, and what it is in the middle of. */
-static _Thread_local struct {
-    bool known;
-    uint32_t thread;
-    unsigned depth;  /* of calls within calls */
-    size_t call;     /* the outermost, in this window */
-    int64_t left_ns; /* of the processor's time, when its latest call returned */
-} own;
-
-void clock_die(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    fputs("pipeline: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-    va_end(values);
-    _Exit(1);
-}
 
 /* --- begin and end --- */
 
@@ -50,22 +28,18 @@ static void read_machine(struct machine *machine)
     if (machine_is_path(name)) {
         static char text[1 << 16];
         FILE *file = fopen(name, "r");
-        if (file == NULL)
+        const size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file != NULL)
+            fclose(file);
+        else
             clock_die("%s: %s", name, strerror(errno));
-        text[fread(text, 1, sizeof text - 1, file)] = '\0';
-        fclose(file);
+        text[length] = '\0';
         status = machine_parse(machine, text, name, &error);
     } else {
         status = machine_built_in(machine, name, &error);
     }
     if (status != STATUS_OK)
         clock_die("%s", error.text);
-}
-
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
 static void end(void);
@@ -87,7 +61,7 @@ static void begin(void)
     c->plan.recorded = calloc(1, sizeof *c->plan.recorded);
     if (c->plan.recorded == NULL)
         clock_die("no memory");
-    c->plan.launches_block = variable("CUDA_LAUNCH_BLOCKING") != NULL;
+    c->plan.launches_block = clock_variable("CUDA_LAUNCH_BLOCKING") != NULL;
     c->next_call = 1;
     tape_begin();
     atexit(end);
@@ -98,7 +72,7 @@ const struct cpu_machine *cpu_machine(void)
     static struct cpu_machine told;
     pthread_once(&once, begin);
     const struct machine *machine = &clock_now.machine;
-    const char *devices = variable("PIPELINE_TRY_DEVICES");
+    const char *devices = clock_variable("PIPELINE_TRY_DEVICES");
     const int count = devices != NULL ? atoi(devices) : 1;
     const double minor = 10 * (machine->compute_capability - clock_now.room.major);
     told = (struct cpu_machine){
@@ -136,54 +110,6 @@ static bool target_is_over(int64_t now_ns)
             run.target_ns = call->returned_ns;
     }
     return run.target_ns >= 0 && now_ns > run.target_ns;
-}
-
-static int64_t processor_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* What the host does between calls is shorter than this where it only goes on to the next. */
-enum { AT_ONCE_NS = 5000 };
-static int64_t time_of_host(int64_t since_ns)
-{
-    static int fixed = -1;
-    if (fixed < 0)
-        fixed = variable("PIPELINE_TRY_HOST") != NULL;
-    const int64_t took_ns = fixed ? 0 : processor_ns() - since_ns;
-    return took_ns >= AT_ONCE_NS ? took_ns : 0;
-}
-
-static void say_fault(const struct clock_op *op)
-{
-    const struct cpu_launch *launch = op->op.launch;
-    fflush(stdout);
-    fprintf(stderr, "pipeline: %s:%d: kernel %s: %s\n", launch->file, launch->line,
-            launch->name, op->did.fault);
-    clock_now.failed = true;
-}
-
-void clock_do_work(struct clock_op *op)
-{
-    struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
-    const int64_t since_ns = processor_ns();
-    if (op->done || !op->is_work)
-        return;
-    op->done = true;
-    own.depth++; /* the work's own calls are none of the program's */
-    if (op->op.work != NULL)
-        op->op.work(op->op.context, &op->did);
-    own.depth--;
-    if (op->op.kind == CPU_KERNEL && op->did.fault[0] != '\0')
-        say_fault(op);
-    if (op->op.kind == CPU_KERNEL)
-        seen->work_ns = clock_kernel_ns(op);
-    else if (op->op.kind == CPU_FUNCTION)
-        seen->work_ns = clock_now.machine.callback_ns + time_of_host(since_ns);
-    if (op->op.release != NULL && op->node == 0)
-        op->op.release(op->op.context);
 }
 
 static enum status stop(void)
@@ -228,7 +154,7 @@ static void on_record(void *context, const struct op *op, int64_t passed_ns)
 static void simulate(uint32_t target)
 {
     struct plan *plan = &clock_now.plan;
-    const char *queues = variable("CUDA_DEVICE_MAX_CONNECTIONS");
+    const char *queues = clock_variable("CUDA_DEVICE_MAX_CONNECTIONS");
     const struct simulator_hooks hooks = {on_end, on_start, on_record, NULL};
     struct error error = {0};
     int64_t issued_ns;
@@ -319,15 +245,15 @@ static void know_thread(void)
 {
     struct clock *c = &clock_now;
     struct clock_thread *thread = CLOCK_ADD(c->threads, c->thread_count, c->thread_capacity);
-    own.known = true;
-    own.thread = (uint32_t)c->thread_count - 1;
+    clock_own.known = true;
+    clock_own.thread = (uint32_t)c->thread_count - 1;
     *thread = (struct clock_thread){.ended_ns = c->base_ns};
-    own.left_ns = processor_ns();
+    clock_own.left_ns = clock_processor_ns();
 }
 
 static struct clock_call *call_now(void)
 {
-    return &clock_now.calls[own.call];
+    return &clock_now.calls[clock_own.call];
 }
 
 void cpu_enter(const char *name, const char *file, int line)
@@ -335,35 +261,35 @@ void cpu_enter(const char *name, const char *file, int line)
     struct clock *c = &clock_now;
     pthread_once(&once, begin);
     pthread_mutex_lock(&lock);
-    if (own.depth++ > 0)
+    if (clock_own.depth++ > 0)
         return;
-    if (!own.known)
+    if (!clock_own.known)
         know_thread();
     struct clock_call *call = CLOCK_ADD(c->calls, c->call_count, c->call_capacity);
-    own.call = c->call_count - 1;
+    clock_own.call = c->call_count - 1;
     *call = (struct clock_call){.id = c->next_call++,
                                 .name = name,
                                 .file = file,
                                 .line = line,
-                                .thread = own.thread,
-                                .host_ns = time_of_host(own.left_ns)};
-    c->threads[own.thread].pending_ns += call->host_ns;
+                                .thread = clock_own.thread,
+                                .host_ns = clock_host_ns(clock_own.left_ns)};
+    c->threads[clock_own.thread].pending_ns += call->host_ns;
 }
 
 int cpu_leave(int result)
 {
     enum { QUICK_NS = 200 }; /* a call that does nothing for the device */
-    if (--own.depth == 0) {
+    if (--clock_own.depth == 0) {
         struct clock_call *call = call_now();
         call->result = result;
-        if (call->op_count == 0 && call->own_ns == 0)
+        if (call->op_count == 0 && call->own_ns == 0 && call->name != NULL)
             call->own_ns = QUICK_NS;
-        clock_now.threads[own.thread].pending_ns += call->own_ns;
+        clock_now.threads[clock_own.thread].pending_ns += call->own_ns;
         if (run.target != CLOCK_NONE && !run.stopped &&
             run.timeline.issue_count == clock_now.plan.op_count)
             next_window();
         run.target = CLOCK_NONE;
-        own.left_ns = processor_ns();
+        clock_own.left_ns = clock_processor_ns();
     }
     pthread_mutex_unlock(&lock);
     return result;
@@ -438,13 +364,33 @@ int64_t cpu_event_ns(uint32_t event)
     return clock_now.events[event].passed_ns;
 }
 
+/* --- ranges --- */
+
+/* A range begins and ends with a call of its thread's that takes no time. */
+static void mark(const char *name)
+{
+    cpu_enter(NULL, NULL, 0);
+    tape_mark(name);
+    cpu_leave(0);
+}
+
+void cpu_range_push(const char *name)
+{
+    mark(name != NULL ? name : "");
+}
+
+void cpu_range_pop(void)
+{
+    mark(NULL);
+}
+
 /* --- memory --- */
 
 static struct clock_memory *add_memory(void)
 {
     struct clock *c = &clock_now;
     struct clock_memory *memory = CLOCK_ADD(c->memory, c->memory_count, c->memory_capacity);
-    memory->call = (uint32_t)own.call;
+    memory->call = (uint32_t)clock_own.call;
     return memory;
 }
 
@@ -463,14 +409,14 @@ static void add_time(enum cpu_memory kind, uint64_t bytes)
 void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device)
 {
     *add_memory() =
-        (struct clock_memory){(uint32_t)own.call, true, kind, address, bytes, device};
+        (struct clock_memory){(uint32_t)clock_own.call, true, kind, address, bytes, device};
     add_time(kind, bytes);
 }
 
 void cpu_gave_back(uint64_t address)
 {
     const struct cpu_block *block = cpu_block_at((uintptr_t)address);
-    *add_memory() = (struct clock_memory){.call = (uint32_t)own.call, .address = address};
+    *add_memory() = (struct clock_memory){.call = (uint32_t)clock_own.call, .address = address};
     if (block != NULL)
         add_time(block->kind, block->bytes);
 }

@@ -4,7 +4,7 @@
  * branch; else it begins a branch. The first branch is the stream of the launch, each other is
  * a stream of its own that no program sees; what leads from one branch to another is an event.
  */
-#include "cpu/clock.h"
+#include "cpu/parts.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* clock_ops.c - calls as ops of a plan, which the simulator knows. */
-#include "cpu/clock.h"
+#include "cpu/parts.h"
 
 #include "plan/rules.h"
 #include "plan/rules_blocks.h"
@@ -9,12 +9,7 @@
 #include <string.h>
 
 /* What a thread of a kernel takes that no compiler for a GPU has seen: an ordinary number. */
-enum { REGISTERS = 32, SECTOR = 32 };
-
-/* The cache hands out this many times what the memory behind it does. [NVIDIA H100: 5.5 to 7
- * TB/s against 3.35; Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
- * Architecture via Microbenchmarking", 2024] */
-static const double CACHE_RATE = 1.8;
+enum { REGISTERS = 32 };
 
 _Noreturn static void no_memory(void)
 {
@@ -308,44 +303,4 @@ uint32_t clock_append_sync(struct clock_call *call, const struct cpu_op *from)
         return place != CLOCK_NONE ? place : clock_append_look(call);
     }
     return clock_append(call, op, seen, from);
-}
-
-/* --- time --- */
-
-/* Returns the bytes that a launch moves from and to the device's memory, by pieces that the
- * cache takes as a whole. What was not watched is taken to read all that it was given. */
-static double bytes_moved(const struct clock_op *op)
-{
-    double bytes = 0;
-    for (size_t i = 0; i < op->did.range_count; i++) {
-        const struct cpu_range *range = &op->did.ranges[i];
-        const uint64_t first = range->from / SECTOR,
-                       last = (range->from + range->bytes - 1) / SECTOR;
-        bytes += (double)SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
-    }
-    for (uint32_t i = 0; i < op->word_count && op->did.sectors == 0; i++) {
-        const struct cpu_block *block = cpu_block_at(op->words[i]);
-        bytes += block != NULL ? (double)block->bytes : 0;
-    }
-    return bytes;
-}
-
-int64_t clock_kernel_ns(const struct clock_op *op)
-{
-    const struct machine *machine = &clock_now.machine;
-    const uint32_t all = machine_resident_blocks(machine);
-    const struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
-    const uint32_t blocks = rule_measured_blocks(machine, seen->fill);
-    const double moved = bytes_moved(op), asked = (double)SECTOR * (double)op->did.sectors;
-    const struct kernel_cost cost = {
-        .memory_ns = 1e9 * fmax(moved, asked / CACHE_RATE) / machine->memory_bytes_per_s,
-        .arithmetic_ns = 1e9 * (double)op->did.flops / machine->flops_per_s,
-        .memory_fill = machine->memory_fill,
-        .arithmetic_fill = machine->arithmetic_fill,
-        .idle_memory_share = machine->idle_memory_share,
-        .fixed_ns = machine->kernel_fixed_ns,
-    };
-    const uint32_t in_use = blocks < all ? blocks : all;
-    return cost.fixed_ns +
-           machine_ceil_ns(rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY));
 }

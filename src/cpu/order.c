@@ -5,7 +5,7 @@
  * streams that may go on then does its next op, and goes on for as long as it may. An op may
  * run when the one before it in its stream has run, the record that it waits for, and what the
  * legacy default stream orders before it. A missing wait is then one too few in some order. */
-#include "cpu/clock.h"
+#include "cpu/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

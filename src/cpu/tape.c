@@ -1,6 +1,6 @@
 /* tape.c - the recording of what a program did, as `pipeline record` writes it on a GPU
  * (docs/recording.md): nothing is written unless PIPELINE_TRY_TO names a file. */
-#include "cpu/clock.h"
+#include "cpu/parts.h"
 
 #include "core/escape.h"
 #include "core/version.h"
@@ -257,23 +257,11 @@ static void put_call(const struct clock_call *call)
 
 /* --- ranges --- */
 
-static void add_mark(const char *name)
+void tape_mark(const char *name)
 {
-    cpu_enter(NULL, NULL, 0);
     struct mark *mark = CLOCK_ADD(tape.marks, tape.mark_count, tape.mark_capacity);
     mark->call = clock_now.call_count - 1;
     mark->name = name != NULL ? strdup(name) : NULL;
-    cpu_leave(0);
-}
-
-void cpu_range_push(const char *name)
-{
-    add_mark(name != NULL ? name : "");
-}
-
-void cpu_range_pop(void)
-{
-    add_mark(NULL);
 }
 
 /* Ends the latest range that a thread has begun. */

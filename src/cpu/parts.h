@@ -1,4 +1,4 @@
-/* clock.h - calls since the device was last idle, and the plan that they make. Private to
+/* parts.h - calls since the device was last idle, and the plan that they make. Private to
  * clock.c, clock_ops.c, clock_graph.c and tape.c; whoever calls holds the lock that cpu_enter()
  * takes.
  *
@@ -7,8 +7,8 @@
  * answer; ops whose work has been done are not done again. The simulator is the same each time,
  * and what is issued later changes nothing that was before, so all answers fit together. When
  * all of it has ended, the window goes to the recording, and another begins. */
-#ifndef PIPELINE_CPU_CLOCK_H
-#define PIPELINE_CPU_CLOCK_H
+#ifndef PIPELINE_CPU_PARTS_H
+#define PIPELINE_CPU_PARTS_H
 
 #include "core/items.h"
 #include "cpu/cpu.h"
@@ -105,6 +105,26 @@ struct clock {
 };
 extern struct clock clock_now;
 
+/* A thread's place among those of the clock, and what it is in the middle of. */
+struct clock_own {
+    bool known;
+    uint32_t thread;
+    unsigned depth;  /* of calls within calls */
+    size_t call;     /* the outermost, in this window */
+    int64_t left_ns; /* of the processor's time, when its latest call returned */
+};
+extern _Thread_local struct clock_own clock_own;
+
+/* --- work.c --- */
+
+/* Returns a variable of the environment; NULL: it is not set, or empty. */
+const char *clock_variable(const char *name);
+
+/* Returns the processor's time of the calling thread, and how much of it went by since, where
+ * that is more than what lies between two calls in any case; else 0. */
+int64_t clock_processor_ns(void);
+int64_t clock_host_ns(int64_t since_ns);
+
 /* Ends the program, since something is wrong that no error of CUDA's says. */
 __attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *format, ...);
 
@@ -142,9 +162,6 @@ uint32_t clock_append_sync(struct clock_call *call, const struct cpu_op *op);
 uint32_t clock_append_look(struct clock_call *call);
 uint32_t clock_append_alloc(struct clock_call *call, uint64_t bytes, bool pinned, bool taken);
 
-/* Returns how long a launch takes whose work is known. */
-int64_t clock_kernel_ns(const struct clock_op *op);
-
 /* Returns the plan's number of a stream. */
 uint32_t clock_stream_number(uint32_t stream);
 
@@ -157,6 +174,9 @@ void tape_begin(void);
 void tape_stream(uint32_t number);
 void tape_event(uint32_t event, unsigned flags);
 void tape_graph(const struct cpu_graph *graph);
+
+/* The call that is being made begins, or with NULL ends, a range of NVTX's. */
+void tape_mark(const char *name);
 
 /* Writes what the window had, whose times are set. */
 void tape_window(void);

@@ -1,0 +1,128 @@
+/* work.c - what the clock's files share: its state, and the work of ops. */
+#include "cpu/parts.h"
+
+#include "plan/rules_blocks.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct clock clock_now;
+_Thread_local struct clock_own clock_own;
+
+void clock_die(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fputs("pipeline: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+    _Exit(1);
+}
+
+const char *clock_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+int64_t clock_processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What the host does between calls is shorter than this where it only goes on to the next. */
+enum { AT_ONCE_NS = 5000 };
+int64_t clock_host_ns(int64_t since_ns)
+{
+    static int fixed = -1;
+    if (fixed < 0)
+        fixed = clock_variable("PIPELINE_TRY_HOST") != NULL;
+    const int64_t took_ns = fixed ? 0 : clock_processor_ns() - since_ns;
+    return took_ns >= AT_ONCE_NS ? took_ns : 0;
+}
+
+/* --- the time of a launch --- */
+
+enum { SECTOR = 32 };
+
+/* The cache hands out this many times what the memory behind it does. [NVIDIA H100: 5.5 to 7
+ * TB/s against 3.35; Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+ * Architecture via Microbenchmarking", 2024] */
+static const double CACHE_RATE = 1.8;
+
+/* Returns the bytes that a launch moves from and to the device's memory, by pieces that the
+ * cache takes as a whole. What was not watched is taken to read all that it was given. */
+static double bytes_moved(const struct clock_op *op)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < op->did.range_count; i++) {
+        const struct cpu_range *range = &op->did.ranges[i];
+        const uint64_t first = range->from / SECTOR,
+                       last = (range->from + range->bytes - 1) / SECTOR;
+        bytes += (double)SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
+    }
+    for (uint32_t i = 0; i < op->word_count && op->did.sectors == 0; i++) {
+        const struct cpu_block *block = cpu_block_at(op->words[i]);
+        bytes += block != NULL ? (double)block->bytes : 0;
+    }
+    return bytes;
+}
+
+/* Returns how long a launch takes whose work is known. */
+static int64_t kernel_ns(const struct clock_op *op)
+{
+    const struct machine *machine = &clock_now.machine;
+    const uint32_t all = machine_resident_blocks(machine);
+    const struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
+    const uint32_t blocks = rule_measured_blocks(machine, seen->fill);
+    const double moved = bytes_moved(op), asked = (double)SECTOR * (double)op->did.sectors;
+    const struct kernel_cost cost = {
+        .memory_ns = 1e9 * fmax(moved, asked / CACHE_RATE) / machine->memory_bytes_per_s,
+        .arithmetic_ns = 1e9 * (double)op->did.flops / machine->flops_per_s,
+        .memory_fill = machine->memory_fill,
+        .arithmetic_fill = machine->arithmetic_fill,
+        .idle_memory_share = machine->idle_memory_share,
+        .fixed_ns = machine->kernel_fixed_ns,
+    };
+    const uint32_t in_use = blocks < all ? blocks : all;
+    return cost.fixed_ns +
+           machine_ceil_ns(rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY));
+}
+
+/* --- work --- */
+
+static void say_fault(const struct clock_op *op)
+{
+    const struct cpu_launch *launch = op->op.launch;
+    fflush(stdout);
+    fprintf(stderr, "pipeline: %s:%d: kernel %s: %s\n", launch->file, launch->line,
+            launch->name, op->did.fault);
+    clock_now.failed = true;
+}
+
+void clock_do_work(struct clock_op *op)
+{
+    struct op_recorded *seen = &clock_now.plan.recorded->ops[op - clock_now.ops];
+    const int64_t since_ns = clock_processor_ns();
+    if (op->done || !op->is_work)
+        return;
+    op->done = true;
+    clock_own.depth++; /* the work's own calls are none of the program's */
+    if (op->op.work != NULL)
+        op->op.work(op->op.context, &op->did);
+    clock_own.depth--;
+    if (op->op.kind == CPU_KERNEL && op->did.fault[0] != '\0')
+        say_fault(op);
+    if (op->op.kind == CPU_KERNEL)
+        seen->work_ns = kernel_ns(op);
+    else if (op->op.kind == CPU_FUNCTION)
+        seen->work_ns = clock_now.machine.callback_ns + clock_host_ns(since_ns);
+    if (op->op.release != NULL && op->node == 0)
+        op->op.release(op->op.context);
+}
