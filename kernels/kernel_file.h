@@ -1,7 +1,7 @@
 /* kernel_file.h - for the files that hold the code of kernels: the names that the rows of
  * kernels.def expect from them.
  *
- * Such a file is compiled twice. nvcc, or the C++ compiler for the tests' emulator of a GPU,
+ * Such a file is compiled twice. nvcc, or the C++ compiler for the tests without a GPU,
  * takes the kernels and their launchers, which are under #ifdef __cplusplus; the C compiler
  * takes the CPU twins and the oracles, which are under #else. */
 #ifndef PIPELINE_KERNEL_FILE_H

@@ -83,19 +83,24 @@ $(OBJ)/bin/tests/emit/cuda_runtime.h.gch: $(wildcard tests/emit/*.h) kernels/own
 	$(call write,$(EMIT_COMPILE) -x c++-header -o $(NEW) tests/emit/cuda_runtime.h)
 $(O)/check: | $(O)/tests/emit/cuda_runtime.h.gch
 
-# Every launcher without a GPU: the kernels compiled as C++ for the emulator. What the compiler's
-# checks find there traps, so that the emulator can say which thread it was.
+# Every launcher without a GPU: the kernels compiled as C++ for the grid of src/cpu. What the compiler's
+# checks find there traps, so that the grid can say which thread it was.
 EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
             $(OBJ)/kernels/launchers.o $(OBJ)/src/cuda/backend_none.o \
-            $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp))
-EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Itests/emulator -Wall -Wextra \
+            $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp)) \
+            $(patsubst src/%.cpp,$(OBJ)/tests/emulator/%.o,$(wildcard src/cpu/*.cpp))
+EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Isrc/cpu/include -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
-                  -U_FORTIFY_SOURCE -ffp-contract=off -pthread
+                  -ffp-contract=off -pthread
 EMULATOR_TRAPS := -fsanitize=alignment,bounds,null,shift,integer-divide-by-zero,signed-integer-overflow \
                   -fsanitize-undefined-trap-on-error
 $(OBJ)/tests/emulator/%.cu.o: kernels/%.cu
 	$(say) CXX $<
 	$(call compile,$(CXX) $(EMULATOR_CFLAGS) $(EMULATOR_TRAPS) -x c++)
+
+$(OBJ)/tests/emulator/cpu/%.o: src/cpu/%.cpp
+	$(say) CXX $<
+	$(call compile,$(CXX) $(EMULATOR_CFLAGS))
 
 $(OBJ)/tests/emulator/%.o: tests/emulator/%.cpp
 	$(say) CXX $<

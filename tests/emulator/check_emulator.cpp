@@ -1,8 +1,8 @@
 /* check_emulator.cpp - the emulator itself: right kernels pass, and each kind of fault is found
  * in a tiny kernel that has it. Then every launcher of the table. */
 #include "check_launchers.h"
+#include "cpu/grid.h"
 #include "cuda_runtime.h"
-#include "emulator.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ cudaError_t launch(unsigned blocks, void (*kernel)(Parameters...), Arguments... 
 void set_order(int i)
 {
     static const uint32_t live[] = {1, 2, 5, 8};
-    emulator_set_order((enum emulator_next)(i % NEXT_COUNT), live[i % 4], (uint64_t)i);
+    grid_set_order((enum grid_next)(i % NEXT_COUNT), live[i % 4], (uint64_t)i);
 }
 
 /* Returns in how many of 16 orders `kernel` leaves `right` in the results of all blocks. */
@@ -145,10 +145,10 @@ START_TEST(test_blocks_that_wait_for_one_another)
     /* By the blocks' own numbers it works, too, if all are live: the last block begins first.
      */
     memset(passed, 0, sizeof passed);
-    emulator_set_order(NEXT_HIGHEST, 64, 1);
+    grid_set_order(NEXT_HIGHEST, 64, 1);
     ck_assert_int_eq(launch(64, chain_kernel, false), cudaSuccess);
     memset(passed, 0, sizeof passed);
-    emulator_set_order(NEXT_HIGHEST, 63, 1);
+    grid_set_order(NEXT_HIGHEST, 63, 1);
     ck_assert_int_eq(launch(64, chain_kernel, false), cudaErrorLaunchFailure);
     ck_assert_msg(strstr(emulator_fault(), "threads 0 spin; threads 1-255 wait at") != nullptr,
                   "%s", emulator_fault());
@@ -166,7 +166,7 @@ START_TEST(test_a_seed_repeats_a_run)
     unsigned seen[3][100];
     for (unsigned run = 0; run < 3; run++) {
         ticket = 0;
-        emulator_set_order(NEXT_ANY, 8, run == 2);
+        grid_set_order(NEXT_ANY, 8, run == 2);
         ck_assert_int_eq(launch(100, order_kernel, seen[run]), cudaSuccess);
     }
     ck_assert(memcmp(seen[0], seen[1], sizeof seen[0]) == 0);
@@ -323,7 +323,7 @@ __global__ void endless_kernel()
 
 START_TEST(test_waiting_for_what_never_happens)
 {
-    emulator_set_order(NEXT_ANY, 3, 1);
+    grid_set_order(NEXT_ANY, 3, 1);
     ck_assert_int_eq(launch(4, endless_kernel), cudaErrorLaunchFailure);
     ck_assert_msg(strstr(emulator_fault(), "; threads 7 spin") != nullptr, "%s",
                   emulator_fault());

@@ -1,7 +1,7 @@
 /* check_launchers.c - every launcher of the table on the emulator, against its row's oracle. */
 #include "check_launchers.h"
 
-#include "emulator.h"
+#include "cpu/grid.h"
 #include "fixtures.h"
 #include "kernels/kernel_file.h"
 #include "run/arrays.h"
@@ -55,7 +55,7 @@ struct bench {
 };
 
 struct way {
-    enum emulator_next next;
+    enum grid_next next;
     uint32_t live;
     const char *name;
 };
@@ -224,7 +224,7 @@ static bool try_grid(struct bench *bench, uint32_t blocks, const char *data)
     bench->any_out = false;
     for (int i = 0; i < 2 * WAYS; i++) {
         const struct way *way = &ways[i / 2];
-        emulator_set_order(way->next, way->live, (uint64_t)i + bench->plan.elements);
+        grid_set_order(way->next, way->live, (uint64_t)i + bench->plan.elements);
         char text[LAUNCHER_TEXT] = "";
         bool right = launch_once(bench, blocks, text);
         if (right && bench->any_out && !may_differ(bench->kernel) &&
@@ -308,7 +308,7 @@ START_TEST(test_launcher_on_the_largest_grid)
     if (bench.kernel->rated)
         return;
     bench_take(&bench, 5000, 1, 1);
-    emulator_set_order(NEXT_ANY, 1, 1);
+    grid_set_order(NEXT_ANY, 1, 1);
     ck_assert_msg(launch_once(&bench, KERNEL_BLOCKS_MAX, text), "%s: %s", bench.kernel->name,
                   text);
     bench_free(&bench);
@@ -343,7 +343,7 @@ START_TEST(test_launcher_off_alignment)
         bench_take(&bench, edge(kernel, &places[place], i % EDGES), 1, place);
         for (uint32_t grid = 0; grid < 2; grid++) {
             const struct way *way = &ways[(i + grid) % WAYS];
-            emulator_set_order(way->next, way->live, i);
+            grid_set_order(way->next, way->live, i);
             ck_assert_msg(launch_once(&bench, grid == 0 ? bench.op->kernel.blocks : 2, text),
                           "%s of %" PRIu64 " elements at place %" PRIu32 ", %s: %s",
                           kernel->name, bench.plan.elements, place, way->name, text);
@@ -372,7 +372,7 @@ START_TEST(test_launcher_carries)
                                    .count = bench.plan.elements,
                                    .blocks = 1 + i % 3,
                                    .params = bench.plan.params};
-        emulator_set_order(NEXT_ANY, 2, i);
+        grid_set_order(NEXT_ANY, 2, i);
         ck_assert_msg(launch_fresh(&bench, &args, text), "%s", text);
         args.in[0] = bench.arrays.host[BUFFER_HOST_IN0];
         args.out = bench.first_out;

@@ -12,6 +12,11 @@ extern "C" {
 
 enum { LAUNCHER_TEXT = 1024 };
 
+/* Returns the fault of the last launch in words, valid until the next launch, or NULL if none
+ * was found. A launch with a fault returns an error other than cudaSuccess, and is left where
+ * it was. */
+const char *emulator_fault(void);
+
 /* Launches `kernel` on `count` elements: on several grids, in several orders, off alignment, on
  * random and on special data, twice on the same scratch. Judges each result by the row's
  * oracle, compares those of one grid with one another, and looks at the guard bytes around all

@@ -2,7 +2,7 @@
  * tests of every row launch it without. */
 #include "check_launchers.h"
 
-#include "emulator.h"
+#include "cpu/grid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ START_TEST(test_stencil_launcher)
     args.out = out;
     for (uint64_t order = 0; order < 4; order++) {
         memset(out, 0xFF, count * sizeof *out);
-        emulator_set_order(order % 2 ? NEXT_ANY : NEXT_HIGHEST, 1 + (uint32_t)order, order);
+        grid_set_order(order % 2 ? NEXT_ANY : NEXT_HIGHEST, 1 + (uint32_t)order, order);
         ck_assert_int_eq(kernel_launcher(kernel)->launch(&args, NULL), 0);
         ck_assert_ptr_null(emulator_fault());
         ck_assert_mem_eq(out, right, count * sizeof *out);

@@ -1,7 +1,7 @@
 /* check_tiles.c - launches over several tiles on the emulator. */
 #include "check_launchers.h"
 
-#include "emulator.h"
+#include "cpu/grid.h"
 #include "fixtures.h"
 #include "tiles_cases.h"
 
@@ -19,7 +19,7 @@ static const struct tiles_device device = {take, free, emulator_fault};
 static void set_order(uint32_t i)
 {
     static const uint32_t live[] = {1, 2, 3, 8};
-    emulator_set_order((enum emulator_next)(i % NEXT_COUNT), live[i % 4], i);
+    grid_set_order((enum grid_next)(i % NEXT_COUNT), live[i % 4], i);
 }
 
 START_TEST(test_tiles)

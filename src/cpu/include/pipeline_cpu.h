@@ -40,6 +40,9 @@ int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *stream)
 void pipeline_know(const void *function, void (*bind)(const void *function, void **arguments,
                                                       struct cpu_launch *launch));
 
+/* Returns the name of the kernel at `function`; it lasts. */
+const char *pipeline_name(const void *function);
+
 /* Where the calling thread's next call of CUDA stands in the source: a default argument of each
  * prototype in cuda_runtime_api.h calls this. Returns 0. */
 int pipeline_here(const char *file, int line);
@@ -58,11 +61,12 @@ const uint64_t *pipeline_exchange(const char *operation, unsigned mask, uint64_t
 /* Faults unless `lane` is one of those named in `mask`. */
 void pipeline_check_lane(const char *operation, unsigned mask, unsigned lane, const char *file,
                          int line);
-/* Returns the lanes of the warp that have not ended. */
-unsigned pipeline_lanes(void);
+/* Waits until all lanes of the warp wait or have ended, and returns those that wait here. */
+unsigned pipeline_active(const char *file, int line);
 
-/* Lets another thread go on; atomics and all else that a thread may spin on call it. */
-void pipeline_pause(void);
+/* Lets another thread go on; atomics and all else that a thread may spin on call it, and say
+ * whether they have changed memory, which one that only waits does not. */
+void pipeline_pause(bool changed);
 /* Lets all other threads go first, since this one waits for another. */
 void pipeline_spin(void);
 

@@ -1,10 +1,27 @@
-/* fiber.h - threads that hand over to one another by themselves, on stacks of their own. */
-#ifndef PIPELINE_TESTS_FIBER_H
-#define PIPELINE_TESTS_FIBER_H
+/* fiber.hpp - threads that hand over to one another by themselves, on stacks of their own. */
+#ifndef PIPELINE_CPU_FIBER_H
+#define PIPELINE_CPU_FIBER_H
 
 #include <csetjmp>
 #include <cstddef>
 #include <ucontext.h>
+
+/* The address sanitizer must be told which stack is in use, and knows no other than a fiber's.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define FIBER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBER_ASAN 1
+#endif
+#endif
+#ifdef FIBER_ASAN
+#define FIBER_HAS_SIGNAL_STACK 0
+#else
+#define FIBER_HAS_SIGNAL_STACK 1
+#endif
+
+enum { FIBER_GUARD = 4096 }; /* bytes at a stack's end that fault */
 
 /* A zero-initialised fiber stands for a thread of the operating system, on the stack that it
  * has. */
@@ -20,10 +37,8 @@ struct fiber {
     void *fake_stack; /* the address sanitizer's copy of the stack */
 };
 
-/* Gives a fiber its stack, which fiber_free() takes back. A fiber must not be moved between its
- * first switch and its last except while another runs. */
+/* Gives a fiber its stack, for good. */
 void fiber_create(struct fiber *fiber, struct fiber *creator, void (*body)());
-void fiber_free(struct fiber *fiber);
 
 /* Makes a fiber forget where it was: it will begin anew. */
 void fiber_reset(struct fiber *fiber);

@@ -1,0 +1,345 @@
+/* threads.cpp - what the threads of a kernel wait for, and the faults that they make. */
+#include "cpu/grid_parts.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <map>
+#include <unistd.h>
+
+namespace
+{
+
+enum { PAUSES_MAX = 64 /* after so many a thread counts as spinning */ };
+
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    grid->fault += text;
+}
+
+/* "block 3 of 20" or "thread (1,2,0)" */
+void say_index(const char *what, const uint3 &index, const dim3 &of, bool all)
+{
+    if (of.y * of.z == 1)
+        say(all ? "%s %u of %u" : "%s %u", what, index.x, of.x);
+    else
+        say(all ? "%s (%u,%u,%u) of (%u,%u,%u)" : "%s (%u,%u,%u)", what, index.x, index.y,
+            index.z, of.x, of.y, of.z);
+}
+
+void fault_begin()
+{
+    grid->failed = true;
+    grid->fault.clear();
+    say_index("block", blockIdx, gridDim, true);
+    say(": ");
+}
+
+std::string describe(const struct thread &thread)
+{
+    char text[512] = "have ended";
+    if (thread.state == SPINNING)
+        snprintf(text, sizeof text, "spin");
+    else if (thread.state == AT_BARRIER)
+        snprintf(text, sizeof text, "wait at %s of %s:%d", thread.operation, thread.file,
+                 thread.line);
+    else if (thread.state == IN_WARP)
+        snprintf(text, sizeof text, "wait for lanes 0x%08x at %s of %s:%d", thread.mask,
+                 thread.operation, thread.file, thread.line);
+    return text;
+}
+
+unsigned number_of(const struct thread *thread)
+{
+    return (unsigned)(thread - here->threads.data());
+}
+
+/* Returns true if all lanes that `self` names wait for the same operation. */
+bool lanes_are_there(const struct thread *warp, const struct thread *self)
+{
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((self->mask >> lane & 1) == 0)
+            continue;
+        if (&warp[lane] >= here->threads.data() + here->threads.size() ||
+            warp[lane].state != IN_WARP || warp[lane].mask != self->mask ||
+            strcmp(warp[lane].operation, self->operation) != 0)
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+/* Lets lanes go on that wait for the others of their warp to come or to wait elsewhere: those
+ * of a place are together. Returns false if there are none. */
+bool release_converged(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < here->threads.size(); i++) {
+        struct thread *thread = &here->threads[i], *warp = thread - i % LANES;
+        unsigned mask = 0;
+        if (thread->state != CONVERGING)
+            continue;
+        any = true;
+        for (unsigned lane = 0; lane < LANES && &warp[lane] <= &here->threads.back(); lane++)
+            if (warp[lane].state == CONVERGING && warp[lane].file == thread->file &&
+                warp[lane].line == thread->line)
+                mask |= 1u << lane;
+        for (unsigned lane = 0; lane < LANES; lane++)
+            if (mask >> lane & 1) {
+                warp[lane].mask = mask;
+                set_ready(number_of(&warp[lane]));
+            }
+    }
+    return any;
+}
+
+/* "threads 0-127 wait at __syncthreads of reduce.cu:37; threads 128-255 have ended" */
+void fail_waiting(void)
+{
+    enum { RANGES = 4 };
+    fault_begin();
+    std::vector<std::string> what;
+    for (const struct thread &thread : here->threads)
+        what.push_back(describe(thread));
+    for (size_t first = 0; first < what.size(); first++) {
+        const std::string now = what[first];
+        if (now.empty())
+            continue;
+        int ranges = 0;
+        say("%sthreads", first == 0 ? "" : "; ");
+        for (size_t i = first; i < what.size(); i++) {
+            if (what[i] != now)
+                continue;
+            size_t last = i;
+            for (; last < what.size() && what[last] == now; last++)
+                what[last].clear();
+            if (ranges++ < RANGES)
+                say(last - i > 1 ? "%s %zu-%zu" : "%s %zu", ranges > 1 ? "," : "", i, last - 1);
+        }
+        say("%s %s", ranges > RANGES ? ", ..." : "", now.c_str());
+    }
+}
+
+void fail_here(const char *what)
+{
+    fault_begin();
+    say_index("thread", threadIdx, blockDim, false);
+    say(": %s", what);
+    for (;;)
+        back_to_scheduler();
+}
+
+/* Asks for the lines that are told of an address of the program, which stay open; or NULL. */
+static FILE *ask_of(uintptr_t code, const char *options)
+{
+    Dl_info info;
+    char command[512];
+    if (dladdr(reinterpret_cast<void *>(code), &info) == 0 || info.dli_fbase == nullptr)
+        return nullptr;
+    snprintf(command, sizeof command, "addr2line %s -e '%s' 0x%zx 2>/dev/null", options,
+             strchr(info.dli_fname, '/') != nullptr ? info.dli_fname : "/proc/self/exe",
+             (size_t)(code - (uintptr_t)info.dli_fbase));
+    return popen(command, "r");
+}
+
+std::string source_of(uintptr_t code)
+{
+    char line[512];
+    FILE *lines = ask_of(code, "-i");
+    std::string found;
+    while (lines != nullptr && fgets(line, sizeof line, lines) != nullptr) {
+        const char *name = strrchr(line, '/') != nullptr ? strrchr(line, '/') + 1 : line;
+        line[strcspn(line, " \n")] = '\0';
+        if (line[0] == '?' || !found.empty() || strncmp(name, "pipeline_", 9) == 0 ||
+            strncmp(name, "cooperative_groups", 18) == 0)
+            continue;
+        char *folder = getcwd(nullptr, 0);
+        const size_t length = folder != nullptr ? strlen(folder) : 0;
+        const bool below =
+            length > 0 && strncmp(line, folder, length) == 0 && line[length] == '/';
+        found = line + (below ? length + 1 : 0);
+        free(folder);
+    }
+    if (lines != nullptr)
+        pclose(lines);
+    return found;
+}
+
+void fail_trapped(void)
+{
+    const uintptr_t code = here->trapped_at, on = here->trapped_on;
+    const uintptr_t stack = (uintptr_t)here->current->fiber->stack;
+    here->trapped_at = 0;
+    fault_begin();
+    say_index("thread", threadIdx, blockDim, false);
+    if (on == 0)
+        say(": undefined behaviour: a misaligned access, an index out of range, ...");
+    else if (on >= stack && on < stack + FIBER_GUARD)
+        say(": its stack is full");
+    else
+        say(": an access to address 0x%zx, where no memory is", (size_t)on);
+    const std::string source = source_of(code);
+    if (!source.empty())
+        say(", in %s", source.c_str());
+}
+
+extern "C" {
+
+unsigned pipeline_barrier(const char *operation, bool vote, const char *file, int line)
+{
+    struct thread *self = here->current;
+    self->operation = operation;
+    self->file = file;
+    self->line = line;
+    self->state = AT_BARRIER;
+    here->votes += vote;
+    if (++here->waiting < here->threads.size()) {
+        back_to_scheduler();
+        return here->voted;
+    }
+    for (const struct thread &thread : here->threads)
+        if (thread.line != line || thread.file != file) {
+            fail_waiting();
+            back_to_scheduler();
+        }
+    here->voted = here->votes;
+    here->waiting = here->votes = 0;
+    for (unsigned thread = 0; thread < here->threads.size(); thread++)
+        set_ready(thread);
+    back_to_scheduler(); /* any thread may be first behind the barrier */
+    return here->voted;
+}
+
+void pipeline_grid_barrier(const char *file, int line)
+{
+    if (!grid->launch->cooperative)
+        pipeline_fail("this_grid().sync() in a launch that is not cooperative", file, line);
+    const unsigned passed = grid->passed;
+    pipeline_barrier("this_grid().sync()", false, file, line);
+    if (number_of(here->current) == 0 && ++grid->arrived == grid->blocks) {
+        grid->arrived = 0;
+        grid->passed++;
+    }
+    while (number_of(here->current) == 0 && grid->passed == passed)
+        pipeline_spin();
+    pipeline_barrier("this_grid().sync()", false, file, line);
+}
+
+const uint64_t *pipeline_exchange(const char *operation, unsigned mask, uint64_t mine,
+                                  const char *file, int line)
+{
+    struct thread *self = here->current;
+    const unsigned lane = number_of(self) % LANES;
+    struct thread *warp = self - lane;
+    pipeline_check_lane(operation, mask, lane, file, line);
+    self->file = file;
+    self->line = line;
+    self->operation = operation;
+    self->mask = mask;
+    self->mine = mine;
+    self->state = IN_WARP;
+    if (lanes_are_there(warp, self)) {
+        for (unsigned to = 0; to < LANES; to++) {
+            if ((mask >> to & 1) == 0)
+                continue;
+            for (unsigned from = 0; from < LANES; from++)
+                warp[to].lanes[from] = mask >> from & 1 ? warp[from].mine : 0;
+            set_ready(number_of(&warp[to]));
+        }
+    }
+    back_to_scheduler();
+    return self->lanes;
+}
+
+void pipeline_check_lane(const char *operation, unsigned mask, unsigned lane, const char *file,
+                         int line)
+{
+    char text[512];
+    if (lane < LANES && (mask >> lane & 1) != 0)
+        return;
+    snprintf(text, sizeof text, "%s of %s:%d uses lane %u, which its mask 0x%08x does not name",
+             operation, file, line, lane, mask);
+    fail_here(text);
+}
+
+unsigned pipeline_active(const char *file, int line)
+{
+    struct thread *self = here->current;
+    self->file = file;
+    self->line = line;
+    self->operation = "__activemask";
+    self->state = CONVERGING;
+    back_to_scheduler();
+    return self->mask;
+}
+
+void pipeline_pause(bool changed)
+{
+    struct thread *self = here != nullptr ? here->current : nullptr;
+    if (self == nullptr)
+        return;
+    if (changed)
+        grid->idle_rounds = 0;
+    if ((!changed && ++self->pauses % PAUSES_MAX == 0) ||
+        (grid->next == NEXT_ANY && grid_draw(8) == 0))
+        pipeline_spin();
+}
+
+void pipeline_spin(void)
+{
+    here->current->state = SPINNING;
+    back_to_scheduler();
+}
+
+const char *pipeline_name(const void *function)
+{
+    static std::map<const void *, std::string> names;
+    static std::mutex lock;
+    const std::lock_guard<std::mutex> held(lock);
+    std::string &name = names[function];
+    if (name.empty()) {
+        char line[512] = "";
+        FILE *lines = ask_of(reinterpret_cast<uintptr_t>(function), "-f -C");
+        if (lines != nullptr && fgets(line, sizeof line, lines) != nullptr)
+            line[strcspn(line, "(\n")] = '\0';
+        if (lines != nullptr)
+            pclose(lines);
+        name = line[0] == '\0' || line[0] == '?' ? "kernel" : line;
+    }
+    return name.c_str();
+}
+
+void pipeline_fail(const char *what, const char *file, int line)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s, in %s:%d", what, file, line);
+    if (here != nullptr && here->current != nullptr)
+        fail_here(text);
+    fprintf(stderr, "%s\n", text);
+    abort();
+}
+
+void *pipeline_shared(void)
+{
+    return here->shared.data();
+}
+
+/* What assert() calls: the C library's own one ends the program. */
+void __assert_fail(const char *assertion, const char *file, unsigned line,
+                   const char *function) noexcept
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s: assertion `%s' failed", function, assertion);
+    pipeline_fail(text, file, (int)line);
+    abort();
+}
+
+} // extern "C"

@@ -1,0 +1,60 @@
+/* runtime.cpp - CUDA's runtime as far as the project's launchers call it: a launch runs at
+ * once. */
+#include "check_launchers.h"
+#include "cpu/cpu.h"
+#include "cpu/grid.h"
+#include "cuda_runtime.h"
+
+#include <map>
+
+static std::map<const void *, decltype(&pipeline::bind<>)> known;
+static struct cpu_did did;
+
+const char *emulator_fault(void)
+{
+    return did.fault[0] != '\0' ? did.fault : nullptr;
+}
+
+int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *)
+{
+    cpu_did_free(&did);
+    did = {};
+    if (launch->block[0] * launch->block[1] * launch->block[2] > GRID_THREADS_MAX) {
+        launch->release(launch->arguments);
+        return cudaErrorInvalidConfiguration;
+    }
+    const bool right = grid_run(launch, &did);
+    launch->release(launch->arguments);
+    return right ? cudaSuccess : cudaErrorLaunchFailure;
+}
+
+void pipeline_know(const void *function, decltype(&pipeline::bind<>) bind)
+{
+    known[function] = bind;
+}
+
+int pipeline_here(const char *, int)
+{
+    return 0;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel,
+                                void **arguments, int)
+{
+    pipeline::configured made("", "", 0, config->gridDim, config->blockDim,
+                              config->dynamicSmemBytes);
+    known[kernel](kernel, arguments, &made.launch);
+    made.launch.cooperative = config->numAttrs > 0;
+    return (cudaError_t)pipeline_launch(&made.launch, nullptr);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *, int)
+{
+    attributes->maxThreadsPerBlock = GRID_THREADS_MAX;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(int)
+{
+    return cudaSuccess;
+}
