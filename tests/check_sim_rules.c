@@ -117,6 +117,26 @@ START_TEST(test_rule_fullest_sm)
 }
 END_TEST
 
+/* Few blocks wait less for what lies in the cache, but for scans, and where nothing comes
+ * between a thread's elements. */
+START_TEST(test_rule_waits)
+{
+    const struct kernel *scale = kernel_find("scale"), *scan = kernel_find("scan"),
+                        *launches = kernel_find("wave-launches");
+    const struct kernel_params params = {.intensity = 3};
+    struct machine machine = test_machine();
+    machine.idle_memory_share = 0.5;
+#define IDLE(kernel) rule_launch_cost(&machine, kernel, &params, 1024).idle_memory_share
+    ck_assert_double_eq(IDLE(scale), 0.5);
+    ck_assert_double_eq(IDLE(launches), 0.25);
+    machine.l2_bytes = 1 << 20;
+    ck_assert_double_lt(IDLE(scale), 0.4);
+    ck_assert_double_eq(IDLE(scan), 0.5);
+    ck_assert_double_eq(IDLE(launches), IDLE(scale) / 2);
+#undef IDLE
+}
+END_TEST
+
 START_TEST(test_rule_sweeps)
 {
     struct sweeps sweeps = rule_sweeps(10 * KERNEL_THREADS, 4, 1); /* 2.5 sweeps of one block */
@@ -325,6 +345,7 @@ Suite *sim_rules_suite(void)
     tcase_add_test(tests, test_rule_blocks);
     tcase_add_test(tests, test_rule_sweep_times);
     tcase_add_test(tests, test_rule_fullest_sm);
+    tcase_add_test(tests, test_rule_waits);
     tcase_add_test(tests, test_rule_sweeps);
     tcase_add_test(tests, test_rule_checks);
     tcase_add_test(tests, test_rule_staging);

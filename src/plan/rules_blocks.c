@@ -23,6 +23,9 @@ static const double MIXING_SWEEPS = 3;
 /* The part of its wait for the memory that a block waits for the cache. */
 static const double CACHED_WAIT = 0.6;
 
+/* The part of it that a block waits whose threads load ahead. */
+static const double AHEAD_WAIT = 0.5;
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -90,6 +93,8 @@ struct kernel_cost rule_launch_cost(const struct machine *machine, const struct 
     kernel_work(kernel, params, count, &bytes, &flops);
     if (kernel->shape != KERNEL_SCAN && bytes <= (double)machine->l2_bytes / 2)
         cost.idle_memory_share *= CACHED_WAIT;
+    if (kernel->launch_per_repeat)
+        cost.idle_memory_share *= AHEAD_WAIT;
     return cost;
 }
 

@@ -36,7 +36,10 @@ uint32_t rule_blocks_most(const struct machine *machine, const struct plan *plan
  * so the few blocks of a small grid wait less. A scan's blocks wait for one another instead.
  * [Measured on an H200: eight kernels on 1 to 16 blocks took 0.55 to 0.66 of the time for each
  * element of 4 to 16 MiB that they took of 32 and more, scans 0.85 to 0.91:
- * bench/results/h200-2026-11-30-rules.txt] */
+ * bench/results/h200-2026-11-30-rules.txt] Where each repeat is a launch, nothing comes between
+ * a thread's elements, and the few blocks of a small grid wait half as long: it is assumed that
+ * the next element is loaded while this one is computed. [Measured there: `wave-launches` on 1
+ * to 36 blocks, 3 and 6 repeats] */
 struct kernel_cost rule_launch_cost(const struct machine *machine, const struct kernel *kernel,
                                     const struct kernel_params *params, uint64_t count);
 
