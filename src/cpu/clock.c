@@ -83,7 +83,10 @@ const struct cpu_machine *cpu_machine(void)
         .minor = (int)(minor + 0.5),
         .copy_engines = machine->copy_engines,
         .clock_khz = 1980000,
+        .threads_per_sm = (int)machine->threads_per_sm,
+        .blocks_per_sm = (int)machine->blocks_per_sm,
         .memory_bytes = machine->memory_bytes,
+        .l2_bytes = machine->l2_bytes,
     };
     return &told;
 }

@@ -154,11 +154,16 @@ int64_t cpu_now_ns(void);
 void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device);
 void cpu_gave_back(uint64_t address);
 
+/* That a device was given access to another's memory, and how many bytes a pool keeps when work
+ * ends, for the recording. */
+void cpu_reaches(int device, int other);
+void cpu_pool_keeps(const void *pool, uint64_t bytes);
+
 /* The simulated machine: what attributes of devices are made from. */
 struct cpu_machine {
     const char *name;
-    int devices, sms, major, minor, copy_engines, clock_khz;
-    uint64_t memory_bytes;
+    int devices, sms, major, minor, copy_engines, clock_khz, threads_per_sm, blocks_per_sm;
+    uint64_t memory_bytes, l2_bytes;
 };
 const struct cpu_machine *cpu_machine(void);
 

@@ -125,6 +125,18 @@ void tape_event(uint32_t event, unsigned flags)
     put("[\"event\",%" PRId64 ",%" PRIu64 ",%u]\n", clock_now.base_ns, handle_of(event), flags);
 }
 
+void cpu_reaches(int device, int other)
+{
+    put("[\"peer\",%" PRId64 ",%d,%d]\n", clock_now.base_ns, device, other);
+}
+
+void cpu_pool_keeps(const void *pool, uint64_t bytes)
+{
+    const uint64_t most = INT64_MAX;
+    put("[\"threshold\",%" PRId64 ",%" PRIuPTR ",%" PRIu64 "]\n", clock_now.base_ns,
+        (uintptr_t)pool, bytes < most ? bytes : most);
+}
+
 /* --- ops --- */
 
 static const char *memory_word(enum cpu_memory kind)

@@ -245,9 +245,9 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNo
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path,
                                    unsigned flags PIPELINE_AT);
 
+void pipeline_streams_per_thread(void);
 /* nvcc --default-stream=per-thread defines this. */
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-void pipeline_streams_per_thread(void);
 __attribute__((constructor)) static void pipeline_choose_stream(void)
 {
     pipeline_streams_per_thread();

@@ -1,0 +1,410 @@
+/* devices.c - devices, their attributes and occupancy. */
+#include "cpu/api.h"
+#include "plan/occupancy.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reaches[DEVICES_MOST][DEVICES_MOST];
+static unsigned device_flags[DEVICES_MOST];
+
+/* --- devices --- */
+
+bool device_exists(int device)
+{
+    return device >= 0 && device < cpu_machine()->devices && device < DEVICES_MOST;
+}
+
+static cudaError_t need_device(int device)
+{
+    return device_exists(device) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+static cudaError_t set_int(int *to, int value)
+{
+    if (to != NULL)
+        *to = value;
+    return need(to != NULL);
+}
+
+CALL(cudaGetDeviceCount, (int *count), set_int(count, cpu_machine()->devices))
+
+CALL(cudaGetDevice, (int *device), set_int(device, calls_thread.device))
+
+static cudaError_t choose(int device)
+{
+    if (device_exists(device))
+        calls_thread.device = device;
+    return need_device(device);
+}
+
+CALL(cudaSetDevice, (int device), choose(device))
+
+CALL(cudaInitDevice, (int device, unsigned with, unsigned flags),
+     ((void)with, (void)flags, need_device(device)))
+
+CALL(cudaChooseDevice, (int *device, const struct cudaDeviceProp *properties),
+     properties == NULL ? cudaErrorInvalidValue : set_int(device, 0))
+
+CALL(cudaDeviceSynchronize, (void), device_wait(calls_thread.device))
+
+static cudaError_t reset(void)
+{
+    const cudaError_t error = device_wait(calls_thread.device);
+    block_give_all(calls_thread.device);
+    return error;
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    calls_forgive();
+    (void)call_begin(__func__);
+    return call_end(reset());
+}
+
+static cudaError_t set_flags(unsigned flags)
+{
+    device_flags[calls_thread.device] = flags;
+    return need((flags & ~(unsigned)cudaDeviceMask) == 0);
+}
+
+CALL(cudaSetDeviceFlags, (unsigned flags), set_flags(flags))
+
+CALL(cudaGetDeviceFlags, (unsigned *flags),
+     set_int((int *)flags, (int)(device_flags[calls_thread.device] | cudaDeviceMapHost)))
+
+CALL(cudaDriverGetVersion, (int *version), set_int(version, CUDART_VERSION))
+
+CALL(cudaRuntimeGetVersion, (int *version), set_int(version, CUDART_VERSION))
+
+CALL(cudaProfilerStart, (void), cudaSuccess)
+
+CALL(cudaProfilerStop, (void), cudaSuccess)
+
+/* --- what a device is --- */
+
+/* [CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"] */
+static size_t shared_of_sm(int major, int minor)
+{
+    static const struct {
+        int from; /* this compute capability, in tenths */
+        size_t kib;
+    } rows[] = {{90, 228}, {86, 100}, {80, 164}, {75, 64}, {70, 96},
+                {61, 96},  {60, 64},  {52, 96},  {50, 64}, {37, 112}};
+    if (major == 12) /* Blackwell for desktops */
+        return 100 << 10;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (10 * major + minor >= rows[i].from)
+            return rows[i].kib << 10;
+    return SHARED_BYTES;
+}
+
+static void describe(struct cudaDeviceProp *p, int device)
+{
+    const struct cpu_machine *machine = cpu_machine();
+    const int major = machine->major, minor = machine->minor;
+    const size_t shared = shared_of_sm(major, minor);
+    const size_t reserved = major >= 8 ? 1024 : 0;
+    *p = (struct cudaDeviceProp){.totalGlobalMem = (size_t)machine->memory_bytes,
+                                 .sharedMemPerBlock = SHARED_BYTES,
+                                 .sharedMemPerBlockOptin =
+                                     major >= 7 ? shared - reserved : SHARED_BYTES,
+                                 .sharedMemPerMultiprocessor = shared,
+                                 .reservedSharedMemPerBlock = reserved,
+                                 .regsPerBlock = major >= 3 ? 65536 : 32768,
+                                 .regsPerMultiprocessor = major >= 3 ? 65536 : 32768,
+                                 .warpSize = 32,
+                                 .memPitch = INT_MAX,
+                                 .maxThreadsPerBlock = 1024,
+                                 .maxThreadsDim = {1024, 1024, 64},
+                                 .maxGridSize = {INT_MAX, 65535, 65535},
+                                 .totalConstMem = 64 << 10,
+                                 .major = major,
+                                 .minor = minor,
+                                 .textureAlignment = 512,
+                                 .texturePitchAlignment = 32,
+                                 .surfaceAlignment = 512,
+                                 .multiProcessorCount = machine->sms,
+                                 .canMapHostMemory = 1,
+                                 .concurrentKernels = 1,
+                                 .ECCEnabled = 1,
+                                 .pciBusID = device + 1,
+                                 .asyncEngineCount = machine->copy_engines,
+                                 .unifiedAddressing = 1,
+                                 .l2CacheSize = (int)machine->l2_bytes,
+                                 .maxThreadsPerMultiProcessor = machine->threads_per_sm,
+                                 .maxBlocksPerMultiProcessor = machine->blocks_per_sm,
+                                 .streamPrioritiesSupported = 1,
+                                 .globalL1CacheSupported = 1,
+                                 .localL1CacheSupported = 1,
+                                 .managedMemory = 1,
+                                 .multiGpuBoardGroupID = device,
+                                 .concurrentManagedAccess = 1,
+                                 .computePreemptionSupported = 1,
+                                 .canUseHostPointerForRegisteredMem = 1,
+                                 .cooperativeLaunch = 1,
+                                 .hostRegisterSupported = 1,
+                                 .memoryPoolsSupported = 1,
+                                 .clusterLaunch = major >= 9};
+    snprintf(p->name, sizeof p->name, "%s", machine->name);
+    snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "pipeline %d", device);
+}
+
+static cudaError_t properties(struct cudaDeviceProp *p, int device)
+{
+    if (p != NULL && device_exists(device))
+        describe(p, device);
+    return p == NULL ? cudaErrorInvalidValue : need_device(device);
+}
+
+CALL(cudaGetDeviceProperties, (struct cudaDeviceProp * p, int device), properties(p, device))
+
+static cudaError_t attribute_of(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    struct cudaDeviceProp all, *const p = &all;
+    const cudaError_t error = value == NULL ? cudaErrorInvalidValue : properties(p, device);
+    if (error != cudaSuccess)
+        return error;
+    switch (attribute) {
+#define ATTRIBUTE(name, number, is)                                                            \
+    case name:                                                                                 \
+        *value = (int)(is);                                                                    \
+        return cudaSuccess;
+#include "cpu/include/cuda_attributes.def"
+#undef ATTRIBUTE
+    }
+    return cudaErrorInvalidValue;
+}
+
+CALL(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
+     attribute_of(value, attribute, device))
+
+static cudaError_t bus_id(char *id, int length, int device)
+{
+    if (id == NULL || length < 13)
+        return cudaErrorInvalidValue;
+    snprintf(id, (size_t)length, "0000:%02X:00.0", device + 1);
+    return need_device(device);
+}
+
+CALL(cudaDeviceGetPCIBusId, (char *id, int length, int device), bus_id(id, length, device))
+
+static cudaError_t priorities(int *least, int *greatest)
+{
+    if (least != NULL)
+        *least = 0;
+    return greatest != NULL ? set_int(greatest, -5) : cudaSuccess;
+}
+
+CALL(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), priorities(least, greatest))
+
+static size_t limits[] = {1024, 8650752, 8 << 20, 2, 2048, 64, 0};
+
+static cudaError_t limit_of(size_t *value, enum cudaLimit limit, bool sets, size_t to)
+{
+    if ((unsigned)limit >= sizeof limits / sizeof *limits || (!sets && value == NULL))
+        return cudaErrorInvalidValue;
+    if (sets)
+        limits[limit] = to;
+    else
+        *value = limits[limit];
+    return cudaSuccess;
+}
+
+CALL(cudaDeviceSetLimit, (enum cudaLimit limit, size_t value),
+     limit_of(NULL, limit, true, value))
+
+CALL(cudaDeviceGetLimit, (size_t * value, enum cudaLimit limit),
+     limit_of(value, limit, false, 0))
+
+/* Preferences for caches change nothing. */
+CALL(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config),
+     set_int((int *)config, cudaFuncCachePreferNone))
+
+CALL(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
+     need((unsigned)config <= cudaFuncCachePreferEqual))
+
+/* --- peers --- */
+
+bool device_reaches(int device, int other)
+{
+    return device == other ||
+           (device_exists(device) && device_exists(other) && reaches[device][other]);
+}
+
+static cudaError_t can_reach(int *can, int device, int peer)
+{
+    if (!device_exists(device) || !device_exists(peer))
+        return cudaErrorInvalidDevice;
+    return set_int(can, device != peer);
+}
+
+CALL(cudaDeviceCanAccessPeer, (int *can, int device, int peer), can_reach(can, device, peer))
+
+static cudaError_t reach(int peer, bool on, unsigned flags)
+{
+    if (!device_exists(peer))
+        return cudaErrorInvalidDevice;
+    bool *now = &reaches[calls_thread.device][peer];
+    if (flags != 0)
+        return cudaErrorInvalidValue;
+    if (!on && !*now)
+        return cudaErrorPeerAccessNotEnabled;
+    if (peer == calls_thread.device)
+        return cudaErrorPeerAccessUnsupported;
+    if (on && *now)
+        return cudaErrorPeerAccessAlreadyEnabled;
+    *now = on;
+    if (on)
+        cpu_reaches(calls_thread.device, peer);
+    return cudaSuccess;
+}
+
+CALL(cudaDeviceEnablePeerAccess, (int peer, unsigned flags), reach(peer, true, flags))
+
+CALL(cudaDeviceDisablePeerAccess, (int peer), reach(peer, false, 0))
+
+static cudaError_t between(int *value, enum cudaDeviceP2PAttr attribute, int from, int to)
+{
+    if (!device_exists(from) || !device_exists(to))
+        return cudaErrorInvalidDevice;
+    return from == to ? cudaErrorInvalidDevice
+                      : set_int(value, attribute != cudaDevP2PAttrPerformanceRank);
+}
+
+CALL(cudaDeviceGetP2PAttribute,
+     (int *value, enum cudaDeviceP2PAttr attribute, int from, int to),
+     between(value, attribute, from, to))
+
+/* --- kernels --- */
+
+/* What was asked for a kernel's dynamic shared memory, if anything was: by its name without
+ * a template's arguments, since launches have no more. */
+static struct {
+    char name[64];
+    int shared;
+} * asked;
+static size_t asked_count;
+
+static int *shared_asked(const char *kernel)
+{
+    const size_t length = strcspn(kernel, "<");
+    size_t from = length;
+    while (from > 0 && (isalnum((unsigned char)kernel[from - 1]) || kernel[from - 1] == '_'))
+        from--;
+    for (size_t i = 0; i < asked_count; i++)
+        if (strlen(asked[i].name) == length - from &&
+            strncmp(asked[i].name, kernel + from, length - from) == 0)
+            return &asked[i].shared;
+    void *more = realloc(asked, (asked_count + 1) * sizeof *asked);
+    if (more == NULL)
+        return NULL;
+    asked = more;
+    snprintf(asked[asked_count].name, sizeof asked->name, "%.*s", (int)(length - from),
+             kernel + from);
+    asked[asked_count].shared = SHARED_BYTES;
+    return &asked[asked_count++].shared;
+}
+
+static cudaError_t ask(const void *kernel, enum cudaFuncAttribute attribute, int value)
+{
+    struct cudaDeviceProp p;
+    describe(&p, calls_thread.device);
+    if (kernel == NULL)
+        return cudaErrorInvalidDeviceFunction;
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+        return need(value >= -1 && value <= 100);
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        (size_t)value > p.sharedMemPerBlockOptin)
+        return cudaErrorInvalidValue;
+    int *shared = shared_asked(pipeline_name(kernel));
+    if (shared == NULL)
+        return cudaErrorMemoryAllocation;
+    *shared = value;
+    return cudaSuccess;
+}
+
+CALL(cudaFuncSetAttribute, (const void *kernel, enum cudaFuncAttribute attribute, int value),
+     ask(kernel, attribute, value))
+
+CALL(cudaFuncSetCacheConfig, (const void *kernel, enum cudaFuncCache config),
+     kernel == NULL ? cudaErrorInvalidDeviceFunction
+                    : need((unsigned)config <= cudaFuncCachePreferEqual))
+
+/* Registers are not known: as many as let an SM be full are said. */
+enum { REGISTERS = 32 };
+
+static cudaError_t about(struct cudaFuncAttributes *attributes, const void *kernel)
+{
+    if (attributes == NULL || kernel == NULL)
+        return attributes == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction;
+    const int version = 10 * cpu_machine()->major + cpu_machine()->minor;
+    const int *shared = shared_asked(pipeline_name(kernel));
+    *attributes = (struct cudaFuncAttributes){
+        .maxThreadsPerBlock = 1024,
+        .numRegs = REGISTERS,
+        .ptxVersion = version,
+        .binaryVersion = version,
+        .maxDynamicSharedSizeBytes = shared != NULL ? *shared : SHARED_BYTES,
+        .preferredShmemCarveout = cudaSharedmemCarveoutDefault};
+    return cudaSuccess;
+}
+
+CALL(cudaFuncGetAttributes, (struct cudaFuncAttributes * attributes, const void *kernel),
+     about(attributes, kernel))
+
+static cudaError_t fit(int *blocks, const void *kernel, int threads, size_t shared)
+{
+    struct cudaDeviceProp p;
+    describe(&p, calls_thread.device);
+    if (blocks == NULL || threads <= 0)
+        return cudaErrorInvalidValue;
+    if (kernel == NULL)
+        return cudaErrorInvalidDeviceFunction;
+    const struct sm_room room = {(uint32_t)p.major, (uint32_t)p.maxThreadsPerMultiProcessor,
+                                 (uint32_t)p.maxBlocksPerMultiProcessor,
+                                 (uint32_t)p.regsPerMultiprocessor,
+                                 (uint32_t)p.sharedMemPerMultiprocessor};
+    const struct block_need need = {(uint32_t)threads, REGISTERS, (uint32_t)shared};
+    *blocks = threads > p.maxThreadsPerBlock || shared > p.sharedMemPerBlockOptin
+                  ? 0
+                  : (int)occupancy_blocks_per_sm(&room, &need);
+    return cudaSuccess;
+}
+
+CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+     (int *blocks, const void *kernel, int threads, size_t shared),
+     fit(blocks, kernel, threads, shared))
+
+CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     (int *blocks, const void *kernel, int threads, size_t shared, unsigned flags),
+     flags > 1 ? cudaErrorInvalidValue : fit(blocks, kernel, threads, shared))
+
+/* That a launch which asks for too much is an invalid value is what CUDA 13 says; CUDA 12
+ * calls it an invalid configuration. [Tried on an H200: tests/cpu/calls.txt] */
+cudaError_t launch_check(const struct cpu_launch *launch)
+{
+    struct cudaDeviceProp p;
+    describe(&p, calls_thread.device);
+    uint64_t threads = 1, blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        if (launch->grid[i] == 0 || launch->grid[i] > (unsigned)p.maxGridSize[i] ||
+            launch->block[i] == 0 || launch->block[i] > (unsigned)p.maxThreadsDim[i])
+            return cudaErrorInvalidValue;
+        threads *= launch->block[i];
+        blocks *= launch->grid[i];
+    }
+    const int *shared = shared_asked(launch->name);
+    if (threads > (uint64_t)p.maxThreadsPerBlock ||
+        launch->shared >
+            (size_t)(shared != NULL && *shared > SHARED_BYTES ? *shared : SHARED_BYTES))
+        return cudaErrorInvalidValue;
+    int fits = 0;
+    if (launch->cooperative &&
+        (fit(&fits, launch->function, (int)threads, launch->shared) != cudaSuccess ||
+         blocks > (uint64_t)fits * (uint64_t)p.multiProcessorCount))
+        return cudaErrorCooperativeLaunchTooLarge;
+    return cudaSuccess;
+}

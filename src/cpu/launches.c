@@ -1,0 +1,216 @@
+/* launches.c - kernels and functions of the host's, which streams and graphs take up. */
+#include "cpu/api.h"
+
+#include <stdlib.h>
+
+/* --- functions of the host's --- */
+
+struct function {
+    cudaHostFn_t function;
+    cudaStreamCallback_t callback; /* where there is no function */
+    cudaStream_t stream;
+    void *data;
+};
+
+static void function_work(void *context, struct cpu_did *did)
+{
+    const struct function *given = context;
+    (void)did;
+    calls_thread.in_function = true;
+    if (given->function != NULL)
+        given->function(given->data);
+    else
+        given->callback(given->stream, cudaSuccess, given->data);
+    calls_thread.in_function = false;
+}
+
+static cudaError_t make(const struct function *given, struct cpu_op *op)
+{
+    struct function *kept = malloc(sizeof *kept);
+    if (given->function == NULL && given->callback == NULL) {
+        free(kept);
+        return cudaErrorInvalidValue;
+    }
+    if (kept == NULL)
+        return cudaErrorMemoryAllocation;
+    *kept = *given;
+    *op = (struct cpu_op){
+        .kind = CPU_FUNCTION, .work = function_work, .release = free, .context = kept};
+    return cudaSuccess;
+}
+
+cudaError_t function_make(cudaHostFn_t function, void *data, struct cpu_op *op)
+{
+    return make(&(struct function){.function = function, .data = data}, op);
+}
+
+static cudaError_t add_function(cudaStream_t handle, const struct function *given)
+{
+    struct cpu_op op;
+    struct CUstream_st *stream = stream_of(handle);
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t error = make(given, &op);
+    if (error != cudaSuccess)
+        return error;
+    if (given->callback != NULL && (error = capture_forbids_in(stream)) != cudaSuccess) {
+        op_release(&op);
+        return error;
+    }
+    return stream_issue(stream, op);
+}
+
+CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data),
+     add_function(stream, &(struct function){.function = function, .data = data}))
+
+CALL(cudaStreamAddCallback,
+     (cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags),
+     flags != 0
+         ? cudaErrorInvalidValue
+         : add_function(stream, &(struct function){
+                                    .callback = callback, .stream = stream, .data = data}))
+
+/* --- kernels --- */
+
+static void kernel_work(void *context, struct cpu_did *did)
+{
+    (void)grid_run(context, did); /* what failed is in *did */
+}
+
+static void kernel_release(void *context)
+{
+    struct cpu_launch *launch = context;
+    if (launch->release != NULL)
+        launch->release(launch->arguments);
+    free(launch);
+}
+
+cudaError_t kernel_make(const struct cpu_launch *launch, struct cpu_op *op)
+{
+    struct cpu_launch *kept = malloc(sizeof *kept);
+    cudaError_t error = launch_check(launch);
+    if (error == cudaSuccess && kept == NULL)
+        error = cudaErrorMemoryAllocation;
+    if (error != cudaSuccess) {
+        if (launch->release != NULL)
+            launch->release(launch->arguments);
+        free(kept);
+        return error;
+    }
+    *kept = *launch;
+    kept->device = calls_thread.device;
+    *op = (struct cpu_op){.kind = CPU_KERNEL,
+                          .launch = kept,
+                          .work = kernel_work,
+                          .release = kernel_release,
+                          .context = kept};
+    return cudaSuccess;
+}
+
+static cudaError_t launch_into(const struct cpu_launch *launch, cudaStream_t handle)
+{
+    struct cpu_op op;
+    struct CUstream_st *stream = stream_of(handle);
+    cudaError_t error = kernel_make(launch, &op);
+    if (error != cudaSuccess)
+        return error;
+    if (stream == NULL || stream->device != calls_thread.device) {
+        op_release(&op);
+        return cudaErrorInvalidResourceHandle;
+    }
+    return stream_issue(stream, op);
+}
+
+int pipeline_launch(const struct cpu_launch *launch, cudaStream_t stream)
+{
+    (void)pipeline_here(launch->file, launch->line);
+    cudaError_t error =
+        call_begin(launch->cooperative ? "cudaLaunchCooperativeKernel" : "cudaLaunchKernel");
+    if (error == cudaSuccess)
+        error = launch_into(launch, stream);
+    else if (launch->release != NULL)
+        launch->release(launch->arguments);
+    return call_end(error);
+}
+
+/* --- kernels by their addresses --- */
+
+static struct known {
+    const void *function;
+    void (*bind)(const void *function, void **arguments, struct cpu_launch *launch);
+} * known;
+static size_t known_count;
+
+static const struct known *known_at(const void *function)
+{
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i].function == function)
+            return &known[i];
+    return NULL;
+}
+
+void pipeline_know(const void *function, void (*bind)(const void *function, void **arguments,
+                                                      struct cpu_launch *launch))
+{
+    cpu_enter("pipeline_know", NULL, 0);
+    struct known *more =
+        known_at(function) != NULL ? NULL : realloc(known, (known_count + 1) * sizeof *more);
+    if (more != NULL) {
+        known = more;
+        known[known_count++] = (struct known){function, bind};
+    }
+    (void)cpu_leave(cudaSuccess);
+}
+
+cudaError_t kernel_bind(const void *function, dim3 grid, dim3 block, size_t shared,
+                        void **arguments, struct cpu_launch *launch)
+{
+    const struct known *kernel = known_at(function);
+    if (kernel == NULL)
+        return cudaErrorInvalidDeviceFunction;
+    *launch = (struct cpu_launch){.function = function,
+                                  .file = calls_thread.in_file,
+                                  .line = calls_thread.in_line,
+                                  .grid = {grid.x, grid.y, grid.z},
+                                  .block = {block.x, block.y, block.z},
+                                  .shared = shared};
+    kernel->bind(function, arguments, launch);
+    return cudaSuccess;
+}
+
+static cudaError_t launch_known(const char *call, const void *kernel, dim3 grid, dim3 block,
+                                void **arguments, size_t shared, bool cooperative,
+                                cudaStream_t stream)
+{
+    struct cpu_launch launch;
+    cudaError_t error = call_begin(call);
+    if (error == cudaSuccess)
+        error = kernel_bind(kernel, grid, block, shared, arguments, &launch);
+    if (error != cudaSuccess)
+        return call_end(error);
+    launch.cooperative = cooperative;
+    return call_end(launch_into(&launch, stream));
+}
+
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                             size_t shared, cudaStream_t stream)
+{
+    return launch_known(__func__, kernel, grid, block, arguments, shared, false, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block,
+                                        void **arguments, size_t shared, cudaStream_t stream)
+{
+    return launch_known(__func__, kernel, grid, block, arguments, shared, true, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel,
+                                void **arguments)
+{
+    bool cooperative = false;
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        cooperative |= config->attrs[i].id == cudaLaunchAttributeCooperative &&
+                       config->attrs[i].val.cooperative != 0;
+    return launch_known(__func__, kernel, config->gridDim, config->blockDim, arguments,
+                        config->dynamicSmemBytes, cooperative, config->stream);
+}

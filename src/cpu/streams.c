@@ -1,0 +1,365 @@
+/* streams.c - streams and events. */
+#include "cpu/api.h"
+
+#include <stdlib.h>
+
+static struct CUstream_st *streams; /* that the program made */
+static struct CUstream_st
+    legacy_streams[DEVICES_MOST]; /* each device's; number 0 may be one's */
+static bool legacy_made[DEVICES_MOST];
+static int *devices_of; /* of all streams by their numbers */
+static uint32_t devices_count;
+static bool per_thread; /* what NULL stands for */
+
+void pipeline_streams_per_thread(void)
+{
+    per_thread = true;
+}
+
+/* --- streams --- */
+
+static bool number_stream(struct CUstream_st *stream, const void *handle)
+{
+    stream->number = cpu_add_stream(stream->device, stream->kind, stream->priority, handle);
+    if (stream->number >= devices_count) {
+        int *more = realloc(devices_of, (stream->number + 1) * sizeof *more);
+        if (more == NULL)
+            return false;
+        devices_of = more;
+        devices_count = stream->number + 1;
+    }
+    devices_of[stream->number] = stream->device;
+    return true;
+}
+
+/* Returns a default stream of the current device's. */
+static struct CUstream_st *default_stream(bool of_thread)
+{
+    const int device = calls_thread.device;
+    if (!of_thread) {
+        struct CUstream_st *legacy = &legacy_streams[device];
+        if (!legacy_made[device]) {
+            *legacy = (struct CUstream_st){.device = device, .kind = CPU_LEGACY};
+            legacy_made[device] = number_stream(legacy, cudaStreamLegacy);
+        }
+        return legacy_made[device] ? legacy : NULL;
+    }
+    struct CUstream_st **own = &calls_thread.own[device];
+    if (*own == NULL && (*own = calloc(1, sizeof **own)) != NULL) {
+        **own = (struct CUstream_st){.device = device, .kind = CPU_PER_THREAD};
+        number_stream(*own, cudaStreamPerThread);
+    }
+    return *own;
+}
+
+struct CUstream_st *stream_of(cudaStream_t handle)
+{
+    if (handle == NULL)
+        return default_stream(per_thread);
+    if (handle == cudaStreamLegacy || handle == cudaStreamPerThread)
+        return default_stream(handle == cudaStreamPerThread);
+    struct CUstream_st *stream = streams;
+    while (stream != NULL && stream != handle)
+        stream = stream->next;
+    return stream;
+}
+
+static cudaError_t make(cudaStream_t *made, unsigned flags, int priority)
+{
+    enum { GREATEST = -5 };
+    if (made == NULL || flags > cudaStreamNonBlocking)
+        return cudaErrorInvalidValue;
+    struct CUstream_st *stream = calloc(1, sizeof *stream);
+    if (stream == NULL)
+        return cudaErrorMemoryAllocation;
+    *stream = (struct CUstream_st){.device = calls_thread.device,
+                                   .flags = flags,
+                                   .priority = priority > 0          ? 0
+                                               : priority < GREATEST ? GREATEST
+                                                                     : priority,
+                                   .kind = flags == cudaStreamNonBlocking ? CPU_NONBLOCKING
+                                                                          : CPU_BLOCKING,
+                                   .next = streams};
+    if (!number_stream(stream, stream)) {
+        free(stream);
+        return cudaErrorMemoryAllocation;
+    }
+    *made = streams = stream;
+    return cudaSuccess;
+}
+
+CALL(cudaStreamCreate, (cudaStream_t * stream), make(stream, cudaStreamDefault, 0))
+
+CALL(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), make(stream, flags, 0))
+
+CALL(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority),
+     make(stream, flags, priority))
+
+/* What is left to do in it is done. */
+static cudaError_t destroy(cudaStream_t handle)
+{
+    struct CUstream_st **at = &streams;
+    while (*at != NULL && *at != handle)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return cudaErrorInvalidResourceHandle;
+    struct CUstream_st *gone = *at;
+    *at = gone->next;
+    if (capture_forbids_in(gone) == cudaSuccess) /* else the capture has it yet */
+        free(gone);
+    return cudaSuccess;
+}
+
+CALL(cudaStreamDestroy, (cudaStream_t stream), destroy(stream))
+
+/* What is asked of a stream, of which one pointer is not NULL. */
+static cudaError_t ask(cudaStream_t handle, int *priority, unsigned *flags,
+                       unsigned long long *id, int *device)
+{
+    const struct CUstream_st *stream = stream_of(handle);
+    if (priority == NULL && flags == NULL && id == NULL && device == NULL)
+        return cudaErrorInvalidValue;
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
+    if (priority != NULL)
+        *priority = stream->priority;
+    if (flags != NULL)
+        *flags = stream->flags;
+    if (id != NULL)
+        *id = stream->number;
+    if (device != NULL)
+        *device = stream->device;
+    return cudaSuccess;
+}
+
+CALL(cudaStreamGetPriority, (cudaStream_t stream, int *priority),
+     ask(stream, priority, NULL, NULL, NULL))
+
+CALL(cudaStreamGetFlags, (cudaStream_t stream, unsigned *flags),
+     ask(stream, NULL, flags, NULL, NULL))
+
+CALL(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id),
+     ask(stream, NULL, NULL, id, NULL))
+
+CALL(cudaStreamGetDevice, (cudaStream_t stream, int *device),
+     ask(stream, NULL, NULL, NULL, device))
+
+/* --- issuing and waiting --- */
+
+cudaError_t stream_issue(struct CUstream_st *stream, struct cpu_op op)
+{
+    if (stream->capture != NULL)
+        return capture_take(stream, op);
+    const cudaError_t error = capture_forbids_legacy(stream);
+    if (error != cudaSuccess) {
+        op_release(&op);
+        return error;
+    }
+    op.stream = stream->number;
+    return cpu_issue(&op) ? cudaSuccess : calls_failed();
+}
+
+cudaError_t call_waits(enum cpu_op_kind kind, uint32_t subject)
+{
+    const struct cpu_op op = {
+        .kind = kind, .stream = subject, .event = kind == CPU_SYNC_EVENT ? subject : 0};
+    return cpu_issue(&op) ? cudaSuccess : calls_failed();
+}
+
+static bool is_of_device(uint32_t stream, const void *device)
+{
+    return stream < devices_count && devices_of[stream] == *(const int *)device;
+}
+
+static bool is_stream(uint32_t stream, const void *other)
+{
+    return stream == *(const uint32_t *)other;
+}
+
+cudaError_t device_wait(int device)
+{
+    cudaError_t error = capture_forbids_device(device);
+    if (error == cudaSuccess)
+        error = call_waits(CPU_SYNC_DEVICE, (uint32_t)device);
+    if (error == cudaSuccess) {
+        blocks_left(is_of_device, &device);
+        graphs_idle();
+    }
+    return error;
+}
+
+static cudaError_t wait_for(cudaStream_t handle)
+{
+    struct CUstream_st *stream = stream_of(handle);
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t error = capture_forbids_in(stream);
+    if (error == cudaSuccess)
+        error = call_waits(CPU_SYNC_STREAM, stream->number);
+    if (error == cudaSuccess)
+        blocks_left(is_stream, &stream->number);
+    return error;
+}
+
+CALL(cudaStreamSynchronize, (cudaStream_t stream), wait_for(stream))
+
+static cudaError_t query(cudaStream_t handle)
+{
+    struct CUstream_st *stream = stream_of(handle);
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
+    const cudaError_t error = capture_forbids_in(stream);
+    return error != cudaSuccess                 ? error
+           : cpu_stream_is_idle(stream->number) ? cudaSuccess
+                                                : cudaErrorNotReady;
+}
+
+CALL(cudaStreamQuery, (cudaStream_t stream), query(stream))
+
+/* --- captures --- */
+
+static cudaError_t begin(struct CUstream_st *stream, enum cudaStreamCaptureMode mode)
+{
+    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_begin(stream, mode);
+}
+
+CALL(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode),
+     begin(stream_of(stream), mode))
+
+static cudaError_t end(struct CUstream_st *stream, cudaGraph_t *graph)
+{
+    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_end(stream, graph);
+}
+
+CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph),
+     end(stream_of(stream), graph))
+
+static cudaError_t ask_capture(const struct CUstream_st *stream,
+                               enum cudaStreamCaptureStatus *status)
+{
+    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_status(stream, status);
+}
+
+CALL(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
+     ask_capture(stream_of(stream), status))
+
+/* --- events --- */
+
+static struct CUevent_st *events;
+
+static struct CUevent_st *event_of(cudaEvent_t handle)
+{
+    struct CUevent_st *event = events;
+    while (event != NULL && event != handle)
+        event = event->next;
+    return event;
+}
+
+static cudaError_t make_event(cudaEvent_t *made, unsigned flags)
+{
+    if (made == NULL || flags > 7)
+        return cudaErrorInvalidValue;
+    struct CUevent_st *event = calloc(1, sizeof *event);
+    if (event == NULL)
+        return cudaErrorMemoryAllocation;
+    *event = (struct CUevent_st){.number = cpu_add_event(flags, event),
+                                 .device = calls_thread.device,
+                                 .flags = flags,
+                                 .next = events};
+    *made = events = event;
+    return cudaSuccess;
+}
+
+CALL(cudaEventCreate, (cudaEvent_t * event), make_event(event, cudaEventDefault))
+
+CALL(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make_event(event, flags))
+
+static cudaError_t destroy_event(cudaEvent_t handle)
+{
+    struct CUevent_st **at = &events;
+    while (*at != NULL && *at != handle)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return cudaErrorInvalidResourceHandle;
+    struct CUevent_st *gone = *at;
+    *at = gone->next;
+    free(gone->ends.nodes);
+    free(gone);
+    return cudaSuccess;
+}
+
+CALL(cudaEventDestroy, (cudaEvent_t event), destroy_event(event))
+
+static cudaError_t record(cudaEvent_t handle, cudaStream_t in, unsigned flags)
+{
+    struct CUevent_st *event = event_of(handle);
+    struct CUstream_st *stream = stream_of(in);
+    if (event == NULL || stream == NULL || event->device != stream->device)
+        return cudaErrorInvalidResourceHandle;
+    if (flags != cudaEventRecordDefault)
+        return cudaErrorNotSupported; /* nodes of graphs that record are not there */
+    if (stream->capture != NULL)
+        return capture_record(stream, event);
+    event->capture = NULL;
+    event->recorded = true;
+    return stream_issue(stream, (struct cpu_op){.kind = CPU_RECORD, .event = event->number});
+}
+
+CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
+     record(event, stream, cudaEventRecordDefault))
+
+CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+     record(event, stream, flags))
+
+static cudaError_t wait_event(cudaStream_t handle, cudaEvent_t for_event, unsigned flags)
+{
+    struct CUstream_st *stream = stream_of(handle);
+    struct CUevent_st *event = event_of(for_event);
+    if (stream == NULL || event == NULL)
+        return cudaErrorInvalidResourceHandle;
+    if (flags != cudaEventWaitDefault)
+        return flags == cudaEventWaitExternal ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    if (stream->capture != NULL || event->capture != NULL)
+        return capture_wait(stream, event);
+    if (!event->recorded)
+        return cudaSuccess;
+    return stream_issue(stream, (struct cpu_op){.kind = CPU_WAIT, .event = event->number});
+}
+
+CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+     wait_event(stream, event, flags))
+
+/* Asks for an event, or waits for it. */
+static cudaError_t look_at(cudaEvent_t handle, bool waits)
+{
+    const struct CUevent_st *event = event_of(handle);
+    if (event == NULL)
+        return cudaErrorInvalidResourceHandle;
+    const cudaError_t error = capture_forbids_event(event);
+    if (error != cudaSuccess || !event->recorded)
+        return error;
+    if (waits)
+        return call_waits(CPU_SYNC_EVENT, event->number);
+    return cpu_event_is_over(event->number) ? cudaSuccess : cudaErrorNotReady;
+}
+
+CALL(cudaEventQuery, (cudaEvent_t event), look_at(event, false))
+
+CALL(cudaEventSynchronize, (cudaEvent_t event), look_at(event, true))
+
+static cudaError_t elapsed(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    const struct CUevent_st *start = event_of(from), *end = event_of(to);
+    if (ms == NULL)
+        return cudaErrorInvalidValue;
+    if (start == NULL || end == NULL || !start->recorded || !end->recorded ||
+        (start->flags | end->flags) & cudaEventDisableTiming)
+        return cudaErrorInvalidResourceHandle;
+    if (!cpu_event_is_over(start->number) || !cpu_event_is_over(end->number))
+        return cudaErrorNotReady;
+    *ms = (float)((double)(cpu_event_ns(end->number) - cpu_event_ns(start->number)) / 1e6);
+    return cudaSuccess;
+}
+
+CALL(cudaEventElapsedTime, (float *ms, cudaEvent_t start, cudaEvent_t end),
+     elapsed(ms, start, end))
