@@ -210,7 +210,7 @@ FORCE:
 include make/mpi.mk make/lab.mk make/demo.mk make/record.mk make/library.mk make/cpu.mk make/pages.mk make/lint.mk make/tests.mk make/foreign.mk make/experiments.mk
 
 # Only what was made goes, and only where something was: $(O) may be a folder that has other things, too.
-MADE := $(PROGRAMS) lab.html generated libpipeline.a libpipeline-cpu.a cuda example walk walk.wasm pipeline.wasm share stage browser npm.log \
+MADE := $(PROGRAMS) lab.html generated libpipeline.a libpipeline-cpu.a cuda pipeline-nvcc example walk walk.wasm pipeline.wasm share stage browser npm.log \
         suites tier foreign experiments lessons clang valgrind asan gcc fuzz corpus found machines
 .PHONY: clean format help
 clean:

@@ -3,7 +3,7 @@
 
 CPU_LIBRARY := $(if $(SANITIZE),,$(if $(shell command -v $(firstword $(CXX)) 2>/dev/null),$(O)/libpipeline-cpu.a))
 CPU_HEADERS := $(if $(CPU_LIBRARY),$(patsubst src/cpu/include/%,$(O)/cuda/%,$(shell find src/cpu/include -type f 2>/dev/null)))
-all: $(CPU_LIBRARY) $(CPU_HEADERS)
+all: $(CPU_LIBRARY) $(CPU_HEADERS) $(if $(CPU_LIBRARY),$(O)/pipeline-nvcc)
 
 CPU := $(wildcard src/cpu/*.c src/cpu/*.cpp)
 CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) kernels/kernel.c
@@ -24,3 +24,7 @@ $(O)/libpipeline-cpu.a: $(OBJ)/cpu/cuda.o
 
 $(O)/cuda/%: src/cpu/include/%
 	$(call write,cp $< $(NEW))
+
+# The name by which the program takes nvcc's command line.
+$(O)/pipeline-nvcc:
+	$(Q)ln -sf pipeline $@

@@ -43,6 +43,7 @@ INSTALLED_PROGRAMS := pipeline $(if $(MPICC),pipeline-mpi)
 install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(CPU_LIBRARY) $(CPU_HEADERS) $(PAGES)
 	$(Q)install -d $(ROOT)/bin
 	$(Q)install -m 755 $(INSTALLED_PROGRAMS:%=$(O)/%) $(ROOT)/bin
+	$(if $(CPU_LIBRARY),$(Q)ln -sf pipeline $(ROOT)/bin/pipeline-nvcc)
 	$(Q)install -D -m 644 $(O)/libpipeline.a $(ROOT)/lib/libpipeline.a
 	$(Q)for file in $(patsubst $(O)/%,%,$(RECORD) $(CPU_LIBRARY) $(CPU_HEADERS)); do \
 		install -D -m 644 $(O)/$$file $(ROOT)/lib/pipeline/"$$file" || exit 1; done
@@ -54,7 +55,7 @@ install: $(INSTALLED_PROGRAMS:%=$(O)/%) $(O)/libpipeline.a $(RECORD) $(CPU_LIBRA
 		install -D -m 644 $$file $(ROOT)/"share/pipeline/$$file" || exit 1; done
 
 uninstall:
-	$(Q)for file in bin/pipeline bin/pipeline-mpi lib/libpipeline.a lib/pipeline include/pipeline.h include/pipeline $(PAGES:$(O)/%=%) share/pipeline; do \
+	$(Q)for file in bin/pipeline bin/pipeline-mpi bin/pipeline-nvcc lib/libpipeline.a lib/pipeline include/pipeline.h include/pipeline $(PAGES:$(O)/%=%) share/pipeline; do \
 		rm -rf $(ROOT)/"$$file" || exit 1; done
 
 # Installs into an empty folder and looks at everything there. The prefix has what shells and make take

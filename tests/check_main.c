@@ -56,6 +56,7 @@ static const struct {
     {"recording", recording_suite},
     {"foreign", foreign_suite},
     {"record", record_suite},
+    {"try", try_suite},
     {"view", view_suite},
     {"plot", plot_suite},
     {"marks", marks_suite},

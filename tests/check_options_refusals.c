@@ -160,7 +160,7 @@ static const struct {
     {{"bench", "--tiles=4"}, {"--tiles=4", "bench", "it is for `pipeline run`"}},
     {{"bench", "--dry-run"}, {"--dry-run", "bench"}},
     {{"bench", "--sweep=tiles=1,2"}, {"--sweep", "bench"}},
-    {{"--stream=4"}, {"it is for `pipeline view`; did you mean --streams?"}},
+    {{"--stream=4"}, {"it is for `pipeline view`, `pipeline try`; did you mean --streams?"}},
     {{"--device=H100"}, {"--device=H100 is unknown: did you mean sim:h100?"}},
     {{"-n", "64MiB"}, {"--elements=64MiB is a size in bytes; give a count"}},
     {{"-n", "64B"}, {"--elements=64B is a size in bytes"}},

@@ -44,7 +44,7 @@ static void read_help(char help[], size_t size)
 
 START_TEST(help_lists_everything)
 {
-    char help[16384], text[128];
+    char help[20480], text[128];
     read_help(help, sizeof help);
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_rows[i];
@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(help_fits_80_columns)
 {
-    char help[16384];
+    char help[20480];
     read_help(help, sizeof help);
     for (char *line = strtok(help, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         size_t length = strlen(line);
@@ -81,7 +81,7 @@ END_TEST
 /* The words of the help in a row, whatever the lines. */
 START_TEST(help_says_limits_and_defaults)
 {
-    char help[16384], words[16384] = "";
+    char help[20480], words[20480] = "";
     read_help(help, sizeof help);
     size_t length = 0;
     for (char *word = strtok(help, " \n"); word != NULL; word = strtok(NULL, " \n"))

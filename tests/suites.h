@@ -8,6 +8,7 @@ Suite *status_suite(void);
 Suite *units_suite(void);
 Suite *options_suite(void);
 Suite *record_suite(void);
+Suite *try_suite(void);
 Suite *kernels_suite(void);
 Suite *reductions_suite(void);
 Suite *scan_suite(void);

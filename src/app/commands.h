@@ -8,6 +8,8 @@
 #include "options/options.h"
 #include "report/report.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* --- runs.c: the runs that options ask for, and their report --- */
@@ -16,6 +18,12 @@
  * --emit it writes their plans or programs instead. An error says in which of several runs it
  * was. STATUS_FAILED where a result is wrong, too, also one that was asked for. */
 enum status runs_all(const struct options *options, struct error *error);
+
+/* --- view.c: what other programs did --- */
+
+/* Draws, measures and explains what the files that options->words name recorded. STATUS_FAILED
+ * where --fail-above says so. */
+enum status view_command(const struct options *options, struct error *error);
 
 /* --- fix.c: each run again, with the best settings that the simulator found --- */
 
@@ -59,6 +67,10 @@ enum status own_part_open(const char *device, struct error *error);
  * the limits of open files and of the stack as far as the system lets us. STATUS_FAILED where
  * the stack is too small, or a descriptor can't be opened. */
 enum status process_begin(struct error *error);
+
+/* Finds a file that is built beside this program, or installed in ../lib/pipeline from there.
+ * Returns false where there is none that can be read. */
+bool process_find(const char *name, char path[PATH_MAX]);
 
 /* Keeps pieces of memory of up to so many bytes that are given back, for one simulation after
  * another: pages that the kernel clears anew cost a tenth of a simulation's time and more.

@@ -53,8 +53,9 @@ static int start(struct guest *guest)
     return failure;
 }
 
-/* Closes what we were given open: all that a program inherits, but standard error. */
-static void let_go(void)
+/* Closes what we were given open: all that a program inherits, but standard error and, where we
+ * keep that, standard output. */
+static void let_go(bool keeps_output)
 {
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     DIR *folder = opendir("/proc/self/fd");
@@ -67,7 +68,8 @@ static void let_go(void)
         closedir(folder);
     if (nowhere >= 0) {
         dup2(nowhere, STDIN_FILENO);
-        dup2(nowhere, STDOUT_FILENO);
+        if (!keeps_output)
+            dup2(nowhere, STDOUT_FILENO);
         close(nowhere);
     }
 }
@@ -148,7 +150,7 @@ enum child_end guest_run(struct guest *guest)
     guest->code = start(guest);
     if (guest->code != 0)
         return CHILD_NOT_STARTED;
-    let_go();
+    let_go(guest->keeps_output);
     if (!await(guest, &ended)) {
         guest->code = errno;
         return CHILD_LOST;

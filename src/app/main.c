@@ -1,17 +1,15 @@
 /* main.c - the commands, and the only owner of exit codes. */
 #include "app/backends.h"
 #include "app/commands.h"
-#include "app/job.h"
 #include "app/outputs.h"
 #include "app/record.h"
+#include "app/try.h"
 #include "bench/bench.h"
 #include "calibrate/calibrate.h"
 #include "core/version.h"
 #include "kernels/own.h"
 #include "mpi/ranks.h"
 #include "options/options.h"
-#include "trace/view.h"
-#include "writers/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,53 +23,6 @@ static enum status check_stdout(struct error *error)
         return STATUS_OK;
     return error_set(error, STATUS_FAILED, "standard output can't be written: %s",
                      strerror(errno));
-}
-
-/* Prints the plans that recordings show. */
-static enum status print_recorded_plans(const struct options *options,
-                                        const struct report *report, struct error *error)
-{
-    struct plan_list plans = {.out = stdout};
-    enum status status = STATUS_OK;
-    for (int i = 0; i < report->run_count && status == STATUS_OK; i++) {
-        const struct run_report *run = &report->runs[i];
-        if (run->plan == NULL)
-            status = error_set(error, STATUS_USAGE,
-                               "--dry-run: %s is no whole recording of `pipeline record`, and "
-                               "shows no plan",
-                               run->settings->name);
-        else if (options->format == FORMAT_JSON)
-            plan_list_add(&plans, run->plan, run->settings, run);
-        else if (write_plan(stdout, run->plan, run->settings) != STATUS_OK)
-            status = error_no_memory(error, "to write the plan");
-    }
-    plan_list_end(&plans);
-    return status;
-}
-
-/* Draws, measures and explains what another program did. */
-static enum status view_traces(const struct options *options, struct error *error)
-{
-    struct outputs outputs = {0};
-    struct view view = {0};
-    struct calibration *here = NULL;
-    enum status status = outputs_open(options, &outputs, error);
-    process_keep_memory(16 << 20); /* what a trace is read into grows, and is large */
-    if (status == STATUS_OK && options->calibrate)
-        status = measured_device(options, &here, error);
-    if (status == STATUS_OK)
-        status = view_read(options, here != NULL ? &here->machine : NULL, &view, error);
-    if (status == STATUS_OK && options->dry_run) {
-        status = print_recorded_plans(options, &view.report, error);
-    } else if (status == STATUS_OK) {
-        status = outputs_write(options, &outputs, &view.report, error);
-        if (status == STATUS_OK)
-            status = report_fail_above(&view.report, options, error);
-    }
-    outputs_discard(options, &outputs);
-    view_free(&view);
-    free(here);
-    return status;
 }
 
 /* --- the program --- */
@@ -99,13 +50,15 @@ static enum status execute(const struct options *options, struct record_end *end
     case COMMAND_COMPARE:
         return runs_all(options, error);
     case COMMAND_VIEW:
-        return view_traces(options, error);
+        return view_command(options, error);
     case COMMAND_CALIBRATE:
         return calibrate_command(options, backends, stdout, error);
     case COMMAND_BENCH:
         return bench_command(options, stdout, error);
     case COMMAND_RECORD:
         return record_command(options, end, error);
+    case COMMAND_TRY:
+        return try_command(options, end, error);
     case COMMAND_LAB:
         return lab_command(options, error);
     case COMMAND_KERNEL:
@@ -141,6 +94,13 @@ int main(int argc, char *argv[])
         fprintf(stderr, "pipeline: %s\n", error.text);
         return status_exit_code(status);
     }
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    if (argc > 0 && strcmp(slash != NULL ? slash + 1 : argv[0], "pipeline-nvcc") == 0) {
+        status = try_nvcc(argv + 1, &error);
+        if (status != STATUS_OK)
+            fprintf(stderr, "pipeline-nvcc: %s\n", error.text);
+        return status_exit_code(status);
+    }
     status = ranks_begin(&argc, &argv, &error);
     options_set_processes(ranks_count());
     options_open_kernels(kernel_own_open);
@@ -151,7 +111,8 @@ int main(int argc, char *argv[])
     status = ranks_agree(status, &error);
     if (status == STATUS_OK)
         status = ranks_take(&options, backends_measure, &error);
-    if (status == STATUS_OK && options.fix && options.command != COMMAND_VIEW)
+    if (status == STATUS_OK && options.fix && options.command != COMMAND_VIEW &&
+        options.command != COMMAND_TRY)
         status = fix_add_runs(&options, &error);
     if (status == STATUS_OK)
         status = execute(&options, &end, &error);

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -133,6 +134,22 @@ static void bound_threads(void)
 {
     if (omp_get_max_threads() > omp_get_num_procs())
         omp_set_num_threads(omp_get_num_procs());
+}
+
+bool process_find(const char *name, char path[PATH_MAX])
+{
+    static const char *const folders[] = {"", "../lib/pipeline/"};
+    char here[PATH_MAX] = "";
+    const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
+    char *slash = length > 0 ? strrchr(here, '/') : NULL;
+    if (slash != NULL)
+        slash[1] = '\0';
+    for (size_t i = 0; slash != NULL && i < sizeof folders / sizeof folders[0]; i++) {
+        const int written = snprintf(path, PATH_MAX, "%s%s%s", here, folders[i], name);
+        if (written < PATH_MAX && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
 }
 
 void process_keep_memory(int largest_bytes)

@@ -1,6 +1,7 @@
 /* record.c - see record.h. docs/recording.md says what the recorder is told. */
 #include "app/record.h"
 
+#include "app/commands.h"
 #include "term/progress.h"
 
 #include <errno.h>
@@ -19,22 +20,13 @@ static const char library_name[] = "libpipeline-record.so";
 /* Finds the library beside this program, or where both are installed. */
 static enum status find_library(char path[PATH_MAX], struct error *error)
 {
-    static const char *const folders[] = {"", "../lib/pipeline/"};
-    char here[PATH_MAX] = "";
-    const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
-    char *slash = length > 0 ? strrchr(here, '/') : NULL;
-    if (slash != NULL)
-        slash[1] = '\0';
-    for (size_t i = 0; slash != NULL && i < sizeof folders / sizeof folders[0]; i++) {
-        const int written = snprintf(path, PATH_MAX, "%s%s%s", here, folders[i], library_name);
-        if (written < PATH_MAX && access(path, R_OK) == 0)
-            return STATUS_OK;
-    }
-    return error_set(
-        error, STATUS_USAGE,
-        "there is no %s to record with, neither in %s nor in %s../lib/pipeline: it "
-        "is built with pipeline where the CUDA Toolkit's nvcc is found",
-        library_name, here, here);
+    return process_find(library_name, path)
+               ? STATUS_OK
+               : error_set(error, STATUS_USAGE,
+                           "there is no %s to record with, neither beside this program nor in "
+                           "../lib/pipeline from there: it is built with pipeline where the "
+                           "CUDA Toolkit's nvcc is found",
+                           library_name);
 }
 
 /* Refuses to begin where no recording could come of it. */

@@ -23,6 +23,7 @@ enum command {
     COMMAND_COMPARE,
     COMMAND_VIEW,
     COMMAND_RECORD,
+    COMMAND_TRY,
     COMMAND_LAB,
     COMMAND_KERNEL,
     COMMAND_LESSON,
@@ -101,6 +102,13 @@ struct record_part {
     bool backtrace;
 };
 
+/* What `pipeline try` does beside compiling, running and reporting. */
+struct try_part {
+    uint32_t orders; /* how many others are tried */
+    bool build;      /* the program is kept, and not run */
+    bool no_watch;
+};
+
 /* --fail-above: a cause may cost at most that share of a run's time. */
 struct fail_above {
     int code; /* enum verdict_code, or FAIL_ABOVE_ANY */
@@ -132,12 +140,18 @@ struct options {
     const char **words;  /* COMMAND_VIEW: the traces to show, at least one, or those of `before`
                             and `after`; COMMAND_BENCH: what to measure, none for all;
                             COMMAND_RECORD: the program and its arguments, ended by NULL;
+                            COMMAND_TRY: sources, libraries and flags, ended by NULL;
                             COMMAND_KERNEL: "new" and a file, or "check", a library and,
                             maybe, the part to try */
     int word_count;
     const char *output; /* COMMAND_RECORD: the recording; NULL: a file of the program's name.
+                           COMMAND_TRY: likewise, NULL: it is not kept; or, with
+                           attempt.build, the program.
                            COMMAND_LAB: the page; NULL: lab.html */
-    struct record_part record;  /* COMMAND_RECORD */
+    struct record_part record; /* COMMAND_RECORD */
+    struct try_part attempt;   /* COMMAND_TRY */
+    const char **arguments;    /* COMMAND_TRY: of the program */
+    int argument_count;
     struct view_part part;      /* COMMAND_VIEW */
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
     struct fail_above fail_above[FAIL_ABOVE_MAX];

@@ -89,10 +89,12 @@ static enum status refuse_option(const char *word, struct error *error)
 static const char **other_field(const struct option_row *row, enum command command,
                                 struct options *options)
 {
-    if (row == &option_rows[OPTION_DEVICE] && command == COMMAND_VIEW)
+    if (row == &option_rows[OPTION_DEVICE] &&
+        (command == COMMAND_VIEW || command == COMMAND_TRY))
         return &options->part.device; /* of a trace, not a device to run on */
     return row == &option_rows[OPTION_OUTPUT] &&
-                   (command == COMMAND_RECORD || command == COMMAND_LAB)
+                   (command == COMMAND_RECORD || command == COMMAND_TRY ||
+                    command == COMMAND_LAB)
                ? &options->output
                : NULL;
 }
@@ -137,6 +139,16 @@ static enum command find_command(int argc, char *const argv[])
     return row != NULL ? row->command : COMMAND_RUN;
 }
 
+/* Returns true if `word` is for the compiler of `pipeline try`: it is "-lm" or the like, and
+ * has no letter of an option's. */
+static bool is_for_compiler(const char *word, enum command command)
+{
+    if (command != COMMAND_TRY || word[0] != '-' || word[1] == '-' || word[1] == '\0')
+        return false;
+    const struct option_row *row = row_of_code((unsigned char)word[1]);
+    return row == NULL || !option_is_taken(row, command);
+}
+
 /* Walks over argv with getopt. --help and --version end the walk, and the rest is ignored. The
  * program to be recorded ends it, too, and the rest is that program's. */
 static enum status command_line_read(int argc, char *const argv[], struct command_line *line,
@@ -148,7 +160,12 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
     getopt_tables(longs, shorts);
     optind = 0;
     opterr = 0;
-    for (int code; (code = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+    for (int code;;) {
+        while (optind > 0 && optind < argc && is_for_compiler(argv[optind], line->ahead))
+            line->words[line->word_count++] = argv[optind++];
+        code = getopt_long(argc, argv, shorts, longs, NULL);
+        if (code == -1)
+            break;
         if (code == WORD_CODE) {
             line->words[line->word_count++] = optarg;
             if (line->ahead == COMMAND_RECORD && line->word_count > 1)
@@ -170,6 +187,7 @@ static enum status command_line_read(int argc, char *const argv[], struct comman
         if (status != STATUS_OK)
             return status;
     }
+    line->own_count = line->word_count;
     while (optind > 0 && optind < argc) /* the words after "--", or after the program */
         line->words[line->word_count++] = argv[optind++];
     return STATUS_OK;

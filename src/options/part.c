@@ -173,7 +173,7 @@ static enum status take_pair(struct command_line *line, const struct options *op
 static enum status check_fix(const struct options *options, struct error *error)
 {
     bool window = options->part.from.given || options->part.to.given;
-    if (!options->fix || options->command != COMMAND_VIEW)
+    if (!options->fix)
         return STATUS_OK;
     if (window || options->part.stream_count > 0)
         return error_set(

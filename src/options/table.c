@@ -35,6 +35,9 @@ const struct command_row command_rows[] = {
     {"record", COMMAND_RECORD, "record [options] [--] PROGRAM [ARG ...]",
      "run a CUDA program, as it is, and record what it does: a recording for `pipeline "
      "view`"},
+    {"try", COMMAND_TRY, "try [options] PROGRAM.cu [FILE|-lX|-DX|-IX ...] [-- ARG ...]",
+     "compile a CUDA program for the CPU, run it in simulated time and explain what it does, "
+     "without a GPU"},
     {"lab", COMMAND_LAB, "lab [-o FILE]", "write a page with the simulator in it: lab.html"},
     {"kernel", COMMAND_KERNEL, "kernel new FILE.cu | kernel check LIBRARY [PART]",
      "write the source of a kernel of your own, or try one that was built"},
@@ -51,6 +54,8 @@ enum {
     VIEW = 1u << COMMAND_VIEW,
     LESSON = 1u << COMMAND_LESSON,
     RECORD = 1u << COMMAND_RECORD,
+    TRY = 1u << COMMAND_TRY,
+    VIEWED = VIEW | TRY, /* whose report is on a recording */
     LAB = 1u << COMMAND_LAB,
     KERNEL = 1u << COMMAND_KERNEL,
     RUNS = 1u << COMMAND_RUN | 1u << COMMAND_LESSON | 1u << COMMAND_COMPARE,

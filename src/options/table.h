@@ -255,6 +255,7 @@ struct command_line {
     int given_count;
     const char **words; /* the arguments that are no options */
     int word_count;
+    int own_count;         /* those in front of "--" */
     struct arena *storage; /* has the texts that settings point at */
     enum command ahead;    /* the command that the words will name */
     struct draft trial;    /* each value is tried here at once, so that errors come in order */

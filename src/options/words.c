@@ -117,17 +117,21 @@ static enum status take_lesson(struct command_line *line, struct options *option
                           text_shown(line->words[0], shown));
 }
 
+/* Copies `count` words, ended by NULL. */
+static enum status copy_words(struct arena *storage, const char *const *words, int count,
+                              const char ***copied, struct error *error)
+{
+    *copied = arena_zeros(storage, (size_t)count + 1, sizeof **copied);
+    for (int i = 0; i < count && *copied != NULL; i++)
+        (*copied)[i] = arena_text(storage, words[i]);
+    return storage->full ? error_set(error, STATUS_NO_MEMORY, "out of memory") : STATUS_OK;
+}
+
 static enum status take_words(const struct command_line *line, struct options *options,
                               struct error *error)
 {
-    options->words =
-        arena_zeros(line->storage, (size_t)line->word_count + 1, sizeof options->words[0]);
-    for (int i = 0; i < line->word_count && options->words != NULL; i++)
-        options->words[i] = arena_text(line->storage, line->words[i]);
-    if (line->storage->full)
-        return error_set(error, STATUS_NO_MEMORY, "out of memory");
     options->word_count = line->word_count;
-    return STATUS_OK;
+    return copy_words(line->storage, line->words, line->word_count, &options->words, error);
 }
 
 /* pipeline view TRACE ... */
@@ -157,6 +161,32 @@ static enum status take_program(struct command_line *line, struct options *optio
                          "record needs a PROGRAM: `pipeline record ./program its arguments`");
     enum status status = outputs_check(line, &none, options, error);
     return status == STATUS_OK ? take_words(line, options, error) : status;
+}
+
+/* pipeline try PROGRAM.cu [FILE ...] [-- ARG ...] */
+static enum status take_sources(struct command_line *line, struct options *options,
+                                struct error *error)
+{
+    static const struct drafts none;
+    const int own = line->own_count - 1; /* without the command */
+    if (own < 1)
+        return error_set(error, STATUS_USAGE,
+                         "try needs a PROGRAM.cu: `pipeline try program.cu -- its arguments`");
+    if (options->attempt.build && options->output == NULL)
+        return error_set(error, STATUS_USAGE,
+                         "--build needs the name of the program: --output=FILE");
+    if (options->attempt.build && line->word_count > own)
+        return error_set(error, STATUS_USAGE,
+                         "--build runs nothing: leave the words behind -- out");
+    options->argument_count = line->word_count - own;
+    enum status status = copy_words(line->storage, line->words + own, options->argument_count,
+                                    &options->arguments, error);
+    line->word_count = own;
+    if (status == STATUS_OK)
+        status = part_check(line, options, error);
+    if (status == STATUS_OK)
+        status = take_words(line, options, error);
+    return status == STATUS_OK ? outputs_check(line, &none, options, error) : status;
 }
 
 /* pipeline bench [NAME ...], and whatever else has words that are no config files. */
@@ -211,6 +241,8 @@ enum status words_take(struct command_line *line, struct options *options, struc
         return take_traces(line, options, error);
     case COMMAND_RECORD:
         return take_program(line, options, error);
+    case COMMAND_TRY:
+        return take_sources(line, options, error);
     case COMMAND_LAB: {
         static const struct drafts none;
         return outputs_check(line, &none, options, error);

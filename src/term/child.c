@@ -145,7 +145,7 @@ static void become(const struct start *start)
             sigaction(number, &usual, NULL);
     }
     if (dup2(start->nowhere, STDIN_FILENO) < 0 || dup2(start->output[1], STDOUT_FILENO) < 0 ||
-        dup2(start->errors[1], STDERR_FILENO) < 0)
+        (!start->child->tells && dup2(start->errors[1], STDERR_FILENO) < 0))
         return;
     for (int i = 0; i < start->child->file_count; i++) {
         if (fcntl(start->child->files[i], F_SETFD, 0) != 0)

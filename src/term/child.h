@@ -3,6 +3,7 @@
 #ifndef PIPELINE_TERM_CHILD_H
 #define PIPELINE_TERM_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How a child ended, and what `code` then is. */
@@ -25,6 +26,7 @@ struct child {
     int file_count;
     size_t output_max; /* bytes that it may print */
     int seconds;       /* that it may take; time in which we are stopped does not count */
+    bool tells;        /* its standard error is ours, and not taken in */
 
     /* child_run() sets these. */
     char *output; /* all that it printed, `length` bytes; to be freed */

@@ -1,0 +1,313 @@
+/* try_flags.c - the words of nvcc's command line, as g++ and clang++ have them. What has no
+ * meaning on the CPU is left out, and what nothing here knows is refused. */
+#include "app/try.h"
+
+#include "core/items.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum use {
+    LEFT_OUT,
+    COMPILED,     /* a flag of the compiler's, as it is */
+    LINKED,       /* likewise, when the program is linked */
+    LIBRARY,      /* -l */
+    DEPENDENCIES, /* a flag of the preprocessor's, for make */
+    STANDARD,     /* -std */
+    STREAM,       /* --default-stream */
+    TO_COMPILER,  /* -Xcompiler: flags with commas between them, of both steps */
+    TO_LINKER,    /* -Xlinker */
+    LANGUAGE,     /* -x */
+    OUTPUT,       /* -o */
+    OBJECT,       /* -c */
+};
+
+/* How a flag has its value. */
+enum form {
+    ALONE,  /* none */
+    VALUED, /* -x=VALUE, -x VALUE */
+    JOINED, /* -xVALUE, -x VALUE */
+    BEGUN,  /* -xVALUE */
+};
+
+static const struct flag {
+    const char *name;
+    enum form form;
+    enum use use;
+} flags[] = {
+    {"-c", ALONE, OBJECT},
+    {"--compile", ALONE, OBJECT},
+    {"-dc", ALONE, OBJECT},
+    {"--device-c", ALONE, OBJECT},
+    {"-o", JOINED, OUTPUT},
+    {"--output-file", VALUED, OUTPUT},
+    {"-x", VALUED, LANGUAGE},
+    {"-std", VALUED, STANDARD},
+    {"--std", VALUED, STANDARD},
+    {"--default-stream", VALUED, STREAM},
+    {"-default-stream", VALUED, STREAM},
+    {"-Xcompiler", VALUED, TO_COMPILER},
+    {"--compiler-options", VALUED, TO_COMPILER},
+    {"-Xlinker", VALUED, TO_LINKER},
+    {"--linker-options", VALUED, TO_LINKER},
+    {"-MD", ALONE, DEPENDENCIES},
+    {"-MMD", ALONE, DEPENDENCIES},
+    {"-MP", ALONE, DEPENDENCIES},
+    {"-MF", VALUED, DEPENDENCIES},
+    {"-MT", VALUED, DEPENDENCIES},
+    {"-arch", VALUED, LEFT_OUT},
+    {"--gpu-architecture", VALUED, LEFT_OUT},
+    {"-gencode", VALUED, LEFT_OUT},
+    {"--generate-code", VALUED, LEFT_OUT},
+    {"-code", VALUED, LEFT_OUT},
+    {"--gpu-code", VALUED, LEFT_OUT},
+    {"-ccbin", VALUED, LEFT_OUT},
+    {"--compiler-bindir", VALUED, LEFT_OUT},
+    {"-maxrregcount", VALUED, LEFT_OUT},
+    {"--maxrregcount", VALUED, LEFT_OUT},
+    {"-Xptxas", VALUED, LEFT_OUT},
+    {"--ptxas-options", VALUED, LEFT_OUT},
+    {"-Xcudafe", VALUED, LEFT_OUT},
+    {"-diag-suppress", VALUED, LEFT_OUT},
+    {"--diag-suppress", VALUED, LEFT_OUT},
+    {"-cudart", VALUED, LEFT_OUT},
+    {"--cudart", VALUED, LEFT_OUT},
+    {"-rdc", VALUED, LEFT_OUT},
+    {"--relocatable-device-code", VALUED, LEFT_OUT},
+    {"-ftz", VALUED, LEFT_OUT},
+    {"-fmad", VALUED, LEFT_OUT},
+    {"--fmad", VALUED, LEFT_OUT},
+    {"-prec-div", VALUED, LEFT_OUT},
+    {"-prec-sqrt", VALUED, LEFT_OUT},
+    {"-t", VALUED, LEFT_OUT},
+    {"--threads", VALUED, LEFT_OUT},
+    {"-lineinfo", ALONE, LEFT_OUT},
+    {"--generate-line-info", ALONE, LEFT_OUT},
+    {"-G", ALONE, LEFT_OUT},
+    {"--device-debug", ALONE, LEFT_OUT},
+    {"--debug", ALONE, LEFT_OUT},
+    {"-extended-lambda", ALONE, LEFT_OUT},
+    {"--extended-lambda", ALONE, LEFT_OUT},
+    {"-expt-extended-lambda", ALONE, LEFT_OUT},
+    {"--expt-extended-lambda", ALONE, LEFT_OUT},
+    {"-expt-relaxed-constexpr", ALONE, LEFT_OUT},
+    {"--expt-relaxed-constexpr", ALONE, LEFT_OUT},
+    {"-use_fast_math", ALONE, LEFT_OUT},
+    {"--use_fast_math", ALONE, LEFT_OUT},
+    {"-restrict", ALONE, LEFT_OUT},
+    {"-Wno-deprecated-gpu-targets", ALONE, LEFT_OUT},
+    {"-res-usage", ALONE, LEFT_OUT},
+    {"--resource-usage", ALONE, LEFT_OUT},
+    {"-m64", ALONE, LEFT_OUT},
+    {"-m", VALUED, LEFT_OUT},
+    {"-isystem", JOINED, COMPILED},
+    {"-include", JOINED, COMPILED},
+    {"-I", JOINED, COMPILED},
+    {"-D", JOINED, COMPILED},
+    {"-U", JOINED, COMPILED},
+    {"-O", BEGUN, COMPILED},
+    {"-g", ALONE, COMPILED},
+    {"-w", ALONE, COMPILED},
+    {"-Wl,", BEGUN, LINKED},
+    {"-W", BEGUN, COMPILED},
+    {"-f", BEGUN, COMPILED},
+    {"-pthread", ALONE, COMPILED},
+    {"-L", JOINED, LINKED},
+    {"-l", JOINED, LIBRARY},
+};
+
+/* Libraries of CUDA's: what the program is linked with has what the first ones have. */
+static const char *const there[] = {"cudart", "cudart_static", "cuda",       "cudadevrt",
+                                    "cublas", "cublasLt",      "nvToolsExt", NULL};
+static const char *const lacking[] = {
+    "cufft", "cufftw",        "cusparse",  "cusolver", "curand", "nvrtc", "cudnn",
+    "nccl",  "cublas_static", "nvJitLink", "cutensor", "nvjpeg", NULL};
+
+bool try_add(struct try_build *build, struct try_words *words, const char *word)
+{
+    const char *kept = arena_text(&build->storage, word);
+    if (kept == NULL || !ITEMS_ROOM(words->items, words->count, words->capacity)) {
+        build->storage.full = true;
+        return false;
+    }
+    words->items[words->count++] = kept;
+    return true;
+}
+
+/* Adds each part of a list with commas. */
+static void add_list(struct try_build *build, struct try_words *words, const char *list)
+{
+    char *rest = arena_text(&build->storage, list);
+    for (char *part; rest != NULL && (part = strsep(&rest, ",")) != NULL;) {
+        if (part[0] != '\0')
+            try_add(build, words, part);
+    }
+}
+
+static bool is_in(const char *const *names, const char *name)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Returns the row of `word`, and sets *value to what of it is the value; NULL: in the next. */
+static const struct flag *flag_of(const char *word, const char **value)
+{
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        const size_t length = strlen(flags[i].name);
+        const char *rest = word + length;
+        if (strncmp(word, flags[i].name, length) != 0)
+            continue;
+        *value = *rest == '\0' ? NULL : rest + (flags[i].form == VALUED && *rest == '=');
+        if (*rest == '\0' || flags[i].form >= JOINED ||
+            (flags[i].form == VALUED && *rest == '='))
+            return &flags[i];
+    }
+    return NULL;
+}
+
+/* The headers are C++17: what is older becomes that. */
+static const char *standard_of(const char *value)
+{
+    const char *digits = strchr(value, '+');
+    const char *year = digits != NULL ? digits + strspn(digits, "+") : "";
+    const bool older = strcmp(year, "98") == 0 || year[0] == '0' || strcmp(year, "11") == 0 ||
+                       strcmp(year, "1y") == 0 || strcmp(year, "14") == 0;
+    return !older ? value : value[0] == 'g' ? "gnu++17" : "c++17";
+}
+
+static enum status take_library(struct try_build *build, const char *word, const char *name,
+                                struct error *error)
+{
+    if (is_in(lacking, name) || strncmp(name, "npp", 3) == 0)
+        return error_set(error, STATUS_USAGE,
+                         "-l%s: there is no such library on the CPU: of CUDA's there are the "
+                         "runtime, cuBLAS and NVTX",
+                         name);
+    if (!is_in(there, name))
+        try_add(build, &build->link, word);
+    return STATUS_OK;
+}
+
+static enum status take_flag(struct try_build *build, const struct flag *flag, const char *word,
+                             const char *value, struct error *error)
+{
+    char text[4096];
+    switch (flag->use) {
+    case LEFT_OUT:
+        break;
+    case COMPILED:
+        /* One word each: "-I" "folder" is "-Ifolder". */
+        if (strncmp(word, "-i", 2) == 0) {
+            try_add(build, &build->compile, flag->name);
+            try_add(build, &build->compile, value);
+            break;
+        }
+        snprintf(text, sizeof text, "%s%s", flag->name, value != NULL ? value : "");
+        try_add(build, &build->compile, text);
+        build->optimised |= strcmp(flag->name, "-O") == 0;
+        break;
+    case LINKED:
+        snprintf(text, sizeof text, "%s%s", flag->name, value);
+        try_add(build, &build->link, text);
+        break;
+    case LIBRARY:
+        snprintf(text, sizeof text, "-l%s", value);
+        return take_library(build, text, value, error);
+    case DEPENDENCIES:
+        try_add(build, &build->depend, flag->name);
+        if (value != NULL)
+            try_add(build, &build->depend, value);
+        break;
+    case STANDARD:
+        snprintf(text, sizeof text, "-std=%s", standard_of(value));
+        build->standard = arena_text(&build->storage, text);
+        break;
+    case STREAM:
+        if (strcmp(value, "per-thread") == 0)
+            try_add(build, &build->compile, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+        break;
+    case TO_COMPILER:
+        add_list(build, &build->compile, value);
+        add_list(build, &build->flags_of_link, value);
+        break;
+    case TO_LINKER:
+        snprintf(text, sizeof text, "-Wl,%s", value);
+        try_add(build, &build->link, text);
+        break;
+    case LANGUAGE:
+        build->cuda = strcmp(value, "cu") == 0;
+        break;
+    case OUTPUT:
+        build->output = arena_text(&build->storage, value);
+        break;
+    case OBJECT:
+        build->objects = true;
+        break;
+    }
+    return STATUS_OK;
+}
+
+/* Takes a file by its ending. */
+static enum status take_file(struct try_build *build, const char *word, struct error *error)
+{
+    static const char *const hosts[] = {".cpp", ".cc", ".cxx", ".C", ".c++", NULL};
+    static const char *const linked[] = {".o", ".a", ".so", NULL};
+    char object[4096];
+    if (access(word, R_OK) != 0)
+        return error_set(error, STATUS_USAGE, "%s can't be read: %s", word, strerror(errno));
+    const char *slash = strrchr(word, '/'),
+               *ending = strrchr(slash != NULL ? slash : word, '.');
+    if (ending != NULL && (is_in(linked, ending) || strstr(word, ".so.") != NULL)) {
+        try_add(build, &build->link, word);
+        return STATUS_OK;
+    }
+    const enum try_language language =
+        build->cuda || (ending != NULL && strcmp(ending, ".cu") == 0) ? TRY_CUDA
+        : ending != NULL && is_in(hosts, ending)                      ? TRY_CXX
+        : ending != NULL && strcmp(ending, ".c") == 0                 ? TRY_C
+                                                                      : TRY_NONE;
+    if (language == TRY_NONE)
+        return error_set(error, STATUS_USAGE,
+                         "%s: what is in it is not known by its name: allowed are .cu, .cpp, "
+                         ".cc, .cxx, .c, .o, .a and .so",
+                         word);
+    struct try_source *source =
+        ITEMS_ADD(build->sources, build->source_count, build->source_room);
+    snprintf(object, sizeof object, "%s/%zu.o", build->folder, build->source_count);
+    if (source == NULL || !try_add(build, &build->link, object)) {
+        build->storage.full = true;
+        return STATUS_OK;
+    }
+    *source = (struct try_source){.path = arena_text(&build->storage, word),
+                                  .object = build->link.items[build->link.count - 1],
+                                  .language = language};
+    return STATUS_OK;
+}
+
+enum status try_take_words(struct try_build *build, const char *const *words,
+                           struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (; *words != NULL && status == STATUS_OK; words++) {
+        const char *value = NULL, *word = *words;
+        if (word[0] != '-' || word[1] == '\0') {
+            status = take_file(build, word, error);
+            continue;
+        }
+        const struct flag *flag = flag_of(word, &value);
+        if (flag == NULL)
+            return error_set(error, STATUS_USAGE, "%s is not known here", word);
+        if (value == NULL && flag->form != ALONE && flag->form != BEGUN) {
+            value = words[1];
+            if (value == NULL)
+                return error_set(error, STATUS_USAGE, "%s needs a value", word);
+            words++;
+        }
+        status = take_flag(build, flag, word, value, error);
+    }
+    return status == STATUS_OK && build->storage.full ? error_no_memory(error, "to compile")
+                                                      : status;
+}
