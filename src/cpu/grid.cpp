@@ -68,12 +68,24 @@ bool pick_thread(bool must_begin)
     return true;
 }
 
+/* Has the current thread watched, on the fiber's stack. */
+void watch_current(struct fiber *fiber)
+{
+    here->current->fiber = fiber;
+    here->current->lane.stack = (uintptr_t)fiber->stack;
+    here->current->lane.stack_bytes = fiber->stack_bytes;
+    here->current->lane.own = (uintptr_t)here->current->lanes;
+    here->current->lane.own_bytes = sizeof here->current->lanes;
+    watch_lane = &here->current->lane;
+}
+
 /* A fiber runs threads to their ends. Any order but NEXT_ANY has one thread follow another
  * without asking the scheduler. */
 void fiber_body()
 {
     for (;;) {
         grid->launch->thread(grid->launch->arguments);
+        watch_settle(&here->watch);
         struct fiber *mine = here->current->fiber;
         here->current->state = ENDED;
         here->current->fiber = nullptr;
@@ -82,7 +94,7 @@ void fiber_body()
             here->idle.push_back(mine);
             fiber_switch(mine, &here->scheduler);
         } else {
-            here->current->fiber = mine;
+            watch_current(mine);
         }
     }
 }
@@ -97,7 +109,9 @@ void go_on()
         fiber = new struct fiber();
         fiber_create(fiber, &here->scheduler, fiber_body);
     }
+    watch_current(fiber);
     fiber_switch(&here->scheduler, fiber);
+    watch_lane = nullptr;
 }
 
 /* Puts 0 to count - 1 in the order asked for; NEXT_WARPS draws whole groups. */
@@ -145,9 +159,13 @@ void block_begin(unsigned block)
         here->ready[word] = word * 64 + 64 <= threads ? ~UINT64_C(0)
                             : word * 64 < threads     ? ~(~UINT64_C(0) << threads % 64)
                                                       : 0;
-    for (struct thread &thread : here->threads) {
+    watch_block_begin(&here->watch, here->shared.data(), launch->shared);
+    const unsigned warps = (threads + LANES - 1) / LANES;
+    for (unsigned i = 0; i < threads; i++) {
+        struct thread &thread = here->threads[i];
         thread.pauses = 0;
         thread.state = READY;
+        watch_lane_begin(&thread.lane, &here->watch, i, (uint64_t)block * warps + i / LANES);
     }
     here->waiting = here->votes = 0;
 }
@@ -244,6 +262,9 @@ void block_run(unsigned block, int me)
         if (grid->next == NEXT_ANY && !grid->failed && grid_draw(256) == 0)
             other_slots_turn(me);
     }
+    for (unsigned i = 0; i < grid->threads && !grid->failed; i += LANES)
+        watch_warp_end(&here->threads[i].lane, sizeof here->threads[i],
+                       std::min(grid->threads - i, (unsigned)LANES));
     for (struct thread &hanging : here->threads) {
         if (hanging.fiber == nullptr)
             continue;
@@ -326,6 +347,7 @@ unsigned grid_draw(unsigned below)
 
 void back_to_scheduler(void)
 {
+    watch_settle(&here->watch);
     fiber_switch(here->current->fiber, &here->scheduler);
 }
 
@@ -351,8 +373,10 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did)
     make_order(grid->order, grid->blocks, 1);
     while (grid->slots.size() < grid->live_now)
         grid->slots.push_back(new struct slot());
+    watch_begin(launch);
     pass_turn(0);
     await_turn(NOBODY);
+    watch_end(did);
     if (grid->failed)
         snprintf(did->fault, sizeof did->fault, "%s", grid->fault.c_str());
     return !grid->failed;
@@ -370,4 +394,5 @@ void cpu_did_free(struct cpu_did *did)
 {
     free(did->ranges);
     did->ranges = nullptr;
+    did->range_count = 0;
 }

@@ -6,6 +6,7 @@
 #include "cpu/fiber.hpp"
 #include "cpu/grid.h"
 #include "cpu/include/vector_types.h"
+#include "cpu/watch.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -25,6 +26,7 @@ struct thread {
     int line;
     unsigned mask, pauses;
     uint64_t mine, lanes[LANES];
+    struct watch_lane lane;
 };
 
 struct slot {
@@ -41,6 +43,7 @@ struct slot {
     unsigned waiting, votes;               /* threads at the barrier */
     unsigned voted;                        /* at the one before */
     std::vector<char> shared;
+    struct watch_block watch;
     uintptr_t trapped_at, trapped_on; /* the code, and the address that it meant */
 };
 

@@ -159,7 +159,8 @@ std::string source_of(uintptr_t code)
         const char *name = strrchr(line, '/') != nullptr ? strrchr(line, '/') + 1 : line;
         line[strcspn(line, " \n")] = '\0';
         if (line[0] == '?' || !found.empty() || strncmp(name, "pipeline_", 9) == 0 ||
-            strncmp(name, "cooperative_groups", 18) == 0)
+            strncmp(name, "cooperative_groups", 18) == 0 ||
+            strncmp(name, "cuda_runtime", 12) == 0)
             continue;
         char *folder = getcwd(nullptr, 0);
         const size_t length = folder != nullptr ? strlen(folder) : 0;
@@ -193,6 +194,20 @@ void fail_trapped(void)
 
 extern "C" {
 
+void grid_source(uintptr_t code, char *text, size_t size)
+{
+    const uintptr_t plain = code & ~(~(uintptr_t)0 << WATCH_TAG);
+    snprintf(text, size, "%s", source_of(plain - 1).c_str()); /* behind a call: in it */
+}
+
+void grid_fail(const char *what, uintptr_t code)
+{
+    char text[768], source[256];
+    grid_source(code, source, sizeof source);
+    snprintf(text, sizeof text, "%s%s%s", what, source[0] != '\0' ? ", in " : "", source);
+    fail_here(text);
+}
+
 unsigned pipeline_barrier(const char *operation, bool vote, const char *file, int line)
 {
     struct thread *self = here->current;
@@ -210,6 +225,7 @@ unsigned pipeline_barrier(const char *operation, bool vote, const char *file, in
             fail_waiting();
             back_to_scheduler();
         }
+    here->watch.epoch++;
     here->voted = here->votes;
     here->waiting = here->votes = 0;
     for (unsigned thread = 0; thread < here->threads.size(); thread++)
@@ -247,6 +263,7 @@ const uint64_t *pipeline_exchange(const char *operation, unsigned mask, uint64_t
     self->mine = mine;
     self->state = IN_WARP;
     if (lanes_are_there(warp, self)) {
+        here->watch.warp_epochs[number_of(warp) / LANES]++;
         for (unsigned to = 0; to < LANES; to++) {
             if ((mask >> to & 1) == 0)
                 continue;

@@ -408,6 +408,7 @@ Suite *emulator_suite()
 int main()
 {
     SRunner *runner = srunner_create(emulator_suite());
+    srunner_add_suite(runner, watch_suite());
     srunner_add_suite(runner, launchers_suite());
     srunner_add_suite(runner, tiles_suite());
     srunner_add_suite(runner, stencil_launcher_suite());

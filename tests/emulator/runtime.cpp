@@ -9,10 +9,34 @@
 
 static std::map<const void *, decltype(&pipeline::bind<>)> known;
 static struct cpu_did did;
+struct cpu_block emulator_blocks[3];
+bool cpu_watches_host;
 
 const char *emulator_fault(void)
 {
     return did.fault[0] != '\0' ? did.fault : nullptr;
+}
+
+const struct cpu_did *emulator_did(void)
+{
+    return &did;
+}
+
+const struct cpu_block *cpu_block_at(uintptr_t address)
+{
+    for (const struct cpu_block &block : emulator_blocks)
+        if (address - block.from < block.bytes)
+            return &block;
+    return nullptr;
+}
+
+bool cpu_may_reach(const struct cpu_block *block, int device)
+{
+    return block->device == device;
+}
+
+void cpu_host_touched(uintptr_t, uint64_t, bool, const void *)
+{
 }
 
 int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *)

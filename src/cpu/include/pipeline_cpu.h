@@ -70,6 +70,9 @@ void pipeline_pause(bool changed);
 /* Lets all other threads go first, since this one waits for another. */
 void pipeline_spin(void);
 
+/* A fence: lets another thread go on, and takes races for meant until the next barrier. */
+void pipeline_fence(void);
+
 /* Ends the launch with a fault. */
 void pipeline_fail(const char *what, const char *file, int line);
 

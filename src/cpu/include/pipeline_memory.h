@@ -4,17 +4,17 @@
 
 inline void __threadfence()
 {
-    pipeline_pause(false);
+    pipeline_fence();
 }
 
 inline void __threadfence_block()
 {
-    pipeline_pause(false);
+    pipeline_fence();
 }
 
 inline void __threadfence_system()
 {
-    pipeline_pause(false);
+    pipeline_fence();
 }
 
 inline void __nanosleep(unsigned)
@@ -65,45 +65,46 @@ PIPELINE_STORE(__stwt)
 namespace pipeline
 {
 
-template <typename T, typename Change> __forceinline__ T change(T *at, Change to)
+template <int order, typename T, typename Change> __forceinline__ T change(T *at, Change to)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 2, "not an atomic's type");
     T old, now;
-    __atomic_load(at, &old, __ATOMIC_RELAXED);
+    __atomic_load(at, &old, order);
     now = to(old);
-    __atomic_store(at, &now, __ATOMIC_RELAXED);
+    __atomic_store(at, &now, order);
     pipeline_pause(memcmp(&old, &now, sizeof old) != 0);
     return old;
 }
 
 } // namespace pipeline
 
-#define PIPELINE_ATOMIC_OF(name, result)                                                       \
+#define PIPELINE_ATOMIC_OF(name, order, result)                                                \
     template <typename T> __forceinline__ T name(T *at, std::enable_if_t<true, T> value)       \
     {                                                                                          \
-        return pipeline::change(at, [=](T old) { return (T)(result); });                       \
+        return pipeline::change<order>(at, [=](T old) { return (T)(result); });                \
     }
 #define PIPELINE_CAS_OF(name)                                                                  \
     template <typename T>                                                                      \
     __forceinline__ T name(T *at, std::enable_if_t<true, T> compare,                           \
                            std::enable_if_t<true, T> value)                                    \
     {                                                                                          \
-        return pipeline::change(at, [=](T old) { return old == compare ? value : old; });      \
+        return pipeline::change<__ATOMIC_SEQ_CST>(                                             \
+            at, [=](T old) { return old == compare ? value : old; });                          \
     }
-#define PIPELINE_ATOMIC(name, result)                                                          \
-    PIPELINE_ATOMIC_OF(name, result)                                                           \
-    PIPELINE_ATOMIC_OF(name##_block, result)                                                   \
-    PIPELINE_ATOMIC_OF(name##_system, result)
-PIPELINE_ATOMIC(atomicAdd, old + value)
-PIPELINE_ATOMIC(atomicSub, old - value)
-PIPELINE_ATOMIC(atomicInc, old >= value ? 0 : old + 1)
-PIPELINE_ATOMIC(atomicDec, old == 0 || old > value ? value : old - 1)
-PIPELINE_ATOMIC(atomicOr, old | value)
-PIPELINE_ATOMIC(atomicAnd, old &value)
-PIPELINE_ATOMIC(atomicXor, old ^ value)
-PIPELINE_ATOMIC(atomicMax, value > old ? value : old)
-PIPELINE_ATOMIC(atomicMin, value < old ? value : old)
-PIPELINE_ATOMIC(atomicExch, ((void)old, value))
+#define PIPELINE_ATOMIC(name, order, result)                                                   \
+    PIPELINE_ATOMIC_OF(name, order, result)                                                    \
+    PIPELINE_ATOMIC_OF(name##_block, order, result)                                            \
+    PIPELINE_ATOMIC_OF(name##_system, order, result)
+PIPELINE_ATOMIC(atomicAdd, __ATOMIC_RELAXED, old + value)
+PIPELINE_ATOMIC(atomicSub, __ATOMIC_RELAXED, old - value)
+PIPELINE_ATOMIC(atomicInc, __ATOMIC_RELAXED, old >= value ? 0 : old + 1)
+PIPELINE_ATOMIC(atomicDec, __ATOMIC_RELAXED, old == 0 || old > value ? value : old - 1)
+PIPELINE_ATOMIC(atomicOr, __ATOMIC_RELAXED, old | value)
+PIPELINE_ATOMIC(atomicAnd, __ATOMIC_RELAXED, old &value)
+PIPELINE_ATOMIC(atomicXor, __ATOMIC_RELAXED, old ^ value)
+PIPELINE_ATOMIC(atomicMax, __ATOMIC_RELAXED, value > old ? value : old)
+PIPELINE_ATOMIC(atomicMin, __ATOMIC_RELAXED, value < old ? value : old)
+PIPELINE_ATOMIC(atomicExch, __ATOMIC_SEQ_CST, ((void)old, value))
 PIPELINE_CAS_OF(atomicCAS)
 PIPELINE_CAS_OF(atomicCAS_block)
 PIPELINE_CAS_OF(atomicCAS_system)
