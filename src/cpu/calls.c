@@ -8,6 +8,7 @@ int pipeline_here(const char *file, int line)
 {
     calls_thread.file = file;
     calls_thread.line = line;
+    cpu_come();
     return 0;
 }
 

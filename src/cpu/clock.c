@@ -67,15 +67,15 @@ static void begin(void)
     atexit(end);
 }
 
-const struct cpu_machine *cpu_machine(void)
+const struct cpu_gpu *cpu_machine(void)
 {
-    static struct cpu_machine told;
+    static struct cpu_gpu told;
     pthread_once(&once, begin);
     const struct machine *machine = &clock_now.machine;
     const char *devices = clock_variable("PIPELINE_TRY_DEVICES");
     const int count = devices != NULL ? atoi(devices) : 1;
     const double minor = 10 * (machine->compute_capability - clock_now.room.major);
-    told = (struct cpu_machine){
+    told = (struct cpu_gpu){
         .name = machine->summary[0] != '\0' ? machine->summary : machine->name,
         .devices = count >= 1 && count <= MACHINE_DEVICES_MAX ? count : 1,
         .sms = (int)machine->sms,
@@ -252,11 +252,18 @@ static void know_thread(void)
     clock_own.thread = (uint32_t)c->thread_count - 1;
     *thread = (struct clock_thread){.ended_ns = c->base_ns};
     clock_own.left_ns = clock_processor_ns();
+    clock_own.host_ns = -1;
 }
 
 static struct clock_call *call_now(void)
 {
     return &clock_now.calls[clock_own.call];
+}
+
+void cpu_come(void)
+{
+    if (clock_own.known && clock_own.host_ns < 0)
+        clock_own.host_ns = clock_host_ns(clock_own.left_ns);
 }
 
 void cpu_enter(const char *name, const char *file, int line)
@@ -268,6 +275,7 @@ void cpu_enter(const char *name, const char *file, int line)
         return;
     if (!clock_own.known)
         know_thread();
+    cpu_come();
     struct clock_call *call = CLOCK_ADD(c->calls, c->call_count, c->call_capacity);
     clock_own.call = c->call_count - 1;
     *call = (struct clock_call){.id = c->next_call++,
@@ -275,7 +283,7 @@ void cpu_enter(const char *name, const char *file, int line)
                                 .file = file,
                                 .line = line,
                                 .thread = clock_own.thread,
-                                .host_ns = clock_host_ns(clock_own.left_ns)};
+                                .host_ns = clock_own.host_ns};
     c->threads[clock_own.thread].pending_ns += call->host_ns;
 }
 
@@ -293,6 +301,7 @@ int cpu_leave(int result)
             next_window();
         run.target = CLOCK_NONE;
         clock_own.left_ns = clock_processor_ns();
+        clock_own.host_ns = -1;
     }
     pthread_mutex_unlock(&lock);
     return result;

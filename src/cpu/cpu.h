@@ -101,6 +101,10 @@ struct cpu_op {
     void *context;
 };
 
+/* The calling thread is about to make a call: what its header does until cpu_enter() is no time
+ * of the program's own. Need not be told. */
+void cpu_come(void);
+
 /* Begin and end a call of the calling thread's: in between it may issue one op, wait, or take
  * memory. Calls within calls count as part of the outer one. `name` and `file` must last.
  * cpu_leave() returns `result`, which the recording has; it is CUDA's error code. */
@@ -127,6 +131,7 @@ struct cpu_graph {
     const struct cpu_node *nodes;
     const struct cpu_edge *edges;
     uint32_t node_count, edge_count;
+    bool again; /* it has been launched before */
 };
 
 /* Tells of an executable graph that a call made, for the recording; and launches it. */
@@ -160,12 +165,12 @@ void cpu_reaches(int device, int other);
 void cpu_pool_keeps(const void *pool, uint64_t bytes);
 
 /* The simulated machine: what attributes of devices are made from. */
-struct cpu_machine {
+struct cpu_gpu {
     const char *name;
     int devices, sms, major, minor, copy_engines, clock_khz, threads_per_sm, blocks_per_sm;
     uint64_t memory_bytes, l2_bytes;
 };
-const struct cpu_machine *cpu_machine(void);
+const struct cpu_gpu *cpu_machine(void);
 
 /* NVTX ranges of the calling thread's, for the recording. */
 void cpu_range_push(const char *name);

@@ -103,7 +103,7 @@ static size_t shared_of_sm(int major, int minor)
 
 static void describe(struct cudaDeviceProp *p, int device)
 {
-    const struct cpu_machine *machine = cpu_machine();
+    const struct cpu_gpu *machine = cpu_machine();
     const int major = machine->major, minor = machine->minor;
     const size_t shared = shared_of_sm(major, minor);
     const size_t reserved = major >= 8 ? 1024 : 0;

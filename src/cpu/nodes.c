@@ -374,7 +374,9 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
     const cudaError_t error = capture_forbids_legacy(stream);
     if (error != cudaSuccess)
         return error;
-    return cpu_issue_graph(&exec->graph, stream->number) ? cudaSuccess : calls_failed();
+    const bool good = cpu_issue_graph(&exec->graph, stream->number);
+    exec->graph.again = true;
+    return good ? cudaSuccess : calls_failed();
 }
 
 CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream), launch(exec, stream))

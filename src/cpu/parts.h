@@ -112,6 +112,8 @@ struct clock_own {
     unsigned depth;  /* of calls within calls */
     size_t call;     /* the outermost, in this window */
     int64_t left_ns; /* of the processor's time, when its latest call returned */
+    int64_t host_ns; /* that its thread was elsewhere before the call that is about to be made;
+                        -1: that is not known yet */
 };
 extern _Thread_local struct clock_own clock_own;
 

@@ -123,6 +123,7 @@ struct configured {
                size_t shared = 0, cudaStream_t stream = nullptr)
         : stream(stream)
     {
+        pipeline_here(file, line);
         launch.name = name;
         launch.file = file;
         launch.line = line;
