@@ -10,11 +10,11 @@ CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) ke
 CPU_OBJECTS := $(addsuffix .o,$(basename $(CPU:%=$(OBJ)/%) $(CPU_PURE:%=$(OBJ)/%))) $(OBJ)/generated/machine_texts.o
 $(OBJ)/src/cpu/%.o: src/cpu/%.cpp
 	$(say) CXX $<
-	$(call compile,$(CXX) -std=c++17 -D_GNU_SOURCE -Isrc -I. $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(WARNINGS)) \
+	$(call compile,$(CXX) -std=c++17 -D_GNU_SOURCE -Isrc -I. $(filter-out -Wstrict-prototypes -Wmissing-prototypes -Wshadow,$(WARNINGS)) \
 		$(CFLAGS) $(HARDEN) -ffp-contract=off -pthread)
 
 # What a program may call stays visible; of its own it may have a plan_build() as we do.
-CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* threadIdx blockIdx blockDim gridDim warpSize _Z*
+CPU_NAMES := pipeline_* cuda* cublas* nvtx* __tsan_* __wrap_* __assert_fail threadIdx blockIdx blockDim gridDim warpSize _Z*
 $(OBJ)/cpu/cuda.o: $(CPU_OBJECTS) make/cpu.mk
 	$(call write,$(LD) -r -o $(NEW) $(CPU_OBJECTS) && \
 		$(OBJCOPY) --wildcard $(CPU_NAMES:%=--keep-global-symbol='%') $(NEW))

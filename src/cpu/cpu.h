@@ -49,10 +49,10 @@ void cpu_did_free(struct cpu_did *did);
  * *did. Returns false where it failed, which did->fault then says. */
 bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
 
-/* Where the flag is set, watch.c calls this before each access of the host's threads to memory,
+/* Unless it is NULL, watch.c calls this before each access of the host's threads to memory,
  * from the user's code at `where`. */
-extern bool cpu_watches_host;
-void cpu_host_touched(uintptr_t address, uint64_t bytes, bool writes, const void *where);
+extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
+                                const void *where);
 
 /* --- time: clock.c --- */
 

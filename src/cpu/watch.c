@@ -8,6 +8,8 @@
 
 __thread struct watch_lane *watch_lane;
 
+void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes, const void *where);
+
 #define HERE ((uintptr_t)__builtin_return_address(0))
 
 static inline void mark(uint64_t *map, uint64_t offset, uint32_t bytes)
@@ -25,7 +27,7 @@ static inline void note(uintptr_t at, uint32_t bytes, enum watch_kind kind, uint
 {
     struct watch_lane *lane = watch_lane;
     if (lane == NULL) {
-        if (cpu_watches_host)
+        if (cpu_host_touched != NULL)
             cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0, (const void *)code);
         return;
     }
@@ -50,7 +52,7 @@ static void note_range(uintptr_t at, uint64_t bytes, enum watch_kind kind, uintp
 {
     enum { PIECE = 16 };
     if (watch_lane == NULL) {
-        if (cpu_watches_host && bytes > 0)
+        if (cpu_host_touched != NULL && bytes > 0)
             cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0, (const void *)code);
         return;
     }
@@ -127,7 +129,7 @@ RANGE(write, WATCH_WRITES)
     void *name(void *to, const void *from, size_t bytes);                                      \
     void *name(void *to, const void *from, size_t bytes)                                       \
     {                                                                                          \
-        if (watch_lane != NULL || cpu_watches_host) {                                          \
+        if (watch_lane != NULL || cpu_host_touched != NULL) {                                  \
             note_range((uintptr_t)from, bytes, WATCH_READS, HERE);                             \
             note_range((uintptr_t)to, bytes, WATCH_WRITES, HERE + 1);                          \
         }                                                                                      \
@@ -137,7 +139,7 @@ RANGE(write, WATCH_WRITES)
     void *name(void *to, int byte, size_t bytes);                                              \
     void *name(void *to, int byte, size_t bytes)                                               \
     {                                                                                          \
-        if (watch_lane != NULL || cpu_watches_host)                                            \
+        if (watch_lane != NULL || cpu_host_touched != NULL)                                    \
             note_range((uintptr_t)to, bytes, WATCH_WRITES, HERE);                              \
         return real(to, byte, bytes);                                                          \
     }

@@ -10,7 +10,6 @@
 static std::map<const void *, decltype(&pipeline::bind<>)> known;
 static struct cpu_did did;
 struct cpu_block emulator_blocks[3];
-bool cpu_watches_host;
 
 const char *emulator_fault(void)
 {
@@ -33,10 +32,6 @@ const struct cpu_block *cpu_block_at(uintptr_t address)
 bool cpu_may_reach(const struct cpu_block *block, int device)
 {
     return block->device == device;
-}
-
-void cpu_host_touched(uintptr_t, uint64_t, bool, const void *)
-{
 }
 
 int pipeline_launch(const struct cpu_launch *launch, struct CUstream_st *)

@@ -1,0 +1,2 @@
+/* scan.h - CUDA has the scans of groups here. */
+#include <cooperative_groups/reduce.h>
