@@ -1,5 +1,5 @@
 /* api.h - what the calls of CUDA share: calls.c, devices.c, blocks.c, memory.c, copies.c,
- * streams.c, launches.c, capture.c, graphs.c, nodes.c and blas.c.
+ * streams.c, launches.c, capture.c, graphs.c, nodes.c, blas.c and blas_handles.c.
  *
  * All calls take the lock of cpu_enter(), so that what is kept here is read and changed by one
  * thread at a time. Work runs under the lock, too. */

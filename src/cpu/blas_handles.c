@@ -1,0 +1,150 @@
+/* blas_handles.c - cuBLAS's handles, its copies and its errors. */
+#include "cpu/blas.h"
+
+#include <stdlib.h>
+
+cublasStatus_t blas_status(cudaError_t error)
+{
+    return error == cudaSuccess                 ? CUBLAS_STATUS_SUCCESS
+           : error == cudaErrorInvalidValue     ? CUBLAS_STATUS_INVALID_VALUE
+           : error == cudaErrorMemoryAllocation ? CUBLAS_STATUS_ALLOC_FAILED
+                                                : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle)
+{
+    if (handle == NULL)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    *handle = calloc(1, sizeof **handle);
+    return *handle != NULL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+/* It gives its workspace back, and so waits for the device. */
+cublasStatus_t cublasDestroy(cublasHandle_t handle)
+{
+    if (handle == NULL)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    free(handle);
+    return blas_status(cudaDeviceSynchronize());
+}
+
+static cublasStatus_t need_handle(cublasHandle_t handle)
+{
+    return handle != NULL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
+{
+    *version = 130000;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
+{
+    if (handle != NULL)
+        handle->stream = stream;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream)
+{
+    if (handle != NULL)
+        *stream = handle->stream;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    (void)workspace;
+    (void)bytes;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode)
+{
+    if (handle != NULL)
+        handle->mode = mode;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t *mode)
+{
+    if (handle != NULL)
+        *mode = handle->mode;
+    return need_handle(handle);
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    (void)mode;
+    return need_handle(handle);
+}
+
+static cublasStatus_t move(int rows, int columns, int size, const void *from, int from_lead,
+                           void *to, int to_lead, enum cudaMemcpyKind kind)
+{
+    const size_t bytes = (size_t)(size > 0 ? size : 0);
+    if (rows < 0 || columns < 0 || size <= 0 || from_lead <= 0 || to_lead <= 0)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    const cudaError_t error =
+        cudaMemcpy2D(to, (size_t)to_lead * bytes, from, (size_t)from_lead * bytes,
+                     (size_t)rows * bytes, (size_t)columns, kind);
+    return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+
+cublasStatus_t cublasSetMatrix(int rows, int columns, int size, const void *from, int from_lead,
+                               void *to, int to_lead)
+{
+    return move(rows, columns, size, from, from_lead, to, to_lead, cudaMemcpyHostToDevice);
+}
+
+cublasStatus_t cublasGetMatrix(int rows, int columns, int size, const void *from, int from_lead,
+                               void *to, int to_lead)
+{
+    return move(rows, columns, size, from, from_lead, to, to_lead, cudaMemcpyDeviceToHost);
+}
+
+cublasStatus_t cublasSetVector(int n, int size, const void *from, int from_step, void *to,
+                               int to_step)
+{
+    return move(1, n, size, from, from_step, to, to_step, cudaMemcpyHostToDevice);
+}
+
+cublasStatus_t cublasGetVector(int n, int size, const void *from, int from_step, void *to,
+                               int to_step)
+{
+    return move(1, n, size, from, from_step, to, to_step, cudaMemcpyDeviceToHost);
+}
+
+static const struct {
+    cublasStatus_t status;
+    const char *name, *text;
+} texts[] = {
+    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "the operation completed successfully"},
+    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED",
+     "the library was not initialized"},
+    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED",
+     "the resource allocation failed"},
+    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
+     "an unsupported value or parameter was passed to the function"},
+    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR",
+     "an access to GPU memory space failed"},
+    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
+     "the function failed to launch on the GPU"},
+};
+
+const char *cublasGetStatusString(cublasStatus_t status)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].status == status)
+            return texts[i].text;
+    return "unknown error code";
+}
+
+const char *cublasGetStatusName(cublasStatus_t status)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].status == status)
+            return texts[i].name;
+    return "unknown error code";
+}

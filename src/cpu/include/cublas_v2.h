@@ -1,0 +1,98 @@
+/* cublas_v2.h - the part of cuBLAS that most programs use: vectors, matrix times vector, matrix
+ * times matrix, of floats and doubles. */
+#ifndef PIPELINE_CPU_CUBLAS_V2_H
+#define PIPELINE_CPU_CUBLAS_V2_H
+
+#include "cuda_runtime_api.h"
+
+typedef struct cublasContext *cublasHandle_t;
+typedef enum {
+    CUBLAS_STATUS_SUCCESS = 0,
+    CUBLAS_STATUS_NOT_INITIALIZED = 1,
+    CUBLAS_STATUS_ALLOC_FAILED = 3,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_ARCH_MISMATCH = 8,
+    CUBLAS_STATUS_MAPPING_ERROR = 11,
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_INTERNAL_ERROR = 14,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15,
+    CUBLAS_STATUS_LICENSE_ERROR = 16
+} cublasStatus_t;
+typedef enum { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C } cublasOperation_t;
+typedef enum { CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE } cublasPointerMode_t;
+typedef enum {
+    CUBLAS_DEFAULT_MATH = 0,
+    CUBLAS_TENSOR_OP_MATH = 1,
+    CUBLAS_PEDANTIC_MATH = 2,
+    CUBLAS_TF32_TENSOR_OP_MATH = 3
+} cublasMath_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle PIPELINE_AT);
+cublasStatus_t cublasDestroy(cublasHandle_t handle PIPELINE_AT);
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version PIPELINE_AT);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream PIPELINE_AT);
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream PIPELINE_AT);
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace,
+                                  size_t bytes PIPELINE_AT);
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle,
+                                    cublasPointerMode_t mode PIPELINE_AT);
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle,
+                                    cublasPointerMode_t *mode PIPELINE_AT);
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode PIPELINE_AT);
+cublasStatus_t cublasSetVector(int n, int size, const void *from, int from_step, void *to,
+                               int to_step PIPELINE_AT);
+cublasStatus_t cublasGetVector(int n, int size, const void *from, int from_step, void *to,
+                               int to_step PIPELINE_AT);
+cublasStatus_t cublasSetMatrix(int rows, int columns, int size, const void *from, int from_lead,
+                               void *to, int to_lead PIPELINE_AT);
+cublasStatus_t cublasGetMatrix(int rows, int columns, int size, const void *from, int from_lead,
+                               void *to, int to_lead PIPELINE_AT);
+const char *cublasGetStatusString(cublasStatus_t status);
+const char *cublasGetStatusName(cublasStatus_t status);
+
+#define PIPELINE_CUBLAS(S, T)                                                                  \
+    cublasStatus_t cublas##S##axpy(cublasHandle_t handle, int n, const T *alpha, const T *x,   \
+                                   int x_step, T *y, int y_step PIPELINE_AT);                  \
+    cublasStatus_t cublas##S##scal(cublasHandle_t handle, int n, const T *alpha, T *x,         \
+                                   int x_step PIPELINE_AT);                                    \
+    cublasStatus_t cublas##S##copy(cublasHandle_t handle, int n, const T *x, int x_step, T *y, \
+                                   int y_step PIPELINE_AT);                                    \
+    cublasStatus_t cublas##S##dot(cublasHandle_t handle, int n, const T *x, int x_step,        \
+                                  const T *y, int y_step, T *result PIPELINE_AT);              \
+    cublasStatus_t cublas##S##nrm2(cublasHandle_t handle, int n, const T *x, int x_step,       \
+                                   T *result PIPELINE_AT);                                     \
+    cublasStatus_t cublas##S##gemv(cublasHandle_t handle, cublasOperation_t op, int rows,      \
+                                   int columns, const T *alpha, const T *a, int a_lead,        \
+                                   const T *x, int x_step, const T *beta, T *y,                \
+                                   int y_step PIPELINE_AT);                                    \
+    cublasStatus_t cublas##S##gemvStridedBatched(                                              \
+        cublasHandle_t handle, cublasOperation_t op, int rows, int columns, const T *alpha,    \
+        const T *a, int a_lead, long long a_stride, const T *x, int x_step,                    \
+        long long x_stride, const T *beta, T *y, int y_step, long long y_stride,               \
+        int count PIPELINE_AT);                                                                \
+    cublasStatus_t cublas##S##gemm(cublasHandle_t handle, cublasOperation_t a_op,              \
+                                   cublasOperation_t b_op, int rows, int columns, int inner,   \
+                                   const T *alpha, const T *a, int a_lead, const T *b,         \
+                                   int b_lead, const T *beta, T *c, int c_lead PIPELINE_AT);   \
+    cublasStatus_t cublas##S##gemm_64(                                                         \
+        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int64_t rows,   \
+        int64_t columns, int64_t inner, const T *alpha, const T *a, int64_t a_lead,            \
+        const T *b, int64_t b_lead, const T *beta, T *c, int64_t c_lead PIPELINE_AT);          \
+    cublasStatus_t cublas##S##gemmStridedBatched(                                              \
+        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int rows,       \
+        int columns, int inner, const T *alpha, const T *a, int a_lead, long long a_stride,    \
+        const T *b, int b_lead, long long b_stride, const T *beta, T *c, int c_lead,           \
+        long long c_stride, int count PIPELINE_AT);
+PIPELINE_CUBLAS(S, float)
+PIPELINE_CUBLAS(D, double)
+#undef PIPELINE_CUBLAS
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,2 @@
+/* nvToolsExtCudaRt.h - names of streams, which are part of nvToolsExt.h here. */
+#include "nvToolsExt.h"
