@@ -80,7 +80,10 @@ quick_checks() {
 quick_runs() {
     step foreign run_make check-foreign
     step record tests/record/run.sh "$build"
-    step shown tests/shown.sh "$build/pipeline" docs/record.md docs/slow-*.md
+    step try left_out tests/cpu/try.sh "$build"
+    # shellcheck disable=SC2046 # no word where there is no C++ compiler
+    step shown tests/shown.sh "$build/pipeline" docs/record.md docs/slow-*.md \
+        $([ ! -f "$build/libpipeline-cpu.a" ] || echo docs/try.md)
     step demo run_make run-demo
 }
 

@@ -152,7 +152,8 @@ static void find_issuers(struct traced *traced)
     const struct host_call *first = NULL;
     uint32_t together = 0;
     for (uint32_t i = 1; i < timeline->span_count && !timeline->issue_unknown; i++)
-        together += timeline->spans[i].issue_ns == timeline->spans[i - 1].issue_ns;
+        together += timeline->spans[i].issue_ns == timeline->spans[i - 1].issue_ns &&
+                    !(timeline->begun && timeline->spans[i].issue_ns == 0);
     traced->in_graphs = together > timeline->span_count / 2;
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const struct host_call *call = &timeline->calls[i];

@@ -225,7 +225,7 @@ static enum status report(const struct options *options, const struct attempt *a
     viewed.words = words;
     viewed.word_count = 1;
     viewed.output = NULL;
-    viewed.machine = attempt->machine;
+    viewed.machine = machine_is_path(attempt->machine) ? attempt->machine : NULL;
     viewed.part.device = NULL;
     if (status == STATUS_OK)
         status = view_command(&viewed, error);

@@ -1,0 +1,170 @@
+#!/bin/sh
+# try.sh BUILD - `pipeline try` and pipeline-nvcc with programs good and bad: what each prints, its exit
+# code, and that nothing is left behind. 77: there is no C++ compiler.
+set -u
+build=$(realpath "$1")
+[ -f "$build/libpipeline-cpu.a" ] || { echo "try.sh: skipped: there was no C++ compiler" >&2; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
+cd "$work" || exit 1
+failed=0
+
+fail() {
+    echo "try.sh: $*" >&2
+    head -n 4 out err | sed 's/^/    /' >&2
+    failed=1
+}
+
+# tried CODE WORDS... runs the command, which ends with that exit code and leaves nothing.
+tried() {
+    code=$1
+    shift
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || fail "$*: exit code $got, not $code"
+    [ -z "$(ls "$TMPDIR")" ] || fail "$*: left behind: $(ls "$TMPDIR")"
+}
+says() {
+    tr -s ' \n' '  ' <"$1" | grep -qF -- "$2" || fail "$1 lacks '$2'"
+}
+try() {
+    code=$1
+    shift
+    tried "$code" timeout -s INT 60 "$build/pipeline" try "$@"
+}
+
+cat >scale.cu <<'END'
+#include <assert.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__global__ void scale(float *x, float a, int n, bool asserts)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    assert(!asserts || i < 100);
+    if (i < n)
+        x[i] *= a;
+}
+__global__ void spin(volatile int *x)
+{
+    while (*x == 0)
+        ;
+}
+
+int main(int argc, char **argv)
+{
+    const char *bad = argc > 1 ? argv[1] : "";
+    const int n = 1 << 18, tiles = 8, tile = n / tiles;
+    float *host, *device;
+    cudaStream_t streams[2];
+    if (strcmp(bad, "none") == 0)
+        return 3;
+    cudaMallocHost(&host, n * sizeof *host);
+    cudaMalloc(&device, n * sizeof *device);
+    for (cudaStream_t &stream : streams)
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    for (int i = 0; i < n; i++)
+        host[i] = i;
+    if (strcmp(bad, "crash") == 0)
+        *(volatile int *)8 = 1;
+    if (strcmp(bad, "fork") == 0 && fork() == 0)
+        _exit(0);
+    for (int t = 0; t < tiles; t++) {
+        float *h = host + t * tile, *d = device + t * tile;
+        const int back = strcmp(bad, "race") == 0;
+        cudaMemcpyAsync(d, h, tile * sizeof *d, cudaMemcpyHostToDevice, streams[0]);
+        scale<<<tile / 256, 256, 0, streams[0]>>>(d, 2, tile, strcmp(bad, "assert") == 0);
+        cudaMemcpyAsync(h, d, tile * sizeof *d, cudaMemcpyDeviceToHost, streams[back]);
+    }
+    if (strcmp(bad, "spin") == 0)
+        spin<<<1, 1, 0, streams[1]>>>((int *)device);
+    const cudaError_t error = cudaDeviceSynchronize();
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += host[i];
+    printf("%s %g\n", cudaGetErrorName(error), sum);
+    wait(NULL);
+    return error != cudaSuccess;
+}
+END
+
+try 0 scale.cu
+says out "cudaSuccess 6.87192e+10"
+says out "one-stream costs"
+try 0 -o kept.jsonl scale.cu --gantt=none --timeline=t.html -q
+[ -s kept.jsonl ] && [ -s t.html ] || fail "no recording, or no page"
+tried 0 "$build/pipeline" view -q kept.jsonl
+says out "one-stream costs"
+try 1 scale.cu --fail-above=any:1%
+try 3 scale.cu -- none
+says err "scale used no CUDA"
+try 0 scale.cu -- fork
+try 139 scale.cu -- crash
+says err "signal 11"
+try 1 scale.cu -- assert
+says err "scale.cu:12"
+try 1 -q --orders=3 scale.cu -- race
+says err "give another result"
+try 0 --orders=2 scale.cu
+says err "2 other orders of the streams give the same result"
+tried 124 timeout -s INT 5 "$build/pipeline" try -q --no-watch scale.cu -- spin
+
+sed 's/tile, strcmp/tile + , strcmp/' scale.cu >bad.cu
+try 2 bad.cu
+says err "bad.cu:44:"
+sed 's/streams\[0\]>>>/streams[0]>>/' scale.cu >bad.cu
+try 2 bad.cu
+says err "bad.cu:44: a launch is"
+try 2 scale.cu -lnone
+says err "can't be linked"
+sed 's/^#include <assert.h>/#include <cufft.h>/' scale.cu >bad.cu
+try 2 bad.cu
+says err "bad.cu:1:10: fatal error: cufft.h"
+try 2 -o "$work/none/x.jsonl" scale.cu
+says err "none/x.jsonl"
+tried 2 env CXX= PATH=/none "$build/pipeline" try scale.cu
+says err "neither g++ nor clang++"
+tried 2 env CXX=none "$build/pipeline" try scale.cu
+says err "CXX is none"
+
+try 0 --build -o scale scale.cu
+tried 0 ./scale
+says out "cudaSuccess"
+tried 0 env PIPELINE_TRY_TO=own.jsonl PIPELINE_TRY_MACHINE=k20x ./scale
+tried 0 "$build/pipeline" view -q own.jsonl
+says out "K20X"
+
+# An assignment's make file, with a kernel and a main() apart.
+printf 'int twice(int *); int main() { int x = 4; return twice(&x) != 8; }\n' >main.cpp
+cat >twice.cu <<'END'
+__global__ void doubled(int *x) { extern __shared__ int s[]; s[0] = *x; *x = 2 * s[0]; }
+int twice(int *x)
+{
+    int *d, n = sizeof *x;
+    cudaMalloc(&d, n);
+    cudaMemcpy(d, x, n, cudaMemcpyDefault);
+    doubled<<<1, 1, sizeof(int)>>>(d);
+    cudaMemcpy(x, d, n, cudaMemcpyDefault);
+    return cudaFree(d) == cudaSuccess ? *x : 0;
+}
+END
+cat >Makefile <<'END'
+twice: main.o twice.o
+	$(NVCC) -o $@ $^ -lcudart -Xlinker --as-needed
+%.o: %.cu
+	$(NVCC) -O3 -arch=sm_90 -gencode arch=compute_90,code=sm_90 -Xcompiler -Wall,-Wextra --std c++14 -lineinfo -MMD -c $< -o $@
+%.o: %.cpp
+	$(NVCC) -dc $< -o $@
+END
+tried 0 make -s NVCC="$build/pipeline-nvcc"
+tried 0 ./twice
+grep -q '^twice.o:.* twice.cu' twice.d || fail "no twice.d for make"
+tried 2 "$build/pipeline-nvcc" -ptx twice.cu
+says err "-ptx"
+exit $failed
