@@ -119,6 +119,22 @@ static struct try_words begin(struct try_build *build, const struct tools *tools
     return words;
 }
 
+/* Adds what has every access of a kernel told: volatiles as such, reads of what is written at
+ * once, too, and each in code of its own, so that its line is known. */
+static void add_watch(struct try_build *build, struct try_words *words,
+                      const struct tools *tools)
+{
+    static const char *const clang[] = {"-mllvm", "-tsan-instrument-read-before-write",
+                                        "-mllvm", "-tsan-distinguish-volatile", NULL};
+    static const char *const gcc[] = {"--param=tsan-distinguish-volatile=1", "-fno-ipa-icf",
+                                      NULL};
+    bool is_clang = false;
+    for (size_t i = 0; i < tools->compiler.count; i++)
+        is_clang |= strstr(tools->compiler.items[i], "clang") != NULL;
+    try_add(build, words, "-fsanitize=thread");
+    add_all(build, words, is_clang ? clang : gcc);
+}
+
 /* Adds what a dependency file for make is to be called, unless that is said. */
 static void add_dependencies(struct try_build *build, struct try_words *words,
                              const char *object)
@@ -204,7 +220,7 @@ static enum status compile(struct try_build *build, const struct tools *tools,
     if (!build->optimised)
         try_add(build, &words, "-O1");
     if (!build->unwatched && !is_c)
-        try_add(build, &words, "-fsanitize=thread");
+        add_watch(build, &words, tools);
     add_words(build, &words, &build->compile);
     add_all(build, &words,
             (const char *const[]){"-o", object, is_c ? source->path : path, NULL});

@@ -86,6 +86,7 @@ void fiber_body()
     for (;;) {
         grid->launch->thread(grid->launch->arguments);
         watch_settle(&here->watch);
+        watch_lane = nullptr;
         struct fiber *mine = here->current->fiber;
         here->current->state = ENDED;
         here->current->fiber = nullptr;
@@ -312,7 +313,8 @@ void on_trap(int signal, siginfo_t *info, void *context)
     (void)machine;
     here->trapped_at = 1;
 #endif
-    here->trapped_on = signal == SIGSEGV || signal == SIGBUS ? (uintptr_t)info->si_addr : 0;
+    here->is_access = signal == SIGSEGV || signal == SIGBUS;
+    here->trapped_on = (uintptr_t)info->si_addr;
     back_to_scheduler();
 }
 

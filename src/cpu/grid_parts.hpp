@@ -45,6 +45,7 @@ struct slot {
     std::vector<char> shared;
     struct watch_block watch;
     uintptr_t trapped_at, trapped_on; /* the code, and the address that it meant */
+    bool is_access;
 };
 
 struct launches {

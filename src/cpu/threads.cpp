@@ -144,6 +144,9 @@ static FILE *ask_of(uintptr_t code, const char *options)
     char command[512];
     if (dladdr(reinterpret_cast<void *>(code), &info) == 0 || info.dli_fbase == nullptr)
         return nullptr;
+    const void *base = info.dli_fbase;
+    if (dladdr(&grid, &info) == 0 || info.dli_fbase != base) /* a library's is no help */
+        return nullptr;
     snprintf(command, sizeof command, "addr2line %s -e '%s' 0x%zx 2>/dev/null", options,
              strchr(info.dli_fname, '/') != nullptr ? info.dli_fname : "/proc/self/exe",
              (size_t)(code - (uintptr_t)info.dli_fbase));
@@ -181,7 +184,7 @@ void fail_trapped(void)
     here->trapped_at = 0;
     fault_begin();
     say_index("thread", threadIdx, blockDim, false);
-    if (on == 0)
+    if (!here->is_access)
         say(": undefined behaviour: a misaligned access, an index out of range, ...");
     else if (on >= stack && on < stack + FIBER_GUARD)
         say(": its stack is full");

@@ -123,8 +123,8 @@ ACCESSES(16)
 RANGE(read, WATCH_READS)
 RANGE(write, WATCH_WRITES)
 
-/* What copies and fills; programs are linked with --wrap, for compilers that call the C
- * library's. */
+/* What newer compilers call for copies and fills; older ones call the C library, which is not
+ * seen. */
 #define COPIES(name, real)                                                                     \
     void *name(void *to, const void *from, size_t bytes);                                      \
     void *name(void *to, const void *from, size_t bytes)                                       \
