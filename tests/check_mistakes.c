@@ -94,7 +94,7 @@ static void check_pageable(struct ran *ran, const struct ran *clean)
     ck_assert_uint_eq(ran->plan.op_count, clean->plan.op_count);
     /* A call for a copy in takes as long as all its bytes but those left in the staging buffer.
      */
-    double in = bytes - TILES * (double)machine->staging_bytes;
+    double in = bytes - TILES * (double)machine->staging_piece_bytes;
     double least = bytes / machine->pageable_d2h_bytes_per_s;
     least += in > 0 ? in / machine->pageable_h2d_bytes_per_s : 0;
     ck_assert_int_ge(ran->span_ns, (int64_t)(1e9 * least));

@@ -194,7 +194,7 @@ START_TEST(memory_is_each_copy_s_own)
 {
     struct machine machine = test_machine();
     machine.pageable_h2d_bytes_per_s = machine.pageable_d2h_bytes_per_s = 0.25e9;
-    machine.staging_bytes = 64;
+    machine.staging_bytes = machine.staging_piece_bytes = 64;
     machine.issue_copy_ns = 1;
     struct plan built = test_plan(2, 0, 1, 64);
     test_h2d(&built, 0, 0, 0, 256);

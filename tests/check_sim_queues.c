@@ -277,7 +277,7 @@ static struct machine staging_machine(void)
     struct machine machine = test_machine();
     machine.pageable_h2d_bytes_per_s = 0.5e9;
     machine.pageable_d2h_bytes_per_s = 0.25e9;
-    machine.staging_bytes = 20;
+    machine.staging_bytes = machine.staging_piece_bytes = 20;
     return machine;
 }
 

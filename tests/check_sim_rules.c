@@ -182,7 +182,7 @@ START_TEST(test_rule_staging)
     struct machine machine = test_machine();
     machine.pageable_h2d_bytes_per_s = 5;
     machine.pageable_d2h_bytes_per_s = 7;
-    machine.staging_bytes = 64;
+    machine.staging_piece_bytes = 64;
     ck_assert_double_eq(rule_staged_bytes_per_s(&machine, OP_H2D, 6), 5);
     ck_assert_double_eq(rule_staged_bytes_per_s(&machine, OP_D2H, 6), 6);
     ck_assert_uint_eq(rule_staged_last_bytes(&machine, OP_H2D, 100), 64);

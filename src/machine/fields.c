@@ -99,6 +99,8 @@ const struct machine_field machine_fields[] = {
     LIKE("copies", pageable_d2h_bytes_per_s, FIELD_REAL, 1e6, 1e15, 0.5, d2h_bytes_per_s),
     /* Copies in of 64 KiB or less return at once: CUDA C++ programming guide. */
     MEANS("copies", staging_bytes, FIELD_U64, 1, 1e12, 65536),
+    /* On an H200 copies of up to a MiB took the engine no longer than page-locked ones. */
+    MEANS("copies", staging_piece_bytes, FIELD_U64, 1, 1e12, 1 << 20),
     /* A file that says nothing of peers is of a machine whose devices can't copy to each other:
      * 0. */
     MEANS("copies", peer_bytes_per_s, FIELD_REAL, 0, 1e15, 0),

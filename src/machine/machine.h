@@ -87,10 +87,11 @@ struct machine {
     /* The parts of the rates above, up to 1, at which one call copies the rows of a block of
      * columns, of each of the sizes. */
     double row_h2d_share[MACHINE_ROW_SIZE_COUNT], row_d2h_share[MACHINE_ROW_SIZE_COUNT];
-    /* Pageable memory: the rates at which the host copies to and from its staging buffer, and
-     * that buffer's size. */
+    /* Pageable memory: the rates at which the host copies to and from its staging buffer; the
+     * most bytes that are staged before their call returns, whatever their stream waits for;
+     * and the pieces of longer copies. */
     double pageable_h2d_bytes_per_s, pageable_d2h_bytes_per_s;
-    uint64_t staging_bytes;
+    uint64_t staging_bytes, staging_piece_bytes;
     /* From device to device, over links that are not the host's: what a device sends or
      * receives, 0 where they can't; what it does of both together; and as h2d_latency_ns. */
     double peer_bytes_per_s, peer_joint_bytes_per_s;

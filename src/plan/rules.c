@@ -385,7 +385,7 @@ uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind
 {
     if (kind != OP_H2D)
         return 0;
-    return bytes < machine->staging_bytes ? bytes : machine->staging_bytes;
+    return bytes < machine->staging_piece_bytes ? bytes : machine->staging_piece_bytes;
 }
 
 double rule_prefetch_bytes_per_s(const struct machine *machine, enum op_kind kind)

@@ -358,7 +358,11 @@ double rule_staged_bytes_per_s(const struct machine *machine, enum op_kind kind,
                                double link_bytes_per_s);
 
 /* Rule 8. Returns how many of a staged copy's bytes the engine still moves when the host is
- * done with it. */
+ * done with it: the last piece. [Measured on two H200s: copies in of up to 1 MiB take the
+ * engine no longer than from page-locked memory, 22 us for 1 MiB, so that they are one piece;
+ * of 2 MiB they take it 140 to 164 us, which is that and what the host takes for the other one.
+ * Such pieces out are taken the engine as long, but what it has just put into the host's memory
+ * the host copies as much faster: bench/results/h200-2026-11-30-rules-again.txt] */
 uint64_t rule_staged_last_bytes(const struct machine *machine, enum op_kind kind,
                                 uint64_t bytes);
 
