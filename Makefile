@@ -115,7 +115,7 @@ ROOMS := $(filter-out $(CUDA_ROOMS) $(if $(NVCC),$(CUDA_NONE)) $(if $(NVTX),src/
            $(if $(SQLITE),src/trace/sqlite_none.c,$(filter-out %_none.c,$(wildcard src/trace/sqlite*.c))) \
            src/app/main.c $(wildcard src/record/*.c src/lab/*.c src/cpu/*.c), \
            $(sort $(wildcard src/*/*.c kernels/*.c)))
-GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts
+GENERATED := machine_texts lesson_texts config_texts plot_texts lab_texts own_texts program_texts exercise_texts
 # A kernel's file is compiled twice: its CPU twin and its oracle as C, its kernel as CUDA.
 KERNELS := $(sort $(wildcard kernels/*.cu))
 OBJECTS := $(ROOMS:%.c=$(OBJ)/%.o) $(KERNELS:%.cu=$(OBJ)/%.o) $(GENERATED:%=$(OBJ)/generated/%.o)
@@ -133,6 +133,8 @@ CONFIGS := $(sort $(wildcard configs/*.ini configs/history/*.ini))
 OWN_TEXTS := configs/kernels/mine.cu kernels/own_kernel.h
 # What programs of --emit are made of: templates, and kernels that nvcc compiles as they stand.
 PROGRAM_TEXTS := $(sort $(wildcard programs/*.cu programs/*.cu.in))
+# Of `pipeline exercise`: programs, and what they must reach.
+EXERCISES := $(sort $(wildcard programs/exercises/*.cu programs/exercises/*.ini))
 PLOTS := $(sort $(wildcard plots/*.gp plots/*.awk plots/*.html plots/page.css plots/page.js))
 # `pipeline bench` is in the program, and in nothing that tests link.
 BENCH := $(filter-out $(if $(NVCC),bench/bench_none.c,bench/bench_cuda%),$(wildcard bench/*.c))
@@ -175,6 +177,7 @@ $(O)/generated/config_texts.c: $(CONFIGS)
 $(O)/generated/plot_texts.c: $(PLOTS)
 $(O)/generated/own_texts.c: $(OWN_TEXTS)
 $(O)/generated/program_texts.c: $(PROGRAM_TEXTS)
+$(O)/generated/exercise_texts.c: $(EXERCISES)
 $(O)/generated/%_texts.c: scripts/embed.sh
 	$(say) EMBED $@
 	$(call write,scripts/embed.sh $*_texts $(filter-out scripts/embed.sh,$^) >$(NEW))

@@ -81,6 +81,7 @@ quick_runs() {
     step foreign run_make check-foreign
     step record tests/record/run.sh "$build"
     step try left_out tests/cpu/try.sh "$build"
+    step exercises left_out tests/cpu/exercises.sh "$build"
     # shellcheck disable=SC2046 # no word where there is no C++ compiler
     step shown tests/shown.sh "$build/pipeline" docs/record.md docs/slow-*.md \
         $([ ! -f "$build/libpipeline-cpu.a" ] || echo docs/try.md)
@@ -100,6 +101,7 @@ deep_steps() {
     # Without forks the tests share one process, which saves the sanitizer most of its time.
     step asan env CK_FORK=no PIPELINE_TESTS=quick tests/run-suites.sh "$build/asan" emulator all
     # Every program of --emit and every random case, of which the quick tier has a quarter.
+    step exercises left_out env PIPELINE_TESTS=full tests/cpu/exercises.sh "$build"
     step suites env PIPELINE_TESTS=full tests/run-suites.sh "$build" emulator-full all
     step record tests/record/run.sh "$build" deep
     beside deep_pages deep_programs deep_hostile

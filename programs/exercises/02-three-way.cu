@@ -7,7 +7,7 @@
 //
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right in every order that CUDA allows your streams, and
-// that the run reaches 75 % of the limit: copies in and out at once, without a gap.
+// that the run reaches 65 % of the limit: copies in and out at once, without a gap.
 //
 // To have it graded: pipeline exercise check 02 FILE.cu
 

@@ -7,7 +7,7 @@
 //
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right in every order that CUDA allows your streams, that
-// no copy is from or to pageable memory, and that the run reaches 75 % of the limit.
+// no copy is from or to pageable memory, and that the run reaches 65 % of the limit.
 //
 // To have it graded: pipeline exercise check 04 FILE.cu
 

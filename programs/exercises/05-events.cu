@@ -8,7 +8,7 @@
 //
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right in every order that CUDA allows your streams, that
-// streams wait for events, and that the run reaches 75 % of the limit.
+// streams wait for events, and that the run reaches 65 % of the limit.
 //
 // To have it graded: pipeline exercise check 05 FILE.cu
 

@@ -8,7 +8,7 @@
 // Change only your part, between the two lines that say so. It must not depend on options of
 // the compiler, such as --default-stream per-thread.
 // The grader checks that the result is right in every order that CUDA allows your streams, that
-// no time is lost to the default stream, and that the run reaches 75 % of the limit.
+// no time is lost to the default stream, and that the run reaches 65 % of the limit.
 //
 // To have it graded: pipeline exercise check 06 FILE.cu
 

@@ -9,7 +9,7 @@
 //
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right in every order that CUDA allows your streams, that
-// host functions are used, and that the run reaches 50 % of the limit. It leaves out what note()
+// host functions are used, and that the run reaches 40 % of the limit. It leaves out what note()
 // itself takes, which differs from host to host.
 //
 // To have it graded: pipeline exercise check 08 FILE.cu

@@ -20,7 +20,7 @@
         }                                                                                \
     } while (0)
 
-enum { COLS = 2048, ROWS = 512, STEPS = 8, DEVICES = 2, BLOCK = 256 }; // rows of each device
+enum { COLS = 1024, ROWS = 512, STEPS = 12, DEVICES = 2, BLOCK = 256 }; // rows of each device
 const size_t ROW = COLS * sizeof(unsigned), BYTES = (ROWS + 2) * ROW;  // with two ghost rows
 
 __host__ __device__ inline unsigned relaxed(const unsigned *at, int col)
@@ -83,23 +83,28 @@ void run(unsigned *grid[DEVICES][2])
 int main()
 {
     const int all = DEVICES * ROWS + 2; // rows, with those around the grid
-    unsigned *host[2] = {(unsigned *)malloc(all * ROW), (unsigned *)malloc(all * ROW)};
-    unsigned *grid[DEVICES][2], *out = (unsigned *)malloc(BYTES);
+    unsigned *host[2], *grid[DEVICES][2], *out;
     int devices;
     CHECK(cudaGetDeviceCount(&devices));
     if (devices < DEVICES) {
         puts("wrong: this takes two devices");
         return 1;
     }
+    CHECK(cudaMallocHost(&host[0], all * ROW));
+    CHECK(cudaMallocHost(&host[1], all * ROW));
+    CHECK(cudaMallocHost(&out, BYTES));
     for (unsigned i = 0; i < (unsigned)all * COLS; i++)
         host[0][i] = host[1][i] = i * 2246822519u ^ i >> 9;
     for (int device = 0; device < DEVICES; device++) {
         CHECK(cudaSetDevice(device));
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++)
             CHECK(cudaMalloc(&grid[device][i], BYTES));
+    }
+    for (int device = 0; device < DEVICES; device++) {
+        CHECK(cudaSetDevice(device));
+        for (int i = 0; i < 2; i++)
             CHECK(cudaMemcpy(grid[device][i], host[0] + (size_t)device * ROWS * COLS, BYTES,
                              cudaMemcpyHostToDevice));
-        }
         CHECK(cudaDeviceSynchronize());
     }
     run(grid);

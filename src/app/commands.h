@@ -58,6 +58,21 @@ enum status own_part_try(const char *part, const char *device, const struct kern
 /* Opens a device and closes it again. The statuses of a backend's open(). */
 enum status own_part_open(const char *device, struct error *error);
 
+/* --- exercise.c, exercise_check.c: `pipeline exercise` --- */
+
+struct exercise {
+    char name[64];              /* "02-three-way" */
+    char title[128];            /* "from 2-way to 3-way, with streams" */
+    const char *start, *answer; /* programs */
+};
+
+/* The command: lists the exercises, writes a program or grades one. STATUS_FAILED where that
+ * does not pass yet, STATUS_USAGE where it can't be graded. */
+enum status exercise_command(const struct options *options, struct error *error);
+
+enum status exercise_check(const struct exercise *exercise, const char *path,
+                           const struct options *options, struct error *error);
+
 /* --- process.c: environment, descriptors and signals --- */
 
 /* Forgets the environment where the program has rights that its caller lacks, gives this thread

@@ -61,6 +61,8 @@ static enum status execute(const struct options *options, struct record_end *end
         return try_command(options, end, error);
     case COMMAND_LAB:
         return lab_command(options, error);
+    case COMMAND_EXERCISE:
+        return exercise_command(options, error);
     case COMMAND_KERNEL:
         return own_command(options, error);
     }

@@ -15,9 +15,10 @@ extern const struct embedded machine_texts[];
 extern const struct embedded lesson_texts[];
 extern const struct embedded config_texts[]; /* of configs/ itself and configs/history/ */
 extern const struct embedded plot_texts[];
-extern const struct embedded own_texts[];     /* what `pipeline kernel new` writes */
-extern const struct embedded program_texts[]; /* of programs/: what --emit's are made of */
-extern const struct embedded lab_texts[];     /* of the lab page; none where it was not built */
+extern const struct embedded own_texts[];      /* what `pipeline kernel new` writes */
+extern const struct embedded program_texts[];  /* of programs/: what --emit's are made of */
+extern const struct embedded exercise_texts[]; /* of programs/exercises/ */
+extern const struct embedded lab_texts[]; /* of the lab page; none where it was not built */
 
 /* Returns the text called `name` in `list`, or NULL. */
 static inline const char *embedded_find(const struct embedded *list, const char *name)

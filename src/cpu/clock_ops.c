@@ -179,7 +179,7 @@ static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from
         .name = name_of(launch->name),
         .fill = occupancy_fill(&clock_now.room, sms, op.kernel.blocks, &need),
         .waves = (uint32_t)(blocks / sms / occupancy_blocks_per_sm(&clock_now.room, &need))};
-    if (seen.name == known) /* the first launch loads the kernel's code */
+    if (seen.name == known && clock_loads_lazily()) /* the first launch loads its code */
         seen.call_ns =
             clock_now.machine.issue_kernel_ns + rule_load_ns(&clock_now.machine, false);
     const uint32_t place = clock_append(call, op, seen, from);

@@ -122,6 +122,9 @@ extern _Thread_local struct clock_own clock_own;
 /* Returns a variable of the environment; NULL: it is not set, or empty. */
 const char *clock_variable(const char *name);
 
+/* Returns true where kernels' code is loaded when they are first launched. */
+bool clock_loads_lazily(void);
+
 /* Returns the processor's time of the calling thread, and how much of it went by since, where
  * that is more than what lies between two calls in any case; else 0. */
 int64_t clock_processor_ns(void);

@@ -30,6 +30,12 @@ const char *clock_variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+bool clock_loads_lazily(void)
+{
+    const char *loading = clock_variable("CUDA_MODULE_LOADING");
+    return loading == NULL || strcmp(loading, "EAGER") != 0;
+}
+
 int64_t clock_processor_ns(void)
 {
     struct timespec now;

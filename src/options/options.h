@@ -27,6 +27,7 @@ enum command {
     COMMAND_LAB,
     COMMAND_KERNEL,
     COMMAND_LESSON,
+    COMMAND_EXERCISE,
     COMMAND_HELP,
     COMMAND_VERSION,
 };
@@ -141,13 +142,15 @@ struct options {
                             and `after`; COMMAND_BENCH: what to measure, none for all;
                             COMMAND_RECORD: the program and its arguments, ended by NULL;
                             COMMAND_TRY: sources, libraries and flags, ended by NULL;
+                            COMMAND_EXERCISE: none, one, or "check", one and a file;
                             COMMAND_KERNEL: "new" and a file, or "check", a library and,
                             maybe, the part to try */
     int word_count;
     const char *output; /* COMMAND_RECORD: the recording; NULL: a file of the program's name.
                            COMMAND_TRY: likewise, NULL: it is not kept; or, with
                            attempt.build, the program.
-                           COMMAND_LAB: the page; NULL: lab.html */
+                           COMMAND_LAB: the page; NULL: lab.html.
+                           COMMAND_EXERCISE: the program; NULL: standard output */
     struct record_part record; /* COMMAND_RECORD */
     struct try_part attempt;   /* COMMAND_TRY */
     const char **arguments;    /* COMMAND_TRY: of the program */
@@ -156,6 +159,7 @@ struct options {
     const char *before, *after; /* COMMAND_VIEW: two files to compare, or NULL both */
     struct fail_above fail_above[FAIL_ABOVE_MAX];
     int fail_above_count;
+    bool answer;       /* COMMAND_EXERCISE: the solution */
     bool quick;        /* COMMAND_BENCH: smaller and fewer */
     bool all;          /* COMMAND_VIEW: not the loop alone. COMMAND_LESSON: tables and causes */
     bool fix;          /* beside each run, one with better settings */

@@ -94,7 +94,7 @@ static const char **other_field(const struct option_row *row, enum command comma
         return &options->part.device; /* of a trace, not a device to run on */
     return row == &option_rows[OPTION_OUTPUT] &&
                    (command == COMMAND_RECORD || command == COMMAND_TRY ||
-                    command == COMMAND_LAB)
+                    command == COMMAND_LAB || command == COMMAND_EXERCISE)
                ? &options->output
                : NULL;
 }

@@ -42,6 +42,8 @@ const struct command_row command_rows[] = {
     {"kernel", COMMAND_KERNEL, "kernel new FILE.cu | kernel check LIBRARY [PART]",
      "write the source of a kernel of your own, or try one that was built"},
     {"lesson", COMMAND_LESSON, "lesson N|NAME [options]", "a lesson: `pipeline list lessons`"},
+    {"exercise", COMMAND_EXERCISE, "exercise [N [-o FILE.cu]] | exercise check N FILE.cu",
+     "list exercises, write the program that one begins with, or grade a student's"},
     {"help", COMMAND_HELP, "help [all|OPTION|COMMAND|CAUSE]",
      "this, all options, or one option, command or cause of a loss at length"},
     {.name = NULL},
@@ -53,6 +55,7 @@ enum {
     CALIBRATE = 1u << COMMAND_CALIBRATE,
     VIEW = 1u << COMMAND_VIEW,
     LESSON = 1u << COMMAND_LESSON,
+    EXERCISE = 1u << COMMAND_EXERCISE,
     RECORD = 1u << COMMAND_RECORD,
     TRY = 1u << COMMAND_TRY,
     VIEWED = VIEW | TRY, /* whose report is on a recording */

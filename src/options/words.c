@@ -228,6 +228,22 @@ static enum status take_kernel(struct command_line *line, struct options *option
     return take_names(line, options, error);
 }
 
+/* pipeline exercise [N], pipeline exercise check N FILE */
+static enum status take_exercise(struct command_line *line, struct options *options,
+                                 struct error *error)
+{
+    static const struct drafts none;
+    const int count = line->word_count;
+    const bool checks = count > 0 && strcmp(line->words[0], "check") == 0;
+    if (checks ? count != 3 || options->output != NULL : count > 1)
+        return error_set(error, STATUS_USAGE,
+                         "exercise%s: allowed are `pipeline exercise`, `pipeline exercise N "
+                         "--output=FILE` and `pipeline exercise check N FILE.cu`",
+                         checks ? " check" : "");
+    enum status status = outputs_check(line, &none, options, error);
+    return status == STATUS_OK ? take_words(line, options, error) : status;
+}
+
 enum status words_take(struct command_line *line, struct options *options, struct error *error)
 {
     switch (options->command) {
@@ -247,6 +263,8 @@ enum status words_take(struct command_line *line, struct options *options, struc
         static const struct drafts none;
         return outputs_check(line, &none, options, error);
     }
+    case COMMAND_EXERCISE:
+        return take_exercise(line, options, error);
     case COMMAND_KERNEL:
         return take_kernel(line, options, error);
     case COMMAND_BENCH:

@@ -1,0 +1,73 @@
+/* exercise.c - `pipeline exercise`: programs to be made faster, from programs/exercises/. */
+#include "app/commands.h"
+
+#include "core/embedded.h"
+#include "term/output_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char ending[] = ".solution.cu";
+
+/* Reads the exercise whose solution is `text`. */
+static void read_exercise(const struct embedded *text, struct exercise *exercise)
+{
+    char start[sizeof exercise->name + 3];
+    const size_t length = strlen(text->name) - strlen(ending);
+    snprintf(exercise->name, sizeof exercise->name, "%.*s", (int)length, text->name);
+    snprintf(start, sizeof start, "%s.cu", exercise->name);
+    exercise->start = embedded_find(exercise_texts, start);
+    exercise->answer = text->text;
+    const char *title = strchr(exercise->start, ':') + 2; /* "// Exercise 02: " */
+    snprintf(exercise->title, sizeof exercise->title, "%.*s", (int)strcspn(title, "\n"), title);
+}
+
+static bool is_meant(const struct exercise *exercise, const char *word)
+{
+    const bool number = word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+    return strcmp(word, exercise->name) == 0 || strcmp(word, exercise->name + 3) == 0 ||
+           (number && strtoul(word, NULL, 10) == strtoul(exercise->name, NULL, 10));
+}
+
+/* Writes a program to a file that is not there yet, or to standard output. */
+static enum status write_program(const char *text, const char *path, struct error *error)
+{
+    struct output_file file;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        fputs(text, stdout);
+        return STATUS_OK;
+    }
+    if (access(path, F_OK) == 0)
+        return error_set(error, STATUS_USAGE, "exercise: %.300s is there already", path);
+    enum status status = output_file_open(&file, path, error);
+    if (status != STATUS_OK)
+        return status;
+    fputs(text, file.stream);
+    status = output_file_commit(&file, error);
+    output_file_discard(&file);
+    return status;
+}
+
+enum status exercise_command(const struct options *options, struct error *error)
+{
+    struct exercise exercise;
+    const bool checks = options->word_count == 3; /* check N FILE */
+    const char *word = options->word_count > 0 ? options->words[checks ? 1 : 0] : NULL;
+    for (const struct embedded *text = exercise_texts; text->name != NULL; text++) {
+        if (strstr(text->name, ending) == NULL)
+            continue;
+        read_exercise(text, &exercise);
+        if (word == NULL)
+            printf("%.2s  %s\n", exercise.name, exercise.title);
+        else if (is_meant(&exercise, word))
+            return checks ? exercise_check(&exercise, options->words[2], options, error)
+                          : write_program(options->answer ? exercise.answer : exercise.start,
+                                          options->output, error);
+    }
+    return word == NULL ? STATUS_OK
+                        : error_set(error, STATUS_USAGE,
+                                    "there is no exercise %.100s: `pipeline exercise` lists "
+                                    "them",
+                                    word);
+}
