@@ -18,8 +18,7 @@
 
 /* To programs these are constants, as they are to a thread of a kernel's. __thread needs no
  * function to find the variable, as thread_local would. */
-__thread uint3 threadIdx, blockIdx;
-__thread dim3 blockDim, gridDim;
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 __thread struct slot *here;
 struct launches *grid; /* never freed: its slots wait for the next launch */
@@ -162,11 +161,14 @@ void block_begin(unsigned block)
                                                       : 0;
     watch_block_begin(&here->watch, here->shared.data(), launch->shared);
     const unsigned warps = (threads + LANES - 1) / LANES;
+    bool sampled = false;
     for (unsigned i = 0; i < threads; i++) {
         struct thread &thread = here->threads[i];
         thread.pauses = 0;
         thread.state = READY;
-        watch_lane_begin(&thread.lane, &here->watch, i, (uint64_t)block * warps + i / LANES);
+        if (i % LANES == 0)
+            sampled = watch_samples((uint64_t)block * warps + i / LANES);
+        watch_lane_begin(&thread.lane, &here->watch, i, sampled);
     }
     here->waiting = here->votes = 0;
 }

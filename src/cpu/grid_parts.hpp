@@ -69,8 +69,7 @@ struct launches {
     std::string fault;
 };
 extern struct launches *grid;
-extern __thread uint3 threadIdx, blockIdx;
-extern __thread dim3 blockDim, gridDim;
+extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 extern __thread struct slot *here; /* the slot of this thread; NULL: runs no kernel */
 
 unsigned grid_draw(unsigned below);

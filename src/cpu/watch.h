@@ -90,7 +90,8 @@ void watch_end(struct cpu_did *did);
 /* Blocks begin, and have ended; `dynamic` is the dynamic shared memory. */
 void watch_block_begin(struct watch_block *block, void *dynamic, size_t bytes);
 void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32_t thread,
-                      uint64_t warp);
+                      bool sampled);
+bool watch_samples(uint64_t warp); /* is a warp to be sampled? */
 void watch_warp_end(struct watch_lane *lanes, size_t stride, uint32_t count);
 
 /* Judges a doubtful write before its thread waits or ends. */

@@ -181,20 +181,25 @@ void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
 
 /* --- sectors --- */
 
-void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32_t thread,
-                      uint64_t warp)
+bool watch_samples(uint64_t warp)
 {
     const uint64_t stride = (now.warps / SAMPLED) | 1; /* odd: not always a block's first */
+    return warp % stride == stride / 2;
+}
+
+void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32_t thread,
+                      bool sampled)
+{
     lane->block = block;
     lane->thread = thread;
     lane->trusted = 0;
     lane->logged = 0;
-    if (warp % stride != stride / 2) {
-        free(lane->log);
-        lane->log = NULL;
-    } else if (lane->log == NULL) {
+    if (sampled && lane->log == NULL)
         lane->log = malloc(LOG * sizeof *lane->log);
-    }
+    if (sampled || lane->log == NULL)
+        return;
+    free(lane->log);
+    lane->log = NULL;
 }
 
 void watch_keep(struct watch_lane *lane, const struct watch_site *site, uintptr_t at,

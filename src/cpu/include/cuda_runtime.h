@@ -37,9 +37,9 @@
 #define __noinline__    /* the C++ library has an attribute of this name */
 #define __align__(n)    __attribute__((aligned(n)))
 
-/* Each thread of a kernel has its own, which never change: so they are read without watch. */
-extern const __thread uint3 threadIdx, blockIdx;
-extern const __thread dim3 blockDim, gridDim;
+/* Each thread of a kernel has its own, which never change: so they are read without watch,
+ * unless their type has constructors, as dim3 does. */
+extern const __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
 /* ---- launches ---- */
