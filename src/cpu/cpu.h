@@ -7,14 +7,16 @@
  * when it starts. So results, times and the recording come from one place.
  *
  *   cpu/include/    what programs include: the language of kernels, and the calls of the host
- *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers (fiber.cpp)
- *   cpu/threads.cpp what a thread waits for, and its faults
- *   cpu/watch.c     each access of a launch; watched.c makes ranges of them, races.c finds
- * races cpu/memory.c    memory of every kind, and who may reach it cpu/streams.c   streams,
- * events, host functions cpu/graphs.c    graphs, captured and made by hand cpu/devices.c
- * devices, attributes, occupancy, errors cpu/clock.c     the time: the plan of the calls,
- * simulated as far as it is asked for cpu/order.c     other orders that CUDA allows cpu/tape.c
- * the recording (docs/recording.md) */
+ *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers
+ *   cpu/threads.cpp what threads wait for, and the faults that they make
+ *   cpu/watch.c     what a launch read and wrote
+ *   cpu/memory.c    memory of every kind, and who may reach it
+ *   cpu/streams.c   streams, events, host functions
+ *   cpu/graphs.c    graphs, captured and made by hand
+ *   cpu/devices.c   devices, attributes, occupancy, errors
+ *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
+ *   cpu/order.c     other orders that CUDA allows
+ *   cpu/tape.c      the recording (docs/recording.md) */
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H
 
