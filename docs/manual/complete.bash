@@ -104,6 +104,7 @@ _pipeline_complete_word()
     lesson) _pipeline_offer @lessons@ ;;
     help) _pipeline_offer @topics@ ;;
     view) _pipeline_offer_files .csv .sqlite .db .jsonl .json .gz ;;
+    try) _pipeline_offer_files .cu .cpp .cc .c .o .a .so ;;
     record) _pipeline_complete_program ;;
     '')
         _pipeline_offer @commands@

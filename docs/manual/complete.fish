@@ -110,6 +110,7 @@ complete -c pipeline -n '__pipeline_at list' -a '@lists@'
 complete -c pipeline -n '__pipeline_at lesson' -a '@lessons@'
 complete -c pipeline -n '__pipeline_at help' -a '@topics@'
 complete -c pipeline -n '__pipeline_at view' -a '(__pipeline_files (commandline -ct) .csv .sqlite .db .jsonl .json .gz)'
+complete -c pipeline -n '__pipeline_at try' -a '(__pipeline_files (commandline -ct) .cu .cpp .cc .c .o .a .so)'
 complete -c pipeline -n '__pipeline_at record' -F
 complete -c pipeline -n '__pipeline_at record; and not __pipeline_program' -a '(__fish_complete_command)'
 @fish-options@

@@ -89,6 +89,7 @@ _pipeline() {
     lesson) [[ $#line -eq 2 ]] && compadd -X 'lesson' @lessons@ ;;
     help) [[ $#line -eq 2 ]] && compadd -X 'option or command' @topics@ ;;
     record) _alternative 'commands:program:_command_names -e' 'files:program or file:_files' ;;
+    try) _files -g '*.(cu|cpp|cc|c|o|a|so)(-.)' ;;
     view) _files -g '*.(csv|sqlite|db|jsonl|json|gz)(-.)' ;;
     *) _files -g '*.ini(-.)' ;;
   esac

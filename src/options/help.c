@@ -113,7 +113,7 @@ void options_print_help(FILE *out, bool all)
     fputs("\nThe command line wins over a run's section, that over [global], and that over\n"
           "the default. Exit status: 0 done and verified; 1 the run failed or its result\n"
           "is wrong; 2 usage or config error; 77 no CUDA device where one was asked for;\n"
-          "of record the program's, or 126 and 127 where it can't be run or is not there.\n",
+          "of record and try the program's, or 126 and 127 where there is none to be run.\n",
           out);
 }
 
