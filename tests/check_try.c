@@ -5,6 +5,7 @@
 #include "test_program.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,13 @@ static const struct {
     {"extern static thread_local float s[];", "float *s = (float *)pipeline_shared();"},
     {"extern static thread_local __attribute__((aligned(8))) T<int> s[][3];",
      "T < int > (*s)[3] = (T < int > (*)[3])pipeline_shared();"},
+    {"p = (void *)k; struct address; p = (void *)k<3>, &(const void *)&k;",
+     "p = (void *)k; struct address; p = ::pipeline::address<void *>{}->*k<3>, "
+     "&::pipeline::address<const void *>{}->*&k;"},
+    {"struct address; reinterpret_cast<const void *>(k)",
+     "struct address; ::pipeline::address<const void *>{}(k)"},
+    {"struct address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, (void *)0;",
+     "struct address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, (void *)0;"},
     {"extern int n[3]; extern \"C\" { static int s[3]; }",
      "extern int n[3]; extern \"C\" { static int s[3]; }"},
 };
@@ -154,6 +162,26 @@ START_TEST(test_words)
 }
 END_TEST
 
+/* Calls answer what they answer on a GPU, errors included: the texts are an H200's. */
+#ifndef SANITIZED /* there is no libpipeline-cpu.a */
+static const char *const answering[] = {"calls", "graphs", "blas"};
+
+START_TEST(test_answers)
+{
+    char words[512], path[512], text[sizeof program_out];
+    snprintf(words, sizeof words, "try -q %s/cpu/%s.cu", TESTS_FOLDER, answering[_i]);
+    snprintf(path, sizeof path, "%s/cpu/%s.txt", TESTS_FOLDER, answering[_i]);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    ck_assert_msg(program_run(words) == 0, "%s", program_err);
+    program_out[strlen(text)] = '\0'; /* the report follows */
+    ck_assert_str_eq(program_out, text);
+}
+END_TEST
+#endif
+
 Suite *try_suite(void)
 {
     Suite *suite = suite_create("try");
@@ -164,5 +192,11 @@ Suite *try_suite(void)
     tcase_add_test(tests, test_cut);
     tcase_add_test(tests, test_words);
     suite_add_tcase(suite, tests);
+#ifndef SANITIZED
+    TCase *answers = tcase_create("answers");
+    tcase_set_timeout(answers, 120);
+    tcase_add_loop_test(answers, test_answers, 0, sizeof answering / sizeof *answering);
+    suite_add_tcase(suite, answers);
+#endif
     return suite;
 }

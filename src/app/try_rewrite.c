@@ -24,7 +24,8 @@ struct rewriter {
     size_t token_room;
     char *out;
     size_t out_count, out_room;
-    bool full; /* memory ran out */
+    bool full;  /* memory ran out */
+    bool casts; /* pipeline::address is declared: cuda_runtime.h has been read */
 };
 
 /* --- tokens --- */
@@ -431,6 +432,38 @@ static void rewrite_shared(struct rewriter *r, uint32_t *i)
     *i = end;
 }
 
+/* --- addresses of kernels --- */
+
+/* Returns the token behind `void *` that begins at `i`; `i` where there is none. */
+static uint32_t void_end(const struct rewriter *r, uint32_t i)
+{
+    const uint32_t type = is(r, i, "const") ? i + 1 : i;
+    return is(r, type, "void") && is(r, type + 1, "*") ? type + 2 : i;
+}
+
+/* Rewrites a cast to `void *` that begins at *i, and sets that to its last token: a kernel's
+ * address is all that some calls get of it. */
+static void rewrite_cast(struct rewriter *r, uint32_t *i)
+{
+    const uint32_t begin = *i;
+    const bool named = is(r, begin, "reinterpret_cast");
+    const uint32_t type = begin + (named ? 2 : 1), end = void_end(r, type);
+    const bool operand = is_name(r, end + 1) || is(r, end + 1, "&");
+    const struct token *token = &r->tokens[begin];
+    if (end == type || !is(r, end, named ? ">" : ")") ||
+        memcmp(r->text + token->file, "/usr/", 5) == 0)
+        return;
+    if (!named && (!operand || begin == 0 || is_postfix(r, begin - 1) ||
+                   is(r, begin - 1, ")") || is(r, begin - 1, "!") || is(r, begin - 1, "*")))
+        return;
+    copy_to(r, token->at);
+    put_text(r, "::pipeline::address<");
+    put_line(r, type, end, false);
+    put_text(r, named ? ">{}" : ">{}->*");
+    go_on_at(r, end + 1);
+    *i = end;
+}
+
 /* --- all of it --- */
 
 static enum status rewrite(struct rewriter *r, struct error *error)
@@ -443,6 +476,10 @@ static enum status rewrite(struct rewriter *r, struct error *error)
             arguments = status == STATUS_OK ? match(r, i) : 0;
         } else if (is(r, i, "extern")) {
             rewrite_shared(r, &i);
+        } else if (is(r, i, "address") && i > 0 && is(r, i - 1, "struct")) {
+            r->casts = true;
+        } else if (r->casts && (is(r, i, "(") || is(r, i, "reinterpret_cast"))) {
+            rewrite_cast(r, &i);
         } else if (i < arguments && is(r, i, "__null")) {
             /* NULL is passed on by value, and stays a pointer only so. */
             copy_to(r, r->tokens[i].at);

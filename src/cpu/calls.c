@@ -4,12 +4,12 @@
 _Thread_local struct calls_thread calls_thread;
 
 static cudaError_t failed; /* what a kernel's failure leaves behind; cudaSuccess: none did */
-int pipeline_here(const char *file, int line)
+enum pipeline_place pipeline_here(const char *file, int line)
 {
     calls_thread.file = file;
     calls_thread.line = line;
     cpu_come();
-    return 0;
+    return PIPELINE_LEFT;
 }
 
 cudaError_t call_begin(const char *name)

@@ -52,13 +52,13 @@ void pipeline_know(const void *function, decltype(&pipeline::bind<>) bind)
     known[function] = bind;
 }
 
-int pipeline_here(const char *, int)
+enum pipeline_place pipeline_here(const char *, int)
 {
-    return 0;
+    return PIPELINE_LEFT;
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel,
-                                void **arguments, int)
+                                void **arguments, enum pipeline_place)
 {
     pipeline::configured made("", "", 0, config->gridDim, config->blockDim,
                               config->dynamicSmemBytes);
@@ -67,13 +67,14 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ke
     return (cudaError_t)pipeline_launch(&made.launch, nullptr);
 }
 
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *, int)
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *,
+                                  enum pipeline_place)
 {
     attributes->maxThreadsPerBlock = GRID_THREADS_MAX;
     return cudaSuccess;
 }
 
-cudaError_t cudaGetLastError(int)
+cudaError_t cudaGetLastError(enum pipeline_place)
 {
     return cudaSuccess;
 }

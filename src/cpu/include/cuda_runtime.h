@@ -171,6 +171,29 @@ template <typename... Parameters> const void *known(void (*kernel)(Parameters...
     return function;
 }
 
+template <typename T> void know_kernel(T)
+{
+}
+template <typename... Parameters> void know_kernel(void (*kernel)(Parameters...))
+{
+    known(kernel);
+}
+
+/* `(void *)what` and `reinterpret_cast<void *>(what)` are compiled as `address<void *>{}->*what`
+ * and `address<void *>{}(what)`: what is a kernel may go to calls that take only its address. */
+template <typename To> struct address {
+    template <typename From> constexpr To operator()(From &&from) const
+    {
+        if constexpr (std::is_function_v<std::remove_pointer_t<std::decay_t<From>>>)
+            know_kernel(+from);
+        return (To)from;
+    }
+    template <typename From> constexpr To operator->*(From &&from) const
+    {
+        return (*this)(from);
+    }
+};
+
 } // namespace pipeline
 
 /* Where the source calls a function that has these for its last parameters. */

@@ -11,7 +11,8 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define PIPELINE_ONLY      int pipeline_place = pipeline_here(__builtin_FILE(), __builtin_LINE())
+#define PIPELINE_ONLY                                                                          \
+    enum pipeline_place pipeline_place = pipeline_here(__builtin_FILE(), __builtin_LINE())
 #define PIPELINE_AT        , PIPELINE_ONLY
 #define PIPELINE_OR(value) = value
 #else

@@ -7,7 +7,7 @@
 /* These may be named as deleters, so that they have no last argument of ours: where they are
  * called, macros leave the line. */
 #define PIPELINE_GIVES(call, type)                                                             \
-    static inline cudaError_t pipeline_##call(type what, int)                                  \
+    static inline cudaError_t pipeline_##call(type what, enum pipeline_place)                  \
     {                                                                                          \
         return call(what);                                                                     \
     }

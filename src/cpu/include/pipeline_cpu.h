@@ -44,8 +44,10 @@ void pipeline_know(const void *function, void (*bind)(const void *function, void
 const char *pipeline_name(const void *function);
 
 /* Where the calling thread's next call of CUDA stands in the source: a default argument of each
- * prototype in cuda_runtime_api.h calls this. Returns 0. */
-int pipeline_here(const char *file, int line);
+ * prototype in cuda_runtime_api.h calls this. It has a type of its own, so that no number which
+ * a program gives is taken for it. */
+enum pipeline_place { PIPELINE_LEFT };
+enum pipeline_place pipeline_here(const char *file, int line);
 
 /* --- for the threads of kernels: grid.cpp --- */
 
