@@ -180,6 +180,22 @@ START_TEST(test_answers)
     ck_assert_str_eq(program_out, text);
 }
 END_TEST
+
+START_TEST(test_freed)
+{
+    FILE *file = fopen("freed.cu", "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("__global__ void set(int *at)\n{\n    *at = 1;\n}\nint main()\n{\n    int *at;\n"
+          "    cudaMalloc(&at, 4);\n    cudaFree(at);\n    set<<<1, 1>>>(at);\n"
+          "    return cudaDeviceSynchronize() != cudaErrorLaunchFailure;\n}\n",
+          file);
+    fclose(file);
+    ck_assert_msg(program_run("try -q freed.cu") == 0, "%s", program_err);
+    assert_says(program_err,
+                "kernel set: block 0 of 1: thread 0: writes 4 bytes of memory that "
+                "was given back in freed.cu:9, in freed.cu:3");
+}
+END_TEST
 #endif
 
 Suite *try_suite(void)
@@ -196,6 +212,7 @@ Suite *try_suite(void)
     TCase *answers = tcase_create("answers");
     tcase_set_timeout(answers, 120);
     tcase_add_loop_test(answers, test_answers, 0, sizeof answering / sizeof *answering);
+    tcase_add_test(answers, test_freed);
     suite_add_tcase(suite, answers);
 #endif
     return suite;

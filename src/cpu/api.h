@@ -114,10 +114,11 @@ void *block_take(enum cpu_memory kind, uint64_t bytes, int home, unsigned flags)
 /* Lets the table know memory that is the program's own. */
 cudaError_t block_add(enum cpu_memory kind, uintptr_t from, uint64_t bytes, int home,
                       unsigned flags);
-void block_give(const struct cpu_block *block);
+/* The place is the program's call, for who uses the memory later. */
+void block_give(const struct cpu_block *block, const char *file, int line);
 /* Gives a block back once a stream has come so far, which is seen when the stream is waited
  * for. */
-void block_leaves(const struct cpu_block *block, uint32_t stream);
+void block_leaves(const struct cpu_block *block, uint32_t stream, const char *file, int line);
 void blocks_left(bool (*is_waited_for)(uint32_t stream, const void *what), const void *what);
 /* Gives back all that was taken while a device was current. */
 void block_give_all(int device);

@@ -19,8 +19,20 @@ struct block {
     int home;        /* the device that was current */
     uint64_t mapped; /* bytes of pages; 0: the memory is the program's own */
     bool leaves; /* it was given back in the order of a stream, which has not been waited for */
+    const char *file; /* where it is given back */
+    int line;
     uint32_t stream; /* that one */
 };
+
+/* Memory that was given back. */
+struct gone {
+    uintptr_t from;
+    uint64_t bytes;
+    const char *file;
+    int line;
+};
+static struct gone *gone;
+static size_t gone_count, gone_capacity;
 
 static struct block **blocks; /* in the order of their addresses */
 static size_t block_count, block_capacity;
@@ -200,21 +212,48 @@ static void remove_at(size_t place)
     if (block->mapped > 0) /* so that the pages go back, and nobody may touch the addresses */
         (void)mmap((void *)block->seen.from, block->mapped, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (gone_count == gone_capacity) {
+        const size_t capacity = gone_capacity > 0 ? 2 * gone_capacity : 64;
+        struct gone *more = realloc(gone, capacity * sizeof *more);
+        if (more != NULL) {
+            gone = more;
+            gone_capacity = capacity;
+        }
+    }
+    if (block->mapped > 0 && gone_count < gone_capacity)
+        gone[gone_count++] =
+            (struct gone){block->seen.from, block->seen.bytes, block->file, block->line};
     memmove(blocks + place, blocks + place + 1, (--block_count - place) * sizeof *blocks);
     changes++;
     free(block);
 }
 
-void block_give(const struct cpu_block *block)
+bool cpu_block_gone(uintptr_t address, const char **file, int *line)
 {
-    remove_at(place_behind(block->from) - 1);
+    for (size_t i = gone_count; i-- > 0;)
+        if (address - gone[i].from < gone[i].bytes) {
+            *file = gone[i].file;
+            *line = gone[i].line;
+            return true;
+        }
+    return false;
 }
 
-void block_leaves(const struct cpu_block *given, uint32_t stream)
+void block_give(const struct cpu_block *given, const char *file, int line)
+{
+    const size_t place = place_behind(given->from) - 1;
+    blocks[place]->file = file;
+    blocks[place]->line = line;
+    remove_at(place);
+}
+
+void block_leaves(const struct cpu_block *given, uint32_t stream, const char *file, int line)
 {
     struct block *block = blocks[place_behind(given->from) - 1];
     block->leaves = true;
     block->stream = stream;
+    block->file = file;
+    block->line = line;
     leaving_bytes += block->seen.bytes;
 }
 

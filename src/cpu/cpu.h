@@ -7,13 +7,15 @@
  * when it starts. So results, times and the recording come from one place.
  *
  *   cpu/include/    what programs include: the language of kernels, and the calls of the host
- *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers
- *   cpu/threads.cpp what threads wait for, and the faults that they make
- *   cpu/watch.c     what a launch read and wrote
- *   cpu/memory.c    memory of every kind, and who may reach it
- *   cpu/streams.c   streams, events, host functions
- *   cpu/graphs.c    graphs, captured and made by hand
- *   cpu/devices.c   devices, attributes, occupancy, errors
+ *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers (fiber.cpp)
+ *   cpu/threads.cpp what a thread waits for, and its faults
+ *   cpu/watch.c     each access of a launch; watched.c has ranges of them, races.c races
+ *   cpu/calls.c     how calls begin and end, and errors
+ *   cpu/devices.c   devices, attributes, occupancy
+ *   cpu/blocks.c    the memory that CUDA knows; memory.c and copies.c have the calls
+ *   cpu/streams.c   streams and events; launches.c has kernels and the host's functions
+ *   cpu/graphs.c    graphs: captured by capture.c, made by hand and launched by nodes.c
+ *   cpu/blas.c      cuBLAS, and nvtx.c NVTX
  *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
  *   cpu/order.c     other orders that CUDA allows
  *   cpu/tape.c      the recording (docs/recording.md) */
@@ -189,6 +191,10 @@ struct cpu_block {
 
 /* Returns the block that an address lies in; NULL: none. Valid until memory is given back. */
 const struct cpu_block *cpu_block_at(uintptr_t address);
+
+/* Returns true if an address lay in a block that was given back, and sets where the program did
+ * so; *file is NULL where that is not known. */
+bool cpu_block_gone(uintptr_t address, const char **file, int *line);
 
 /* Returns true where kernels of a device may read and write a block. */
 bool cpu_may_reach(const struct cpu_block *block, int device);

@@ -77,7 +77,7 @@ static cudaError_t give(void *memory, enum cpu_memory least, enum cpu_memory mos
         return cudaErrorInvalidValue;
     error = device_wait(block->device >= 0 ? block->device : calls_thread.device);
     cpu_gave_back(block->from);
-    block_give(block);
+    block_give(block, calls_thread.in_file, calls_thread.in_line);
     return error;
 }
 
@@ -366,7 +366,7 @@ static cudaError_t give_ordered(void *memory, cudaStream_t handle)
     if (pool_of(&pool, block->device, true) == cudaSuccess)
         pool->used -= pool->used < block->bytes ? pool->used : block->bytes;
     cpu_gave_back(block->from);
-    block_leaves(block, stream->number);
+    block_leaves(block, stream->number, calls_thread.in_file, calls_thread.in_line);
     return cudaSuccess;
 }
 

@@ -121,11 +121,17 @@ static void fail(const struct watch_site *site, uintptr_t at, uint32_t bytes,
     const char *does = (site->kind & WATCH_WRITES) != 0 ? "writes" : "reads";
     const struct cpu_block *near = NULL;
     uint64_t past = 0;
-    for (; block == NULL && near == NULL && past < NEAR; past++)
+    const char *file = NULL;
+    int line = 0;
+    const bool gone = block == NULL && cpu_block_gone(at, &file, &line);
+    for (; block == NULL && !gone && near == NULL && past < NEAR; past++)
         near = cpu_block_at(at - past);
     if (block != NULL && at - block->from <= block->bytes - bytes)
         snprintf(what, sizeof what, "%s %u bytes of memory of device %d, on device %d", does,
                  bytes, block->device, now.launch->device);
+    else if (gone)
+        snprintf(what, sizeof what, "%s %u bytes of memory that was given back in %s:%d", does,
+                 bytes, file != NULL ? file : "C", line);
     else if (block != NULL || near != NULL)
         snprintf(what, sizeof what, "%s %u bytes at byte %llu of memory that has %llu bytes",
                  does, bytes, (unsigned long long)(at - (block != NULL ? block : near)->from),

@@ -29,6 +29,11 @@ const struct cpu_block *cpu_block_at(uintptr_t address)
     return nullptr;
 }
 
+bool cpu_block_gone(uintptr_t, const char **, int *)
+{
+    return false;
+}
+
 bool cpu_may_reach(const struct cpu_block *block, int device)
 {
     return block->device == device;

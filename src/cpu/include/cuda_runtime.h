@@ -179,8 +179,9 @@ template <typename... Parameters> void know_kernel(void (*kernel)(Parameters...)
     known(kernel);
 }
 
-/* `(void *)what` and `reinterpret_cast<void *>(what)` are compiled as `address<void *>{}->*what`
- * and `address<void *>{}(what)`: what is a kernel may go to calls that take only its address. */
+/* `(void *)what` and `reinterpret_cast<void *>(what)` are compiled as `address<void
+ * *>{}->*what` and `address<void *>{}(what)`: what is a kernel may go to calls that take only
+ * its address. */
 template <typename To> struct address {
     template <typename From> constexpr To operator()(From &&from) const
     {
