@@ -127,7 +127,7 @@ cudaError_t capture_take(struct CUstream_st *stream, struct cpu_op op)
     struct CUgraphNode_st *node = NULL;
     cudaError_t error =
         stream->capture->spoiled ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
-    op.waits = false;
+    op.waits = op.settles = false;
     if (error == cudaSuccess) {
         node = graph_add(stream->capture->graph, types[op.kind], &stream->ends, &op);
         stream->ends.count = 0;

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* --- begin and end --- */
@@ -47,10 +46,6 @@ static void end(void);
 static void begin(void)
 {
     struct clock *c = &clock_now;
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&lock, &attributes);
     read_machine(&c->machine);
     const bool newer = c->machine.compute_capability >= 8;
     c->room = (struct sm_room){.major = (uint32_t)c->machine.compute_capability,
@@ -234,12 +229,12 @@ static void next_window(void)
 
 static void end(void)
 {
-    pthread_mutex_lock(&lock);
+    clock_lock();
     if (clock_now.plan.op_count > 0)
         simulate(CLOCK_NONE);
     next_window();
     tape_end();
-    pthread_mutex_unlock(&lock);
+    clock_unlock();
 }
 
 /* --- calls --- */
@@ -270,12 +265,13 @@ void cpu_enter(const char *name, const char *file, int line)
 {
     struct clock *c = &clock_now;
     pthread_once(&once, begin);
-    pthread_mutex_lock(&lock);
+    clock_lock();
     if (clock_own.depth++ > 0)
         return;
     if (!clock_own.known)
         know_thread();
     cpu_come();
+    hazard_call();
     struct clock_call *call = CLOCK_ADD(c->calls, c->call_count, c->call_capacity);
     clock_own.call = c->call_count - 1;
     *call = (struct clock_call){.id = c->next_call++,
@@ -303,7 +299,7 @@ int cpu_leave(int result)
         clock_own.left_ns = clock_processor_ns();
         clock_own.host_ns = -1;
     }
-    pthread_mutex_unlock(&lock);
+    clock_unlock();
     return result;
 }
 
@@ -335,6 +331,10 @@ bool cpu_issue(const struct cpu_op *op)
     }
     if (asks)
         simulate(place);
+    if (op->kind >= CPU_SYNC_DEVICE)
+        hazard_host_waits(op->kind, op->kind == CPU_SYNC_EVENT ? op->event : op->stream);
+    else if (op->settles)
+        hazard_host_waits(CPU_SYNC_STREAM, op->stream);
     const bool good = !c->failed;
     c->failed = false;
     return good;
@@ -358,17 +358,21 @@ bool cpu_stream_is_idle(uint32_t stream)
 {
     const uint32_t last = clock_now.streams[stream].last;
     (void)look();
-    if (last == CLOCK_NONE)
-        return true;
-    const struct span *span = timeline_span(&run.timeline, last);
-    return span->end_ns > 0 && span->end_ns <= run.target_ns;
+    const struct span *span = last != CLOCK_NONE ? timeline_span(&run.timeline, last) : NULL;
+    const bool idle = span == NULL || (span->end_ns > 0 && span->end_ns <= run.target_ns);
+    if (idle)
+        hazard_host_waits(CPU_SYNC_STREAM, stream);
+    return idle;
 }
 
 bool cpu_event_is_over(uint32_t event)
 {
     (void)look();
     const struct clock_event *asked = &clock_now.events[event];
-    return asked->record == CLOCK_NONE || asked->passed_ns >= 0;
+    const bool over = asked->record == CLOCK_NONE || asked->passed_ns >= 0;
+    if (over)
+        hazard_host_waits(CPU_SYNC_EVENT, event);
+    return over;
 }
 
 int64_t cpu_event_ns(uint32_t event)

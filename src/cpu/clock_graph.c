@@ -24,6 +24,25 @@ static uint32_t branch_stream(uint32_t stream, uint32_t index)
                cpu_add_stream(device, CPU_NONBLOCKING, 0, &clock_now);
 }
 
+/* Launches of a graph wait for the one before, in whatever stream it was. [CUDA Runtime API,
+ * cudaGraphLaunch()] */
+struct launched {
+    const void *graph;
+    uint32_t event, stream; /* recorded behind the latest launch, and its stream */
+};
+
+static struct launched *launched(const void *graph)
+{
+    static struct launched *all;
+    static size_t count, capacity;
+    for (size_t i = 0; i < count; i++)
+        if (all[i].graph == graph)
+            return &all[i];
+    struct launched *added = CLOCK_ADD(all, count, capacity);
+    *added = (struct launched){graph, clock_add_event(), CLOCK_NONE};
+    return added;
+}
+
 struct branches {
     const struct cpu_graph *graph;
     uint32_t *branch; /* per node */
@@ -75,6 +94,9 @@ static void append_nodes(struct branches *branches, struct clock_call *call, uin
 {
     const struct cpu_graph *graph = branches->graph;
     const uint32_t begin = clock_own_event(), launch = clock_stream_number(stream);
+    struct launched *latest = launched(graph->handle);
+    if (latest->stream != stream)
+        clock_append_wait(call, launch, latest->event);
     clock_append_record(call, launch, begin);
     for (uint32_t i = 1; i < branches->count; i++)
         clock_append_wait(call, clock_stream_number(branch_stream(stream, i)), begin);
@@ -92,6 +114,8 @@ static void append_nodes(struct branches *branches, struct clock_call *call, uin
     }
     for (uint32_t i = 1; i < branches->count; i++)
         clock_append_wait(call, launch, branches->event[branches->tail[i]]);
+    latest->stream = stream;
+    clock_append_record(call, launch, latest->event);
 }
 
 void cpu_made_graph(const struct cpu_graph *graph)

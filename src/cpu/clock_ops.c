@@ -24,6 +24,14 @@ uint32_t clock_stream_number(uint32_t stream)
     return (uint32_t)s->device * clock_now.streams_each + s->place;
 }
 
+uint32_t clock_stream_at(uint32_t number)
+{
+    uint32_t stream = 0;
+    while (clock_stream_number(stream) != number)
+        stream++;
+    return stream;
+}
+
 /* Gives the plan room for `devices` devices of `each` streams, and its ops their streams' new
  * numbers. */
 static void renumber(uint32_t devices, uint32_t each)
@@ -76,7 +84,7 @@ uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority, con
     return (uint32_t)c->stream_count - 1;
 }
 
-static uint32_t add_event(void)
+uint32_t clock_add_event(void)
 {
     struct clock *c = &clock_now;
     struct clock_event *event = CLOCK_ADD(c->events, c->event_count, c->event_capacity);
@@ -86,7 +94,7 @@ static uint32_t add_event(void)
 
 uint32_t cpu_add_event(unsigned flags, const void *handle)
 {
-    const uint32_t number = add_event();
+    const uint32_t number = clock_add_event();
     clock_now.events[number].handle = handle;
     clock_now.events[number].timed = (flags & 2) == 0; /* cudaEventDisableTiming */
     tape_event(number, flags);
@@ -98,7 +106,7 @@ uint32_t clock_own_event(void)
     struct clock *c = &clock_now;
     if (c->own_used == c->own_count) {
         uint32_t *event = CLOCK_ADD(c->own_events, c->own_count, c->own_capacity);
-        *event = add_event();
+        *event = clock_add_event();
     }
     return c->own_events[c->own_used++];
 }
@@ -248,6 +256,7 @@ uint32_t clock_append_work(struct clock_call *call, const struct cpu_op *from, u
         place = clock_append(call, op, seen, from);
     }
     clock_now.ops[place].is_work = true;
+    clock_now.ops[place].doing = hazard_op(from, clock_stream_at(stream), call);
     return place;
 }
 
@@ -257,12 +266,14 @@ uint32_t clock_append_record(struct clock_call *call, uint32_t stream, uint32_t 
     const struct op op = {.kind = OP_RECORD, .stream = stream, .event.event = event};
     const struct op_recorded seen = {.timed = recorded->timed, .name = UINT32_MAX};
     recorded->passed_ns = -1;
+    hazard_record(clock_stream_at(stream), event);
     return recorded->record = clock_append(call, op, seen, NULL);
 }
 
 uint32_t clock_append_wait(struct clock_call *call, uint32_t stream, uint32_t event)
 {
     const struct op op = {.kind = OP_WAIT, .stream = stream, .event.event = event};
+    hazard_wait(clock_stream_at(stream), event);
     if (clock_now.events[event].record == CLOCK_NONE) /* that is over, or never was */
         return CLOCK_NONE;
     const uint32_t place =

@@ -136,6 +136,7 @@ cudaError_t copy_make(const struct copy_rows *rows, enum cudaMemcpyKind kind, bo
         op->waits = waits || to.kind == CPU_PAGEABLE;
     else if (from.device < 0)
         op->waits = waits && from.kind != CPU_PAGEABLE;
+    op->settles = to.device < 0 ? waits || from.device < 0 : waits && from.device < 0;
     return cudaSuccess;
 }
 
@@ -382,7 +383,7 @@ static cudaError_t set(void *memory, size_t pitch, int value, size_t width, size
         set_make(memory, pitch, (unsigned char)value, 1, width, height, &op);
     if (error != cudaSuccess || op.bytes == 0)
         return error;
-    op.waits = waits && op.to_kind == CPU_PINNED;
+    op.waits = op.settles = waits && op.to_kind == CPU_PINNED;
     return stream_issue(stream, op);
 }
 

@@ -18,6 +18,7 @@
  *   cpu/blas.c      cuBLAS, and nvtx.c NVTX
  *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
  *   cpu/order.c     other orders that CUDA allows
+ *   cpu/hazards.c   what nothing orders: races of ops, and with the host's code
  *   cpu/tape.c      the recording (docs/recording.md) */
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H
@@ -34,7 +35,7 @@ extern "C" {
 struct cpu_range {
     uintptr_t from;
     uint64_t bytes;
-    bool reads, writes;
+    bool reads, writes, atomic; /* atomic: by atomics alone */
 };
 
 /* What a launch did. The owner zero-initialises it and calls cpu_did_free(). */
@@ -56,6 +57,9 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
  * from the user's code at `where`. */
 extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
                                 const void *where);
+
+/* A call gives memory back at once, whatever may still use it. */
+void cpu_host_gives(uintptr_t address, uint64_t bytes);
 
 /* --- time: clock.c --- */
 
@@ -88,6 +92,7 @@ struct cpu_op {
     uint32_t stream; /* by its number; of CPU_SYNC_DEVICE: the device */
     uint32_t event;  /* records, waits, CPU_SYNC_EVENT: by its number */
     bool waits;      /* the call returns only when the op has ended, as cudaMemcpy()'s does */
+    bool settles;    /* so CUDA says: the host may use the memory when the call has returned */
 
     /* Copies and sets. `from_device` and `to_device` are -1 for the host's memory. */
     enum cpu_memory from_kind, to_kind;
@@ -161,6 +166,9 @@ int64_t cpu_now_ns(void);
 /* Memory that a call took, or gives back, for the recording. `device` is -1 for the host's. */
 void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device);
 void cpu_gave_back(uint64_t address);
+
+/* A call takes memory, or gives it back, in the order of a stream. */
+void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes);
 
 /* That a device was given access to another's memory, and how many bytes a pool keeps when work
  * ends, for the recording. */

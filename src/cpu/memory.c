@@ -75,6 +75,9 @@ static cudaError_t give(void *memory, enum cpu_memory least, enum cpu_memory mos
     const struct cpu_block *block = block_begins(memory);
     if (block == NULL || block->kind < least || block->kind > most)
         return cudaErrorInvalidValue;
+    /* cudaFree() waits, but not for memory of a pool. [CUDA Programming Guide 12.3, 11.3] */
+    if (block->kind != CPU_DEVICE && block->kind != CPU_MANAGED)
+        cpu_host_gives(block->from, block->bytes);
     error = device_wait(block->device >= 0 ? block->device : calls_thread.device);
     cpu_gave_back(block->from);
     block_give(block, calls_thread.in_file, calls_thread.in_line);
@@ -340,6 +343,7 @@ static cudaError_t take_ordered(void **memory, size_t size, cudaMemPool_t pool, 
     from->used += size;
     from->used_high = from->used > from->used_high ? from->used : from->used_high;
     cpu_took(CPU_POOL, (uintptr_t)*memory, size, from->device);
+    cpu_touched(stream->number, (uintptr_t)*memory, size);
     return cudaSuccess;
 }
 
@@ -366,6 +370,7 @@ static cudaError_t give_ordered(void *memory, cudaStream_t handle)
     if (pool_of(&pool, block->device, true) == cudaSuccess)
         pool->used -= pool->used < block->bytes ? pool->used : block->bytes;
     cpu_gave_back(block->from);
+    cpu_touched(stream->number, block->from, block->bytes);
     block_leaves(block, stream->number, calls_thread.in_file, calls_thread.in_line);
     return cudaSuccess;
 }

@@ -98,7 +98,7 @@ static cudaError_t add_bytes(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *after, size_t count,
                              enum cudaGraphNodeType type, cudaError_t made, struct cpu_op *op)
 {
-    op->waits = false;
+    op->waits = op->settles = false;
     return add(node, graph, after, count, type, made,
                made == cudaSuccess && op->bytes == 0 ? NULL : op);
 }
@@ -439,7 +439,7 @@ static cudaError_t change_copy_in(cudaGraphExec_t exec, cudaGraphNode_t node, vo
     const cudaError_t error = copy_op(to, from, bytes, kind, &op);
     if (error != cudaSuccess)
         return error;
-    op.waits = false;
+    op.waits = op.settles = false;
     node_set_work(copy, &op);
     exec_refresh(exec, copy);
     return cudaSuccess;

@@ -46,7 +46,8 @@ struct clock_op {
     uint64_t *words; /* of launches: owned */
     uint32_t word_count, blocks, threads, shared, name;
     struct cpu_did did;
-    int64_t start_ns, end_ns; /* when the window is over */
+    struct clock_doing *doing; /* hazards.c; NULL: it is known what it touches */
+    int64_t start_ns, end_ns;  /* when the window is over */
 };
 
 /* Memory that a call took or gave back. */
@@ -117,7 +118,7 @@ struct clock_own {
 };
 extern _Thread_local struct clock_own clock_own;
 
-/* --- work.c --- */
+/* --- state.c, work.c --- */
 
 /* Returns a variable of the environment; NULL: it is not set, or empty. */
 const char *clock_variable(const char *name);
@@ -132,6 +133,10 @@ int64_t clock_host_ns(int64_t since_ns);
 
 /* Ends the program, since something is wrong that no error of CUDA's says. */
 __attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *format, ...);
+
+/* The lock that cpu_enter() takes. */
+void clock_lock(void);
+void clock_unlock(void);
 
 /* Does an op's work, unless that was begun, and sets how long it takes where only that tells.
  */
@@ -170,8 +175,31 @@ uint32_t clock_append_alloc(struct clock_call *call, uint64_t bytes, bool pinned
 /* Returns the plan's number of a stream. */
 uint32_t clock_stream_number(uint32_t stream);
 
-/* Returns an event that no program sees, and nothing else in this window. */
+/* Return an event that no program sees; the second one, and nothing else in this window. */
+uint32_t clock_add_event(void);
 uint32_t clock_own_event(void);
+
+/* Returns the program's number of a stream of the plan's. */
+uint32_t clock_stream_at(uint32_t number);
+
+/* --- hazards.c: streams by the program's numbers --- */
+
+/* A call begins. */
+void hazard_call(void);
+
+/* A stream records an event, or waits for its latest record. */
+void hazard_record(uint32_t stream, uint32_t event);
+void hazard_wait(uint32_t stream, uint32_t event);
+
+/* The host has waited, or was told that there is nothing to wait for. */
+void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject);
+
+/* An op is issued. Returns what is kept of it until it has run; NULL: nothing. hazard_begin()
+ * and hazard_end() are called around its work. */
+struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
+                              const struct clock_call *call);
+void hazard_begin(struct clock_doing *doing);
+void hazard_end(struct clock_doing *doing, const struct cpu_did *did);
 
 /* --- tape.c --- */
 

@@ -8,8 +8,6 @@
 
 __thread struct watch_lane *watch_lane;
 
-void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes, const void *where);
-
 #define HERE ((uintptr_t)__builtin_return_address(0))
 
 static inline void mark(uint64_t *map, uint64_t offset, uint32_t bytes)
@@ -152,7 +150,6 @@ FILLS(__tsan_memset, memset)
     void __tsan_##name(__VA_ARGS__)                                                            \
     {                                                                                          \
     }
-NOTHING(init, void)
 NOTHING(func_entry, void *at __attribute__((unused)))
 NOTHING(func_exit, void)
 NOTHING(vptr_update, void **at __attribute__((unused)), void *value __attribute__((unused)))

@@ -25,7 +25,7 @@ enum watch_kind { WATCH_READS = 1, WATCH_WRITES = 2, WATCH_ATOMIC = 4 };
 struct watch_memory {
     uintptr_t from;
     uint64_t bytes;
-    uint64_t *reads, *writes;
+    uint64_t *reads, *writes, *atomics;
     uint64_t low, high; /* all that is set lies in [low, high) */
     bool counts;        /* false: parameters, constants of the program's */
 };
@@ -113,6 +113,9 @@ __attribute__((noreturn)) void grid_fail(const char *what, uintptr_t code);
 
 /* Writes where code is in the source: "file:line", or "". */
 void grid_source(uintptr_t code, char *text, size_t size);
+
+/* That, where something is watched. */
+extern void (*watch_source)(uintptr_t code, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,13 @@ static struct {
     struct watch_access *kept; /* a warp's */
 } now;
 
+/* What was compiled to be watched calls this first of all. */
+void __tsan_init(void);
+void __tsan_init(void)
+{
+    watch_source = grid_source;
+}
+
 void watch_begin(const struct cpu_launch *launch)
 {
     const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
@@ -76,13 +83,13 @@ static struct watch_memory *memory_add(uintptr_t from, uint64_t bytes, bool coun
             return now.memories[i];
     struct watch_memory *memory =
         now.memory_count < MEMORIES ? calloc(1, sizeof *memory) : NULL;
-    uint64_t *maps = memory != NULL ? calloc(2 * words, sizeof *maps) : NULL;
+    uint64_t *maps = memory != NULL ? calloc(3 * words, sizeof *maps) : NULL;
     if (maps == NULL) {
         free(memory);
         return NULL;
     }
     *memory = (struct watch_memory){
-        from, bytes, maps, maps + words, .low = UINT64_MAX, .counts = counts};
+        from, bytes, maps, maps + words, maps + 2 * words, .low = UINT64_MAX, .counts = counts};
     return now.memories[now.memory_count++] = memory;
 }
 
@@ -171,7 +178,9 @@ void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
     site->memory = memory;
     site->from = memory->from;
     site->bytes = memory->bytes;
-    site->map = (site->kind & WATCH_WRITES) != 0 ? memory->writes : memory->reads;
+    site->map = (site->kind & WATCH_WRITES) == 0   ? memory->reads
+                : (site->kind & WATCH_ATOMIC) != 0 ? memory->atomics
+                                                   : memory->writes;
     site->low = UINT64_MAX;
     site->high = 0;
     /* It lies inside now, and comes again the short way. */
@@ -268,11 +277,16 @@ static bool append_ranges(struct cpu_did *did, const struct watch_memory *memory
     uint64_t end = memory->low;
     for (uint64_t at = memory->low; at < memory->high;) {
         const unsigned shift = (unsigned)(at % 64);
+        const uint64_t atomics = memory->atomics[at / 64] >> shift;
         const uint64_t reads = memory->reads[at / 64] >> shift;
         const uint64_t writes = memory->writes[at / 64] >> shift;
-        const bool is_read = (reads & 1) != 0, is_written = (writes & 1) != 0;
+        const bool by_atomics = (atomics & 1) != 0;
+        const bool is_read = (reads & 1) != 0;
+        const bool is_written = by_atomics || (writes & 1) != 0;
+        const bool is_atomic = by_atomics && (writes & 1) == 0;
         /* As many bytes of the word as are like the first. */
-        const uint64_t other = (is_read ? ~reads : reads) | (is_written ? ~writes : writes);
+        const uint64_t other =
+            (reads ^ -(reads & 1)) | (writes ^ -(writes & 1)) | (atomics ^ -(atomics & 1));
         uint64_t same = other == 0 ? 64 : (uint64_t)__builtin_ctzll(other);
         same = same > 64 - shift ? 64 - shift : same;
         same = same > memory->high - at ? memory->high - at : same;
@@ -281,17 +295,18 @@ static bool append_ranges(struct cpu_did *did, const struct watch_memory *memory
         if (last != NULL && last->from < memory->from)
             last = NULL;
         if (is_read || is_written) {
-            const bool alike =
-                last != NULL && last->reads == is_read && last->writes == is_written;
+            const bool alike = last != NULL && last->reads == is_read &&
+                               last->writes == is_written && last->atomic == is_atomic;
             if (last != NULL && at - end <= gap && (alike || gap > 0)) {
                 last->bytes = memory->from + at + same - last->from;
                 last->reads |= is_read;
                 last->writes |= is_written;
+                last->atomic &= is_atomic;
             } else {
                 if (did->range_count == RANGES_MOST)
                     return false;
                 did->ranges[did->range_count++] =
-                    (struct cpu_range){memory->from + at, same, is_read, is_written};
+                    (struct cpu_range){memory->from + at, same, is_read, is_written, is_atomic};
             }
             end = at + same;
         }

@@ -1,58 +1,10 @@
-/* work.c - what the clock's files share: its state, and the work of ops. */
+/* work.c - the work of ops, and how long it takes. */
 #include "cpu/parts.h"
 
 #include "plan/rules_blocks.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-struct clock clock_now;
-_Thread_local struct clock_own clock_own;
-
-void clock_die(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    fputs("pipeline: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-    va_end(values);
-    _Exit(1);
-}
-
-const char *clock_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-bool clock_loads_lazily(void)
-{
-    const char *loading = clock_variable("CUDA_MODULE_LOADING");
-    return loading == NULL || strcmp(loading, "EAGER") != 0;
-}
-
-int64_t clock_processor_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* What the host does between calls is shorter than this where it only goes on to the next. */
-enum { AT_ONCE_NS = 5000 };
-int64_t clock_host_ns(int64_t since_ns)
-{
-    const char *wanted = clock_variable("PIPELINE_TRY_HOST");
-    if (wanted != NULL && strcmp(wanted, "0") == 0)
-        return 0;
-    const int64_t took_ns = clock_processor_ns() - since_ns;
-    return took_ns >= AT_ONCE_NS ? took_ns : 0;
-}
 
 /* --- the time of a launch --- */
 
@@ -121,8 +73,10 @@ void clock_do_work(struct clock_op *op)
         return;
     op->done = true;
     clock_own.depth++; /* the work's own calls are none of the program's */
+    hazard_begin(op->doing);
     if (op->op.work != NULL)
         op->op.work(op->op.context, &op->did);
+    hazard_end(op->doing, &op->did);
     clock_own.depth--;
     if (op->op.kind == CPU_KERNEL && op->did.fault[0] != '\0')
         say_fault(op);

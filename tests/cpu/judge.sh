@@ -10,40 +10,47 @@
 #
 # A race counts as found where a verdict is missing-wait, where the runtime names a race at once,
 # or where another order of the streams gives another result. Exits with 1 where one was missed,
-# or one named in a right program.
+# or one named in a right program. ORDERS=2 in the environment tries so many other orders, too;
+# JOBS=2 judges so many programs at a time.
 set -u
 
 if [ $# -lt 2 ]; then
     echo "usage: $0 BUILD SEED [FOLDER]" >&2
     exit 2
 fi
+
+# judge.sh --program BUILD PROGRAM.cu says of a program: `race` and what names it, `none`, or
+# `failed` where it did not run to its end.
+if [ "$1" = --program ]; then
+    out=${3%.cu}.out
+    timeout 300 "$2/pipeline" try ${ORDERS:+"--orders=$ORDERS"} --format=json "$3" > "$out" 2>&1
+    code=$?
+    if grep -q '^pipeline: race: ' "$out"; then
+        echo "race (at once)"
+    elif grep -Eq '"code": ?"missing-wait"' "$out"; then
+        echo "race (verdict)"
+    elif grep -q ' other orders of the streams, .* give another result' "$out"; then
+        echo "race (orders)"
+    elif [ $code -ne 0 ]; then
+        echo "failed, exit $code: $(grep -v '^[]{} ]' "$out" | tail -n 1)"
+    else
+        echo none
+    fi > "${3%.cu}.said"
+    exit 0
+fi
+
 build=$1
 seed=$2
 folder=${3:-$build/races-$seed}
 here=$(dirname "$0")
 mkdir -p "$folder"
 python3 "$here/draw.py" "$seed" "$folder" || exit 2
-
-# Says of a program: `race` and what names it, `none`, or `failed` where it did not run to its end.
-judge() {
-    timeout 300 "$build/pipeline" try --orders=2 --format=json "$1" > "${1%.cu}.out" 2>&1
-    code=$?
-    if grep -Eq '"code": ?"missing-wait"' "${1%.cu}.out"; then
-        echo "race (verdict)"
-    elif grep -q '^pipeline: race: ' "${1%.cu}.out"; then
-        echo "race (at once)"
-    elif grep -q ' other orders of the streams, .* give another result' "${1%.cu}.out"; then
-        echo "race (orders)"
-    elif [ $code -ne 0 ]; then
-        echo "failed, exit $code: $(grep -v '^[]{} ]' "${1%.cu}.out" | tail -n 1)"
-    else
-        echo none
-    fi
-}
+printf '%s\n' "$folder"/race-*.cu "$folder"/right-*.cu |
+    xargs -P "${JOBS:-1}" -I '{}' "$0" --program "$build" '{}'
 
 found=0 races=0 false=0 rights=0 failed=0
 for program in "$folder"/race-*.cu "$folder"/right-*.cu; do
-    said=$(judge "$program")
+    said=$(cat "${program%.cu}.said")
     what=$(sed -n '1s,^/\* \(.*\) \*/$,\1,p' "$program")
     case $said in failed*) failed=$((failed + 1)) ;; esac
     case $program in

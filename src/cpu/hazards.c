@@ -1,0 +1,488 @@
+/* hazards.c - ops, and the host's own code, that touch the same bytes and that nothing orders.
+ *
+ * What is done on the simulated machine happens in one of the orders that CUDA allows; a race
+ * is there whatever that order was. So each op has a vector clock, as plan/clocks.h has them
+ * for a plan that is known as a whole: what has surely ended before it starts. Here lanes are
+ * added as streams are, the host's code between two calls is an op of lane 0, and what a kernel
+ * touches is known when it has run. Two of which neither has the other in its clock race where
+ * they touch the same bytes and one writes; that both are atomic is no race.
+ *
+ * An op is kept until the host has waited for it. What the host's code touches is looked at as
+ * it does so, and kept only where a kernel or function that has yet to run may touch it. */
+#include "cpu/parts.h"
+#include "cpu/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct past {
+    uint32_t *places; /* per lane: how many of its ops have ended */
+    uint32_t count;
+};
+
+struct touch {
+    uintptr_t from, end;
+    const void *code; /* of the host's; NULL: of an op */
+    bool reads, writes, atomic;
+};
+
+enum { LATEST = 16, TOUCHES_MOST = 4096, KEPT_MOST = 4096, TOLD_MOST = 64 };
+
+struct clock_doing {
+    uint32_t lane, place;
+    struct past past;
+    struct touch *touches; /* of copies and kernels: in the order of addresses */
+    size_t count, capacity;
+    uint32_t latest[LATEST]; /* by code: its latest touch, and one */
+    bool open;               /* it has yet to run, or is doing so */
+    bool is_host, is_function;
+    const char *call, *file, *kernel;
+    int line;
+};
+
+/* What tells a race from others. */
+struct pair {
+    const void *places[6];
+    int lines[2];
+};
+
+struct lane {
+    struct past now;
+    uint32_t own;
+};
+
+static struct {
+    struct lane *lanes; /* the host's, then the streams' */
+    size_t lane_count, lane_capacity;
+    struct past *events;
+    size_t event_count, event_capacity;
+    struct clock_doing **kept;
+    size_t kept_count, kept_capacity, open_count;
+    struct clock_doing *host, *function; /* what runs now; NULL: none that is kept */
+    uint32_t calls;                      /* of the host's */
+    bool everything;                     /* a function has yet to run */
+    bool watches;                        /* there are pages that the host may not touch */
+    struct pair told[TOLD_MOST];
+    size_t told_count;
+} now;
+
+static unsigned char pages[1 << 16]; /* by address: the host may touch what an op does */
+
+_Noreturn static void no_memory(void)
+{
+    clock_die("no memory to look for races");
+}
+
+/* --- clocks --- */
+
+static void grow(struct past *past, uint32_t count)
+{
+    if (past->count >= count)
+        return;
+    past->places = realloc(past->places, count * sizeof *past->places);
+    if (past->places == NULL)
+        no_memory();
+    memset(past->places + past->count, 0, (count - past->count) * sizeof *past->places);
+    past->count = count;
+}
+
+static void join(struct past *past, const struct past *other)
+{
+    grow(past, other->count);
+    for (uint32_t i = 0; i < other->count; i++)
+        if (other->places[i] > past->places[i])
+            past->places[i] = other->places[i];
+}
+
+static void join_place(struct past *past, uint32_t lane, uint32_t place)
+{
+    grow(past, lane + 1);
+    past->places[lane] = place > past->places[lane] ? place : past->places[lane];
+}
+
+static struct lane *lane_at(uint32_t lane)
+{
+    while (now.lane_count <= lane)
+        *CLOCK_ADD(now.lanes, now.lane_count, now.lane_capacity) = (struct lane){{NULL, 0}, 0};
+    return &now.lanes[lane];
+}
+
+/* Joins all that lane `other` has done so far. */
+static void join_lane(struct past *past, uint32_t other)
+{
+    const struct lane *lane = lane_at(other);
+    join(past, &lane->now);
+    join_place(past, other, lane->own);
+}
+
+static struct past *host_past(void)
+{
+    return &lane_at(0)->now;
+}
+
+/* Takes up what the next op of a stream comes after. */
+static struct past *enter(uint32_t stream)
+{
+    const struct clock_stream *streams = clock_now.streams, *self = &streams[stream];
+    (void)lane_at((uint32_t)clock_now.stream_count);
+    struct past *past = &lane_at(stream + 1)->now;
+    join(past, host_past());
+    join_place(past, 0, now.calls - 1);
+    for (uint32_t i = 0; i < clock_now.stream_count && self->kind != CPU_NONBLOCKING; i++)
+        if (streams[i].device == self->device && streams[i].kind != CPU_NONBLOCKING &&
+            (streams[i].kind == CPU_LEGACY) != (self->kind == CPU_LEGACY))
+            join_lane(past, i + 1);
+    join_place(past, stream + 1, lane_at(stream + 1)->own);
+    return past;
+}
+
+static bool covers(const struct past *past, const struct clock_doing *doing)
+{
+    return doing->lane < past->count && past->places[doing->lane] >= doing->place;
+}
+
+/* --- what is told --- */
+
+static void describe(const struct clock_doing *doing, const struct touch *touch, char *text,
+                     size_t size)
+{
+    char source[256] = "";
+    if (touch->code != NULL && watch_source != NULL)
+        watch_source((uintptr_t)touch->code, source, sizeof source);
+    else if (touch->code == NULL)
+        snprintf(source, sizeof source, "%.200s:%d", doing->file, doing->line);
+    const char *what = doing->kernel != NULL ? "kernel "
+                       : doing->is_function  ? "a host function"
+                       : doing->call != NULL ? doing->call
+                       : touch->writes       ? "the host's code, which writes,"
+                                             : "the host's code, which reads,";
+    snprintf(text, size, "%s%s%s%s", source, source[0] != '\0' ? ": " : "", what,
+             doing->kernel != NULL ? doing->kernel : "");
+}
+
+/* Returns true if a pair of places was told before, which costs less than to name them. */
+static bool was_told(const struct pair *pair)
+{
+    for (size_t i = 0; i < now.told_count; i++)
+        if (memcmp(&now.told[i], pair, sizeof *pair) == 0)
+            return true;
+    if (now.told_count == TOLD_MOST)
+        return true;
+    now.told[now.told_count++] = *pair;
+    return false;
+}
+
+static void tell(const struct clock_doing *before, const struct touch *first,
+                 const struct clock_doing *after, const struct touch *second)
+{
+    char one[280], other[280];
+    const struct pair pair = {
+        {first->code, before->file, before->kernel, second->code, after->file, after->kernel},
+        {before->line, after->line}};
+    if (was_told(&pair))
+        return;
+    describe(before, first, one, sizeof one);
+    describe(after, second, other, sizeof other);
+    const uintptr_t from = first->from > second->from ? first->from : second->from;
+    const uintptr_t end = first->end < second->end ? first->end : second->end;
+    fflush(stdout);
+    fprintf(stderr,
+            "pipeline: race: %s and %s touch the same bytes (%llu from 0x%llx), and nothing "
+            "orders them\n",
+            one, other, (unsigned long long)(end - from), (unsigned long long)from);
+}
+
+/* --- touches --- */
+
+/* Returns a touch of `doing` that races with another one; NULL: none does. */
+static const struct touch *find(const struct clock_doing *doing, const struct touch *touch)
+{
+    size_t low = 0, high = doing->count;
+    while (!doing->is_host && !doing->is_function && low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (doing->touches[middle].end <= touch->from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < doing->count; low++) {
+        const struct touch *other = &doing->touches[low];
+        if (other->from >= touch->end && !doing->is_host && !doing->is_function)
+            return NULL;
+        if (other->from < touch->end && touch->from < other->end &&
+            (other->writes || touch->writes) && !(other->atomic && touch->atomic))
+            return other;
+    }
+    return NULL;
+}
+
+/* The host's own threads have other ways to wait for each other. */
+static bool may_race(const struct clock_doing *one, const struct clock_doing *other)
+{
+    return one != other &&
+           !((one->is_host || one->is_function) && (other->is_host || other->is_function));
+}
+
+static void check_touch(const struct clock_doing *doing, const struct past *past,
+                        const struct touch *touch)
+{
+    for (size_t i = 0; i < now.kept_count; i++) {
+        const struct clock_doing *other = now.kept[i];
+        if (!may_race(doing, other) || covers(past, other) || covers(&other->past, doing))
+            continue;
+        const struct touch *found = find(other, touch);
+        if (found != NULL)
+            tell(other, found, doing, touch);
+    }
+}
+
+static void check_all(const struct clock_doing *doing)
+{
+    for (size_t i = 0; i < doing->count; i++)
+        check_touch(doing, &doing->past, &doing->touches[i]);
+}
+
+static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where);
+
+/* Lets the host's accesses to a range be looked at. */
+static void watch_pages(uintptr_t from, uintptr_t end)
+{
+    now.watches = true;
+    cpu_host_touched = on_host_touch;
+    if (end - from >= (uintptr_t)sizeof pages << 12) {
+        memset(pages, 1, sizeof pages);
+        return;
+    }
+    for (uintptr_t page = from >> 12; page <= (end - 1) >> 12; page++)
+        pages[page % sizeof pages] = 1;
+}
+
+static bool is_hosts(const struct cpu_block *block)
+{
+    return block == NULL || (block->kind != CPU_DEVICE && block->kind != CPU_POOL);
+}
+
+static void add_touch(struct clock_doing *doing, struct touch touch)
+{
+    *CLOCK_ADD(doing->touches, doing->count, doing->capacity) = touch;
+    if (!doing->is_host && !doing->is_function && is_hosts(cpu_block_at(touch.from)))
+        watch_pages(touch.from, touch.end);
+}
+
+static void add_rows(struct clock_doing *doing, uintptr_t from, uint64_t pitch,
+                     const struct cpu_op *op, bool writes)
+{
+    const uint64_t rows = op->height > 0 ? op->height : 1;
+    const uint64_t width = op->height > 0 ? op->width : op->bytes;
+    for (uint64_t row = 0; row < rows; row++, from += pitch)
+        add_touch(doing, (struct touch){from, from + width, NULL, !writes, writes, false});
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct touch *left = a, *right = b;
+    return (left->from > right->from) - (left->from < right->from);
+}
+
+/* --- what is kept --- */
+
+static void drop(struct clock_doing *doing)
+{
+    free(doing->past.places);
+    free(doing->touches);
+    free(doing);
+}
+
+/* Drops what all that comes yet is behind. Ops that have yet to run were issued before. */
+static void drop_old(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < now.kept_count; i++) {
+        struct clock_doing *doing = now.kept[i];
+        const bool over = now.open_count == 0 && (doing->is_host || covers(host_past(), doing));
+        const bool much = now.kept_count > KEPT_MOST && i < KEPT_MOST / 2;
+        if (doing->open || (!over && !much))
+            now.kept[count++] = doing;
+        else
+            drop(doing);
+    }
+    now.kept_count = count;
+    if (count == 0 && now.watches) {
+        memset(pages, 0, sizeof pages);
+        now.watches = now.everything = false;
+    }
+}
+
+static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past *past)
+{
+    struct clock_doing *doing = calloc(1, sizeof *doing);
+    if (doing != NULL)
+        *doing = (struct clock_doing){.lane = lane, .place = place};
+    else
+        no_memory();
+    join(&doing->past, past);
+    return *CLOCK_ADD(now.kept, now.kept_count, now.kept_capacity) = doing;
+}
+
+/* --- for the clock --- */
+
+void hazard_call(void)
+{
+    (void)lane_at(0);
+    now.calls++;
+    now.host = NULL;
+}
+
+void hazard_record(uint32_t stream, uint32_t event)
+{
+    while (now.event_count <= event)
+        *CLOCK_ADD(now.events, now.event_count, now.event_capacity) = (struct past){NULL, 0};
+    memset(now.events[event].places, 0, now.events[event].count * sizeof(uint32_t));
+    join(&now.events[event], enter(stream));
+}
+
+void hazard_wait(uint32_t stream, uint32_t event)
+{
+    if (event < now.event_count)
+        join(enter(stream), &now.events[event]);
+}
+
+void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
+{
+    const struct clock_stream *streams = clock_now.streams;
+    (void)lane_at((uint32_t)clock_now.stream_count);
+    if (kind == CPU_SYNC_EVENT && subject < now.event_count)
+        join(host_past(), &now.events[subject]);
+    else if (kind == CPU_SYNC_STREAM && streams[subject].kind == CPU_LEGACY)
+        join(host_past(), enter(subject));
+    else if (kind == CPU_SYNC_STREAM)
+        join_lane(host_past(), subject + 1);
+    for (uint32_t i = 0; kind == CPU_SYNC_DEVICE && i < clock_now.stream_count; i++)
+        if (streams[i].device == (int)subject)
+            join_lane(host_past(), i + 1);
+    drop_old();
+}
+
+struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
+                              const struct clock_call *call)
+{
+    const struct past *past = enter(stream);
+    struct clock_doing *doing = keep(stream + 1, ++lane_at(stream + 1)->own, past);
+    doing->call = call->name;
+    doing->file = call->file;
+    doing->line = call->line;
+    doing->is_function = op->kind == CPU_FUNCTION;
+    doing->open = op->kind == CPU_KERNEL || op->kind == CPU_FUNCTION;
+    now.open_count += doing->open;
+    if (op->kind == CPU_KERNEL) {
+        doing->kernel = op->launch->name;
+        if (op->launch->file != NULL) {
+            doing->file = op->launch->file;
+            doing->line = op->launch->line;
+        }
+        for (uint32_t i = 0; i < op->launch->word_count; i++) {
+            const struct cpu_block *block = cpu_block_at(op->launch->words[i]);
+            if (block != NULL && is_hosts(block))
+                watch_pages(block->from, block->from + block->bytes);
+        }
+    } else if (op->kind == CPU_FUNCTION) {
+        now.watches = now.everything = true;
+        cpu_host_touched = on_host_touch;
+    } else {
+        if (op->kind == CPU_COPY)
+            add_rows(doing, op->from, op->from_pitch, op, false);
+        add_rows(doing, op->to, op->to_pitch, op, true);
+        qsort(doing->touches, doing->count, sizeof *doing->touches, compare);
+        check_all(doing);
+    }
+    const bool opens = doing->open;
+    if (now.kept_count > KEPT_MOST)
+        drop_old();
+    return opens ? doing : NULL;
+}
+
+void hazard_begin(struct clock_doing *doing)
+{
+    now.function = doing != NULL && doing->is_function ? doing : NULL;
+}
+
+void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
+{
+    now.function = NULL;
+    if (doing == NULL)
+        return;
+    for (size_t i = 0; i < did->range_count; i++) {
+        const struct cpu_range *range = &did->ranges[i];
+        add_touch(doing, (struct touch){range->from, range->from + range->bytes, NULL,
+                                        range->reads, range->writes, range->atomic});
+    }
+    doing->open = false;
+    now.open_count--;
+    if (!doing->is_function)
+        check_all(doing);
+    drop_old();
+}
+
+void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes)
+{
+    const struct cpu_op op = {.kind = CPU_SET, .stream = stream, .to = address, .bytes = bytes};
+    (void)hazard_op(&op, stream, &clock_now.calls[clock_own.call]);
+}
+
+/* --- the host's code --- */
+
+/* Keeps an access, in one with the latest of the same code where they lie side by side. */
+static void log_touch(struct clock_doing *doing, const struct touch *touch)
+{
+    uint32_t *latest = &doing->latest[((uintptr_t)touch->code >> 2) % LATEST];
+    struct touch *last = *latest > 0 ? &doing->touches[*latest - 1] : NULL;
+    if (last != NULL && last->code == touch->code && touch->from >= last->from &&
+        touch->from <= last->end) {
+        last->end = touch->end > last->end ? touch->end : last->end;
+        return;
+    }
+    if (doing->count == TOUCHES_MOST)
+        return;
+    *CLOCK_ADD(doing->touches, doing->count, doing->capacity) = *touch;
+    *latest = (uint32_t)doing->count;
+}
+
+static void host_touches(const struct touch *touch)
+{
+    struct clock_doing *doing = now.function != NULL ? now.function : now.host;
+    const struct clock_doing brief = {
+        .place = now.calls, .past = *host_past(), .is_host = true};
+    check_touch(doing != NULL ? doing : &brief, doing != NULL ? &doing->past : &brief.past,
+                touch);
+    if (now.open_count == 0)
+        return;
+    if (doing == NULL) {
+        doing = now.host = keep(0, now.calls, host_past());
+        doing->is_host = true;
+    }
+    log_touch(doing, touch);
+}
+
+static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
+{
+    const struct touch touch = {address, address + bytes, where, !writes, writes, false};
+    if (!now.everything && !pages[(address >> 12) % sizeof pages] &&
+        !pages[((address + bytes - 1) >> 12) % sizeof pages])
+        return;
+    clock_lock();
+    host_touches(&touch);
+    clock_unlock();
+}
+
+void cpu_host_gives(uintptr_t address, uint64_t bytes)
+{
+    const struct touch touch = {address, address + bytes, NULL, false, true, false};
+    struct clock_doing *doing = keep(0, now.calls, host_past());
+    doing->is_host = true;
+    doing->call = clock_now.calls[clock_own.call].name;
+    doing->file = clock_now.calls[clock_own.call].file;
+    doing->line = clock_now.calls[clock_own.call].line;
+    log_touch(doing, &touch);
+    check_all(doing);
+}

@@ -1,0 +1,81 @@
+/* state.c - what the clock's files share. They come in one order, and this is the first: what
+ * is called against it is a pointer here. */
+#include "cpu/parts.h"
+#include "cpu/watch.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes, const void *where);
+void (*watch_source)(uintptr_t code, char *text, size_t size);
+struct clock clock_now;
+_Thread_local struct clock_own clock_own;
+
+void clock_die(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    fputs("pipeline: ", stderr);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+    _Exit(1);
+}
+
+const char *clock_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+bool clock_loads_lazily(void)
+{
+    const char *loading = clock_variable("CUDA_MODULE_LOADING");
+    return loading == NULL || strcmp(loading, "EAGER") != 0;
+}
+
+int64_t clock_processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What the host does between calls is shorter than this where it only goes on to the next. */
+enum { AT_ONCE_NS = 5000 };
+int64_t clock_host_ns(int64_t since_ns)
+{
+    const char *wanted = clock_variable("PIPELINE_TRY_HOST");
+    if (wanted != NULL && strcmp(wanted, "0") == 0)
+        return 0;
+    const int64_t took_ns = clock_processor_ns() - since_ns;
+    return took_ns >= AT_ONCE_NS ? took_ns : 0;
+}
+
+/* --- the lock --- */
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_lock(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attributes);
+}
+
+void clock_lock(void)
+{
+    pthread_once(&once, make_lock);
+    pthread_mutex_lock(&lock);
+}
+
+void clock_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
