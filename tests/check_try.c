@@ -35,8 +35,10 @@ static char *rewritten(const char *text, struct error *error)
 }
 
 /* Begins a launch of `name`, and ends the part before its arguments. */
-#define CONFIGURED(name)     "::pipeline::configured(\"" name "\", \"a b.cu\", 7, "
-#define WITH_ARGUMENTS(name) ")([=](auto... pipeline_a) {" name "(pipeline_a...); })"
+#define CONFIGURED(name) "::pipeline::configured(\"" name "\", \"a b.cu\", 7, "
+#define WITH_ARGUMENTS(name)                                                                   \
+    ")([=](auto... pipeline_a) -> decltype(" name "(pipeline_a...)) {" name                    \
+    "(pipeline_a...); })"
 #define LAUNCH(name, inside) CONFIGURED(name) inside WITH_ARGUMENTS(name)
 
 static const struct {

@@ -94,6 +94,16 @@ static bool has_any(const char *text, const char *words, bool quoted)
     return false;
 }
 
+static bool has_line(const char *text, const char *line)
+{
+    const size_t length = strlen(line);
+    while (text != NULL && (strncmp(text, line, length) != 0 || text[length] != '\n')) {
+        text = strchr(text, '\n');
+        text += text != NULL;
+    }
+    return text != NULL;
+}
+
 /* --- the table --- */
 
 /* Goes on to the exercise's next line in the table. */
@@ -231,7 +241,7 @@ static enum status run_and_judge(const struct exercise *exercise, const char *pa
     const bool right = run_ourselves(
         (const char *const[]){"try", "-q", "--gantt=none", device, orders, to, path, NULL},
         &tried, &end);
-    grade->right = right && strstr(tried.output, "right\n") != NULL;
+    grade->right = right && has_line(tried.output, "right");
     if (!grade->right && end == CHILD_EXITED && tried.code == 2 && tried.length == 0) {
         fputs(tried.errors, stderr);
         status = error_set(error, STATUS_USAGE, "exercise check: %.300s can't be run", path);
@@ -244,7 +254,9 @@ static enum status run_and_judge(const struct exercise *exercise, const char *pa
             (const char *const[]){"view", "-q", "--all", "--format=json", recorded, NULL},
             &viewed, &end);
         json_t *report = viewed.output != NULL ? json_loads(viewed.output, 0, NULL) : NULL;
-        status = read_text(recorded, &recording, error);
+        status = report != NULL ? read_text(recorded, &recording, error)
+                                : error_set(error, STATUS_FAILED,
+                                            "exercise check: the run can't be judged");
         if (status == STATUS_OK)
             judge(exercise, json_array_get(json_object_get(report, "runs"), 0), recording, code,
                   grade);

@@ -379,7 +379,9 @@ static enum status rewrite_launch(struct rewriter *r, uint32_t *i, struct error 
     put_text(r, line);
     go_on_at(r, inner);
     copy_to(r, r->tokens[end].at);
-    put_text(r, ")([=](auto... pipeline_a) {");
+    put_text(r, ")([=](auto... pipeline_a) -> decltype(");
+    put_line(r, begin, mark, false);
+    put_text(r, "(pipeline_a...)) {");
     go_on_at(r, begin);
     put_line(r, begin, mark, false);
     put_text(r, "(pipeline_a...); })");

@@ -56,7 +56,8 @@ static void begin(void)
     c->plan.recorded = calloc(1, sizeof *c->plan.recorded);
     if (c->plan.recorded == NULL)
         clock_die("no memory");
-    c->plan.launches_block = clock_variable("CUDA_LAUNCH_BLOCKING") != NULL;
+    const char *blocking = clock_variable("CUDA_LAUNCH_BLOCKING");
+    c->plan.launches_block = blocking != NULL && strcmp(blocking, "0") != 0;
     c->next_call = 1;
     tape_begin();
     atexit(end);
@@ -237,6 +238,33 @@ static void end(void)
     clock_unlock();
 }
 
+/* --- a host that waits elsewhere --- */
+
+/* Runs what was issued where the host makes no call for long: it may wait, without CUDA's
+ * knowing, for what a function of its own does in a stream. */
+static void *look_after(void *unused)
+{
+    const struct timespec pause = {0, 100000000};
+    for (uint64_t seen = 0;; seen = clock_now.next_call) {
+        nanosleep(&pause, NULL);
+        clock_lock();
+        if (seen == clock_now.next_call && clock_now.plan.op_count > 0)
+            simulate(CLOCK_NONE);
+        clock_unlock();
+    }
+    return unused;
+}
+
+/* Is called when a function of the host's is put into a stream. */
+static void want_look_after(void)
+{
+    static bool wanted;
+    pthread_t thread;
+    if (!wanted && pthread_create(&thread, NULL, look_after, NULL) == 0)
+        pthread_detach(thread);
+    wanted = true;
+}
+
 /* --- calls --- */
 
 static void know_thread(void)
@@ -326,6 +354,8 @@ bool cpu_issue(const struct cpu_op *op)
         place = clock_append_sync(call, op);
         asks = true;
     } else {
+        if (op->kind == CPU_FUNCTION)
+            want_look_after();
         place = clock_append_work(call, op, clock_stream_number(op->stream));
         c->streams[op->stream].last = place;
     }

@@ -43,9 +43,10 @@ struct cpu_did {
     struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
     size_t range_count;
     uint64_t read_bytes, written_bytes; /* that its threads asked for */
-    uint64_t sectors; /* pieces of 32 bytes that its warps asked for; 0: was not watched */
-    uint64_t flops;   /* 0: not counted */
-    char fault[512];  /* "": none; else what went wrong, in words, with the source's line */
+    uint64_t sectors;                   /* pieces of 32 bytes that its warps asked for */
+    bool watched;                       /* ranges, bytes and sectors are known */
+    uint64_t flops;                     /* 0: not counted */
+    char fault[512]; /* "": none; else what went wrong, in words, with the source's line */
 };
 void cpu_did_free(struct cpu_did *did);
 

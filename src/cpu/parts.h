@@ -170,7 +170,6 @@ uint32_t clock_append_record(struct clock_call *call, uint32_t stream, uint32_t 
 uint32_t clock_append_wait(struct clock_call *call, uint32_t stream, uint32_t event);
 uint32_t clock_append_sync(struct clock_call *call, const struct cpu_op *op);
 uint32_t clock_append_look(struct clock_call *call);
-uint32_t clock_append_alloc(struct clock_call *call, uint64_t bytes, bool pinned, bool taken);
 
 /* Returns the plan's number of a stream. */
 uint32_t clock_stream_number(uint32_t stream);

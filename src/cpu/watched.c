@@ -70,7 +70,7 @@ struct watch_site *watch_find(uintptr_t code, uint32_t size, enum watch_kind kin
     if (site->code == code)
         return site;
     if (++now.site_count == WATCH_SITES)
-        grid_fail("too many places that read and write for --watch", code);
+        grid_fail("too many places that read and write: use --no-watch", code);
     *site = (struct watch_site){.code = code, .kind = kind, .size = size};
     return site;
 }
@@ -343,6 +343,7 @@ void watch_end(struct cpu_did *did)
         *site = (struct watch_site){.code = 0};
     }
     did->sectors = (uint64_t)(share + 0.5);
+    did->watched = watch_source != NULL;
     qsort(now.memories, now.memory_count, sizeof *now.memories, compare_memories);
     did->ranges = now.memory_count > 0 ? malloc(RANGES_MOST * sizeof *did->ranges) : NULL;
     for (uint64_t gap = 0; did->ranges != NULL; gap = 2 * gap + 16) {

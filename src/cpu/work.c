@@ -26,7 +26,7 @@ static double bytes_moved(const struct clock_op *op)
                        last = (range->from + range->bytes - 1) / SECTOR;
         bytes += (double)SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
     }
-    for (uint32_t i = 0; i < op->word_count && op->did.sectors == 0; i++) {
+    for (uint32_t i = 0; i < op->word_count && !op->did.watched; i++) {
         const struct cpu_block *block = cpu_block_at(op->words[i]);
         bytes += block != NULL ? (double)block->bytes : 0;
     }
