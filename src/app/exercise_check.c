@@ -219,6 +219,8 @@ static void say_wrong(const struct child *child, enum child_end end, struct grad
         line = at + strlen(mark);
     if (end == CHILD_LATE)
         line = "It does not end.";
+    else if (end == CHILD_SIGNALLED || child->code > 128)
+        line = "A signal ended it: it crashed.";
     if (line == NULL && child->output != NULL)
         line = strstr(child->output, "wrong: ");
     if (line == NULL)

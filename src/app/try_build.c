@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What CUDA's compiler defines, beside what cuda_runtime.h does. */
@@ -213,8 +214,7 @@ static enum status compile(struct try_build *build, const struct tools *tools,
     if (status != STATUS_OK)
         return status;
     struct try_words words = begin(build, tools, is_c ? "c" : "c++-cpp-output");
-    add_all(build, &words,
-            (const char *const[]){"-g", "-c", "-Wno-unused-command-line-argument", NULL});
+    add_all(build, &words, (const char *const[]){"-g", "-c", NULL});
     if (is_c)
         try_add(build, &words, tools->headers);
     if (!build->optimised)
@@ -258,6 +258,13 @@ static const char *object_of(struct try_build *build, const struct try_source *s
     return arena_text(&build->storage, name);
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return one != NULL && stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 enum status try_build(struct try_build *build, struct error *error)
 {
     struct tools tools = {.compiler = {.items = NULL}};
@@ -267,6 +274,9 @@ enum status try_build(struct try_build *build, struct error *error)
         return error_set(error, STATUS_USAGE,
                          "-o %s: it is one object, and there are %zu sources", build->output,
                          build->source_count);
+    for (size_t i = 0; i < build->source_count; i++)
+        if (is_same_file(build->output, build->sources[i].path))
+            return error_set(error, STATUS_USAGE, "-o %s: it is a source", build->output);
     enum status status = find_tools(build, &tools, error);
     /* What a compiler that is killed leaves is removed with the folder. */
     const char *place = getenv("TMPDIR");

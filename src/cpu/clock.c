@@ -241,7 +241,7 @@ static void end(void)
 /* --- a host that waits elsewhere --- */
 
 /* Runs what was issued where the host makes no call for long: it may wait, without CUDA's
- * knowing, for what a function of its own does in a stream. */
+ * knowing, for what a function of its own does in a stream, or a kernel in its memory. */
 static void *look_after(void *unused)
 {
     const struct timespec pause = {0, 100000000};
@@ -255,7 +255,6 @@ static void *look_after(void *unused)
     return unused;
 }
 
-/* Is called when a function of the host's is put into a stream. */
 static void want_look_after(void)
 {
     static bool wanted;
@@ -354,8 +353,7 @@ bool cpu_issue(const struct cpu_op *op)
         place = clock_append_sync(call, op);
         asks = true;
     } else {
-        if (op->kind == CPU_FUNCTION)
-            want_look_after();
+        want_look_after();
         place = clock_append_work(call, op, clock_stream_number(op->stream));
         c->streams[op->stream].last = place;
     }
