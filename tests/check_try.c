@@ -2,6 +2,7 @@
  * which words are whose. */
 #include "app/try.h"
 #include "suites.h"
+#include "test_folder.h"
 #include "test_program.h"
 
 #include <check.h>
@@ -201,6 +202,7 @@ Suite *try_suite(void)
 {
     Suite *suite = suite_create("try");
     TCase *tests = tcase_create("try");
+    tcase_add_checked_fixture(tests, test_folder_enter, test_folder_leave);
     tcase_add_loop_test(tests, test_rewritten, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, test_places);
     tcase_add_test(tests, test_refused);
@@ -209,6 +211,7 @@ Suite *try_suite(void)
     suite_add_tcase(suite, tests);
 #ifndef SANITIZED
     TCase *answers = tcase_create("answers");
+    tcase_add_checked_fixture(answers, test_folder_enter, test_folder_leave);
     tcase_set_timeout(answers, 120);
     tcase_add_loop_test(answers, test_answers, 0, sizeof answering / sizeof *answering);
     tcase_add_test(answers, test_freed);

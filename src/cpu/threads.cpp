@@ -185,7 +185,8 @@ void fail_trapped(void)
     fault_begin();
     say_index("thread", threadIdx, blockDim, false);
     if (!here->is_access)
-        say(": undefined behaviour: a misaligned access, an index out of range, a division by 0, ...");
+        say(": undefined behaviour: a misaligned access, an index out of range, a division by "
+            "0, ...");
     else if (on >= stack && on < stack + FIBER_GUARD)
         say(": its stack is full");
     else
