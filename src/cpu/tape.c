@@ -93,7 +93,7 @@ void tape_begin(void)
     put("{\"pipeline_recording\":1,\"version\":\"" PIPELINE_VERSION "\",\"program\":");
     put_text(program_invocation_short_name);
     put(",\"pid\":%d,\"parent\":%d,\"begin_ns\":0,\"driver\":13000,\"cupti\":0,"
-        "\"launch_blocking\":%s,\"connections\":%ld,\"lazy\":%s}\n",
+        "\"launch_blocking\":%s,\"connections\":%ld,\"lazy\":%s,\"simulated\":true}\n",
         (int)getpid(), (int)getppid(), c->plan.launches_block ? "true" : "false",
         connections != NULL ? strtol(connections, NULL, 10) : (long)c->machine.queues,
         clock_loads_lazily() ? "true" : "false");

@@ -174,7 +174,8 @@ int64_t timeline_extent_ns(const struct timeline *timeline)
 
 const char *timeline_source(const struct timeline *timeline)
 {
-    return timeline->timing == TIMING_VIRTUAL ? "simulated" : "measured";
+    const bool simulated = timeline->timing == TIMING_VIRTUAL || timeline->tried;
+    return simulated ? "simulated" : "measured";
 }
 
 const char *timeline_timing(const struct timeline *timeline)

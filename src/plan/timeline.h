@@ -170,6 +170,8 @@ struct timeline {
     bool partial;       /* of a trace: what ran before, behind or beside it was left out */
     bool more_ran;      /* other ops than these may have held these: lost, or not looked at */
     bool begun;         /* of a part: what was issued before it has 0 for its issue, too */
+    bool tried; /* of a recording: the program ran on the CPU, in the time of a simulated
+                   machine */
     bool copies_take_turns; /* both directions' are prefetches, which one engine does */
     bool has_waits;         /* or syncs, for timeline_finish() to fill in */
     bool legacy_likely; /* of a trace: how its ops lie tells the default stream, nothing else */

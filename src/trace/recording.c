@@ -17,7 +17,7 @@ enum { RECORDING_VERSION = 1 };
 
 /* Numbers and answers of the header: the largest value, and the one of those that are not there
  * or null. */
-enum member { DRIVER, CONNECTIONS, BEGIN, LAUNCH_BLOCKING, LAZY, MEMBERS };
+enum member { DRIVER, CONNECTIONS, BEGIN, LAUNCH_BLOCKING, LAZY, SIMULATED, MEMBERS };
 static const struct {
     const char *key;
     enum line_kind kind;
@@ -28,6 +28,7 @@ static const struct {
     [BEGIN] = {"begin_ns", LINE_NUMBER, MACHINE_NEVER_NS - 1, 0},
     [LAUNCH_BLOCKING] = {"launch_blocking", LINE_BOOL, 1, false},
     [LAZY] = {"lazy", LINE_BOOL, 1, true},
+    [SIMULATED] = {"simulated", LINE_BOOL, 1, false},
 };
 
 static enum status read_member(const struct draft *draft, const struct line *header,
@@ -86,6 +87,7 @@ static enum status read_members(struct draft *draft, const struct line *header)
     recording->begin_ns = values[BEGIN];
     recording->launch_blocking = values[LAUNCH_BLOCKING] != 0;
     recording->lazy = values[LAZY] != 0;
+    recording->simulated = values[SIMULATED] != 0;
     recording->program = arena_text(&recording->arena, program != NULL ? program : "");
     return recording->program != NULL ? STATUS_OK : draft_no_memory(draft);
 }

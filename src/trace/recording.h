@@ -149,6 +149,7 @@ struct recording {
     uint32_t connections; /* 0: not set */
     uint32_t rank, ranks; /* of a job of so many; 0 ranks: not told */
     bool launch_blocking, lazy;
+    bool simulated; /* it ran on the CPU, in the time of a simulated machine */
     enum recording_end end;
     uint64_t lost;                             /* records that are missing */
     size_t doubled;                            /* calls whose id an earlier one has */

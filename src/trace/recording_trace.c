@@ -264,7 +264,10 @@ static enum status make_trace(const struct maker *maker, struct trace_part *part
     timeline->timing = recording->timing;
     snprintf(timeline->device, sizeof timeline->device, "%s",
              recording->devices[part->device].shown);
-    if (recording->traced_by != NULL)
+    timeline->tried = recording->simulated;
+    if (recording->simulated)
+        snprintf(timeline->driver, sizeof timeline->driver, "simulated, run on the CPU");
+    else if (recording->traced_by != NULL)
         snprintf(timeline->driver, sizeof timeline->driver, "%s", recording->traced_by);
     else if (recording->driver > 0)
         snprintf(timeline->driver, sizeof timeline->driver, "driver %" PRIu32 ".%" PRIu32,
