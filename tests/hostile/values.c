@@ -139,9 +139,10 @@ struct drawn {
  * minutes. */
 static enum command add_command(struct input *input, const struct option_row *row)
 {
-    static const enum command all[] = {
-        COMMAND_RUN,  COMMAND_RUN,  COMMAND_COMPARE,   COMMAND_VIEW,   COMMAND_LESSON,
-        COMMAND_LIST, COMMAND_HELP, COMMAND_CALIBRATE, COMMAND_RECORD, COMMAND_LAB};
+    static const enum command all[] = {COMMAND_RUN,  COMMAND_RUN,       COMMAND_COMPARE,
+                                       COMMAND_VIEW, COMMAND_LESSON,    COMMAND_LIST,
+                                       COMMAND_HELP, COMMAND_CALIBRATE, COMMAND_RECORD,
+                                       COMMAND_LAB,  COMMAND_TRY,       COMMAND_EXERCISE};
     enum command command = DRAW_OF(&input->chance, all);
     while (!option_is_taken(row, command) && row->commands != 1u << COMMAND_BENCH)
         command = DRAW_OF(&input->chance, all);
