@@ -241,14 +241,18 @@ static void end(void)
 /* --- a host that waits elsewhere --- */
 
 /* Runs what was issued where the host makes no call for long: it may wait, without CUDA's
- * knowing, for what a function of its own does in a stream, or a kernel in its memory. */
+ * knowing, for what a function of its own does in a stream. */
 static void *look_after(void *unused)
 {
     const struct timespec pause = {0, 100000000};
-    for (uint64_t seen = 0;; seen = clock_now.next_call) {
+    enum { LONG = 10 }; /* pauses */
+    uint64_t seen = 0;
+    for (unsigned quiet = 0;; quiet++) {
         nanosleep(&pause, NULL);
         clock_lock();
-        if (seen == clock_now.next_call && clock_now.plan.op_count > 0)
+        quiet = seen == clock_now.next_call ? quiet : 0;
+        seen = clock_now.next_call;
+        if (quiet >= LONG && clock_now.plan.op_count > 0)
             simulate(CLOCK_NONE);
         clock_unlock();
     }
@@ -353,7 +357,8 @@ bool cpu_issue(const struct cpu_op *op)
         place = clock_append_sync(call, op);
         asks = true;
     } else {
-        want_look_after();
+        if (op->kind == CPU_FUNCTION)
+            want_look_after();
         place = clock_append_work(call, op, clock_stream_number(op->stream));
         c->streams[op->stream].last = place;
     }
