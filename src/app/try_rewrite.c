@@ -249,6 +249,10 @@ static void put_file(struct rewriter *r, const struct token *token)
  * says of what follows points there. */
 static void go_on_at(struct rewriter *r, uint32_t i)
 {
+    if (i >= r->count) { /* nothing follows in a text that was cut */
+        r->copied = r->length;
+        return;
+    }
     const struct token *token = &r->tokens[i];
     char line[16];
     uint32_t column = token->at;
