@@ -161,7 +161,8 @@ static enum status try_orders(const struct attempt *attempt, const struct option
         status = run_order(attempt, "simulated", &first, error);
     if (status == STATUS_OK)
         status = run_order(attempt, "simulated", &again, error);
-    /* What a program prints of the host's time, or draws at random, says nothing. */
+    /* A program that prints the host's time, or draws at random, prints something else each
+     * time. */
     const bool alike = status == STATUS_OK && !differs(&first, &again, true, text, sizeof text);
     if (status == STATUS_OK && !alike)
         record_say(options->quiet,

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What CUDA's compiler defines, beside what cuda_runtime.h does. */
+/* CUDA's compiler defines these, beside what cuda_runtime.h does. */
 static const char *const cuda_flags[] = {"-D__CUDACC__=1",
                                          "-D__NVCC__=1",
                                          "-D__CUDACC_VER_MAJOR__=13",
@@ -278,7 +278,7 @@ enum status try_build(struct try_build *build, struct error *error)
         if (is_same_file(build->output, build->sources[i].path))
             return error_set(error, STATUS_USAGE, "-o %s: it is a source", build->output);
     enum status status = find_tools(build, &tools, error);
-    /* What a compiler that is killed leaves is removed with the folder. */
+    /* The folder also takes the temporary files of a compiler that is killed. */
     const char *place = getenv("TMPDIR");
     const char *before = place != NULL ? arena_text(&build->storage, place) : NULL;
     if (status == STATUS_OK && setenv("TMPDIR", build->folder, 1) != 0)
@@ -300,7 +300,7 @@ enum status try_build(struct try_build *build, struct error *error)
     return status;
 }
 
-/* What make files ask nvcc for. */
+/* Make files ask nvcc for its version, and look for a release. */
 static const char version[] = "pipeline-nvcc: CUDA for the CPU, in simulated time\n"
                               "Cuda compilation tools, release 13.0, V13.0.0\n";
 

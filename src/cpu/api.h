@@ -38,7 +38,7 @@ struct CUevent_st {
     struct CUevent_st *next;
 };
 
-/* What CUDA keeps of each thread of the program's. */
+/* CUDA keeps this for each thread of the program's. */
 struct calls_thread {
     int device;
     cudaError_t last;
@@ -164,7 +164,7 @@ cudaError_t capture_forbids(void);
 cudaError_t capture_forbids_in(struct CUstream_st *stream);
 cudaError_t capture_forbids_device(int device);
 cudaError_t capture_forbids_legacy(const struct CUstream_st *stream);
-/* Of a call about an event whose record a capture took up. */
+/* Calls about an event whose record a capture took up fail so. */
 cudaError_t capture_forbids_event(const struct CUevent_st *event);
 
 /* --- graphs.c --- */
