@@ -344,16 +344,14 @@ static struct result run(const struct command *command, const char *place, uint3
  * how far a long run is. */
 static int count_new_lines(const struct text *text, const struct text *known)
 {
-    static const char note[] = "pipeline: note: ", progress[] = "pipeline: run ",
-                      left[] = " left\n", so_far[] = " so far\n";
+    static const char note[] = "pipeline: note: ", left[] = " left\n", so_far[] = " so far\n";
     int count = 0;
     for (const char *line = text->bytes; *line != '\0';) {
         size_t length = strcspn(line, "\n") + 1;
         if (line[length - 1] == '\0')
             length--;
-        const bool tells_progress = strncmp(line, progress, strlen(progress)) == 0 &&
-                                    (memmem(line, length, left, strlen(left)) != NULL ||
-                                     memmem(line, length, so_far, strlen(so_far)) != NULL);
+        const bool tells_progress = memmem(line, length, left, strlen(left)) != NULL ||
+                                    memmem(line, length, so_far, strlen(so_far)) != NULL;
         bool plain = length > 1 && strncmp(line, note, strlen(note)) != 0 && !tells_progress;
         if (plain && memmem(known->bytes, known->length, line, length) == NULL)
             count++;
