@@ -54,8 +54,8 @@ extern _Thread_local struct calls_thread calls_thread;
 cudaError_t call_begin(const char *name);
 cudaError_t call_end(cudaError_t error);
 
-/* Defines a call: what it does is an expression, its error. */
-#define CALL(name, parameters, does)                                                           \
+/* Defines a call of include/cuda_*.def: what it does is an expression, its error. */
+#define PIPELINE_CALL(name, parameters, does)                                                  \
     cudaError_t name parameters                                                                \
     {                                                                                          \
         const cudaError_t error = call_begin(#name);                                           \

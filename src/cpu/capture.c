@@ -104,18 +104,6 @@ cudaError_t capture_status(const struct CUstream_st *stream,
     return cudaSuccess;
 }
 
-static cudaError_t exchange(enum cudaStreamCaptureMode *mode)
-{
-    if (mode == NULL || (unsigned)*mode > cudaStreamCaptureModeRelaxed)
-        return cudaErrorInvalidValue;
-    const enum cudaStreamCaptureMode was = calls_thread.capture_mode;
-    calls_thread.capture_mode = *mode;
-    *mode = was;
-    return cudaSuccess;
-}
-
-CALL(cudaThreadExchangeStreamCaptureMode, (enum cudaStreamCaptureMode * mode), exchange(mode))
-
 /* --- what is taken up --- */
 
 cudaError_t capture_take(struct CUstream_st *stream, struct cpu_op op)

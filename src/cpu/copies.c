@@ -163,13 +163,6 @@ static cudaError_t copy(void *to, const void *from, size_t bytes, enum cudaMemcp
     return copy_rows(&rows, kind, waits, stream);
 }
 
-CALL(cudaMemcpy, (void *to, const void *from, size_t count, enum cudaMemcpyKind kind),
-     copy(to, from, count, kind, true, NULL))
-
-CALL(cudaMemcpyAsync,
-     (void *to, const void *from, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream),
-     copy(to, from, count, kind, false, stream))
-
 static cudaError_t copy_peer(void *to, int to_device, const void *from, int from_device,
                              size_t bytes, bool waits, cudaStream_t stream)
 {
@@ -183,14 +176,6 @@ static cudaError_t copy_peer(void *to, int to_device, const void *from, int from
     return copy(to, from, bytes, cudaMemcpyDeviceToDevice, waits, stream);
 }
 
-CALL(cudaMemcpyPeer, (void *to, int to_device, const void *from, int from_device, size_t count),
-     copy_peer(to, to_device, from, from_device, count, true, NULL))
-
-CALL(cudaMemcpyPeerAsync,
-     (void *to, int to_device, const void *from, int from_device, size_t count,
-      cudaStream_t stream),
-     copy_peer(to, to_device, from, from_device, count, false, stream))
-
 static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                            size_t width, size_t height, enum cudaMemcpyKind kind, bool waits,
                            cudaStream_t stream)
@@ -200,16 +185,6 @@ static cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t f
         return cudaErrorInvalidPitchValue;
     return copy_rows(&rows, kind, waits, stream);
 }
-
-CALL(cudaMemcpy2D,
-     (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-      size_t height, enum cudaMemcpyKind kind),
-     copy_2d(to, to_pitch, from, from_pitch, width, height, kind, true, NULL))
-
-CALL(cudaMemcpy2DAsync,
-     (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-     copy_2d(to, to_pitch, from, from_pitch, width, height, kind, false, stream))
 
 static char *place_3d(const struct cudaPitchedPtr *memory, const struct cudaPos *at)
 {
@@ -243,11 +218,6 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *what, bool waits,
     return error != cudaSuccess ? error : copy_rows(&rows, what->kind, waits, stream);
 }
 
-CALL(cudaMemcpy3D, (const struct cudaMemcpy3DParms *what), copy_3d(what, true, NULL))
-
-CALL(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *what, cudaStream_t stream),
-     copy_3d(what, false, stream))
-
 static cudaError_t copy_batch(void *const *to, const void *const *from, const size_t *sizes,
                               size_t count, const struct cudaMemcpyAttributes *attributes,
                               cudaStream_t stream)
@@ -259,14 +229,6 @@ static cudaError_t copy_batch(void *const *to, const void *const *from, const si
         error = copy(to[i], from[i], sizes[i], cudaMemcpyDefault, false, stream);
     return error;
 }
-
-CALL(cudaMemcpyBatchAsync,
-     (void *const *to, const void *const *from, const size_t *sizes, size_t count,
-      struct cudaMemcpyAttributes *attributes, size_t *attribute_indexes,
-      size_t attribute_count, cudaStream_t stream),
-     attribute_indexes == NULL || attribute_count == 0
-         ? cudaErrorInvalidValue
-         : copy_batch(to, from, sizes, count, attributes, stream))
 
 /* --- variables of the device's --- */
 
@@ -387,15 +349,4 @@ static cudaError_t set(void *memory, size_t pitch, int value, size_t width, size
     return stream_issue(stream, op);
 }
 
-CALL(cudaMemset, (void *memory, int value, size_t count),
-     set(memory, count, value, count, 1, true, NULL))
-
-CALL(cudaMemsetAsync, (void *memory, int value, size_t count, cudaStream_t stream),
-     set(memory, count, value, count, 1, false, stream))
-
-CALL(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t height),
-     set(memory, pitch, value, width, height, true, NULL))
-
-CALL(cudaMemset2DAsync,
-     (void *memory, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
-     set(memory, pitch, value, width, height, false, stream))
+#include "cpu/include/cuda_copies.def"

@@ -29,26 +29,12 @@ static cudaError_t set_int(int *to, int value)
     return need(to != NULL);
 }
 
-CALL(cudaGetDeviceCount, (int *count), set_int(count, cpu_machine()->devices))
-
-CALL(cudaGetDevice, (int *device), set_int(device, calls_thread.device))
-
 static cudaError_t choose(int device)
 {
     if (device_exists(device))
         calls_thread.device = device;
     return need_device(device);
 }
-
-CALL(cudaSetDevice, (int device), choose(device))
-
-CALL(cudaInitDevice, (int device, unsigned with, unsigned flags),
-     ((void)with, (void)flags, need_device(device)))
-
-CALL(cudaChooseDevice, (int *device, const struct cudaDeviceProp *properties),
-     properties == NULL ? cudaErrorInvalidValue : set_int(device, 0))
-
-CALL(cudaDeviceSynchronize, (void), device_wait(calls_thread.device))
 
 static cudaError_t reset(void)
 {
@@ -69,19 +55,6 @@ static cudaError_t set_flags(unsigned flags)
     device_flags[calls_thread.device] = flags;
     return need((flags & ~(unsigned)cudaDeviceMask) == 0);
 }
-
-CALL(cudaSetDeviceFlags, (unsigned flags), set_flags(flags))
-
-CALL(cudaGetDeviceFlags, (unsigned *flags),
-     set_int((int *)flags, (int)(device_flags[calls_thread.device] | cudaDeviceMapHost)))
-
-CALL(cudaDriverGetVersion, (int *version), set_int(version, CUDART_VERSION))
-
-CALL(cudaRuntimeGetVersion, (int *version), set_int(version, CUDART_VERSION))
-
-CALL(cudaProfilerStart, (void), cudaSuccess)
-
-CALL(cudaProfilerStop, (void), cudaSuccess)
 
 /* --- what a device is --- */
 
@@ -159,8 +132,6 @@ static cudaError_t properties(struct cudaDeviceProp *p, int device)
     return p == NULL ? cudaErrorInvalidValue : need_device(device);
 }
 
-CALL(cudaGetDeviceProperties, (struct cudaDeviceProp * p, int device), properties(p, device))
-
 static cudaError_t attribute_of(int *value, enum cudaDeviceAttr attribute, int device)
 {
     struct cudaDeviceProp all, *const p = &all;
@@ -178,9 +149,6 @@ static cudaError_t attribute_of(int *value, enum cudaDeviceAttr attribute, int d
     return cudaErrorInvalidValue;
 }
 
-CALL(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
-     attribute_of(value, attribute, device))
-
 static cudaError_t bus_id(char *id, int length, int device)
 {
     if (id == NULL || length < 13)
@@ -189,16 +157,12 @@ static cudaError_t bus_id(char *id, int length, int device)
     return need_device(device);
 }
 
-CALL(cudaDeviceGetPCIBusId, (char *id, int length, int device), bus_id(id, length, device))
-
 static cudaError_t priorities(int *least, int *greatest)
 {
     if (least != NULL)
         *least = 0;
     return greatest != NULL ? set_int(greatest, -5) : cudaSuccess;
 }
-
-CALL(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest), priorities(least, greatest))
 
 static size_t limits[] = {1024, 8650752, 8 << 20, 2, 2048, 64, 0};
 
@@ -212,19 +176,6 @@ static cudaError_t limit_of(size_t *value, enum cudaLimit limit, bool sets, size
         *value = limits[limit];
     return cudaSuccess;
 }
-
-CALL(cudaDeviceSetLimit, (enum cudaLimit limit, size_t value),
-     limit_of(NULL, limit, true, value))
-
-CALL(cudaDeviceGetLimit, (size_t * value, enum cudaLimit limit),
-     limit_of(value, limit, false, 0))
-
-/* Preferences for caches change nothing. */
-CALL(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config),
-     set_int((int *)config, cudaFuncCachePreferNone))
-
-CALL(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
-     need((unsigned)config <= cudaFuncCachePreferEqual))
 
 /* --- peers --- */
 
@@ -240,8 +191,6 @@ static cudaError_t can_reach(int *can, int device, int peer)
         return cudaErrorInvalidDevice;
     return set_int(can, device != peer);
 }
-
-CALL(cudaDeviceCanAccessPeer, (int *can, int device, int peer), can_reach(can, device, peer))
 
 static cudaError_t reach(int peer, bool on, unsigned flags)
 {
@@ -262,10 +211,6 @@ static cudaError_t reach(int peer, bool on, unsigned flags)
     return cudaSuccess;
 }
 
-CALL(cudaDeviceEnablePeerAccess, (int peer, unsigned flags), reach(peer, true, flags))
-
-CALL(cudaDeviceDisablePeerAccess, (int peer), reach(peer, false, 0))
-
 static cudaError_t between(int *value, enum cudaDeviceP2PAttr attribute, int from, int to)
 {
     if (!device_exists(from) || !device_exists(to))
@@ -273,10 +218,6 @@ static cudaError_t between(int *value, enum cudaDeviceP2PAttr attribute, int fro
     return from == to ? cudaErrorInvalidDevice
                       : set_int(value, attribute != cudaDevP2PAttrPerformanceRank);
 }
-
-CALL(cudaDeviceGetP2PAttribute,
-     (int *value, enum cudaDeviceP2PAttr attribute, int from, int to),
-     between(value, attribute, from, to))
 
 /* --- kernels --- */
 
@@ -326,13 +267,6 @@ static cudaError_t ask(const void *kernel, enum cudaFuncAttribute attribute, int
     return cudaSuccess;
 }
 
-CALL(cudaFuncSetAttribute, (const void *kernel, enum cudaFuncAttribute attribute, int value),
-     ask(kernel, attribute, value))
-
-CALL(cudaFuncSetCacheConfig, (const void *kernel, enum cudaFuncCache config),
-     kernel == NULL ? cudaErrorInvalidDeviceFunction
-                    : need((unsigned)config <= cudaFuncCachePreferEqual))
-
 /* Registers are not known: as many as let an SM be full are said. */
 enum { REGISTERS = 32 };
 
@@ -352,9 +286,6 @@ static cudaError_t about(struct cudaFuncAttributes *attributes, const void *kern
     return cudaSuccess;
 }
 
-CALL(cudaFuncGetAttributes, (struct cudaFuncAttributes * attributes, const void *kernel),
-     about(attributes, kernel))
-
 static cudaError_t fit(int *blocks, const void *kernel, int threads, size_t shared)
 {
     struct cudaDeviceProp p;
@@ -373,14 +304,6 @@ static cudaError_t fit(int *blocks, const void *kernel, int threads, size_t shar
                   : (int)occupancy_blocks_per_sm(&room, &need);
     return cudaSuccess;
 }
-
-CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-     (int *blocks, const void *kernel, int threads, size_t shared),
-     fit(blocks, kernel, threads, shared))
-
-CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-     (int *blocks, const void *kernel, int threads, size_t shared, unsigned flags),
-     flags > 1 ? cudaErrorInvalidValue : fit(blocks, kernel, threads, shared))
 
 /* That a launch which asks for too much is an invalid value is what CUDA 13 says; CUDA 12
  * calls it an invalid configuration. [Tried on an H200: tests/cpu/calls.txt] */
@@ -408,3 +331,5 @@ cudaError_t launch_check(const struct cpu_launch *launch)
         return cudaErrorCooperativeLaunchTooLarge;
     return cudaSuccess;
 }
+
+#include "cpu/include/cuda_devices.def"

@@ -61,16 +61,6 @@ static cudaError_t add_function(cudaStream_t handle, const struct function *give
     return stream_issue(stream, op);
 }
 
-CALL(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void *data),
-     add_function(stream, &(struct function){.function = function, .data = data}))
-
-CALL(cudaStreamAddCallback,
-     (cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags),
-     flags != 0
-         ? cudaErrorInvalidValue
-         : add_function(stream, &(struct function){
-                                    .callback = callback, .stream = stream, .data = data}))
-
 /* --- kernels --- */
 
 static void kernel_work(void *context, struct cpu_did *did)
@@ -180,39 +170,23 @@ cudaError_t kernel_bind(const void *function, dim3 grid, dim3 block, size_t shar
     return cudaSuccess;
 }
 
-static cudaError_t launch_known(const char *call, const void *kernel, dim3 grid, dim3 block,
-                                void **arguments, size_t shared, bool cooperative,
-                                cudaStream_t stream)
+static cudaError_t launch_known(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                size_t shared, bool cooperative, cudaStream_t stream)
 {
     struct cpu_launch launch;
-    cudaError_t error = call_begin(call);
-    if (error == cudaSuccess)
-        error = kernel_bind(kernel, grid, block, shared, arguments, &launch);
-    if (error != cudaSuccess)
-        return call_end(error);
+    const cudaError_t error = kernel_bind(kernel, grid, block, shared, arguments, &launch);
     launch.cooperative = cooperative;
-    return call_end(launch_into(&launch, stream));
+    return error != cudaSuccess ? error : launch_into(&launch, stream);
 }
 
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
-                             size_t shared, cudaStream_t stream)
-{
-    return launch_known(__func__, kernel, grid, block, arguments, shared, false, stream);
-}
-
-cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block,
-                                        void **arguments, size_t shared, cudaStream_t stream)
-{
-    return launch_known(__func__, kernel, grid, block, arguments, shared, true, stream);
-}
-
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel,
-                                void **arguments)
+static cudaError_t launch_as(const cudaLaunchConfig_t *as, const void *kernel, void **arguments)
 {
     bool cooperative = false;
-    for (unsigned i = 0; i < config->numAttrs; i++)
-        cooperative |= config->attrs[i].id == cudaLaunchAttributeCooperative &&
-                       config->attrs[i].val.cooperative != 0;
-    return launch_known(__func__, kernel, config->gridDim, config->blockDim, arguments,
-                        config->dynamicSmemBytes, cooperative, config->stream);
+    for (unsigned i = 0; i < as->numAttrs; i++)
+        cooperative |= as->attrs[i].id == cudaLaunchAttributeCooperative &&
+                       as->attrs[i].val.cooperative != 0;
+    return launch_known(kernel, as->gridDim, as->blockDim, arguments, as->dynamicSmemBytes,
+                        cooperative, as->stream);
 }
+
+#include "cpu/include/cuda_launches.def"

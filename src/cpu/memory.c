@@ -27,18 +27,6 @@ static cudaError_t take(void **memory, enum cpu_memory kind, size_t bytes, unsig
     return cudaSuccess;
 }
 
-CALL(cudaMalloc, (void **memory, size_t size), take(memory, CPU_DEVICE, size, 0))
-
-CALL(cudaMallocHost, (void **memory, size_t size), take(memory, CPU_PINNED, size, 0))
-
-CALL(cudaHostAlloc, (void **memory, size_t size, unsigned flags),
-     flags > 7 ? cudaErrorInvalidValue : take(memory, CPU_PINNED, size, flags))
-
-CALL(cudaMallocManaged, (void **memory, size_t size, unsigned flags),
-     size == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
-         ? cudaErrorInvalidValue
-         : take(memory, CPU_MANAGED, size, flags))
-
 static cudaError_t take_rows(void **memory, size_t *pitch, size_t width, size_t rows)
 {
     enum { ROW = 512 };
@@ -48,9 +36,6 @@ static cudaError_t take_rows(void **memory, size_t *pitch, size_t width, size_t 
     return take(memory, CPU_DEVICE, *pitch * rows, 0);
 }
 
-CALL(cudaMallocPitch, (void **memory, size_t *pitch, size_t width, size_t height),
-     take_rows(memory, pitch, width, height))
-
 static cudaError_t take_3d(struct cudaPitchedPtr *memory, struct cudaExtent extent)
 {
     if (memory == NULL)
@@ -59,9 +44,6 @@ static cudaError_t take_3d(struct cudaPitchedPtr *memory, struct cudaExtent exte
     memory->ysize = extent.height;
     return take_rows(&memory->ptr, &memory->pitch, extent.width, extent.height * extent.depth);
 }
-
-CALL(cudaMalloc3D, (struct cudaPitchedPtr * memory, struct cudaExtent extent),
-     take_3d(memory, extent))
 
 /* --- giving back --- */
 
@@ -84,10 +66,6 @@ static cudaError_t give(void *memory, enum cpu_memory least, enum cpu_memory mos
     return error;
 }
 
-CALL(cudaFree, (void *memory), give(memory, CPU_DEVICE, CPU_MANAGED))
-
-CALL(cudaFreeHost, (void *memory), give(memory, CPU_PINNED, CPU_PINNED))
-
 /* --- the program's own memory --- */
 
 static cudaError_t register_host(void *memory, size_t size, unsigned flags)
@@ -107,9 +85,6 @@ static cudaError_t register_host(void *memory, size_t size, unsigned flags)
     return error;
 }
 
-CALL(cudaHostRegister, (void *memory, size_t size, unsigned flags),
-     register_host(memory, size, flags))
-
 static cudaError_t unregister_host(void *memory)
 {
     const struct cpu_block *block = block_begins(memory);
@@ -117,8 +92,6 @@ static cudaError_t unregister_host(void *memory)
         return memory == NULL ? cudaErrorInvalidValue : cudaErrorHostMemoryNotRegistered;
     return give(memory, CPU_REGISTERED, CPU_REGISTERED);
 }
-
-CALL(cudaHostUnregister, (void *memory), unregister_host(memory))
 
 static const struct cpu_block *host_block(const void *at)
 {
@@ -135,9 +108,6 @@ static cudaError_t reach_host(void **device, void *host, unsigned flags)
     return cudaSuccess;
 }
 
-CALL(cudaHostGetDevicePointer, (void **device, void *host, unsigned flags),
-     reach_host(device, host, flags))
-
 static cudaError_t flags_of(unsigned *flags, void *host)
 {
     const struct cpu_block *block = host_block(host);
@@ -147,8 +117,6 @@ static cudaError_t flags_of(unsigned *flags, void *host)
     return cudaSuccess;
 }
 
-CALL(cudaHostGetFlags, (unsigned *flags, void *host), flags_of(flags, host))
-
 static cudaError_t room_of(size_t *left, size_t *total)
 {
     if (left == NULL || total == NULL)
@@ -157,8 +125,6 @@ static cudaError_t room_of(size_t *left, size_t *total)
     *left = *total - (size_t)block_bytes(calls_thread.device);
     return cudaSuccess;
 }
-
-CALL(cudaMemGetInfo, (size_t * left, size_t *total), room_of(left, total))
 
 static cudaError_t describe(struct cudaPointerAttributes *attributes, const void *pointer)
 {
@@ -178,9 +144,6 @@ static cudaError_t describe(struct cudaPointerAttributes *attributes, const void
     attributes->hostPointer = device ? NULL : at;
     return cudaSuccess;
 }
-
-CALL(cudaPointerGetAttributes, (struct cudaPointerAttributes * attributes, const void *pointer),
-     describe(attributes, pointer))
 
 bool cpu_may_reach(const struct cpu_block *block, int device)
 {
@@ -204,24 +167,14 @@ static cudaError_t place_managed(const void *memory, size_t count, struct cudaMe
                : cudaSuccess;
 }
 
-CALL(cudaMemPrefetchAsync,
-     (const void *memory, size_t count, struct cudaMemLocation where, unsigned flags,
-      cudaStream_t stream),
-     flags != 0 ? cudaErrorInvalidValue : place_managed(memory, count, where, stream))
-
-CALL(cudaMemAdvise,
-     (const void *memory, size_t count, enum cudaMemoryAdvise advice,
-      struct cudaMemLocation where),
-     (unsigned)advice - 1 > 5 ? cudaErrorInvalidValue
-                              : place_managed(memory, count, where, NULL))
-
-CALL(cudaStreamAttachMemAsync,
-     (cudaStream_t stream, void *memory, size_t length, unsigned flags),
-     stream_of(stream) == NULL ? cudaErrorInvalidResourceHandle
-     : flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
-             flags != cudaMemAttachSingle
-         ? cudaErrorInvalidValue
-         : ((void)length, need(cpu_block_at((uintptr_t)memory) != NULL)))
+static cudaError_t attach(cudaStream_t stream, const void *memory, unsigned flags)
+{
+    if (stream_of(stream) == NULL)
+        return cudaErrorInvalidResourceHandle;
+    return need((flags == cudaMemAttachGlobal || flags == cudaMemAttachHost ||
+                 flags == cudaMemAttachSingle) &&
+                cpu_block_at((uintptr_t)memory) != NULL);
+}
 
 /* --- memory in the order of streams --- */
 
@@ -245,11 +198,6 @@ static cudaError_t pool_of(cudaMemPool_t *pool, int device, bool current)
     return cudaSuccess;
 }
 
-CALL(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device),
-     pool_of(pool, device, false))
-
-CALL(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), pool_of(pool, device, true))
-
 static cudaError_t set_pool(int device, cudaMemPool_t pool)
 {
     if (pool == NULL || !device_exists(device) || pool->device != device)
@@ -257,8 +205,6 @@ static cudaError_t set_pool(int device, cudaMemPool_t pool)
     current_pools[device] = pool;
     return cudaSuccess;
 }
-
-CALL(cudaDeviceSetMemPool, (int device, cudaMemPool_t pool), set_pool(device, pool))
 
 static cudaError_t make_pool(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
 {
@@ -274,14 +220,6 @@ static cudaError_t make_pool(cudaMemPool_t *pool, const struct cudaMemPoolProps 
     (*pool)->device = properties->location.id;
     return cudaSuccess;
 }
-
-CALL(cudaMemPoolCreate, (cudaMemPool_t * pool, const struct cudaMemPoolProps *properties),
-     make_pool(pool, properties))
-
-/* What was taken from a pool may be given back after it. */
-CALL(cudaMemPoolDestroy, (cudaMemPool_t pool), need(pool != NULL && !pool->is_default))
-
-CALL(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep), ((void)keep, need(pool != NULL)))
 
 static cudaError_t pool_attribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
                                   void *value, bool sets)
@@ -311,17 +249,6 @@ static cudaError_t pool_attribute(cudaMemPool_t pool, enum cudaMemPoolAttr attri
     return cudaSuccess;
 }
 
-CALL(cudaMemPoolSetAttribute, (cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value),
-     pool_attribute(pool, attribute, value, true))
-
-CALL(cudaMemPoolGetAttribute, (cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value),
-     pool_attribute(pool, attribute, value, false))
-
-/* All devices reach each other's pools here: what is written is where it is read. */
-CALL(cudaMemPoolSetAccess,
-     (cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t count),
-     need(pool != NULL && (list != NULL || count == 0)))
-
 static cudaError_t take_ordered(void **memory, size_t size, cudaMemPool_t pool, bool from_pool,
                                 cudaStream_t handle)
 {
@@ -347,13 +274,6 @@ static cudaError_t take_ordered(void **memory, size_t size, cudaMemPool_t pool, 
     return cudaSuccess;
 }
 
-CALL(cudaMallocAsync, (void **memory, size_t size, cudaStream_t stream),
-     take_ordered(memory, size, NULL, false, stream))
-
-CALL(cudaMallocFromPoolAsync,
-     (void **memory, size_t size, cudaMemPool_t pool, cudaStream_t stream),
-     take_ordered(memory, size, pool, true, stream))
-
 static cudaError_t give_ordered(void *memory, cudaStream_t handle)
 {
     const struct CUstream_st *stream = stream_of(handle);
@@ -375,4 +295,4 @@ static cudaError_t give_ordered(void *memory, cudaStream_t handle)
     return cudaSuccess;
 }
 
-CALL(cudaFreeAsync, (void *memory, cudaStream_t stream), give_ordered(memory, stream))
+#include "cpu/include/cuda_memory.def"

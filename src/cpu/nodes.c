@@ -14,16 +14,12 @@ static cudaError_t create(cudaGraph_t *graph, unsigned flags)
     return *graph != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-CALL(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), create(graph, flags))
-
 static cudaError_t destroy(cudaGraph_t graph)
 {
     if (graph != NULL)
         graph_free(graph);
     return need(graph != NULL);
 }
-
-CALL(cudaGraphDestroy, (cudaGraph_t graph), destroy(graph))
 
 static cudaError_t clone(cudaGraph_t *made, const struct CUgraph_st *graph)
 {
@@ -32,8 +28,6 @@ static cudaError_t clone(cudaGraph_t *made, const struct CUgraph_st *graph)
     *made = graph_copy(graph);
     return *made != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-
-CALL(cudaGraphClone, (cudaGraph_t * made, cudaGraph_t graph), clone(made, graph))
 
 /* --- nodes --- */
 
@@ -88,11 +82,6 @@ static cudaError_t add_kernel(cudaGraphNode_t *node, cudaGraph_t graph,
     return error;
 }
 
-CALL(cudaGraphAddKernelNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      const struct cudaKernelNodeParams *with),
-     add_kernel(node, graph, after, count, with))
-
 /* Copies and sets of nothing are empty. */
 static cudaError_t add_bytes(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *after, size_t count,
@@ -115,11 +104,6 @@ static cudaError_t add_copy(cudaGraphNode_t *node, cudaGraph_t graph,
     return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemcpy, made, &op);
 }
 
-CALL(cudaGraphAddMemcpyNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      const struct cudaMemcpy3DParms *with),
-     add_copy(node, graph, after, count, with))
-
 static cudaError_t copy_op(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                            struct cpu_op *op)
 {
@@ -138,11 +122,6 @@ static cudaError_t add_copy_1d(cudaGraphNode_t *node, cudaGraph_t graph,
     return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemcpy, made, &op);
 }
 
-CALL(cudaGraphAddMemcpyNode1D,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind),
-     add_copy_1d(node, graph, after, count, to, from, bytes, kind))
-
 static cudaError_t add_set(cudaGraphNode_t *node, cudaGraph_t graph,
                            const cudaGraphNode_t *after, size_t count,
                            const struct cudaMemsetParams *with)
@@ -155,11 +134,6 @@ static cudaError_t add_set(cudaGraphNode_t *node, cudaGraph_t graph,
     return add_bytes(node, graph, after, count, cudaGraphNodeTypeMemset, made, &op);
 }
 
-CALL(cudaGraphAddMemsetNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      const struct cudaMemsetParams *with),
-     add_set(node, graph, after, count, with))
-
 static cudaError_t add_host(cudaGraphNode_t *node, cudaGraph_t graph,
                             const cudaGraphNode_t *after, size_t count,
                             const struct cudaHostNodeParams *with)
@@ -169,15 +143,6 @@ static cudaError_t add_host(cudaGraphNode_t *node, cudaGraph_t graph,
         with == NULL ? cudaErrorInvalidValue : function_make(with->fn, with->userData, &op);
     return add(node, graph, after, count, cudaGraphNodeTypeHost, made, &op);
 }
-
-CALL(cudaGraphAddHostNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      const struct cudaHostNodeParams *with),
-     add_host(node, graph, after, count, with))
-
-CALL(cudaGraphAddEmptyNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count),
-     add(node, graph, after, count, cudaGraphNodeTypeEmpty, cudaSuccess, NULL))
 
 static cudaError_t add_child(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *after, size_t count, cudaGraph_t child)
@@ -192,11 +157,6 @@ static cudaError_t add_child(cudaGraphNode_t *node, cudaGraph_t graph,
         graph_free(copy);
     return error;
 }
-
-CALL(cudaGraphAddChildGraphNode,
-     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
-      cudaGraph_t child),
-     add_child(node, graph, after, count, child))
 
 static cudaError_t add_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
                              const cudaGraphNode_t *to, size_t count)
@@ -214,11 +174,6 @@ static cudaError_t add_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
     return cudaSuccess;
 }
 
-CALL(cudaGraphAddDependencies,
-     (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-      const cudaGraphEdgeData *data, size_t count),
-     ((void)data, add_edges(graph, from, to, count)))
-
 /* --- what there is to know --- */
 
 static cudaError_t type_of(cudaGraphNode_t node, enum cudaGraphNodeType *type)
@@ -229,9 +184,6 @@ static cudaError_t type_of(cudaGraphNode_t node, enum cudaGraphNodeType *type)
     return cudaSuccess;
 }
 
-CALL(cudaGraphNodeGetType, (cudaGraphNode_t node, enum cudaGraphNodeType *type),
-     type_of(node, type))
-
 static cudaError_t kernel_of(cudaGraphNode_t node, struct cudaKernelNodeParams *with)
 {
     if (node == NULL || with == NULL || node->type != cudaGraphNodeTypeKernel)
@@ -239,9 +191,6 @@ static cudaError_t kernel_of(cudaGraphNode_t node, struct cudaKernelNodeParams *
     *with = node->kernel;
     return cudaSuccess;
 }
-
-CALL(cudaGraphKernelNodeGetParams, (cudaGraphNode_t node, struct cudaKernelNodeParams *with),
-     kernel_of(node, with))
 
 /* Lists nodes, all or those that follow none: as many as there is room for, and how many
  * there are where no list is wanted. */
@@ -265,12 +214,6 @@ static cudaError_t list(const struct CUgraph_st *graph, cudaGraphNode_t *nodes, 
     return cudaSuccess;
 }
 
-CALL(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count),
-     list(graph, nodes, count, false))
-
-CALL(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count),
-     list(graph, nodes, count, true))
-
 static cudaError_t list_edges(const struct CUgraph_st *graph, cudaGraphNode_t *from,
                               cudaGraphNode_t *to, size_t *count)
 {
@@ -288,11 +231,6 @@ static cudaError_t list_edges(const struct CUgraph_st *graph, cudaGraphNode_t *f
     *count = found;
     return cudaSuccess;
 }
-
-CALL(cudaGraphGetEdges,
-     (cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *data,
-      size_t *count),
-     ((void)data, list_edges(graph, from, to, count)))
 
 static cudaError_t print(const struct CUgraph_st *graph, const char *path)
 {
@@ -313,9 +251,6 @@ static cudaError_t print(const struct CUgraph_st *graph, const char *path)
     fputs("}\n", file);
     return fclose(file) == 0 ? cudaSuccess : cudaErrorOperatingSystem;
 }
-
-CALL(cudaGraphDebugDotPrint, (cudaGraph_t graph, const char *path, unsigned flags),
-     ((void)flags, print(graph, path)))
 
 /* --- what is launched --- */
 
@@ -347,22 +282,12 @@ static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph)
     return cudaSuccess;
 }
 
-CALL(cudaGraphInstantiate,
-     (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
-     ((void)flags, instantiate(exec, graph)))
-
-CALL(cudaGraphInstantiateWithFlags,
-     (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags),
-     ((void)flags, instantiate(exec, graph)))
-
 static cudaError_t destroy_exec(cudaGraphExec_t exec)
 {
     if (exec != NULL)
         exec_free(exec);
     return need(exec != NULL);
 }
-
-CALL(cudaGraphExecDestroy, (cudaGraphExec_t exec), destroy_exec(exec))
 
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
 {
@@ -378,13 +303,6 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
     exec->graph.again = true;
     return good ? cudaSuccess : calls_failed();
 }
-
-CALL(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream), launch(exec, stream))
-
-CALL(cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t stream),
-     exec == NULL                ? cudaErrorInvalidValue
-     : stream_of(stream) == NULL ? cudaErrorInvalidResourceHandle
-                                 : cudaSuccess)
 
 /* --- changes --- */
 
@@ -412,9 +330,6 @@ static cudaError_t change_kernel(struct CUgraphNode_st *node,
     return error;
 }
 
-CALL(cudaGraphKernelNodeSetParams,
-     (cudaGraphNode_t node, const struct cudaKernelNodeParams *with), change_kernel(node, with))
-
 static cudaError_t change_kernel_in(cudaGraphExec_t exec, cudaGraphNode_t node,
                                     const struct cudaKernelNodeParams *with)
 {
@@ -424,10 +339,6 @@ static cudaError_t change_kernel_in(cudaGraphExec_t exec, cudaGraphNode_t node,
         exec_refresh(exec, copy);
     return error;
 }
-
-CALL(cudaGraphExecKernelNodeSetParams,
-     (cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *with),
-     change_kernel_in(exec, node, with))
 
 static cudaError_t change_copy_in(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
                                   const void *from, size_t bytes, enum cudaMemcpyKind kind)
@@ -444,11 +355,6 @@ static cudaError_t change_copy_in(cudaGraphExec_t exec, cudaGraphNode_t node, vo
     exec_refresh(exec, copy);
     return cudaSuccess;
 }
-
-CALL(cudaGraphExecMemcpyNodeSetParams1D,
-     (cudaGraphExec_t exec, cudaGraphNode_t node, void *to, const void *from, size_t bytes,
-      enum cudaMemcpyKind kind),
-     change_copy_in(exec, node, to, from, bytes, kind))
 
 /* A graph of the same form takes the place of the one that the exec was made from. */
 static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph,
@@ -481,6 +387,4 @@ static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph,
     return exec_build(exec);
 }
 
-CALL(cudaGraphExecUpdate,
-     (cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info),
-     update(exec, graph, info))
+#include "cpu/include/cuda_graphs.def"

@@ -88,13 +88,6 @@ static cudaError_t make(cudaStream_t *made, unsigned flags, int priority)
     return cudaSuccess;
 }
 
-CALL(cudaStreamCreate, (cudaStream_t * stream), make(stream, cudaStreamDefault, 0))
-
-CALL(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags), make(stream, flags, 0))
-
-CALL(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority),
-     make(stream, flags, priority))
-
 /* What is left to do in it is done. */
 static cudaError_t destroy(cudaStream_t handle)
 {
@@ -109,8 +102,6 @@ static cudaError_t destroy(cudaStream_t handle)
         free(gone);
     return cudaSuccess;
 }
-
-CALL(cudaStreamDestroy, (cudaStream_t stream), destroy(stream))
 
 /* What is asked of a stream, of which one pointer is not NULL. */
 static cudaError_t ask(cudaStream_t handle, int *priority, unsigned *flags,
@@ -131,18 +122,6 @@ static cudaError_t ask(cudaStream_t handle, int *priority, unsigned *flags,
         *device = stream->device;
     return cudaSuccess;
 }
-
-CALL(cudaStreamGetPriority, (cudaStream_t stream, int *priority),
-     ask(stream, priority, NULL, NULL, NULL))
-
-CALL(cudaStreamGetFlags, (cudaStream_t stream, unsigned *flags),
-     ask(stream, NULL, flags, NULL, NULL))
-
-CALL(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id),
-     ask(stream, NULL, NULL, id, NULL))
-
-CALL(cudaStreamGetDevice, (cudaStream_t stream, int *device),
-     ask(stream, NULL, NULL, NULL, device))
 
 /* --- issuing and waiting --- */
 
@@ -201,8 +180,6 @@ static cudaError_t wait_for(cudaStream_t handle)
     return error;
 }
 
-CALL(cudaStreamSynchronize, (cudaStream_t stream), wait_for(stream))
-
 static cudaError_t query(cudaStream_t handle)
 {
     struct CUstream_st *stream = stream_of(handle);
@@ -214,8 +191,6 @@ static cudaError_t query(cudaStream_t handle)
                                                 : cudaErrorNotReady;
 }
 
-CALL(cudaStreamQuery, (cudaStream_t stream), query(stream))
-
 /* --- captures --- */
 
 static cudaError_t begin(struct CUstream_st *stream, enum cudaStreamCaptureMode mode)
@@ -223,16 +198,10 @@ static cudaError_t begin(struct CUstream_st *stream, enum cudaStreamCaptureMode 
     return stream == NULL ? cudaErrorInvalidResourceHandle : capture_begin(stream, mode);
 }
 
-CALL(cudaStreamBeginCapture, (cudaStream_t stream, enum cudaStreamCaptureMode mode),
-     begin(stream_of(stream), mode))
-
 static cudaError_t end(struct CUstream_st *stream, cudaGraph_t *graph)
 {
     return stream == NULL ? cudaErrorInvalidResourceHandle : capture_end(stream, graph);
 }
-
-CALL(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph),
-     end(stream_of(stream), graph))
 
 static cudaError_t ask_capture(const struct CUstream_st *stream,
                                enum cudaStreamCaptureStatus *status)
@@ -240,8 +209,15 @@ static cudaError_t ask_capture(const struct CUstream_st *stream,
     return stream == NULL ? cudaErrorInvalidResourceHandle : capture_status(stream, status);
 }
 
-CALL(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
-     ask_capture(stream_of(stream), status))
+static cudaError_t exchange(enum cudaStreamCaptureMode *mode)
+{
+    if (mode == NULL || (unsigned)*mode > cudaStreamCaptureModeRelaxed)
+        return cudaErrorInvalidValue;
+    const enum cudaStreamCaptureMode was = calls_thread.capture_mode;
+    calls_thread.capture_mode = *mode;
+    *mode = was;
+    return cudaSuccess;
+}
 
 /* --- events --- */
 
@@ -270,10 +246,6 @@ static cudaError_t make_event(cudaEvent_t *made, unsigned flags)
     return cudaSuccess;
 }
 
-CALL(cudaEventCreate, (cudaEvent_t * event), make_event(event, cudaEventDefault))
-
-CALL(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), make_event(event, flags))
-
 static cudaError_t destroy_event(cudaEvent_t handle)
 {
     struct CUevent_st **at = &events;
@@ -287,8 +259,6 @@ static cudaError_t destroy_event(cudaEvent_t handle)
     free(gone);
     return cudaSuccess;
 }
-
-CALL(cudaEventDestroy, (cudaEvent_t event), destroy_event(event))
 
 static cudaError_t record(cudaEvent_t handle, cudaStream_t in, unsigned flags)
 {
@@ -305,12 +275,6 @@ static cudaError_t record(cudaEvent_t handle, cudaStream_t in, unsigned flags)
     return stream_issue(stream, (struct cpu_op){.kind = CPU_RECORD, .event = event->number});
 }
 
-CALL(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream),
-     record(event, stream, cudaEventRecordDefault))
-
-CALL(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
-     record(event, stream, flags))
-
 static cudaError_t wait_event(cudaStream_t handle, cudaEvent_t for_event, unsigned flags)
 {
     struct CUstream_st *stream = stream_of(handle);
@@ -326,9 +290,6 @@ static cudaError_t wait_event(cudaStream_t handle, cudaEvent_t for_event, unsign
     return stream_issue(stream, (struct cpu_op){.kind = CPU_WAIT, .event = event->number});
 }
 
-CALL(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
-     wait_event(stream, event, flags))
-
 /* Asks for an event, or waits for it. */
 static cudaError_t look_at(cudaEvent_t handle, bool waits)
 {
@@ -342,10 +303,6 @@ static cudaError_t look_at(cudaEvent_t handle, bool waits)
         return call_waits(CPU_SYNC_EVENT, event->number);
     return cpu_event_is_over(event->number) ? cudaSuccess : cudaErrorNotReady;
 }
-
-CALL(cudaEventQuery, (cudaEvent_t event), look_at(event, false))
-
-CALL(cudaEventSynchronize, (cudaEvent_t event), look_at(event, true))
 
 static cudaError_t elapsed(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
@@ -361,5 +318,4 @@ static cudaError_t elapsed(float *ms, cudaEvent_t from, cudaEvent_t to)
     return cudaSuccess;
 }
 
-CALL(cudaEventElapsedTime, (float *ms, cudaEvent_t start, cudaEvent_t end),
-     elapsed(ms, start, end))
+#include "cpu/include/cuda_streams.def"

@@ -27,7 +27,6 @@ PIPELINE_GIVES(cudaGraphExecDestroy, cudaGraphExec_t)
 #define cudaGraphDestroy(...)     PIPELINE_LEAVE_LINE(cudaGraphDestroy, __VA_ARGS__)
 #define cudaGraphExecDestroy(...) PIPELINE_LEAVE_LINE(cudaGraphExecDestroy, __VA_ARGS__)
 
-extern "C" cudaError_t cudaEventCreate(cudaEvent_t *event PIPELINE_AT);
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags PIPELINE_AT)
 {
     return cudaEventCreateWithFlags(event, flags, pipeline_place);
