@@ -170,31 +170,37 @@ static cudaError_t issue(cublasHandle_t handle, const char *name, const struct p
     return stream_issue(stream, op);
 }
 
-/* Makes a call of the runtime's, as those of cuBLAS are seen from outside. */
-static cublasStatus_t call(cublasHandle_t handle, const char *name, struct product given,
-                           const void *alpha, const void *beta, bool waits)
+/* Reads a factor of the host's, where there is one: what is left is on the device. */
+static void read_factor(const void **at, bool wide, double *factor)
 {
-    const bool device = handle != NULL && handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+    if (*at != NULL)
+        *factor = wide ? *(const double *)*at : (double)*(const float *)*at;
+    *at = NULL;
+}
+
+/* Makes a call of the runtime's, as those of cuBLAS are seen from outside. */
+static cublasStatus_t call(cublasHandle_t handle, const char *name, bool wide,
+                           struct product given, bool waits)
+{
     if (handle == NULL)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (given.c.at == NULL || given.rows < 0 || given.columns < 0 || given.inner < 0)
         return CUBLAS_STATUS_INVALID_VALUE;
+    given.wide = wide;
     given.count = given.count > 0 ? given.count : 1;
     given.alpha = 1;
-    if (device) {
-        given.alpha_at = alpha;
-        given.beta_at = beta;
-    } else {
-        if (alpha != NULL)
-            given.alpha = given.wide ? *(const double *)alpha : (double)*(const float *)alpha;
-        if (beta != NULL)
-            given.beta = given.wide ? *(const double *)beta : (double)*(const float *)beta;
+    const bool device = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+    if (!device) {
+        read_factor(&given.alpha_at, wide, &given.alpha);
+        read_factor(&given.beta_at, wide, &given.beta);
     }
     cudaError_t error = call_begin("cudaLaunchKernel");
     if (error == cudaSuccess && given.rows * given.columns > 0)
         error = issue(handle, name, &given, waits && !device);
     return blas_status(call_end(error));
 }
+
+/* --- routines as products --- */
 
 static struct matrix vector(const void *at, int64_t step)
 {
@@ -207,139 +213,68 @@ static struct matrix matrix(const void *at, cublasOperation_t op, int64_t lead, 
                              : (struct matrix){at, lead, 1, batch};
 }
 
-#define CALLS(S, s, T, is_wide)                                                                \
-    cublasStatus_t cublas##S##axpy(cublasHandle_t handle, int n, const T *alpha, const T *x,   \
-                                   int x_step, T *y, int y_step)                               \
+static struct product dot(int64_t n, const void *x, int64_t x_step, const void *y,
+                          int64_t y_step, const void *result, bool root)
+{
+    return (struct product){.rows = 1,
+                            .columns = 1,
+                            .inner = n,
+                            .a = {x, 0, x_step, 0},
+                            .b = vector(y, y_step),
+                            .c = vector(result, 0),
+                            .root = root};
+}
+
+static struct product gemv(cublasOperation_t op, int64_t rows, int64_t columns,
+                           const void *alpha, struct matrix a, struct matrix x,
+                           const void *beta, struct matrix y, int64_t count)
+{
+    const bool plain = op == CUBLAS_OP_N;
+    return (struct product){.rows = plain ? rows : columns,
+                            .columns = 1,
+                            .inner = plain ? columns : rows,
+                            .count = count,
+                            .alpha_at = alpha,
+                            .beta_at = beta,
+                            .a = a,
+                            .b = x,
+                            .c = y};
+}
+
+/* A product without a place for its result is refused: so are steps that are too short. */
+static struct product gemm(cublasOperation_t a_op, cublasOperation_t b_op, int64_t rows,
+                           int64_t columns, int64_t inner, const void *alpha, struct matrix a,
+                           struct matrix b, const void *beta, struct matrix c, int64_t count)
+{
+    const int64_t a_least = a_op == CUBLAS_OP_N ? rows : inner;
+    const int64_t b_least = b_op == CUBLAS_OP_N ? inner : columns;
+    if (a.row + a.column - 1 < a_least || b.row + b.column - 1 < b_least || c.column < rows ||
+        alpha == NULL || beta == NULL)
+        c.at = NULL;
+    return (struct product){.rows = rows,
+                            .columns = columns,
+                            .inner = inner,
+                            .count = count,
+                            .alpha_at = alpha,
+                            .beta_at = beta,
+                            .a = a,
+                            .b = b,
+                            .c = c};
+}
+
+#define PIPELINE_ROUTINE(routine, kernel, parameters, product, waits)                          \
+    cublasStatus_t cublasS##routine parameters                                                 \
     {                                                                                          \
-        return call(handle, #s "axpy",                                                         \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = n,                                                \
-                                     .columns = 1,                                             \
-                                     .inner = 1,                                               \
-                                     .beta = 1,                                                \
-                                     .a = vector(x, x_step),                                   \
-                                     .c = vector(y, y_step)},                                  \
-                    alpha, NULL, false);                                                       \
-    }                                                                                          \
-    cublasStatus_t cublas##S##scal(cublasHandle_t handle, int n, const T *alpha, T *x,         \
-                                   int x_step)                                                 \
-    {                                                                                          \
-        return call(handle, #s "scal",                                                         \
-                    (struct product){                                                          \
-                        .wide = is_wide, .rows = n, .columns = 1, .c = vector(x, x_step)},     \
-                    NULL, alpha, false);                                                       \
-    }                                                                                          \
-    cublasStatus_t cublas##S##copy(cublasHandle_t handle, int n, const T *x, int x_step, T *y, \
-                                   int y_step)                                                 \
-    {                                                                                          \
-        return call(handle, #s "copy",                                                         \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = n,                                                \
-                                     .columns = 1,                                             \
-                                     .inner = 1,                                               \
-                                     .a = vector(x, x_step),                                   \
-                                     .c = vector(y, y_step)},                                  \
-                    NULL, NULL, false);                                                        \
-    }                                                                                          \
-    cublasStatus_t cublas##S##dot(cublasHandle_t handle, int n, const T *x, int x_step,        \
-                                  const T *y, int y_step, T *result)                           \
-    {                                                                                          \
-        return call(handle, #s "dot",                                                          \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = 1,                                                \
-                                     .columns = 1,                                             \
-                                     .inner = n,                                               \
-                                     .a = {x, 0, x_step, 0},                                   \
-                                     .b = vector(y, y_step),                                   \
-                                     .c = vector(result, 0)},                                  \
-                    NULL, NULL, true);                                                         \
-    }                                                                                          \
-    cublasStatus_t cublas##S##nrm2(cublasHandle_t handle, int n, const T *x, int x_step,       \
-                                   T *result)                                                  \
-    {                                                                                          \
-        return call(handle, #s "nrm2",                                                         \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = 1,                                                \
-                                     .columns = 1,                                             \
-                                     .inner = n,                                               \
-                                     .a = {x, 0, x_step, 0},                                   \
-                                     .b = vector(x, x_step),                                   \
-                                     .c = vector(result, 0),                                   \
-                                     .root = true},                                            \
-                    NULL, NULL, true);                                                         \
-    }                                                                                          \
-    cublasStatus_t cublas##S##gemvStridedBatched(                                              \
-        cublasHandle_t handle, cublasOperation_t op, int rows, int columns, const T *alpha,    \
-        const T *a, int a_lead, long long a_stride, const T *x, int x_step,                    \
-        long long x_stride, const T *beta, T *y, int y_step, long long y_stride, int count)    \
-    {                                                                                          \
-        const bool plain = op == CUBLAS_OP_N;                                                  \
-        return call(handle, #s "gemv",                                                         \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = plain ? rows : columns,                           \
-                                     .columns = 1,                                             \
-                                     .inner = plain ? columns : rows,                          \
-                                     .count = count,                                           \
-                                     .a = matrix(a, op, a_lead, a_stride),                     \
-                                     .b = {x, x_step, 0, x_stride},                            \
-                                     .c = {y, y_step, 0, y_stride}},                           \
-                    alpha, beta, false);                                                       \
-    }                                                                                          \
-    cublasStatus_t cublas##S##gemv(cublasHandle_t handle, cublasOperation_t op, int rows,      \
-                                   int columns, const T *alpha, const T *a, int a_lead,        \
-                                   const T *x, int x_step, const T *beta, T *y, int y_step)    \
-    {                                                                                          \
-        return cublas##S##gemvStridedBatched(handle, op, rows, columns, alpha, a, a_lead, 0,   \
-                                             x, x_step, 0, beta, y, y_step, 0, 1);             \
-    }                                                                                          \
-    static cublasStatus_t s##gemm(                                                             \
-        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int64_t rows,   \
-        int64_t columns, int64_t inner, const T *alpha, struct matrix a, struct matrix b,      \
-        const T *beta, struct matrix c, int64_t count)                                         \
-    {                                                                                          \
-        const int64_t a_least = a_op == CUBLAS_OP_N ? rows : inner;                            \
-        const int64_t b_least = b_op == CUBLAS_OP_N ? inner : columns;                         \
-        if (a.row + a.column - 1 < a_least || b.row + b.column - 1 < b_least ||                \
-            c.column < rows || alpha == NULL || beta == NULL)                                  \
-            return CUBLAS_STATUS_INVALID_VALUE;                                                \
-        return call(handle, #s "gemm",                                                         \
-                    (struct product){.wide = is_wide,                                          \
-                                     .rows = rows,                                             \
-                                     .columns = columns,                                       \
-                                     .inner = inner,                                           \
-                                     .count = count,                                           \
-                                     .a = a,                                                   \
-                                     .b = b,                                                   \
-                                     .c = c},                                                  \
-                    alpha, beta, false);                                                       \
-    }                                                                                          \
-    cublasStatus_t cublas##S##gemmStridedBatched(                                              \
-        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int rows,       \
-        int columns, int inner, const T *alpha, const T *a, int a_lead, long long a_stride,    \
-        const T *b, int b_lead, long long b_stride, const T *beta, T *c, int c_lead,           \
-        long long c_stride, int count)                                                         \
-    {                                                                                          \
-        return s##gemm(handle, a_op, b_op, rows, columns, inner, alpha,                        \
-                       matrix(a, a_op, a_lead, a_stride), matrix(b, b_op, b_lead, b_stride),   \
-                       beta, matrix(c, CUBLAS_OP_N, c_lead, c_stride), count);                 \
-    }                                                                                          \
-    cublasStatus_t cublas##S##gemm_64(                                                         \
-        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int64_t rows,   \
-        int64_t columns, int64_t inner, const T *alpha, const T *a, int64_t a_lead,            \
-        const T *b, int64_t b_lead, const T *beta, T *c, int64_t c_lead)                       \
-    {                                                                                          \
-        return s##gemm(handle, a_op, b_op, rows, columns, inner, alpha,                        \
-                       matrix(a, a_op, a_lead, 0), matrix(b, b_op, b_lead, 0), beta,           \
-                       matrix(c, CUBLAS_OP_N, c_lead, 0), 1);                                  \
-    }                                                                                          \
-    cublasStatus_t cublas##S##gemm(cublasHandle_t handle, cublasOperation_t a_op,              \
-                                   cublasOperation_t b_op, int rows, int columns, int inner,   \
-                                   const T *alpha, const T *a, int a_lead, const T *b,         \
-                                   int b_lead, const T *beta, T *c, int c_lead)                \
-    {                                                                                          \
-        return cublas##S##gemm_64(handle, a_op, b_op, rows, columns, inner, alpha, a, a_lead,  \
-                                  b, b_lead, beta, c, c_lead);                                 \
+        return call(handle, "s" #kernel, false, product, waits);                               \
     }
-CALLS(S, s, float, false)
-CALLS(D, d, double, true)
-#undef CALLS
+#define PIPELINE_T float
+#include "cpu/include/cublas_routines.def"
+#undef PIPELINE_ROUTINE
+#undef PIPELINE_T
+#define PIPELINE_ROUTINE(routine, kernel, parameters, product, waits)                          \
+    cublasStatus_t cublasD##routine parameters                                                 \
+    {                                                                                          \
+        return call(handle, "d" #kernel, true, product, waits);                                \
+    }
+#define PIPELINE_T double
+#include "cpu/include/cublas_routines.def"

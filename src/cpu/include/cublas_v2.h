@@ -54,42 +54,18 @@ cublasStatus_t cublasGetMatrix(int rows, int columns, int size, const void *from
 const char *cublasGetStatusString(cublasStatus_t status);
 const char *cublasGetStatusName(cublasStatus_t status);
 
-#define PIPELINE_CUBLAS(S, T)                                                                  \
-    cublasStatus_t cublas##S##axpy(cublasHandle_t handle, int n, const T *alpha, const T *x,   \
-                                   int x_step, T *y, int y_step PIPELINE_AT);                  \
-    cublasStatus_t cublas##S##scal(cublasHandle_t handle, int n, const T *alpha, T *x,         \
-                                   int x_step PIPELINE_AT);                                    \
-    cublasStatus_t cublas##S##copy(cublasHandle_t handle, int n, const T *x, int x_step, T *y, \
-                                   int y_step PIPELINE_AT);                                    \
-    cublasStatus_t cublas##S##dot(cublasHandle_t handle, int n, const T *x, int x_step,        \
-                                  const T *y, int y_step, T *result PIPELINE_AT);              \
-    cublasStatus_t cublas##S##nrm2(cublasHandle_t handle, int n, const T *x, int x_step,       \
-                                   T *result PIPELINE_AT);                                     \
-    cublasStatus_t cublas##S##gemv(cublasHandle_t handle, cublasOperation_t op, int rows,      \
-                                   int columns, const T *alpha, const T *a, int a_lead,        \
-                                   const T *x, int x_step, const T *beta, T *y,                \
-                                   int y_step PIPELINE_AT);                                    \
-    cublasStatus_t cublas##S##gemvStridedBatched(                                              \
-        cublasHandle_t handle, cublasOperation_t op, int rows, int columns, const T *alpha,    \
-        const T *a, int a_lead, long long a_stride, const T *x, int x_step,                    \
-        long long x_stride, const T *beta, T *y, int y_step, long long y_stride,               \
-        int count PIPELINE_AT);                                                                \
-    cublasStatus_t cublas##S##gemm(cublasHandle_t handle, cublasOperation_t a_op,              \
-                                   cublasOperation_t b_op, int rows, int columns, int inner,   \
-                                   const T *alpha, const T *a, int a_lead, const T *b,         \
-                                   int b_lead, const T *beta, T *c, int c_lead PIPELINE_AT);   \
-    cublasStatus_t cublas##S##gemm_64(                                                         \
-        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int64_t rows,   \
-        int64_t columns, int64_t inner, const T *alpha, const T *a, int64_t a_lead,            \
-        const T *b, int64_t b_lead, const T *beta, T *c, int64_t c_lead PIPELINE_AT);          \
-    cublasStatus_t cublas##S##gemmStridedBatched(                                              \
-        cublasHandle_t handle, cublasOperation_t a_op, cublasOperation_t b_op, int rows,       \
-        int columns, int inner, const T *alpha, const T *a, int a_lead, long long a_stride,    \
-        const T *b, int b_lead, long long b_stride, const T *beta, T *c, int c_lead,           \
-        long long c_stride, int count PIPELINE_AT);
-PIPELINE_CUBLAS(S, float)
-PIPELINE_CUBLAS(D, double)
-#undef PIPELINE_CUBLAS
+#define PIPELINE_ROUTINE(routine, kernel, parameters, ...)                                     \
+    cublasStatus_t cublasS##routine parameters;
+#define PIPELINE_T float
+#include "cublas_routines.def"
+#undef PIPELINE_ROUTINE
+#undef PIPELINE_T
+#define PIPELINE_ROUTINE(routine, kernel, parameters, ...)                                     \
+    cublasStatus_t cublasD##routine parameters;
+#define PIPELINE_T double
+#include "cublas_routines.def"
+#undef PIPELINE_ROUTINE
+#undef PIPELINE_T
 
 #ifdef __cplusplus
 }
