@@ -6,7 +6,7 @@ CPU_HEADERS := $(if $(CPU_LIBRARY),$(patsubst src/cpu/include/%,$(O)/cuda/%,$(sh
 all: $(CPU_LIBRARY) $(CPU_HEADERS) $(if $(CPU_LIBRARY),$(O)/pipeline-nvcc)
 
 CPU := $(wildcard src/cpu/*.c src/cpu/*.cpp)
-CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) kernels/kernel.c
+CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) kernels/kernel.c src/run/backend.c src/options/input_file.c
 CPU_OBJECTS := $(addsuffix .o,$(basename $(CPU:%=$(OBJ)/%) $(CPU_PURE:%=$(OBJ)/%))) $(OBJ)/generated/machine_texts.o
 $(OBJ)/src/cpu/%.o: src/cpu/%.cpp
 	$(say) CXX $<

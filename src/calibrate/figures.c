@@ -186,8 +186,7 @@ static void require(struct rig *rig, const struct machine_field *field)
         error_set(rig->error, STATUS_FAILED,
                   "this device, %s, can't be calibrated (is something else running on it?): "
                   "%s is %s",
-                  rig->device->summary[0] != '\0' ? rig->device->summary : rig->device->name,
-                  field->key, figure->how);
+                  machine_title(rig->device), field->key, figure->how);
 }
 
 void rig_end(struct rig *rig)

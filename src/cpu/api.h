@@ -6,6 +6,7 @@
 #ifndef PIPELINE_CPU_API_H
 #define PIPELINE_CPU_API_H
 
+#include "core/items.h"
 #include "cpu/cpu.h"
 #include "cpu/include/cuda_runtime_api.h"
 
@@ -119,7 +120,7 @@ void block_give(const struct cpu_block *block, const char *file, int line);
 /* Gives a block back once a stream has come so far, which is seen when the stream is waited
  * for. */
 void block_leaves(const struct cpu_block *block, uint32_t stream, const char *file, int line);
-void blocks_left(bool (*is_waited_for)(uint32_t stream, const void *what), const void *what);
+void blocks_left(enum cpu_op_kind waits, uint32_t subject);
 /* Gives back all that was taken while a device was current. */
 void block_give_all(int device);
 /* Returns the block that begins at an address; NULL: none does, or it was given back. */

@@ -89,15 +89,8 @@ bool block_is_own(const struct cpu_block *block)
 static struct block *add(enum cpu_memory kind, uintptr_t from, uint64_t bytes, int home,
                          unsigned flags)
 {
-    if (block_count == block_capacity) {
-        const size_t capacity = block_capacity > 0 ? 2 * block_capacity : 64;
-        struct block **more = realloc(blocks, capacity * sizeof(struct block *));
-        if (more == NULL)
-            return NULL;
-        blocks = more;
-        block_capacity = capacity;
-    }
-    struct block *block = calloc(1, sizeof *block);
+    struct block *block =
+        ITEMS_ROOM(blocks, block_count, block_capacity) ? calloc(1, sizeof *block) : NULL;
     if (block == NULL)
         return NULL;
     const size_t place = place_behind(from);
@@ -212,15 +205,7 @@ static void remove_at(size_t place)
     if (block->mapped > 0) /* so that the pages go back, and nobody may touch the addresses */
         (void)mmap((void *)block->seen.from, block->mapped, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (gone_count == gone_capacity) {
-        const size_t capacity = gone_capacity > 0 ? 2 * gone_capacity : 64;
-        struct gone *more = realloc(gone, capacity * sizeof *more);
-        if (more != NULL) {
-            gone = more;
-            gone_capacity = capacity;
-        }
-    }
-    if (block->mapped > 0 && gone_count < gone_capacity)
+    if (block->mapped > 0 && ITEMS_ROOM(gone, gone_count, gone_capacity))
         gone[gone_count++] =
             (struct gone){block->seen.from, block->seen.bytes, block->file, block->line};
     memmove(blocks + place, blocks + place + 1, (--block_count - place) * sizeof *blocks);
@@ -257,13 +242,18 @@ void block_leaves(const struct cpu_block *given, uint32_t stream, const char *fi
     leaving_bytes += block->seen.bytes;
 }
 
-void blocks_left(bool (*is_waited_for)(uint32_t stream, const void *what), const void *what)
+void blocks_left(enum cpu_op_kind waits, uint32_t subject)
 {
-    for (size_t i = block_count; leaving_bytes > 0 && i-- > 0;)
-        if (blocks[i]->leaves && is_waited_for(blocks[i]->stream, what)) {
+    for (size_t i = block_count; leaving_bytes > 0 && i-- > 0;) {
+        const uint32_t stream = blocks[i]->stream;
+        const bool over = waits == CPU_SYNC_DEVICE
+                              ? cpu_stream_device(stream) == (int)subject
+                              : waits == CPU_SYNC_STREAM && stream == subject;
+        if (blocks[i]->leaves && over) {
             leaving_bytes -= blocks[i]->seen.bytes;
             remove_at(i);
         }
+    }
 }
 
 void block_give_all(int device)

@@ -12,7 +12,7 @@ struct capture {
     const struct calls_thread *thread; /* that began it */
     bool spoiled, ended;
     struct CUstream_st **streams; /* that take part, the origin first */
-    size_t stream_count;
+    size_t stream_count, stream_capacity;
     struct capture *next;
 };
 static struct capture *captures; /* that have not ended; those that have are kept for events */
@@ -27,11 +27,8 @@ static cudaError_t spoil(struct capture *capture, cudaError_t error)
 
 static bool join(struct capture *capture, struct CUstream_st *stream)
 {
-    struct CUstream_st **more =
-        realloc(capture->streams, (capture->stream_count + 1) * sizeof *more);
-    if (more == NULL)
+    if (!ITEMS_ROOM(capture->streams, capture->stream_count, capture->stream_capacity))
         return false;
-    capture->streams = more;
     capture->streams[capture->stream_count++] = stream;
     stream->capture = capture;
     stream->ends.count = 0;

@@ -2,12 +2,10 @@
 #include "cpu/parts.h"
 
 #include "plan/rules.h"
+#include "run/backend.h"
 #include "sim/simulator.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,75 +14,48 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* --- begin and end --- */
 
-/* Reads the machine that PIPELINE_TRY_MACHINE names: one of the program's, or a file. */
-static void read_machine(struct machine *machine)
-{
-    const char *name = getenv("PIPELINE_TRY_MACHINE");
-    struct error error = {0};
-    enum status status;
-    if (name == NULL || name[0] == '\0')
-        name = "h200";
-    if (machine_is_path(name)) {
-        static char text[1 << 16];
-        FILE *file = fopen(name, "r");
-        const size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-        if (file != NULL)
-            fclose(file);
-        else
-            clock_die("%s: %s", name, strerror(errno));
-        text[length] = '\0';
-        status = machine_parse(machine, text, name, &error);
-    } else {
-        status = machine_built_in(machine, name, &error);
-    }
-    if (status != STATUS_OK)
-        clock_die("%s", error.text);
-}
-
 static void end(void);
 
 static void begin(void)
 {
     struct clock *c = &clock_now;
-    read_machine(&c->machine);
-    const bool newer = c->machine.compute_capability >= 8;
-    c->room = (struct sm_room){.major = (uint32_t)c->machine.compute_capability,
-                               .threads = c->machine.threads_per_sm,
-                               .blocks = c->machine.blocks_per_sm,
-                               .registers = 65536,
-                               .shared = newer ? 233472 : 49152};
+    struct error error = {0};
+    const char *name = clock_variable("PIPELINE_TRY_MACHINE");
+    const char *devices = clock_variable("PIPELINE_TRY_DEVICES");
+    const char *queues = clock_variable("CUDA_DEVICE_MAX_CONNECTIONS");
+    const char *blocking = clock_variable("CUDA_LAUNCH_BLOCKING");
+    if (machine_load(&c->machine, name != NULL ? name : "h200", &error) != STATUS_OK)
+        clock_die("%s", error.text);
+    c->room = occupancy_room(&c->machine);
+    c->devices = devices != NULL ? atoi(devices) : 1;
+    if (c->devices < 1 || c->devices > MACHINE_DEVICES_MAX)
+        c->devices = 1;
+    c->queues = queues != NULL ? (uint32_t)strtoul(queues, NULL, 10) : 0;
     c->plan.recorded = calloc(1, sizeof *c->plan.recorded);
     if (c->plan.recorded == NULL)
         clock_die("no memory");
-    const char *blocking = clock_variable("CUDA_LAUNCH_BLOCKING");
     c->plan.launches_block = blocking != NULL && strcmp(blocking, "0") != 0;
     c->next_call = 1;
     tape_begin();
     atexit(end);
 }
 
-const struct cpu_gpu *cpu_machine(void)
+const struct machine *cpu_machine(void)
 {
-    static struct cpu_gpu told;
     pthread_once(&once, begin);
-    const struct machine *machine = &clock_now.machine;
-    const char *devices = clock_variable("PIPELINE_TRY_DEVICES");
-    const int count = devices != NULL ? atoi(devices) : 1;
-    const double minor = 10 * (machine->compute_capability - clock_now.room.major);
-    told = (struct cpu_gpu){
-        .name = machine->summary[0] != '\0' ? machine->summary : machine->name,
-        .devices = count >= 1 && count <= MACHINE_DEVICES_MAX ? count : 1,
-        .sms = (int)machine->sms,
-        .major = (int)clock_now.room.major,
-        .minor = (int)(minor + 0.5),
-        .copy_engines = machine->copy_engines,
-        .clock_khz = 1980000,
-        .threads_per_sm = (int)machine->threads_per_sm,
-        .blocks_per_sm = (int)machine->blocks_per_sm,
-        .memory_bytes = machine->memory_bytes,
-        .l2_bytes = machine->l2_bytes,
-    };
-    return &told;
+    return &clock_now.machine;
+}
+
+const struct sm_room *cpu_room(void)
+{
+    (void)cpu_machine();
+    return &clock_now.room;
+}
+
+int cpu_devices(void)
+{
+    (void)cpu_machine();
+    return clock_now.devices;
 }
 
 /* --- a simulation --- */
@@ -153,7 +124,6 @@ static void on_record(void *context, const struct op *op, int64_t passed_ns)
 static void simulate(uint32_t target)
 {
     struct plan *plan = &clock_now.plan;
-    const char *queues = clock_variable("CUDA_DEVICE_MAX_CONNECTIONS");
     const struct simulator_hooks hooks = {on_end, on_start, on_record, NULL};
     struct error error = {0};
     int64_t issued_ns;
@@ -164,9 +134,8 @@ static void simulate(uint32_t target)
     run.stopped = false;
     plan->events = (uint32_t)clock_now.event_count;
     plan->recorded->threads = (uint32_t)clock_now.thread_count;
-    const enum status status = simulator_run(
-        &clock_now.machine, queues != NULL ? (uint32_t)strtoul(queues, NULL, 10) : 0, plan,
-        &hooks, &run.timeline, &issued_ns, &error);
+    const enum status status = simulator_run(&clock_now.machine, clock_now.queues, plan, &hooks,
+                                             &run.timeline, &issued_ns, &error);
     if (status != STATUS_OK && !run.stopped)
         clock_die("the program never ends: %s", error.text);
     if (target != CLOCK_NONE)

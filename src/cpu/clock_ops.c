@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a thread of a kernel takes that no compiler for a GPU has seen: an ordinary number. */
-enum { REGISTERS = 32 };
-
 _Noreturn static void no_memory(void)
 {
     clock_die("no memory for what the program issues");
@@ -179,7 +176,7 @@ static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from
     const struct cpu_launch *launch = from->launch;
     const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     const struct block_need need = {launch->block[0] * launch->block[1] * launch->block[2],
-                                    REGISTERS, (uint32_t)launch->shared};
+                                    CPU_REGISTERS, (uint32_t)launch->shared};
     const uint32_t sms = clock_now.machine.sms;
     op.kernel.blocks = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
     const uint32_t known = clock_now.plan.recorded->name_count;

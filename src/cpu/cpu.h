@@ -153,6 +153,9 @@ uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority,
                         const void *handle);
 uint32_t cpu_add_event(unsigned flags, const void *handle);
 
+/* Returns the device of a stream. */
+int cpu_stream_device(uint32_t stream);
+
 /* Return true where all that was issued to a stream has ended by now, or what an event's latest
  * record stands for has; true where there is none. */
 bool cpu_stream_is_idle(uint32_t stream);
@@ -176,13 +179,17 @@ void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes);
 void cpu_reaches(int device, int other);
 void cpu_pool_keeps(const void *pool, uint64_t bytes);
 
-/* The simulated machine: what attributes of devices are made from. */
-struct cpu_gpu {
-    const char *name;
-    int devices, sms, major, minor, copy_engines, clock_khz, threads_per_sm, blocks_per_sm;
-    uint64_t memory_bytes, l2_bytes;
-};
-const struct cpu_gpu *cpu_machine(void);
+/* The simulated machine, what each of its SMs has room for, and how many such devices there
+ * are. */
+struct machine;
+struct sm_room;
+const struct machine *cpu_machine(void);
+const struct sm_room *cpu_room(void);
+int cpu_devices(void);
+
+/* What a thread of a kernel takes that no compiler for a GPU has seen: as many registers as let
+ * an SM of most devices be full. */
+enum { CPU_REGISTERS = 32 };
 
 /* NVTX ranges of the calling thread's, for the recording. */
 void cpu_range_push(const char *name);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLOCK_KHZ = 1980000 };
+
 static bool reaches[DEVICES_MOST][DEVICES_MOST];
 static unsigned device_flags[DEVICES_MOST];
 
@@ -14,7 +16,7 @@ static unsigned device_flags[DEVICES_MOST];
 
 bool device_exists(int device)
 {
-    return device >= 0 && device < cpu_machine()->devices && device < DEVICES_MOST;
+    return device >= 0 && device < cpu_devices() && device < DEVICES_MOST;
 }
 
 static cudaError_t need_device(int device)
@@ -58,36 +60,20 @@ static cudaError_t set_flags(unsigned flags)
 
 /* --- what a device is --- */
 
-/* [CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"] */
-static size_t shared_of_sm(int major, int minor)
-{
-    static const struct {
-        int from; /* this compute capability, in tenths */
-        size_t kib;
-    } rows[] = {{90, 228}, {86, 100}, {80, 164}, {75, 64}, {70, 96},
-                {61, 96},  {60, 64},  {52, 96},  {50, 64}, {37, 112}};
-    if (major == 12) /* Blackwell for desktops */
-        return 100 << 10;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (10 * major + minor >= rows[i].from)
-            return rows[i].kib << 10;
-    return SHARED_BYTES;
-}
-
 static void describe(struct cudaDeviceProp *p, int device)
 {
-    const struct cpu_gpu *machine = cpu_machine();
-    const int major = machine->major, minor = machine->minor;
-    const size_t shared = shared_of_sm(major, minor);
+    const struct machine *machine = cpu_machine();
+    const struct sm_room *room = cpu_room();
+    const int capability = machine_capability(machine), major = capability / 10;
     const size_t reserved = major >= 8 ? 1024 : 0;
     *p = (struct cudaDeviceProp){.totalGlobalMem = (size_t)machine->memory_bytes,
                                  .sharedMemPerBlock = SHARED_BYTES,
                                  .sharedMemPerBlockOptin =
-                                     major >= 7 ? shared - reserved : SHARED_BYTES,
-                                 .sharedMemPerMultiprocessor = shared,
+                                     major >= 7 ? room->shared - reserved : SHARED_BYTES,
+                                 .sharedMemPerMultiprocessor = room->shared,
                                  .reservedSharedMemPerBlock = reserved,
-                                 .regsPerBlock = major >= 3 ? 65536 : 32768,
-                                 .regsPerMultiprocessor = major >= 3 ? 65536 : 32768,
+                                 .regsPerBlock = (int)room->registers,
+                                 .regsPerMultiprocessor = (int)room->registers,
                                  .warpSize = 32,
                                  .memPitch = INT_MAX,
                                  .maxThreadsPerBlock = 1024,
@@ -95,11 +81,11 @@ static void describe(struct cudaDeviceProp *p, int device)
                                  .maxGridSize = {INT_MAX, 65535, 65535},
                                  .totalConstMem = 64 << 10,
                                  .major = major,
-                                 .minor = minor,
+                                 .minor = capability % 10,
                                  .textureAlignment = 512,
                                  .texturePitchAlignment = 32,
                                  .surfaceAlignment = 512,
-                                 .multiProcessorCount = machine->sms,
+                                 .multiProcessorCount = (int)machine->sms,
                                  .canMapHostMemory = 1,
                                  .concurrentKernels = 1,
                                  .ECCEnabled = 1,
@@ -107,8 +93,8 @@ static void describe(struct cudaDeviceProp *p, int device)
                                  .asyncEngineCount = machine->copy_engines,
                                  .unifiedAddressing = 1,
                                  .l2CacheSize = (int)machine->l2_bytes,
-                                 .maxThreadsPerMultiProcessor = machine->threads_per_sm,
-                                 .maxBlocksPerMultiProcessor = machine->blocks_per_sm,
+                                 .maxThreadsPerMultiProcessor = (int)machine->threads_per_sm,
+                                 .maxBlocksPerMultiProcessor = (int)machine->blocks_per_sm,
                                  .streamPrioritiesSupported = 1,
                                  .globalL1CacheSupported = 1,
                                  .localL1CacheSupported = 1,
@@ -121,7 +107,7 @@ static void describe(struct cudaDeviceProp *p, int device)
                                  .hostRegisterSupported = 1,
                                  .memoryPoolsSupported = 1,
                                  .clusterLaunch = major >= 9};
-    snprintf(p->name, sizeof p->name, "%s", machine->name);
+    snprintf(p->name, sizeof p->name, "%s", machine_title(machine));
     snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "pipeline %d", device);
 }
 
@@ -227,7 +213,7 @@ static struct {
     char name[64];
     int shared;
 } * asked;
-static size_t asked_count;
+static size_t asked_count, asked_capacity;
 
 static int *shared_asked(const char *kernel)
 {
@@ -239,10 +225,8 @@ static int *shared_asked(const char *kernel)
         if (strlen(asked[i].name) == length - from &&
             strncmp(asked[i].name, kernel + from, length - from) == 0)
             return &asked[i].shared;
-    void *more = realloc(asked, (asked_count + 1) * sizeof *asked);
-    if (more == NULL)
+    if (!ITEMS_ROOM(asked, asked_count, asked_capacity))
         return NULL;
-    asked = more;
     snprintf(asked[asked_count].name, sizeof asked->name, "%.*s", (int)(length - from),
              kernel + from);
     asked[asked_count].shared = SHARED_BYTES;
@@ -267,18 +251,15 @@ static cudaError_t ask(const void *kernel, enum cudaFuncAttribute attribute, int
     return cudaSuccess;
 }
 
-/* Registers are not known: as many as let an SM be full are said. */
-enum { REGISTERS = 32 };
-
 static cudaError_t about(struct cudaFuncAttributes *attributes, const void *kernel)
 {
     if (attributes == NULL || kernel == NULL)
         return attributes == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction;
-    const int version = 10 * cpu_machine()->major + cpu_machine()->minor;
+    const int version = machine_capability(cpu_machine());
     const int *shared = shared_asked(pipeline_name(kernel));
     *attributes = (struct cudaFuncAttributes){
         .maxThreadsPerBlock = 1024,
-        .numRegs = REGISTERS,
+        .numRegs = CPU_REGISTERS,
         .ptxVersion = version,
         .binaryVersion = version,
         .maxDynamicSharedSizeBytes = shared != NULL ? *shared : SHARED_BYTES,
@@ -294,14 +275,10 @@ static cudaError_t fit(int *blocks, const void *kernel, int threads, size_t shar
         return cudaErrorInvalidValue;
     if (kernel == NULL)
         return cudaErrorInvalidDeviceFunction;
-    const struct sm_room room = {(uint32_t)p.major, (uint32_t)p.maxThreadsPerMultiProcessor,
-                                 (uint32_t)p.maxBlocksPerMultiProcessor,
-                                 (uint32_t)p.regsPerMultiprocessor,
-                                 (uint32_t)p.sharedMemPerMultiprocessor};
-    const struct block_need need = {(uint32_t)threads, REGISTERS, (uint32_t)shared};
+    const struct block_need need = {(uint32_t)threads, CPU_REGISTERS, (uint32_t)shared};
     *blocks = threads > p.maxThreadsPerBlock || shared > p.sharedMemPerBlockOptin
                   ? 0
-                  : (int)occupancy_blocks_per_sm(&room, &need);
+                  : (int)occupancy_blocks_per_sm(cpu_room(), &need);
     return cudaSuccess;
 }
 

@@ -6,7 +6,7 @@
 /* --- work, which a graph, its copies and what is launched of it share --- */
 
 static struct work **idle; /* that nobody has any more, but a launch may be under way with */
-static size_t idle_count;
+static size_t idle_count, idle_capacity;
 
 static struct work *work_make(const struct cpu_op *op)
 {
@@ -20,16 +20,13 @@ static void work_drop(struct work *work)
 {
     if (work == NULL || --work->users > 0)
         return;
-    struct work **more = realloc(idle, (idle_count + 1) * sizeof *more);
-    if (more == NULL)
-        return; /* it is lost */
-    idle = more;
-    idle[idle_count++] = work;
+    if (ITEMS_ROOM(idle, idle_count, idle_capacity)) /* else it is lost */
+        idle[idle_count++] = work;
 }
 
 void graphs_idle(void)
 {
-    if (cpu_machine()->devices > 1)
+    if (cpu_devices() > 1)
         return; /* another device may be busy yet */
     for (; idle_count > 0; idle_count--) {
         op_release(&idle[idle_count - 1]->op);
@@ -176,7 +173,7 @@ struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
 
 struct flat {
     struct CUgraphExec_st *exec;
-    uint32_t edge_capacity, node_capacity;
+    size_t edge_capacity, node_capacity;
     const struct cpu_node *before; /* what was launched until now: a node keeps its id */
     uint32_t before_count;
     cudaError_t error;
@@ -186,15 +183,11 @@ static uint32_t flat_node(struct flat *flat, struct CUgraphNode_st *node)
 {
     static uint64_t latest_id;
     struct cpu_graph *graph = &flat->exec->graph;
-    if (graph->node_count == flat->node_capacity) {
-        flat->node_capacity = 2 * flat->node_capacity + 16;
-        struct cpu_node *more = realloc(flat->exec->nodes, flat->node_capacity * sizeof *more);
-        if (more == NULL) {
-            flat->error = cudaErrorMemoryAllocation;
-            return 0;
-        }
-        graph->nodes = flat->exec->nodes = more;
+    if (!ITEMS_ROOM(flat->exec->nodes, graph->node_count, flat->node_capacity)) {
+        flat->error = cudaErrorMemoryAllocation;
+        return 0;
     }
+    graph->nodes = flat->exec->nodes;
     struct cpu_node *made = &flat->exec->nodes[graph->node_count];
     const uint32_t place = graph->node_count;
     *made = (struct cpu_node){.id = place < flat->before_count ? flat->before[place].id
@@ -208,15 +201,11 @@ static uint32_t flat_node(struct flat *flat, struct CUgraphNode_st *node)
 static void flat_edge(struct flat *flat, uint32_t from, uint32_t to)
 {
     struct cpu_graph *graph = &flat->exec->graph;
-    if (graph->edge_count == flat->edge_capacity) {
-        flat->edge_capacity = 2 * flat->edge_capacity + 16;
-        struct cpu_edge *more = realloc(flat->exec->edges, flat->edge_capacity * sizeof *more);
-        if (more == NULL) {
-            flat->error = cudaErrorMemoryAllocation;
-            return;
-        }
-        graph->edges = flat->exec->edges = more;
+    if (!ITEMS_ROOM(flat->exec->edges, graph->edge_count, flat->edge_capacity)) {
+        flat->error = cudaErrorMemoryAllocation;
+        return;
     }
+    graph->edges = flat->exec->edges;
     flat->exec->edges[graph->edge_count++] = (struct cpu_edge){from, to};
 }
 

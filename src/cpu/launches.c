@@ -130,7 +130,7 @@ static struct known {
     const void *function;
     void (*bind)(const void *function, void **arguments, struct cpu_launch *launch);
 } * known;
-static size_t known_count;
+static size_t known_count, known_capacity;
 
 static const struct known *known_at(const void *function)
 {
@@ -145,12 +145,8 @@ void pipeline_know(const void *function, void (*bind)(const void *function, void
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* it is no call of CUDA's */
     pthread_mutex_lock(&lock);
-    struct known *more =
-        known_at(function) != NULL ? NULL : realloc(known, (known_count + 1) * sizeof *more);
-    if (more != NULL) {
-        known = more;
+    if (known_at(function) == NULL && ITEMS_ROOM(known, known_count, known_capacity))
         known[known_count++] = (struct known){function, bind};
-    }
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,5 +1,6 @@
 /* memory.c - memory of every kind: taken, given back, and what there is to know of it. */
 #include "cpu/api.h"
+#include "machine/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -83,6 +83,8 @@ struct clock_thread {
 struct clock {
     struct machine machine;
     struct sm_room room;
+    int devices;
+    uint32_t queues;  /* that the program's environment wants; 0: the machine's */
     struct plan plan; /* the window's */
     size_t seen_capacity, name_capacity;
     struct clock_op *ops; /* one for each of the plan's */

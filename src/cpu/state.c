@@ -56,6 +56,11 @@ int64_t clock_host_ns(int64_t since_ns)
     return took_ns >= AT_ONCE_NS ? took_ns : 0;
 }
 
+int cpu_stream_device(uint32_t stream)
+{
+    return clock_now.streams[stream].device;
+}
+
 /* --- the lock --- */
 
 static pthread_mutex_t lock;

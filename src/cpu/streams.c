@@ -7,8 +7,6 @@ static struct CUstream_st *streams; /* that the program made */
 static struct CUstream_st
     legacy_streams[DEVICES_MOST]; /* each device's; number 0 may be one's */
 static bool legacy_made[DEVICES_MOST];
-static int *devices_of; /* of all streams by their numbers */
-static uint32_t devices_count;
 static bool per_thread; /* what NULL stands for */
 
 void pipeline_streams_per_thread(void)
@@ -18,18 +16,9 @@ void pipeline_streams_per_thread(void)
 
 /* --- streams --- */
 
-static bool number_stream(struct CUstream_st *stream, const void *handle)
+static void number_stream(struct CUstream_st *stream, const void *handle)
 {
     stream->number = cpu_add_stream(stream->device, stream->kind, stream->priority, handle);
-    if (stream->number >= devices_count) {
-        int *more = realloc(devices_of, (stream->number + 1) * sizeof *more);
-        if (more == NULL)
-            return false;
-        devices_of = more;
-        devices_count = stream->number + 1;
-    }
-    devices_of[stream->number] = stream->device;
-    return true;
 }
 
 /* Returns a default stream of the current device's. */
@@ -40,9 +29,10 @@ static struct CUstream_st *default_stream(bool of_thread)
         struct CUstream_st *legacy = &legacy_streams[device];
         if (!legacy_made[device]) {
             *legacy = (struct CUstream_st){.device = device, .kind = CPU_LEGACY};
-            legacy_made[device] = number_stream(legacy, cudaStreamLegacy);
+            number_stream(legacy, cudaStreamLegacy);
+            legacy_made[device] = true;
         }
-        return legacy_made[device] ? legacy : NULL;
+        return legacy;
     }
     struct CUstream_st **own = &calls_thread.own[device];
     if (*own == NULL && (*own = calloc(1, sizeof **own)) != NULL) {
@@ -80,10 +70,7 @@ static cudaError_t make(cudaStream_t *made, unsigned flags, int priority)
                                    .kind = flags == cudaStreamNonBlocking ? CPU_NONBLOCKING
                                                                           : CPU_BLOCKING,
                                    .next = streams};
-    if (!number_stream(stream, stream)) {
-        free(stream);
-        return cudaErrorMemoryAllocation;
-    }
+    number_stream(stream, stream);
     *made = streams = stream;
     return cudaSuccess;
 }
@@ -142,17 +129,10 @@ cudaError_t call_waits(enum cpu_op_kind kind, uint32_t subject)
 {
     const struct cpu_op op = {
         .kind = kind, .stream = subject, .event = kind == CPU_SYNC_EVENT ? subject : 0};
-    return cpu_issue(&op) ? cudaSuccess : calls_failed();
-}
-
-static bool is_of_device(uint32_t stream, const void *device)
-{
-    return stream < devices_count && devices_of[stream] == *(const int *)device;
-}
-
-static bool is_stream(uint32_t stream, const void *other)
-{
-    return stream == *(const uint32_t *)other;
+    if (!cpu_issue(&op))
+        return calls_failed();
+    blocks_left(kind, subject);
+    return cudaSuccess;
 }
 
 cudaError_t device_wait(int device)
@@ -160,10 +140,8 @@ cudaError_t device_wait(int device)
     cudaError_t error = capture_forbids_device(device);
     if (error == cudaSuccess)
         error = call_waits(CPU_SYNC_DEVICE, (uint32_t)device);
-    if (error == cudaSuccess) {
-        blocks_left(is_of_device, &device);
+    if (error == cudaSuccess)
         graphs_idle();
-    }
     return error;
 }
 
@@ -172,12 +150,8 @@ static cudaError_t wait_for(cudaStream_t handle)
     struct CUstream_st *stream = stream_of(handle);
     if (stream == NULL)
         return cudaErrorInvalidResourceHandle;
-    cudaError_t error = capture_forbids_in(stream);
-    if (error == cudaSuccess)
-        error = call_waits(CPU_SYNC_STREAM, stream->number);
-    if (error == cudaSuccess)
-        blocks_left(is_stream, &stream->number);
-    return error;
+    const cudaError_t error = capture_forbids_in(stream);
+    return error != cudaSuccess ? error : call_waits(CPU_SYNC_STREAM, stream->number);
 }
 
 static cudaError_t query(cudaStream_t handle)

@@ -81,11 +81,8 @@ static uint64_t handle_of(uint32_t event)
 void tape_begin(void)
 {
     const struct clock *c = &clock_now;
-    const char *path = getenv("PIPELINE_TRY_TO");
-    const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const char *devices = getenv("PIPELINE_TRY_DEVICES");
-    const int count = devices != NULL && atoi(devices) > 1 ? atoi(devices) : 1;
-    if (path == NULL || path[0] == '\0')
+    const char *path = clock_variable("PIPELINE_TRY_TO");
+    if (path == NULL)
         return;
     tape.file = fopen(path, "we");
     if (tape.file == NULL)
@@ -95,15 +92,15 @@ void tape_begin(void)
     put(",\"pid\":%d,\"parent\":%d,\"begin_ns\":0,\"driver\":13000,\"cupti\":0,"
         "\"launch_blocking\":%s,\"connections\":%ld,\"lazy\":%s,\"simulated\":true}\n",
         (int)getpid(), (int)getppid(), c->plan.launches_block ? "true" : "false",
-        connections != NULL ? strtol(connections, NULL, 10) : (long)c->machine.queues,
+        (long)(c->queues > 0 ? c->queues : c->machine.queues),
         clock_loads_lazily() ? "true" : "false");
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < c->devices; i++) {
         put("[\"device\",%d,", i);
-        put_text(c->machine.summary[0] != '\0' ? c->machine.summary : c->machine.name);
-        const int minor = (int)(10 * (c->machine.compute_capability - c->room.major) + 0.5);
-        put(",%u,%d,%u,%u,%u,%u,%u,%d]\n[\"context\",%d,%d]\n", c->room.major, minor,
-            c->machine.sms, c->room.threads, c->room.blocks, c->room.registers, c->room.shared,
-            c->machine.copy_engines, context_of(i), i);
+        put_text(machine_title(&c->machine));
+        put(",%u,%d,%u,%u,%u,%u,%u,%d]\n[\"context\",%d,%d]\n", c->room.major,
+            machine_capability(&c->machine) % 10, c->machine.sms, c->room.threads,
+            c->room.blocks, c->room.registers, c->room.shared, c->machine.copy_engines,
+            context_of(i), i);
     }
 }
 
@@ -191,10 +188,10 @@ static void put_ran(const struct clock_op *op)
     if (!op->is_work || from->kind == CPU_FUNCTION)
         return;
     if (from->kind == CPU_KERNEL) {
-        put("[\"kernel\",%" PRIu64 ",%d,%u,%" PRId64 ",%" PRId64 ",%u,%u,%u,32,%u,%" PRIu64
+        put("[\"kernel\",%" PRIu64 ",%d,%u,%" PRId64 ",%" PRId64 ",%u,%u,%u,%d,%u,%" PRIu64
             "]\n",
             call->id, context, stream, op->start_ns, op->end_ns, op->name, op->blocks,
-            op->threads, op->shared, op->node);
+            op->threads, CPU_REGISTERS, op->shared, op->node);
         return;
     }
     const bool set = from->kind == CPU_SET;

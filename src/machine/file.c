@@ -235,7 +235,7 @@ static bool architecture_fits(const struct machine *machine)
     if (strncmp(machine->architecture, "sm_", 3) != 0)
         return true;
     long number = strtol(machine->architecture + 3, &end, 10);
-    return *end != '\0' || number == lround(10 * machine->compute_capability);
+    return *end != '\0' || number == machine_capability(machine);
 }
 
 /* Refuses figures that contradict each other. */

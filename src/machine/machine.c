@@ -4,6 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+const char *machine_title(const struct machine *machine)
+{
+    return machine->summary[0] != '\0' ? machine->summary : machine->name;
+}
+
+int machine_capability(const struct machine *machine)
+{
+    return (int)lround(10 * machine->compute_capability);
+}
+
 uint32_t machine_resident_blocks(const struct machine *machine)
 {
     uint32_t by_threads = machine->threads_per_sm / KERNEL_THREADS;

@@ -200,6 +200,10 @@ bool machine_is_path(const char *name);
 enum status machine_parse(struct machine *machine, const char *text, const char *where,
                           struct error *error);
 
+/* Returns what people call a machine, and its compute capability in tenths: 90 for 9.0. */
+const char *machine_title(const struct machine *machine);
+int machine_capability(const struct machine *machine);
+
 /* Returns how many blocks of KERNEL_THREADS threads the whole GPU holds at once. */
 uint32_t machine_resident_blocks(const struct machine *machine);
 

@@ -15,6 +15,24 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+struct sm_room occupancy_room(const struct machine *machine)
+{
+    static const struct {
+        int from; /* this compute capability, in tenths */
+        uint32_t kib;
+    } shared[] = {{120, 100}, {90, 228}, {86, 100}, {80, 164}, {75, 64},  {70, 96},
+                  {61, 96},   {60, 64},  {52, 96},  {50, 64},  {37, 112}, {0, 48}};
+    const int capability = machine_capability(machine);
+    size_t row = 0;
+    while (capability < shared[row].from)
+        row++;
+    return (struct sm_room){.major = (uint32_t)capability / 10,
+                            .threads = machine->threads_per_sm,
+                            .blocks = machine->blocks_per_sm,
+                            .registers = capability >= 30 ? 65536 : 32768,
+                            .shared = shared[row].kib << 10};
+}
+
 uint32_t occupancy_blocks_per_sm(const struct sm_room *room, const struct block_need *need)
 {
     enum { RESERVED = 1024 };

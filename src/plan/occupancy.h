@@ -8,6 +8,8 @@
 #ifndef PIPELINE_PLAN_OCCUPANCY_H
 #define PIPELINE_PLAN_OCCUPANCY_H
 
+#include "machine/machine.h"
+
 #include <stdint.h>
 
 /* What an SM has; 0 stands for what is not known, which then limits nothing. */
@@ -20,6 +22,9 @@ struct sm_room {
 struct block_need {
     uint32_t threads, registers, shared;
 };
+
+/* Returns what an SM of a machine has, as its compute capability tells. */
+struct sm_room occupancy_room(const struct machine *machine);
 
 /* Returns how many blocks an SM holds: at least 1. */
 uint32_t occupancy_blocks_per_sm(const struct sm_room *room, const struct block_need *need);
