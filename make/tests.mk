@@ -89,7 +89,7 @@ EMULATED := $(KERNELS:kernels/%=$(OBJ)/tests/emulator/%.o) \
             $(OBJ)/kernels/launchers.o $(OBJ)/src/cuda/backend_none.o \
             $(patsubst %.cpp,$(OBJ)/%.o,$(wildcard tests/emulator/*.cpp)) \
             $(patsubst src/%.cpp,$(OBJ)/tests/emulator/%.o,$(wildcard src/cpu/*.cpp)) \
-            $(addprefix $(OBJ)/src/cpu/,state.o watch.o watched.o races.o)
+            $(addprefix $(OBJ)/src/cpu/,state.o watch.o watched.o arithmetic.o races.o)
 EMULATOR_CFLAGS = -std=c++17 -D_GNU_SOURCE -Isrc -I. -Isrc/cpu/include -Wall -Wextra \
                   -Wno-unknown-pragmas $(if $(WERROR),-Werror) $(CFLAGS) $(if $(ASAN),-fsanitize=address) \
                   -ffp-contract=off -pthread
@@ -106,7 +106,7 @@ $(OBJ)/tests/emulator/cpu/%.o: src/cpu/%.cpp
 $(OBJ)/tests/emulator/%.o: tests/emulator/%.cpp
 	$(say) CXX $<
 	$(call compile,$(CXX) $(EMULATOR_CFLAGS) $(if $(findstring check,$*),$(EMULATOR_TRAPS)) \
-		$(if $(findstring watch,$*),$(if $(SANITIZE),,-g -fsanitize=thread -fno-ipa-icf)))
+		$(if $(findstring watch,$*),$(if $(SANITIZE),,-g -fsanitize=thread -fsanitize-coverage=trace-pc -fno-ipa-icf)))
 
 $(OBJ)/bin/check-emulator: LINKER = $(CXX)
 $(OBJ)/bin/check-emulator: $(EMULATED) $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/emulator/*.c)) \

@@ -121,14 +121,18 @@ static struct try_words begin(struct try_build *build, const struct tools *tools
 }
 
 /* Adds what has every access of a kernel told: volatiles as such, reads of what is written at
- * once, too, and each in code of its own, so that its line is known. */
+ * once, too, and each in code of its own, so that its line is known; and each basic block. */
 static void add_watch(struct try_build *build, struct try_words *words,
                       const struct tools *tools)
 {
-    static const char *const clang[] = {"-mllvm", "-tsan-instrument-read-before-write",
-                                        "-mllvm", "-tsan-distinguish-volatile", NULL};
+    static const char *const clang[] = {"-mllvm",
+                                        "-tsan-instrument-read-before-write",
+                                        "-mllvm",
+                                        "-tsan-distinguish-volatile",
+                                        "-fsanitize-coverage=bb,no-prune,trace-pc",
+                                        NULL};
     static const char *const gcc[] = {"--param=tsan-distinguish-volatile=1", "-fno-ipa-icf",
-                                      NULL};
+                                      "-fsanitize-coverage=trace-pc", NULL};
     bool is_clang = false;
     for (size_t i = 0; i < tools->compiler.count; i++)
         is_clang |= strstr(tools->compiler.items[i], "clang") != NULL;

@@ -9,7 +9,8 @@
  *   cpu/include/    what programs include: the language of kernels, and the calls of the host
  *   cpu/grid.cpp    a launch: its blocks, and its threads as fibers (fiber.cpp)
  *   cpu/threads.cpp what a thread waits for, and its faults
- *   cpu/watch.c     each access of a launch; watched.c has ranges of them, races.c races
+ *   cpu/watch.c     each access of a launch; watched.c has ranges of them, races.c races,
+ *                  and arithmetic.c what is computed
  *   cpu/calls.c     how calls begin and end, and errors
  *   cpu/devices.c   devices, attributes, occupancy
  *   cpu/blocks.c    the memory that CUDA knows; memory.c and copies.c have the calls
@@ -43,9 +44,12 @@ struct cpu_did {
     struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
     size_t range_count;
     uint64_t read_bytes, written_bytes; /* that its threads asked for */
-    uint64_t sectors;                   /* pieces of 32 bytes that its warps asked for */
-    bool watched;                       /* ranges, bytes and sectors are known */
-    uint64_t flops;                     /* 0: not counted */
+    /* Pieces of 32 bytes: that its warps asked for, and of these what went beyond the cache of
+     * their SM (L1). That and shared memory hand out words in turns, each as long as a sector
+     * takes. */
+    uint64_t sectors, beyond_sectors, turns;
+    bool watched;                 /* all of these are known */
+    uint64_t flops, flops_double; /* in single and in double precision; 0: not counted */
     char fault[512]; /* "": none; else what went wrong, in words, with the source's line */
 };
 void cpu_did_free(struct cpu_did *did);

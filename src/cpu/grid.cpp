@@ -160,14 +160,11 @@ void block_begin(unsigned block)
                             : word * 64 < threads     ? ~(~UINT64_C(0) << threads % 64)
                                                       : 0;
     watch_block_begin(&here->watch, here->shared.data(), launch->shared);
-    const unsigned warps = (threads + LANES - 1) / LANES;
-    bool sampled = false;
+    const bool sampled = watch_samples(block);
     for (unsigned i = 0; i < threads; i++) {
         struct thread &thread = here->threads[i];
         thread.pauses = 0;
         thread.state = READY;
-        if (i % LANES == 0)
-            sampled = watch_samples((uint64_t)block * warps + i / LANES);
         watch_lane_begin(&thread.lane, &here->watch, i, sampled);
     }
     here->waiting = here->votes = 0;
@@ -265,9 +262,8 @@ void block_run(unsigned block, int me)
         if (grid->next == NEXT_ANY && !grid->failed && grid_draw(256) == 0)
             other_slots_turn(me);
     }
-    for (unsigned i = 0; i < grid->threads && !grid->failed; i += LANES)
-        watch_warp_end(&here->threads[i].lane, sizeof here->threads[i],
-                       std::min(grid->threads - i, (unsigned)LANES));
+    if (!grid->failed)
+        watch_block_end(&here->threads[0].lane, sizeof here->threads[0], grid->threads);
     for (struct thread &hanging : here->threads) {
         if (hanging.fiber == nullptr)
             continue;
@@ -381,6 +377,7 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did)
     pass_turn(0);
     await_turn(NOBODY);
     watch_end(did);
+    watch_count(did);
     if (grid->failed)
         snprintf(did->fault, sizeof did->fault, "%s", grid->fault.c_str());
     return !grid->failed;

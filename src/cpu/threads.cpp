@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 #include <map>
 #include <unistd.h>
 
@@ -137,26 +138,28 @@ void fail_here(const char *what)
         back_to_scheduler();
 }
 
-/* Asks for the lines that are told of an address of the program, which stay open; or NULL. */
-static FILE *ask_of(uintptr_t code, const char *options)
+extern "C" FILE *grid_ask(uintptr_t from, uintptr_t to, const char *command)
 {
     Dl_info info;
-    char command[512];
-    if (dladdr(reinterpret_cast<void *>(code), &info) == 0 || info.dli_fbase == nullptr)
+    struct link_map *map = nullptr;
+    char text[1024];
+    void **out = reinterpret_cast<void **>(&map);
+    if (dladdr1(reinterpret_cast<void *>(from), &info, out, RTLD_DL_LINKMAP) == 0)
         return nullptr;
     const void *base = info.dli_fbase;
     if (dladdr(&grid, &info) == 0 || info.dli_fbase != base) /* a library's is no help */
         return nullptr;
-    snprintf(command, sizeof command, "addr2line %s -e '%s' 0x%zx 2>/dev/null", options,
+    snprintf(text, sizeof text, "file='%s' from=0x%zx to=0x%zx base=0x%zx; %s 2>/dev/null",
              strchr(info.dli_fname, '/') != nullptr ? info.dli_fname : "/proc/self/exe",
-             (size_t)(code - (uintptr_t)info.dli_fbase));
-    return popen(command, "r");
+             (size_t)(from - map->l_addr), (size_t)(to - map->l_addr), (size_t)map->l_addr,
+             command);
+    return popen(text, "r");
 }
 
 std::string source_of(uintptr_t code)
 {
     char line[512];
-    FILE *lines = ask_of(code, "-i");
+    FILE *lines = grid_ask(code, code, "addr2line -i -e \"$file\" $from");
     std::string found;
     while (lines != nullptr && fgets(line, sizeof line, lines) != nullptr) {
         const char *name = strrchr(line, '/') != nullptr ? strrchr(line, '/') + 1 : line;
@@ -328,7 +331,8 @@ const char *pipeline_name(const void *function)
     std::string &name = names[function];
     if (name.empty()) {
         char line[512] = "";
-        FILE *lines = ask_of(reinterpret_cast<uintptr_t>(function), "-f -C");
+        const uintptr_t code = reinterpret_cast<uintptr_t>(function);
+        FILE *lines = grid_ask(code, code, "addr2line -f -C -e \"$file\" $from");
         if (lines != nullptr && fgets(line, sizeof line, lines) != nullptr)
             line[strcspn(line, "(\n")] = '\0';
         if (lines != nullptr)

@@ -9,6 +9,8 @@
 
 #include "cpu/cpu.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,10 +40,13 @@ struct watch_site {
     uintptr_t from; /* of that memory */
     uint64_t bytes;
     uint64_t *map;
-    uint64_t low, high;        /* what it marked there */
-    uint64_t count;            /* accesses of that memory */
-    uint64_t total, asked;     /* of all memory before: accesses, and their bytes */
-    uint64_t sampled, sectors; /* accesses in warps that are looked at, and their sectors */
+    uint64_t low, high;    /* what it marked there */
+    uint64_t count;        /* accesses of that memory */
+    uint64_t total, asked; /* of all memory before: accesses, and their bytes */
+    bool is_shared;        /* it is shared memory */
+    /* Accesses of lanes that are looked at; their warps' sectors, those of them that are their
+     * block's first there, and turns of the L1. */
+    uint64_t sampled, sectors, fresh, turns;
 };
 
 /* An access that is kept to be compared with those of the warp's other lanes. */
@@ -86,13 +91,14 @@ extern struct watch_site watch_sites[WATCH_SITES]; /* found by code, from its ha
 /* --- for grid.cpp --- */
 void watch_begin(const struct cpu_launch *launch);
 void watch_end(struct cpu_did *did);
+void watch_count(struct cpu_did *did); /* what was computed */
 
 /* Blocks begin, and have ended; `dynamic` is the dynamic shared memory. */
 void watch_block_begin(struct watch_block *block, void *dynamic, size_t bytes);
 void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32_t thread,
                       bool sampled);
-bool watch_samples(uint64_t warp); /* is a warp to be sampled? */
-void watch_warp_end(struct watch_lane *lanes, size_t stride, uint32_t count);
+bool watch_samples(uint64_t block); /* is a block to be sampled? */
+void watch_block_end(struct watch_lane *lanes, size_t stride, uint32_t threads);
 
 /* Judges a doubtful write before its thread waits or ends. */
 void watch_settle(struct watch_block *block);
@@ -101,8 +107,7 @@ void watch_settle(struct watch_block *block);
 struct watch_site *watch_find(uintptr_t code, uint32_t size, enum watch_kind kind);
 void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
                  uint32_t bytes);
-void watch_keep(struct watch_lane *lane, const struct watch_site *site, uintptr_t at,
-                uint32_t bytes);
+void watch_keep(struct watch_lane *lane, struct watch_site *site, uintptr_t at, uint32_t bytes);
 bool watch_shared(struct watch_lane *lane, uintptr_t at, uint32_t bytes, enum watch_kind kind,
                   uintptr_t code);
 
@@ -110,6 +115,11 @@ bool watch_shared(struct watch_lane *lane, uintptr_t at, uint32_t bytes, enum wa
 
 /* Makes a fault of an access of the thread that runs, which never goes on. */
 __attribute__((noreturn)) void grid_fail(const char *what, uintptr_t code);
+
+/* Runs a shell's command on the part of the program that has the code: $file, $from and $to of
+ * that code in it, and $base, where that lies in memory. Returns what it prints, to be closed
+ * with pclose(); NULL: the code is a library's, or nothing can be run. */
+FILE *grid_ask(uintptr_t from, uintptr_t to, const char *command);
 
 /* Writes where code is in the source: "file:line", or "". */
 void grid_source(uintptr_t code, char *text, size_t size);

@@ -9,9 +9,12 @@
 #include <string.h>
 
 enum {
-    SAMPLED = 32, /* warps that are looked at */
-    LOG = 256,    /* accesses of each of their lanes */
+    SAMPLED = 32, /* warps that are looked at, in whole blocks */
+    BLOCKS = 4,   /* of which there are so many at least */
+    LOG = 128,    /* accesses of each of their lanes */
     SECTOR = 32,
+    BANKS = 32, /* of shared memory, each of 4 bytes */
+    COUNTERS = 1 << 19,
     MEMORIES = 64,
     RANGES_MOST = 1 << 16, /* where there are more, gaps are taken in */
     NEAR = 1024,           /* bytes behind a block, to which an access may belong */
@@ -22,11 +25,10 @@ struct watch_site watch_sites[WATCH_SITES];
 
 static struct {
     const struct cpu_launch *launch;
-    uint64_t warps;
+    uint64_t stride; /* of the blocks that are looked at */
     uint32_t site_count;
     struct watch_memory *memories[MEMORIES];
     uint32_t memory_count;
-    struct watch_access *kept; /* a warp's */
 } now;
 
 /* What was compiled to be watched calls this first of all. */
@@ -38,10 +40,11 @@ void __tsan_init(void)
 
 void watch_begin(const struct cpu_launch *launch)
 {
-    const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+    const uint32_t wanted = SAMPLED / ((threads + WATCH_WARP - 1) / WATCH_WARP);
+    const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     now.launch = launch;
-    now.warps = (threads + WATCH_WARP - 1) / WATCH_WARP * launch->grid[0] * launch->grid[1] *
-                launch->grid[2];
+    now.stride = blocks / (wanted > BLOCKS ? wanted : BLOCKS) | 1; /* odd: not all in a row */
 }
 
 /* --- memory --- */
@@ -154,9 +157,15 @@ static void fail(const struct watch_site *site, uintptr_t at, uint32_t bytes,
 
 void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at, uint32_t bytes)
 {
-    if (at - lane->stack < lane->stack_bytes || at - lane->own < lane->own_bytes ||
-        watch_shared(lane, at, bytes, site->kind, site->code))
+    if (at - lane->stack < lane->stack_bytes || at - lane->own < lane->own_bytes)
         return;
+    if (watch_shared(lane, at, bytes, site->kind, site->code)) {
+        site->is_shared = true;
+        site->total++;
+        if (lane->log != NULL)
+            watch_keep(lane, site, at, bytes);
+        return;
+    }
     const struct cpu_block *block = cpu_block_at(at);
     struct part part = {.at = at};
     if (block != NULL) {
@@ -196,10 +205,9 @@ void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
 
 /* --- sectors --- */
 
-bool watch_samples(uint64_t warp)
+bool watch_samples(uint64_t block)
 {
-    const uint64_t stride = (now.warps / SAMPLED) | 1; /* odd: not always a block's first */
-    return warp % stride == stride / 2;
+    return block % now.stride == now.stride / 2;
 }
 
 void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32_t thread,
@@ -217,55 +225,119 @@ void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32
     lane->log = NULL;
 }
 
-void watch_keep(struct watch_lane *lane, const struct watch_site *site, uintptr_t at,
-                uint32_t bytes)
+void watch_keep(struct watch_lane *lane, struct watch_site *site, uintptr_t at, uint32_t bytes)
 {
-    if (!site->memory->counts || lane->logged == LOG)
+    enum { WIDEST = 16 };
+    struct watch_access *last = lane->logged > 0 ? &lane->log[lane->logged - 1] : NULL;
+    if ((!site->is_shared && !site->memory->counts) ||
+        (lane->logged == LOG && site->sampled > 0))
         return;
-    lane->log[lane->logged++] =
-        (struct watch_access){(uint32_t)(site - watch_sites), bytes, at};
+    site->sampled++;
+    if (last != NULL && last->at + last->bytes == at && &watch_sites[last->site] != site &&
+        watch_sites[last->site].kind == site->kind &&
+        last->at % WIDEST + last->bytes + bytes <= WIDEST)
+        last->bytes += bytes; /* parts of a vector */
+    else if (lane->logged < LOG)
+        lane->log[lane->logged++] =
+            (struct watch_access){(uint32_t)(site - watch_sites), bytes, at};
 }
 
-static int compare(const void *a, const void *b)
+/* Counters by keys, all of them 0 from a new epoch on. */
+static struct counters {
+    uint32_t epoch;
+    struct {
+        uint64_t key;
+        uint32_t epoch, count;
+    } items[COUNTERS];
+} of_warp, of_block;
+
+static uint32_t *counter(struct counters *counters, uint64_t key)
 {
-    const struct watch_access *left = a, *right = b;
-    if (left->site != right->site)
-        return left->site < right->site ? -1 : 1;
-    if (left->bytes != right->bytes)
-        return left->bytes < right->bytes ? -1 : 1;
-    return (left->at > right->at) - (left->at < right->at);
+    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    while (counters->items[at % COUNTERS].epoch == counters->epoch &&
+           counters->items[at % COUNTERS].key != key)
+        at++;
+    if (counters->items[at % COUNTERS].epoch != counters->epoch) {
+        counters->items[at % COUNTERS].key = key;
+        counters->items[at % COUNTERS].epoch = counters->epoch;
+        counters->items[at % COUNTERS].count = 0;
+    }
+    return &counters->items[at % COUNTERS].count;
 }
 
-/* Counts the sectors of a warp: the k-th accesses of its lanes at a site are one of the warp's.
- */
-void watch_warp_end(struct watch_lane *lanes, size_t stride, uint32_t count)
+/* Returns the counter of something that the lanes of a warp do together. */
+enum counted { PIECE, BANK, MOST };
+static uint32_t *of_lanes(uint64_t together, enum counted counted, uint64_t value)
+{
+    return counter(&of_warp, (together * 4 + counted) << 43 | (value & UINT64_MAX >> 21));
+}
+
+/* Counts what an access adds to those of the warp's other lanes: sectors, of which a block
+ * reads each once from beyond the L1; of shared memory words, of which each bank hands out one
+ * at a time. Turns are the L1's, each as long as a sector takes: a warp's request takes some in
+ * any case, and so do the words that all banks hand out at once. */
+static void count_access(struct watch_site *site, const struct watch_access *access,
+                         uint64_t together)
+{
+    enum { REQUEST_TURNS = 5, WORDS_TURNS = 3 };
+    const uint64_t size = site->is_shared ? 4 : SECTOR;
+    const uint64_t last = (access->at + access->bytes - 1) / size;
+    for (uint64_t piece = access->at / size; piece <= last; piece++) {
+        uint32_t *most = of_lanes(together, MOST, 0);
+        if ((*of_lanes(together, PIECE, piece))++ > 0)
+            continue;
+        if (site->is_shared) {
+            const bool more = ++*of_lanes(together, BANK, piece % BANKS) > *most;
+            *most += more;
+            site->turns += more ? WORDS_TURNS : 0;
+        } else {
+            site->turns += ++*most == 1 ? REQUEST_TURNS : *most > REQUEST_TURNS;
+            site->sectors++;
+            site->fresh += (*counter(&of_block, piece))++ == 0;
+        }
+    }
+}
+
+/* The k-th accesses of a warp's lanes at a site are one of the warp's. */
+void watch_block_end(struct watch_lane *lanes, size_t stride, uint32_t threads)
 {
     static uint32_t nth[WATCH_SITES];
-    uint32_t kept = 0;
-    if (lanes->log == NULL)
-        return;
-    if (now.kept == NULL)
-        now.kept = malloc((size_t)WATCH_WARP * LOG * 2 * sizeof *now.kept);
-    for (uint32_t lane = 0; lane < count && now.kept != NULL; lane++) {
-        struct watch_lane *of = (struct watch_lane *)((char *)lanes + lane * stride);
-        for (uint32_t i = 0; of->log != NULL && i < of->logged; i++) {
-            const struct watch_access *access = &of->log[i];
-            const uint64_t first = access->at / SECTOR;
-            const uint64_t last = (access->at + access->bytes - 1) / SECTOR;
-            for (uint64_t sector = first; sector <= last; sector++)
-                now.kept[kept++] =
-                    (struct watch_access){access->site, nth[access->site], sector};
-            nth[access->site]++;
-            watch_sites[access->site].sampled++;
+    of_block.epoch++;
+    for (uint32_t thread = 0; thread < threads && lanes->log != NULL; thread++) {
+        struct watch_lane *lane = (struct watch_lane *)((char *)lanes + thread * stride);
+        of_warp.epoch += thread % WATCH_WARP == 0;
+        for (uint32_t i = 0; lane->log != NULL && i < lane->logged; i++) {
+            const uint32_t site = lane->log[i].site;
+            count_access(&watch_sites[site], &lane->log[i], (uint64_t)site * LOG + nth[site]++);
         }
-        for (uint32_t i = 0; of->log != NULL && i < of->logged; i++)
-            nth[of->log[i].site] = 0;
-        of->logged = 0;
+        for (uint32_t i = 0; lane->log != NULL && i < lane->logged; i++)
+            nth[lane->log[i].site] = 0;
+        lane->logged = 0;
     }
-    qsort(now.kept, kept, sizeof *now.kept, compare);
-    for (uint32_t i = 0; i < kept; i++)
-        if (i == 0 || compare(&now.kept[i - 1], &now.kept[i]) != 0)
-            watch_sites[now.kept[i].site].sectors++;
+}
+
+/* Sums up what sites did, by what sampled blocks did there. */
+static void sum_sites(struct cpu_did *did)
+{
+    double all = 0, seen = 0, sectors = 0, beyond = 0, turns = 0;
+    for (struct watch_site *site = watch_sites; site < watch_sites + WATCH_SITES; site++) {
+        put_back(site);
+        const double total = (double)site->total;
+        const double each = site->sampled > 0 ? total / (double)site->sampled : 0;
+        const bool writes = (site->kind & WATCH_WRITES) != 0;
+        *(writes ? &did->written_bytes : &did->read_bytes) += site->asked;
+        all += total;
+        seen += site->sampled > 0 ? total : 0;
+        turns += each * (double)site->turns;
+        sectors += each * (double)site->sectors;
+        if ((site->kind & WATCH_ATOMIC) == 0 || writes) /* an atomic is one with its write */
+            beyond += each * (double)(writes ? site->sectors : site->fresh);
+        *site = (struct watch_site){.code = 0};
+    }
+    const double more = seen > 0 ? all / seen : 0;
+    did->sectors = (uint64_t)(more * sectors + 0.5);
+    did->beyond_sectors = (uint64_t)(more * beyond + 0.5);
+    did->turns = (uint64_t)(more * turns + 0.5);
 }
 
 /* --- ranges --- */
@@ -323,26 +395,7 @@ static int compare_memories(const void *a, const void *b)
 
 void watch_end(struct cpu_did *did)
 {
-    uint64_t sampled = 0, sectors = 0;
-    double share = 0;
-    for (struct watch_site *site = watch_sites; site < watch_sites + WATCH_SITES; site++) {
-        put_back(site);
-        sampled += site->sampled;
-        sectors += site->sectors;
-    }
-    for (struct watch_site *site = watch_sites; site < watch_sites + WATCH_SITES; site++) {
-        if ((site->kind & WATCH_WRITES) != 0)
-            did->written_bytes += site->asked;
-        else
-            did->read_bytes += site->asked;
-        if (site->total > 0)
-            share += (double)site->total * (site->sampled > 0
-                                                ? (double)site->sectors / (double)site->sampled
-                                            : sampled > 0 ? (double)sectors / (double)sampled
-                                                          : 1);
-        *site = (struct watch_site){.code = 0};
-    }
-    did->sectors = (uint64_t)(share + 0.5);
+    sum_sites(did);
     did->watched = watch_source != NULL;
     qsort(now.memories, now.memory_count, sizeof *now.memories, compare_memories);
     did->ranges = now.memory_count > 0 ? malloc(RANGES_MOST * sizeof *did->ranges) : NULL;

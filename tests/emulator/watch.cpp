@@ -176,6 +176,7 @@ START_TEST(test_ranges_bytes_and_sectors)
     ck_assert_uint_eq(did->read_bytes, 4000);
     ck_assert_uint_eq(did->written_bytes, 4000);
     ck_assert_uint_eq(did->sectors, 250);
+    ck_assert_uint_eq(did->beyond_sectors, 250);
 
     assert_right(LAUNCH(stride_kernel, 8, 64)(data[0], data[1], 8, 512));
     ck_assert_uint_eq(emulator_did()->range_count, 513);
@@ -188,6 +189,30 @@ START_TEST(test_ranges_bytes_and_sectors)
     ck_assert_uint_eq(emulator_did()->range_count, 1);
     ck_assert_uint_eq(emulator_did()->ranges[0].bytes, 80);
     ck_assert(emulator_did()->ranges[0].reads && emulator_did()->ranges[0].writes);
+}
+END_TEST
+
+/* Each thread reads what its neighbours do, and shared memory with bank conflicts. */
+__global__ void compute_kernel(const float *in, double *out)
+{
+    __shared__ float mine[32 * 32];
+    float sum = 0;
+    for (int i = 0; i < 32; i++)
+        sum += 2.5f * in[(threadIdx.x + (unsigned)i) % 32];
+    mine[32 * threadIdx.x] = sum;
+    __syncthreads();
+    out[threadIdx.x] = 0.5 * mine[32 * (31 - threadIdx.x)];
+}
+
+START_TEST(test_arithmetic_and_caches)
+{
+    assert_right(LAUNCH(compute_kernel, 1, 32)(data[0], (double *)data[1]));
+    const struct cpu_did *did = emulator_did();
+    ck_assert_uint_eq(did->flops, 2 * 32 * 32); /* a product and a sum are one FMA */
+    ck_assert_uint_eq(did->flops_double, 2 * 32);
+    ck_assert_uint_eq(did->sectors, 32 * 4 + 8);
+    ck_assert_uint_eq(did->beyond_sectors, 4 + 8);
+    ck_assert_uint_ge(did->turns, 32 * 4 + 2 * 32); /* 2 of shared memory */
 }
 END_TEST
 
@@ -271,6 +296,7 @@ Suite *watch_suite(void)
     tcase_add_test(tcase, test_no_memory);
 #ifdef __SANITIZE_THREAD__
     tcase_add_test(tcase, test_ranges_bytes_and_sectors);
+    tcase_add_test(tcase, test_arithmetic_and_caches);
     tcase_add_test(tcase, test_accesses_outside);
     tcase_add_test(tcase, test_races_in_shared_memory);
 #endif
