@@ -21,10 +21,12 @@ check-fresh:
 SUITES := $(filter-out $(if $(SQLITE),%_none.c,tests/sqlite_file.c tests/fuzz/fuzz_sqlite.c), \
             $(wildcard tests/*.c tests/fuzz/fuzz_*.c))
 # How the tests compile programs of --emit for the CPU.
-EMIT_COMPILE := $(CXX) -std=c++17 -O1 -w -pthread -ffp-contract=off
+EMIT_WATCH := -fsanitize=thread $(if $(findstring clang,$(CXX)),-mllvm -tsan-instrument-read-before-write \
+	-mllvm -tsan-distinguish-volatile,--param=tsan-distinguish-volatile=1 -fno-ipa-icf)
+EMIT_COMPILE := $(CXX) -std=c++17 -O1 -w -pthread -ffp-contract=off $(EMIT_WATCH)
 TEST_CFLAGS = -Itests -DPIPELINE_PROGRAM='"$(abspath $(O))/pipeline"' \
               -DTESTS_FOLDER='"$(CURDIR)/tests"' -DBUILD_FOLDER='"$(abspath $(O))"' \
-              -DEMIT_COMPILE='"$(EMIT_COMPILE)"' \
+              -DEMIT_COMPILE='"$(EMIT_COMPILE)"' -DEMIT_LINK='"$(CXX) -pthread"' \
               -DTESTS_NVTX=$(if $(NVTX),1,0)
 $(OBJ)/tests/%.o: ROOM_CFLAGS += $(TEST_CFLAGS)
 SUITE_OBJECTS := $(SUITES:%.c=$(OBJ)/%.o)
@@ -78,10 +80,10 @@ $(addprefix $(OBJ)/bin/,$(EMIT_KERNELS)): $(OBJ)/bin/tests/emit/%.so: tests/emit
 $(O)/check: | $(EMIT_KERNELS:%=$(O)/%)
 
 # What they include is compiled once: without that each program would take twice as long.
-$(OBJ)/bin/tests/emit/cuda_runtime.h.gch: $(wildcard tests/emit/*.h) kernels/own_kernel.h
+$(OBJ)/bin/tests/emit/pieces.h.gch: tests/emit/pieces.h kernels/own_kernel.h $(CPU_HEADERS)
 	$(say) CXX $@
-	$(call write,$(EMIT_COMPILE) -x c++-header -o $(NEW) tests/emit/cuda_runtime.h)
-$(O)/check: | $(O)/tests/emit/cuda_runtime.h.gch
+	$(call write,$(EMIT_COMPILE) -I$(O)/cuda -x c++-header -o $(NEW) $<)
+$(O)/check: | $(if $(CPU_LIBRARY),$(CPU_LIBRARY) $(O)/tests/emit/pieces.h.gch)
 
 # Every launcher without a GPU: the kernels compiled as C++ for the grid of src/cpu. What the compiler's
 # checks find there traps, so that the grid can say which thread it was.

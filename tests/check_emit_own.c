@@ -70,7 +70,7 @@ START_TEST(libraries_are_looked_at)
         {"cp retyped.so half.so", "its arrays are not those of the plan"},
         {"cp axpy.so half.so", "its arrays are not those of the plan"},
         {"cp total.so half.so", "its arrays are not those of the plan"},
-        {"cp fails.so half.so", "invalid value"}, /* what the launcher returns */
+        {"cp fails.so half.so", "invalid argument"}, /* what the launcher returns */
     };
     const int share = emit_share(), count = sizeof cases / sizeof *cases;
     emit_write("-t 4 -k ./half.so");
@@ -117,7 +117,8 @@ START_TEST(paths_are_any)
     for (const char *at = text; *at != '\0'; at++)
         ck_assert(*at == '\n' || (*at >= ' ' && *at <= '~'));
     free(text);
-    ck_assert_int_eq(emit_run_on_cpu(path), 0);
+    if (emit_share() > 0)
+        ck_assert_int_eq(emit_run_on_cpu(path), 0);
 }
 END_TEST
 

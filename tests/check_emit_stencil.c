@@ -17,6 +17,7 @@
 /* Mistakes in a program, as edits by sed, that its own check is to see: zeros that are missing
  * at one end or in one array, tiles that come too late, to the wrong rows or not at all, steps
  * and neighbours that are missing or others, and a result of the step before. */
+#define OUTSIDE "s/(now\\[HALO\\], next/(now[HALO - 1], next/" /* a fault */
 static const char *const edits[] = {
     "/array\\[0\\], 0, HALO_BYTES/d",
     "/HALO + ROWS\\], 0, HALO_BYTES/d",
@@ -31,7 +32,7 @@ static const char *const edits[] = {
     "s/std::swap(now, next);/if (step + 1 < STEPS) std::swap(now, next);/",
     "s/next\\[HALO\\], N, COLUMNS, HALO)/next[HALO], N - 1, COLUMNS, HALO)/",
     "s/next\\[HALO\\], N, COLUMNS, HALO)/next[HALO], N, COLUMNS, HALO - 1)/",
-    "s/(now\\[HALO\\], next/(now[HALO - 1], next/",
+    OUTSIDE,
     "s/+ x\\[rows\\] +/+ x[-rows] +/",
     "s/= column >= k ? \\*(x - k) : 0/= *(x - k)/",
     "s/= columns - column > k ? x\\[k\\] : 0/= x[k]/",
@@ -42,8 +43,11 @@ enum { EDITS = sizeof edits / sizeof *edits };
 START_TEST(mistakes_are_seen)
 {
     struct emit_trial trials[EDITS];
-    for (int i = 0; i < EDITS; i++) /* of several blocks */
-        trials[i] = (struct emit_trial){OPTIONS " -n 2000", edits[i], NULL, " wrong", 1};
+    for (int i = 0; i < EDITS; i++) { /* of several blocks */
+        trials[i] = (struct emit_trial){
+            OPTIONS " -n 2000", edits[i], NULL,
+            strcmp(edits[i], OUTSIDE) == 0 ? "which is no memory of CUDA" : " wrong", 1};
+    }
     emit_try(trials, EDITS);
 }
 END_TEST

@@ -36,7 +36,7 @@ void emit_print_plan(const char *options);
 
 /* Returns how many programs share one that is compiled, of which each that stands first is:
  * four; with PIPELINE_TESTS=deep or full one, and with quick, for slow tools that see
- * nothing of them, 0: none is. */
+ * nothing of them, 0: none is; nor with sanitizers, which libpipeline-cpu.a can't have. */
 int emit_share(void);
 
 /* Has nvcc compile a file without a warning. */
@@ -56,10 +56,10 @@ enum { EMIT_AT_ONCE = 16 };
 int emit_add(const char *options);
 void emit_compile(void);
 
-/* Runs the program with a number, which has it check its own result, and returns its exit code.
- * What it says is in the file `said`, its calls are in calls.txt, and its recording is
- * tiles.jsonl. `order`: "first" or "last", and its ops are done late: first those of that end
- * of the streams; NULL: each is done at once. */
+/* Runs the program with a number, which has it check its own result, and returns its exit code;
+ * another one than 0, too, where ops race, or devices are no peers. What it says is in the file
+ * `said`, and its recording is tiles.jsonl. `order`: "first" or "last", and its ops are done
+ * late: first those of that end of the streams; NULL: in the simulated order. */
 int emit_run(int number, const char *order);
 
 /* Compiles tiles.cu alone and runs it so. */

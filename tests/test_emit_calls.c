@@ -3,6 +3,7 @@
 #include "fixtures.h"
 #include "test_emit.h"
 #include "test_emit_back.h"
+#include "test_emit_tape.h"
 #include "test_folder.h"
 #include "test_program.h"
 
@@ -12,27 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 1 << 16, CALL_TEXT = 48 };
-
-static char calls[LINES_MAX][CALL_TEXT];
-static int call_count;
-
-static void read_calls(void)
-{
-    FILE *file = fopen("calls.txt", "r");
-    ck_assert_ptr_nonnull(file);
-    for (call_count = 0;
-         call_count < LINES_MAX && fgets(calls[call_count], CALL_TEXT, file) != NULL;
-         call_count++)
-        calls[call_count][strcspn(calls[call_count], "\n")] = '\0';
-    fclose(file);
-}
-
 /* Returns the place behind the `nth` call `name`. */
 static int behind(const char *name, int nth)
 {
-    for (int i = 0; i < call_count; i++) {
-        if (strcmp(calls[i], name) == 0 && --nth == 0)
+    for (int i = 0; i < emit_call_count; i++) {
+        if (strcmp(emit_calls[i], name) == 0 && --nth == 0)
             return i + 1;
     }
     ck_abort_msg("no call %s", name);
@@ -55,12 +40,9 @@ static int run_ends(const json_t *plan)
 
 /* Finds the calls of one run: those between the third and the fourth look at the clock; or
  * those of the capture, without what takes the other streams into it and back. */
-static void find_run(const json_t *plan, int *first, int *end)
+static void find_run(const json_t *plan, bool graph, int *first, int *end)
 {
     const size_t streams = json_array_size(json_object_get(plan, "streams"));
-    bool graph = false;
-    for (int i = 0; i < call_count; i++)
-        graph |= strcmp(calls[i], "capture") == 0;
     const int others = (int)streams - 1;
     *first = graph ? behind("capture", 1) : behind("synchronize", 3 * devices_of(plan));
     *end = (graph ? behind("captured", 1) : run_ends(plan)) - 1;
@@ -128,6 +110,17 @@ static int made_as(const json_t *plan, int number)
     return number > legacy_stream(plan) ? number - 1 : number;
 }
 
+/* A capture tells nothing of streams: only bytes stay of "h2d 3 400", and of "wait 3 17"
+ * nothing. */
+static void leave_out_stream(char *text)
+{
+    char *stream = strchr(text, ' '), *bytes = stream != NULL ? strchr(stream + 1, ' ') : NULL;
+    if (bytes != NULL && strncmp(text, "wait", strlen("wait")) != 0)
+        memmove(stream, bytes, strlen(bytes) + 1);
+    else if (stream != NULL)
+        *stream = '\0';
+}
+
 /* Writes the call that an op is. `recorded`: per event, the place of its record. */
 static void expected_call(const json_t *op, const json_t *plan, int place, int first,
                           int *recorded, char text[CALL_TEXT])
@@ -174,6 +167,34 @@ static int cpu_tiles(const json_t *ops)
     return (int)count;
 }
 
+/* What is done before each node of the graph has to be what the plan's streams and waits order
+ * before its op. */
+static void check_order(const char *options, const json_t *ops)
+{
+    static bool streams[EMIT_NODES_MAX][EMIT_NODES_MAX], events[EMIT_NODES_MAX][EMIT_NODES_MAX];
+    const json_t *op;
+    size_t i;
+    int node = 0;
+    memset(streams, 0, sizeof streams);
+    json_array_foreach(ops, i, op)
+    {
+        const char *kind = json_string_value(json_object_get(op, "kind"));
+        bool *stream = streams[json_integer_value(json_object_get(op, "stream"))];
+        bool *event = events[json_integer_value(json_object_get(op, "event"))];
+        if (strcmp(kind, "record") == 0)
+            memcpy(event, stream, sizeof *events);
+        for (int k = 0; k < emit_node_count && strcmp(kind, "wait") == 0; k++)
+            stream[k] |= event[k];
+        if (strcmp(kind, "record") == 0 || strcmp(kind, "wait") == 0 ||
+            strcmp(kind, "cpu") == 0)
+            continue;
+        ck_assert_msg(node < emit_node_count &&
+                          memcmp(stream, emit_before[node], sizeof *streams) == 0,
+                      "%s: op %zu follows others in the graph", options, i);
+        stream[node++] = true;
+    }
+}
+
 /* Holds the calls against the plan that the latest run of the program printed. */
 static void check_calls(const char *options, const char *plan_text)
 {
@@ -183,8 +204,11 @@ static void check_calls(const char *options, const char *plan_text)
     const json_t *ops = json_object_get(plan, "ops");
     int *recorded = calloc(json_array_size(ops) + 1, sizeof *recorded), first, end;
     size_t i;
-    read_calls();
-    find_run(plan, &first, &end);
+    bool graph = false;
+    emit_read_calls();
+    for (int k = 0; k < emit_call_count; k++)
+        graph |= strcmp(emit_calls[k], "capture") == 0;
+    find_run(plan, graph, &first, &end);
     const int cpu = cpu_tiles(ops), cpu_first = run_ends(plan) - 1 - cpu;
     end -= end > cpu_first ? cpu : 0; /* they stand at the end of the run, not of a capture */
     ck_assert_msg((size_t)(end - first + cpu) == json_array_size(ops),
@@ -193,11 +217,15 @@ static void check_calls(const char *options, const char *plan_text)
     {
         char text[CALL_TEXT];
         const int place = (int)i - cpu;
-        const char *call = calls[place < 0 ? cpu_first + (int)i : first + place];
+        const char *call = emit_calls[place < 0 ? cpu_first + (int)i : first + place];
         expected_call(op, plan, place, first, recorded, text);
+        if (graph && place >= 0)
+            leave_out_stream(text);
         ck_assert_msg(call_fits(call, text, op), "%s: op %zu is %s, not %s", options, i, text,
                       call);
     }
+    if (graph)
+        check_order(options, ops);
     free(recorded);
     json_decref(root);
 }
@@ -239,12 +267,15 @@ static void check_command(const char *options)
     free(text);
 }
 
-/* CUDA reads whether launches block at its first call, of which the recording has what was set.
- */
+/* CUDA reads whether launches block at its first call, of which the recording has what was set;
+ * it has, too, that a pool is to keep its memory. */
 static void check_environment(const char *options)
 {
     const bool blocks = strstr(options, "--mistake=launch-blocking") != NULL;
     char *recording = test_file_text("tiles.jsonl");
+    ck_assert_msg(strstr(options, "--alloc=pool") == NULL ||
+                      strstr(recording, "[\"threshold\",") != NULL,
+                  "%s: the pool keeps nothing", options);
     ck_assert_msg(strstr(recording, blocks ? "\"launch_blocking\":true"
                                            : "\"launch_blocking\":false") != NULL,
                   "%s: launches %s", options, blocks ? "don't block" : "block");

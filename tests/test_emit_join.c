@@ -1,22 +1,27 @@
 /* test_emit_join.c - programs of --emit, compiled beside one another and run: see test_emit.h.
  */
+#include "app/try.h"
 #include "fixtures.h"
 #include "test_emit.h"
 #include "test_folder.h"
+#include "test_program.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define INCLUDED                                                                               \
-    " -I. -I " BUILD_FOLDER "/tests/emit/ -I " TESTS_FOLDER "/emit -include cuda_runtime.h "
-#define COMPILE EMIT_COMPILE INCLUDED
+#define COMPILE                                                                                \
+    EMIT_COMPILE " -I. -I" BUILD_FOLDER "/tests/emit -I" BUILD_FOLDER "/cuda -I" TESTS_FOLDER  \
+                 "/emit -include pieces.h -c -o joined.o joined.cpp 2>err && " EMIT_LINK       \
+                 " -rdynamic -o joined joined.o " BUILD_FOLDER "/libpipeline-cpu.a -ldl 2>err"
 
 int emit_share(void)
 {
     const char *mode = getenv("PIPELINE_TESTS");
+#ifdef SANITIZED
+    return 0;
+#endif
     if (mode != NULL && strcmp(mode, "quick") == 0)
         return 0;
     return mode != NULL && (strcmp(mode, "deep") == 0 || strcmp(mode, "full") == 0) ? 1 : 4;
@@ -62,7 +67,7 @@ static void join(const char *text, const char *label)
     }
     ck_assert_int_lt(joined.count, EMIT_AT_ONCE);
     snprintf(joined.labels[joined.count], OPTIONS_TEXT, "%s", label);
-    fprintf(joined.body, "namespace program_%d {\n#line 1 \"program_%d\"\n", joined.count,
+    fprintf(joined.body, "namespace program_%d {\n# 1 \"program_%d\"\n", joined.count,
             joined.count);
     while (getline(&line, &room, program) > 0)
         join_line(line, joined.includes, joined.body, ends);
@@ -74,17 +79,27 @@ static void join(const char *text, const char *label)
     free(line);
 }
 
-/* Writes all that were added into a file, and is ready for others. */
-static void write_joined(const char *path, const char *before, const char *behind)
+/* Returns all that were added, to be freed, and is ready for others. */
+static char *take_joined(const char *before, const char *behind)
 {
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
     fclose(joined.includes);
     fclose(joined.body);
-    FILE *out = fopen(path, "w");
     fprintf(out, "%s%s%s%s", before, joined.first, joined.then, behind);
     fclose(out);
     free(joined.first);
     free(joined.then);
     joined.count = 0;
+    return text;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    fputs(text, out);
+    fclose(out);
 }
 
 void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count)
@@ -95,44 +110,13 @@ void emit_check_nvcc_joined(char (*options)[OPTIONS_TEXT], int count)
         join(text, options[i]);
         free(text);
     }
-    write_joined("joined.cu", "#include \"own_kernel.h\"\n", "");
+    char *all = take_joined("#include \"own_kernel.h\"\n", "");
+    write_text("joined.cu", all);
+    free(all);
     emit_nvcc_takes("joined.cu", options[0]);
 }
 
 /* --- programs on the CPU --- */
-
-/* Returns the place of the parenthesis that closes the one at `open`. */
-static const char *closing(const char *open)
-{
-    int depth = 0;
-    for (; *open != '\0'; open++) {
-        depth += *open == '(' ? 1 : *open == ')' ? -1 : 0;
-        if (depth == 0)
-            return open;
-    }
-    ck_abort_msg("a parenthesis is never closed");
-    return NULL;
-}
-
-/* Writes "name<<<grid, threads, 0, stream>>>(arguments)" as a call of launch(), which gets the
- * addresses among the arguments, too. */
-static void write_launches(const char *text, FILE *out)
-{
-    const char *mark;
-    while ((mark = strstr(text, "<<<")) != NULL) {
-        const char *name = mark, *grid = mark + 3, *end = strstr(grid, ">>>(");
-        ck_assert_ptr_nonnull(end);
-        while (isalnum((unsigned char)name[-1]) || name[-1] == '_')
-            name--;
-        const char *open = end + 3, *close = closing(open);
-        fprintf(out, "%.*slaunch(\"%.*s\", tape_arguments%.*s, %.*s, [=] { %.*s%.*s; })",
-                (int)(name - text), text, (int)(mark - name), name, (int)(close + 1 - open),
-                open, (int)(end - grid), grid, (int)(mark - name), name,
-                (int)(close + 1 - open), open);
-        text = close + 1;
-    }
-    fputs(text, out);
-}
 
 /* Writes `other` in the place of each `mark`. Returns a new text for the old one. */
 static char *replace(char *text, const char *mark, const char *other)
@@ -152,25 +136,21 @@ static char *replace(char *text, const char *mark, const char *other)
 
 int emit_add(const char *options)
 {
-    char *text = test_file_text("tiles.cu"), *whole;
-    size_t size;
-    /* A tile of the CPU's has several pieces, and each is written down. */
+    char *text = test_file_text("tiles.cu");
+    /* A tile of the CPU's has several pieces, and each is told: tests/emit/pieces.h. */
     text = replace(text, "CPU_PIECE = 16384", "CPU_PIECE = 64");
-    text = replace(text, "std::min(CPU_PIECE, ", "fake_cpu(tile, from, CPU_PIECE, ");
+    text = replace(text, "std::min(CPU_PIECE, ", "piece_of(tile, from, CPU_PIECE, ");
     if (strstr(options, "--pack") != NULL)
-        text = replace(text, " memcpy(", " fake_pack(");
-    FILE *out = open_memstream(&whole, &size);
-    write_launches(text, out);
-    fclose(out);
-    join(whole, options);
-    free(whole);
+        text = replace(text, " memcpy(", " pack_piece(");
+    join(text, options);
     free(text);
     return joined.count - 1;
 }
 
 void emit_compile(void)
 {
-    char *mains;
+    struct error error = {0};
+    char *mains, *rewritten;
     size_t size;
     FILE *out = open_memstream(&mains, &size);
     fputs("int main(int, char **words) {\n    switch (atoi(words[1])) {\n", out);
@@ -178,9 +158,15 @@ void emit_compile(void)
         fprintf(out, "    case %d: return program_%d::main();\n", i, i);
     fputs("    }\n    return -1;\n}\n", out);
     fclose(out);
-    write_joined("joined.cpp", "", mains);
+    char *text = take_joined("", mains);
+    test_must(try_rewrite(text, strlen(text), &rewritten, &size, &error), &error);
+    out = fopen("joined.cpp", "w");
+    fwrite(rewritten, 1, size, out);
+    fclose(out);
+    free(rewritten);
+    free(text);
     free(mains);
-    if (system(COMPILE "-o joined joined.cpp 2>err") != 0) {
+    if (system(COMPILE) != 0) {
         char *why = test_file_text("err");
         const char *first = strstr(why, "program_");
         const int number = first != NULL ? atoi(first + strlen("program_")) : 0;
@@ -188,14 +174,32 @@ void emit_compile(void)
     }
 }
 
+/* Returns true if nothing races, and devices that copy to one another directly have been let
+ * reach each other's memory, without which CUDA would take a way by the host. */
+static bool is_clean(const char *options)
+{
+    const char *devices = strstr(options, "sim:h200*");
+    char line[256];
+    snprintf(line, sizeof line,
+             "! grep -q '^pipeline: ' said && "
+             "{ ! grep -q '^.\"op\",[0-9]*,\"peer\"' tiles.jsonl || "
+             "[ \"$(grep -c '^.\"peer\"' tiles.jsonl)\" -eq %d ]; }",
+             devices != NULL ? 2 * (atoi(devices + strlen("sim:h200*")) - 1) : 0);
+    return system(line) == 0;
+}
+
 int emit_run(int number, const char *order)
 {
-    char line[64];
-    if (order != NULL)
-        setenv("FAKE_ORDER", order, 1);
-    snprintf(line, sizeof line, "./joined %d >said 2>&1", number);
+    enum { NOT_CLEAN = 100 };
+    char line[256];
+    snprintf(
+        line, sizeof line,
+        "PIPELINE_TRY_TO=tiles.jsonl PIPELINE_TRY_DEVICES=8 PIPELINE_TRY_ORDER=%s ./joined %d "
+        ">said 2>&1",
+        order != NULL ? order : "simulated", number);
     const int status = system(line);
-    unsetenv("FAKE_ORDER");
+    if (status == 0 && !is_clean(joined.labels[number]))
+        return NOT_CLEAN;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

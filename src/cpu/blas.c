@@ -142,7 +142,7 @@ static cudaError_t issue(cublasHandle_t handle, const char *name, const struct p
     enum { TILE = 128, THREADS = 256 };
     struct CUstream_st *stream = stream_of(handle->stream);
     struct product *p = malloc(sizeof *p);
-    if (p == NULL || stream == NULL) {
+    if (p == NULL || stream == NULL || stream->device != calls_thread.device) {
         free(p);
         return p == NULL ? cudaErrorMemoryAllocation : cudaErrorInvalidResourceHandle;
     }

@@ -289,6 +289,8 @@ static int compare(const void *a, const void *b)
 
 static void drop(struct clock_doing *doing)
 {
+    if (now.host == doing) /* whose code may still go on */
+        now.host = NULL;
     free(doing->past.places);
     free(doing->touches);
     free(doing);

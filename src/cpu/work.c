@@ -88,7 +88,7 @@ void clock_do_work(struct clock_op *op)
     op->done = true;
     clock_own.depth++; /* the work's own calls are none of the program's */
     hazard_begin(op->doing);
-    if (op->op.work != NULL)
+    if (op->op.work != NULL && !clock_now.failed) /* a device does nothing after a fault */
         op->op.work(op->op.context, &op->did);
     hazard_end(op->doing, &op->did);
     clock_own.depth--;
