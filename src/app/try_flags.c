@@ -32,89 +32,64 @@ enum form {
 };
 
 static const struct flag {
-    const char *name;
+    const char *name, *longer; /* the second may be NULL */
     enum form form;
     enum use use;
 } flags[] = {
-    {"-c", ALONE, OBJECT},
-    {"--compile", ALONE, OBJECT},
-    {"-dc", ALONE, OBJECT},
-    {"--device-c", ALONE, OBJECT},
-    {"-o", JOINED, OUTPUT},
-    {"--output-file", VALUED, OUTPUT},
-    {"-x", VALUED, LANGUAGE},
-    {"-std", VALUED, STANDARD},
-    {"--std", VALUED, STANDARD},
-    {"--default-stream", VALUED, STREAM},
-    {"-default-stream", VALUED, STREAM},
-    {"-Xcompiler", VALUED, TO_COMPILER},
-    {"--compiler-options", VALUED, TO_COMPILER},
-    {"-Xlinker", VALUED, TO_LINKER},
-    {"--linker-options", VALUED, TO_LINKER},
-    {"-MD", ALONE, DEPENDENCIES},
-    {"-MMD", ALONE, DEPENDENCIES},
-    {"-MP", ALONE, DEPENDENCIES},
-    {"-MF", VALUED, DEPENDENCIES},
-    {"-MT", VALUED, DEPENDENCIES},
-    {"-arch", VALUED, LEFT_OUT},
-    {"--gpu-architecture", VALUED, LEFT_OUT},
-    {"-gencode", VALUED, LEFT_OUT},
-    {"--generate-code", VALUED, LEFT_OUT},
-    {"-code", VALUED, LEFT_OUT},
-    {"--gpu-code", VALUED, LEFT_OUT},
-    {"-ccbin", VALUED, LEFT_OUT},
-    {"--compiler-bindir", VALUED, LEFT_OUT},
-    {"-maxrregcount", VALUED, LEFT_OUT},
-    {"--maxrregcount", VALUED, LEFT_OUT},
-    {"-Xptxas", VALUED, LEFT_OUT},
-    {"--ptxas-options", VALUED, LEFT_OUT},
-    {"-Xcudafe", VALUED, LEFT_OUT},
-    {"-diag-suppress", VALUED, LEFT_OUT},
-    {"--diag-suppress", VALUED, LEFT_OUT},
-    {"-cudart", VALUED, LEFT_OUT},
-    {"--cudart", VALUED, LEFT_OUT},
-    {"-rdc", VALUED, LEFT_OUT},
-    {"--relocatable-device-code", VALUED, LEFT_OUT},
-    {"-ftz", VALUED, LEFT_OUT},
-    {"-fmad", VALUED, LEFT_OUT},
-    {"--fmad", VALUED, LEFT_OUT},
-    {"-prec-div", VALUED, LEFT_OUT},
-    {"-prec-sqrt", VALUED, LEFT_OUT},
-    {"-t", VALUED, LEFT_OUT},
-    {"--threads", VALUED, LEFT_OUT},
-    {"-lineinfo", ALONE, LEFT_OUT},
-    {"--generate-line-info", ALONE, LEFT_OUT},
-    {"-G", ALONE, LEFT_OUT},
-    {"--device-debug", ALONE, LEFT_OUT},
-    {"--debug", ALONE, LEFT_OUT},
-    {"-extended-lambda", ALONE, LEFT_OUT},
-    {"--extended-lambda", ALONE, LEFT_OUT},
-    {"-expt-extended-lambda", ALONE, LEFT_OUT},
-    {"--expt-extended-lambda", ALONE, LEFT_OUT},
-    {"-expt-relaxed-constexpr", ALONE, LEFT_OUT},
-    {"--expt-relaxed-constexpr", ALONE, LEFT_OUT},
-    {"-use_fast_math", ALONE, LEFT_OUT},
-    {"--use_fast_math", ALONE, LEFT_OUT},
-    {"-restrict", ALONE, LEFT_OUT},
-    {"-Wno-deprecated-gpu-targets", ALONE, LEFT_OUT},
-    {"-res-usage", ALONE, LEFT_OUT},
-    {"--resource-usage", ALONE, LEFT_OUT},
-    {"-m64", ALONE, LEFT_OUT},
-    {"-m", VALUED, LEFT_OUT},
-    {"-isystem", JOINED, COMPILED},
-    {"-include", JOINED, COMPILED},
-    {"-I", JOINED, COMPILED},
-    {"-D", JOINED, COMPILED},
-    {"-U", JOINED, COMPILED},
-    {"-O", BEGUN, COMPILED},
-    {"-g", ALONE, COMPILED},
-    {"-w", ALONE, COMPILED},
-    {"-Wl,", BEGUN, LINKED},
-    {"-W", BEGUN, COMPILED},
-    {"-f", BEGUN, COMPILED},
-    {"-pthread", ALONE, COMPILED},
-    {"-L", JOINED, LINKED},
-    {"-l", JOINED, LIBRARY},
+    {"-c", "--compile", ALONE, OBJECT},
+    {"-dc", "--device-c", ALONE, OBJECT},
+    {"-o", "--output-file", JOINED, OUTPUT},
+    {"-x", NULL, VALUED, LANGUAGE},
+    {"-std", "--std", VALUED, STANDARD},
+    {"-default-stream", "--default-stream", VALUED, STREAM},
+    {"-Xcompiler", "--compiler-options", VALUED, TO_COMPILER},
+    {"-Xlinker", "--linker-options", VALUED, TO_LINKER},
+    {"-MD", NULL, ALONE, DEPENDENCIES},
+    {"-MMD", NULL, ALONE, DEPENDENCIES},
+    {"-MP", NULL, ALONE, DEPENDENCIES},
+    {"-MF", NULL, VALUED, DEPENDENCIES},
+    {"-MT", NULL, VALUED, DEPENDENCIES},
+    {"-arch", "--gpu-architecture", VALUED, LEFT_OUT},
+    {"-gencode", "--generate-code", VALUED, LEFT_OUT},
+    {"-code", "--gpu-code", VALUED, LEFT_OUT},
+    {"-ccbin", "--compiler-bindir", VALUED, LEFT_OUT},
+    {"-maxrregcount", "--maxrregcount", VALUED, LEFT_OUT},
+    {"-Xptxas", "--ptxas-options", VALUED, LEFT_OUT},
+    {"-Xcudafe", NULL, VALUED, LEFT_OUT},
+    {"-diag-suppress", "--diag-suppress", VALUED, LEFT_OUT},
+    {"-cudart", "--cudart", VALUED, LEFT_OUT},
+    {"-rdc", "--relocatable-device-code", VALUED, LEFT_OUT},
+    {"-ftz", NULL, VALUED, LEFT_OUT},
+    {"-fmad", "--fmad", VALUED, LEFT_OUT},
+    {"-prec-div", NULL, VALUED, LEFT_OUT},
+    {"-prec-sqrt", NULL, VALUED, LEFT_OUT},
+    {"-t", "--threads", VALUED, LEFT_OUT},
+    {"-lineinfo", "--generate-line-info", ALONE, LEFT_OUT},
+    {"-G", "--device-debug", ALONE, LEFT_OUT},
+    {"--debug", NULL, ALONE, LEFT_OUT},
+    {"-extended-lambda", "--extended-lambda", ALONE, LEFT_OUT},
+    {"-expt-extended-lambda", "--expt-extended-lambda", ALONE, LEFT_OUT},
+    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", ALONE, LEFT_OUT},
+    {"-use_fast_math", "--use_fast_math", ALONE, LEFT_OUT},
+    {"-restrict", NULL, ALONE, LEFT_OUT},
+    {"-Wno-deprecated-gpu-targets", NULL, ALONE, LEFT_OUT},
+    {"-res-usage", "--resource-usage", ALONE, LEFT_OUT},
+    {"-m64", NULL, ALONE, LEFT_OUT},
+    {"-m", NULL, VALUED, LEFT_OUT},
+    {"-isystem", NULL, JOINED, COMPILED},
+    {"-include", NULL, JOINED, COMPILED},
+    {"-I", NULL, JOINED, COMPILED},
+    {"-D", NULL, JOINED, COMPILED},
+    {"-U", NULL, JOINED, COMPILED},
+    {"-O", NULL, BEGUN, COMPILED},
+    {"-g", NULL, ALONE, COMPILED},
+    {"-w", NULL, ALONE, COMPILED},
+    {"-Wl,", NULL, BEGUN, LINKED},
+    {"-W", NULL, BEGUN, COMPILED},
+    {"-f", NULL, BEGUN, COMPILED},
+    {"-pthread", NULL, ALONE, COMPILED},
+    {"-L", NULL, JOINED, LINKED},
+    {"-l", NULL, JOINED, LIBRARY},
 };
 
 /* Libraries of CUDA's: what the program is linked with has what the first ones have. */
@@ -152,18 +127,26 @@ static bool is_in(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* Returns the row of `word`, and sets *value to what of it is the value; NULL: in the next. */
+/* Returns true if `word` is a flag of that name, and sets *value to what of it is the value;
+ * NULL: in the next. */
+static bool is_named(const char *word, const char *name, enum form form, const char **value)
+{
+    const size_t length = strlen(name);
+    if (strncmp(word, name, length) != 0)
+        return false;
+    const char *rest = word + length;
+    const bool valued = form == VALUED && *rest == '=';
+    *value = *rest == '\0' ? NULL : rest + valued;
+    return *rest == '\0' || form >= JOINED || valued;
+}
+
 static const struct flag *flag_of(const char *word, const char **value)
 {
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        const size_t length = strlen(flags[i].name);
-        const char *rest = word + length;
-        if (strncmp(word, flags[i].name, length) != 0)
-            continue;
-        *value = *rest == '\0' ? NULL : rest + (flags[i].form == VALUED && *rest == '=');
-        if (*rest == '\0' || flags[i].form >= JOINED ||
-            (flags[i].form == VALUED && *rest == '='))
-            return &flags[i];
+    EACH (const struct flag, flag, flags, sizeof flags / sizeof *flags) {
+        const enum form longer = flag->form == ALONE ? ALONE : VALUED;
+        if (is_named(word, flag->name, flag->form, value) ||
+            (flag->longer != NULL && is_named(word, flag->longer, longer, value)))
+            return flag;
     }
     return NULL;
 }
