@@ -9,16 +9,15 @@
 namespace cooperative_groups
 {
 
-/* Groups have a sync(), a rank and a size; sizes have two names, one of which is older. */
-#define PIPELINE_SIZES(count)                                                                  \
-    unsigned num_threads() const                                                               \
+/* What a group says of itself; its size has two names, one of which is older. */
+#define PIPELINE_SAYS(type, name, value)                                                       \
+    type name() const                                                                          \
     {                                                                                          \
-        return count;                                                                          \
-    }                                                                                          \
-    unsigned size() const                                                                      \
-    {                                                                                          \
-        return count;                                                                          \
+        return value;                                                                          \
     }
+#define PIPELINE_SIZES(type, count)                                                            \
+    PIPELINE_SAYS(type, num_threads, count)                                                    \
+    PIPELINE_SAYS(type, size, count)
 
 class thread_block
 {
@@ -27,27 +26,13 @@ class thread_block
     {
         pipeline_barrier("thread_block::sync", false, file, line);
     }
-    unsigned thread_rank() const
-    {
-        return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    }
-    PIPELINE_SIZES(blockDim.x *blockDim.y *blockDim.z)
-    dim3 group_index() const
-    {
-        return blockIdx;
-    }
-    dim3 thread_index() const
-    {
-        return threadIdx;
-    }
-    dim3 group_dim() const
-    {
-        return blockDim;
-    }
-    dim3 dim_threads() const
-    {
-        return blockDim;
-    }
+    PIPELINE_SAYS(unsigned, thread_rank,
+                  threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z))
+    PIPELINE_SIZES(unsigned, blockDim.x *blockDim.y *blockDim.z)
+    PIPELINE_SAYS(dim3, group_index, blockIdx)
+    PIPELINE_SAYS(dim3, thread_index, threadIdx)
+    PIPELINE_SAYS(dim3, group_dim, blockDim)
+    PIPELINE_SAYS(dim3, dim_threads, blockDim)
 };
 
 inline thread_block this_thread_block()
@@ -62,43 +47,18 @@ class grid_group
     {
         pipeline_grid_barrier(file, line);
     }
-    bool is_valid() const
-    {
-        return true;
-    }
-    unsigned long long block_rank() const
-    {
-        return blockIdx.x +
-               (unsigned long long)gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    }
-    unsigned long long num_blocks() const
-    {
-        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
-    }
-    unsigned long long thread_rank() const
-    {
-        return block_rank() * this_thread_block().size() + this_thread_block().thread_rank();
-    }
-    unsigned long long num_threads() const
-    {
-        return num_blocks() * this_thread_block().size();
-    }
-    unsigned long long size() const
-    {
-        return num_threads();
-    }
-    dim3 group_dim() const
-    {
-        return gridDim;
-    }
-    dim3 dim_blocks() const
-    {
-        return gridDim;
-    }
-    dim3 block_index() const
-    {
-        return blockIdx;
-    }
+    PIPELINE_SAYS(bool, is_valid, true)
+    PIPELINE_SAYS(unsigned long long, block_rank,
+                  blockIdx.x +
+                      (unsigned long long)gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z))
+    PIPELINE_SAYS(unsigned long long, num_blocks,
+                  (unsigned long long)gridDim.x *gridDim.y *gridDim.z)
+    PIPELINE_SAYS(unsigned long long, thread_rank,
+                  block_rank() * this_thread_block().size() + this_thread_block().thread_rank())
+    PIPELINE_SIZES(unsigned long long, num_blocks() * this_thread_block().size())
+    PIPELINE_SAYS(dim3, group_dim, gridDim)
+    PIPELINE_SAYS(dim3, dim_blocks, gridDim)
+    PIPELINE_SAYS(dim3, block_index, blockIdx)
 };
 
 inline grid_group this_grid()
@@ -139,15 +99,10 @@ class lanes_group
     explicit lanes_group(unsigned mask) : mask(mask)
     {
     }
-    unsigned pipeline_mask() const
-    {
-        return mask;
-    }
-    PIPELINE_SIZES((unsigned)__builtin_popcount(mask))
-    unsigned thread_rank() const
-    {
-        return (unsigned)__builtin_popcount(mask & ((1u << pipeline::lane()) - 1));
-    }
+    PIPELINE_SAYS(unsigned, pipeline_mask, mask)
+    PIPELINE_SIZES(unsigned, (unsigned)__builtin_popcount(mask))
+    PIPELINE_SAYS(unsigned, thread_rank,
+                  (unsigned)__builtin_popcount(mask &((1u << pipeline::lane()) - 1)))
     void sync(PIPELINE_PLACE) const
     {
         pipeline_exchange("sync of a group", mask, 0, file, line);
@@ -234,14 +189,8 @@ class thread_block_tile : public lanes_group
           meta_size(other.meta_group_size())
     {
     }
-    unsigned meta_group_rank() const
-    {
-        return meta_rank;
-    }
-    unsigned meta_group_size() const
-    {
-        return meta_size;
-    }
+    PIPELINE_SAYS(unsigned, meta_group_rank, meta_rank)
+    PIPELINE_SAYS(unsigned, meta_group_size, meta_size)
 };
 
 template <unsigned tile_size, typename Parent>
@@ -266,11 +215,9 @@ class thread_group : public lanes_group
     {
         is_block ? this_thread_block().sync(file, line) : lanes_group::sync(file, line);
     }
-    unsigned thread_rank() const
-    {
-        return is_block ? this_thread_block().thread_rank() : lanes_group::thread_rank();
-    }
-    PIPELINE_SIZES(is_block ? this_thread_block().size() : lanes_group::size())
+    PIPELINE_SAYS(unsigned, thread_rank,
+                  is_block ? this_thread_block().thread_rank() : lanes_group::thread_rank())
+    PIPELINE_SIZES(unsigned, is_block ? this_thread_block().size() : lanes_group::size())
 };
 
 inline thread_group tiled_partition(const thread_group &, unsigned size)
@@ -284,6 +231,7 @@ template <typename Group> void sync(const Group &group, PIPELINE_PLACE)
 }
 
 #undef PIPELINE_SIZES
+#undef PIPELINE_SAYS
 
 } // namespace cooperative_groups
 
