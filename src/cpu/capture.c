@@ -37,6 +37,8 @@ static bool join(struct capture *capture, struct CUstream_st *stream)
 
 cudaError_t capture_begin(struct CUstream_st *stream, enum cudaStreamCaptureMode mode)
 {
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
     if (stream->kind == CPU_LEGACY)
         return cudaErrorStreamCaptureUnsupported;
     if (stream->capture != NULL)
@@ -66,6 +68,8 @@ static bool all_joined(const struct capture *capture)
 
 cudaError_t capture_end(struct CUstream_st *stream, cudaGraph_t *graph)
 {
+    if (stream == NULL)
+        return cudaErrorInvalidResourceHandle;
     if (graph == NULL || stream->capture == NULL)
         return graph == NULL ? cudaErrorInvalidValue : cudaErrorIllegalState;
     struct capture *capture = stream->capture;
@@ -93,8 +97,8 @@ cudaError_t capture_end(struct CUstream_st *stream, cudaGraph_t *graph)
 cudaError_t capture_status(const struct CUstream_st *stream,
                            enum cudaStreamCaptureStatus *status)
 {
-    if (status == NULL)
-        return cudaErrorInvalidValue;
+    if (stream == NULL || status == NULL)
+        return stream == NULL ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
     *status = stream->capture == NULL    ? cudaStreamCaptureStatusNone
               : stream->capture->spoiled ? cudaStreamCaptureStatusInvalidated
                                          : cudaStreamCaptureStatusActive;

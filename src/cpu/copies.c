@@ -16,10 +16,14 @@ struct copy {
     bool to_device, from_device;
 };
 
-/* Memory of a device that was given back before the copy ran is not there any more. */
-static bool is_there(const void *at, bool device)
+/* Memory of a device that was given back before an op ran is not there any more. */
+static bool is_there(const void *at, bool device, const char *does, struct cpu_did *did)
 {
-    return !device || cpu_block_at((uintptr_t)at) != NULL;
+    const bool there = !device || cpu_block_at((uintptr_t)at) != NULL;
+    if (!there)
+        snprintf(did->fault, sizeof did->fault,
+                 "it %s memory that was given back before it ran", does);
+    return there;
 }
 
 static void copy_work(void *context, struct cpu_did *did)
@@ -27,13 +31,9 @@ static void copy_work(void *context, struct cpu_did *did)
     const struct copy *copy = context;
     const struct copy_rows *rows = &copy->rows;
     const char *from = copy->kept != NULL ? copy->kept : rows->from;
-    (void)did;
-    if (!is_there(rows->to, copy->to_device) || !is_there(rows->from, copy->from_device)) {
-        fprintf(stderr, "pipeline: a copy %s memory that was given back before it ran\n",
-                is_there(rows->to, copy->to_device) ? "reads" : "writes");
-        calls_failed();
+    if (!is_there(rows->to, copy->to_device, "writes", did) ||
+        !is_there(rows->from, copy->from_device, "reads", did))
         return;
-    }
     if (rows->height == 1 && rows->depth == 1) {
         memmove(rows->to, from, rows->width);
         return;
@@ -285,12 +285,8 @@ struct set {
 static void set_work(void *context, struct cpu_did *did)
 {
     const struct set *set = context;
-    (void)did;
-    if (!is_there(set->memory, true)) {
-        fprintf(stderr, "pipeline: memory is set that was given back before\n");
-        calls_failed();
+    if (!is_there(set->memory, true, "writes", did))
         return;
-    }
     for (size_t row = 0; row < set->height; row++) {
         char *to = set->memory + row * set->pitch;
         if (set->element == 1)

@@ -167,22 +167,6 @@ static cudaError_t query(cudaStream_t handle)
 
 /* --- captures --- */
 
-static cudaError_t begin(struct CUstream_st *stream, enum cudaStreamCaptureMode mode)
-{
-    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_begin(stream, mode);
-}
-
-static cudaError_t end(struct CUstream_st *stream, cudaGraph_t *graph)
-{
-    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_end(stream, graph);
-}
-
-static cudaError_t ask_capture(const struct CUstream_st *stream,
-                               enum cudaStreamCaptureStatus *status)
-{
-    return stream == NULL ? cudaErrorInvalidResourceHandle : capture_status(stream, status);
-}
-
 static cudaError_t exchange(enum cudaStreamCaptureMode *mode)
 {
     if (mode == NULL || (unsigned)*mode > cudaStreamCaptureModeRelaxed)

@@ -73,9 +73,12 @@ static int64_t kernel_ns(const struct clock_op *op)
 static void say_fault(const struct clock_op *op)
 {
     const struct cpu_launch *launch = op->op.launch;
+    const struct clock_call *call = &clock_now.calls[op->call];
+    const char *file = launch != NULL ? launch->file : call->file;
     fflush(stdout);
-    fprintf(stderr, "pipeline: %s:%d: kernel %s: %s\n", launch->file, launch->line,
-            launch->name, op->did.fault);
+    fprintf(stderr, "pipeline: %s:%d: %s%s: %s\n", file != NULL ? file : "C",
+            launch != NULL ? launch->line : call->line, launch != NULL ? "kernel " : "",
+            launch != NULL ? launch->name : call->name, op->did.fault);
     clock_now.failed = true;
 }
 
@@ -92,7 +95,7 @@ void clock_do_work(struct clock_op *op)
         op->op.work(op->op.context, &op->did);
     hazard_end(op->doing, &op->did);
     clock_own.depth--;
-    if (op->op.kind == CPU_KERNEL && op->did.fault[0] != '\0')
+    if (op->did.fault[0] != '\0')
         say_fault(op);
     if (op->op.kind == CPU_KERNEL)
         seen->work_ns = kernel_ns(op);
