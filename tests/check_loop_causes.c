@@ -301,6 +301,27 @@ static void copies_to_peers(struct recorder *loop)
     work(loop);
 }
 
+/* A kernel waits by an event for one of another device's that takes far longer. */
+static void waits_abroad(struct recorder *loop)
+{
+    if (loop->pass == 0)
+        fprintf(loop->out, "[\"device\",1,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n"
+                           "[\"context\",2,1]\n[\"stream\",2,13,213,\"non-blocking\",0]\n");
+    call(loop, "cudaLaunchKernel", 3000);
+    const int64_t start_ns = begins(loop, 1, 900000);
+    fprintf(loop->out,
+            "[\"launch\",%d,2,13,[]]\n[\"kernel\",%d,2,13,%" PRId64 ",%" PRId64
+            ",3,1056,1024,32,0,0]\n",
+            loop->id, loop->id, start_ns, loop->free_ns[1]);
+    call(loop, "cudaEventRecord", 800);
+    fprintf(loop->out, "[\"record\",%d,2,13,%d]\n", loop->id, EVENT);
+    call(loop, "cudaStreamWaitEvent", 200);
+    fprintf(loop->out, "[\"wait\",%d,1,13,%d]\n", loop->id, EVENT);
+    loop->free_ns[0] = loop->free_ns[1];
+    launch(loop, 0, BUF, 50000);
+    wait(loop);
+}
+
 /* The host waits for a small kernel, which waits for a large one of another stream: of as few
  * blocks as fill the GPU some times over, as an SM holds two of these. */
 static void launch_urgent(struct recorder *loop)
@@ -670,6 +691,7 @@ static const struct cause {
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
     {"!page-faults", prefetches, NULL, false, ""},
     {"peer-access", copies_to_peers, "12 copies between devices ran at 21 GB/s", true, ""},
+    {"other-device", waits_abroad, "12 of 12 ops could begin only when", false, ""},
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"priority-inversion", is_urgent_by_event, "the fix gains", true, ""},
     {"timed-events", keeps_time,

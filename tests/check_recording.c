@@ -100,8 +100,8 @@ START_TEST(devices_contexts_graphs)
     ck_assert_str_eq(r.devices[0].name, "NVIDIA H100");
     ck_assert(r.streams[0].device == 0 && r.streams[1].device == 1 && r.streams[2].device == 0);
     ck_assert(!r.calls[0].known && !r.calls[1].known && r.calls[0].effect == EFFECT_LAUNCH);
-    ck_assert(r.ops[2].peer && r.ops[2].kind == OP_KERNEL && r.ops[2].name == RECORDING_NONE);
-    ck_assert(r.ops[3].h2h && !r.ops[3].peer);
+    ck_assert(r.ops[2].kind == OP_PEER && r.ops[2].name == RECORDING_NONE);
+    ck_assert(r.ops[3].h2h && r.ops[3].kind == OP_KERNEL);
     ck_assert(r.calls[4].effect == EFFECT_GRAPH && r.calls[4].exec == 5555 &&
               r.calls[4].op_count == 2);
     ck_assert(r.ops[r.calls[4].first_op].node == 1);

@@ -64,7 +64,7 @@ START_TEST(two_devices)
     test_trace_span(first, 1, "[CUDA memcpy Host-to-Host]", 13, 8000, 8200);
     test_trace_span(first, 4, "d2d", 13, 11500, 11900);
     ck_assert_int_eq(first->spans[2].issue_ns, first->spans[3].issue_ns); /* of one graph */
-    test_trace_span(second, 1, "[CUDA memcpy Peer-to-Peer]", 7, 7100, 7400);
+    test_trace_span(second, 1, "peer", 7, 7100, 7400);
     ck_assert_int_eq(timeline_stream_kind(second, 0), STREAM_LEGACY);
     traces_free(&traces);
 }

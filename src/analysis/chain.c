@@ -68,7 +68,7 @@ int64_t chain_least_ns(const struct plan *plan, const struct machine *machine)
     int64_t *streams_ns = arena_zeros(&arena, plan->streams, sizeof *streams_ns), most_ns = 0;
     for (uint32_t i = 0; i < plan->op_count && !arena.full; i++) {
         const struct op *op = &plan->ops[i];
-        if (op_is_launch(op->kind))
+        if (op_work_is_seen(op->kind))
             works_ns[i] = plan->recorded->ops[i].work_ns;
         else if (op_is_copy(op->kind))
             works_ns[i] = (int64_t)machine_copy_ns(machine, op->kind == OP_H2D, op_bytes(op));
@@ -86,7 +86,7 @@ int64_t chain_shared_ns(const struct plan *plan, const struct machine *machine)
     double sum_ns = 0;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op_recorded *seen = &plan->recorded->ops[i];
-        if (plan->ops[i].kind != OP_KERNEL || seen->peer_bytes > 0)
+        if (plan->ops[i].kind != OP_KERNEL)
             continue;
         const double part = (double)plan->ops[i].kernel.blocks / machine->sms;
         sum_ns += (part < 1 ? part : 1) * (double)seen->work_ns;

@@ -84,8 +84,11 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
 }
 
 /* Returns the latest to end of the ops that the stream of op `index` waited for by events since
- * `before`, the op before it there, as the trace lists them; SPAN_NONE: none that is known. */
-static uint32_t listed_target(const struct timeline *timeline, uint32_t index, uint32_t before)
+ * `before`, the op before it there, as the trace lists them; SPAN_NONE: none that is known.
+ * *abroad_ns becomes when the last of other devices' ended, and stays where it waited for none.
+ */
+static uint32_t listed_target(const struct timeline *timeline, uint32_t index, uint32_t before,
+                              int64_t *abroad_ns)
 {
     const struct span *spans = timeline->spans, *span = &spans[index];
     const struct stream_wait *waits = timeline->waits;
@@ -97,6 +100,8 @@ static uint32_t listed_target(const struct timeline *timeline, uint32_t index, u
     for (size_t i = at;
          i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
         const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
+        if (waits[i].target == UINT32_MAX)
+            *abroad_ns = later(*abroad_ns, waits[i].abroad_ns);
         const uint32_t target = op != NULL ? (uint32_t)(op - spans) : SPAN_NONE;
         if (op != NULL && (found == SPAN_NONE || op->end_ns > spans[found].end_ns))
             found = target;
@@ -194,12 +199,18 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     finder->before[index] = stream->work;
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
-    const uint32_t waited = stream->target != SPAN_NONE
-                                ? stream->target
-                                : listed_target(finder->timeline, index, stream->work);
+    int64_t abroad_ns = INT64_MIN;
+    const uint32_t waited =
+        stream->target != SPAN_NONE
+            ? stream->target
+            : listed_target(finder->timeline, index, stream->work, &abroad_ns);
     if (waited != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_EVENT, waited,
                         hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
+    if (abroad_ns > hold->free_ns && abroad_ns - finder->jitter_ns <= span->start_ns)
+        *hold = (struct hold){.by = HELD_BY_DEVICE,
+                              .span = SPAN_NONE,
+                              .free_ns = earlier(abroad_ns, span->start_ns)};
     hold_by_legacy(finder, index, order);
     hold_by_barrier(finder, index, order);
     if (span->kind != OP_WAIT) {

@@ -18,6 +18,7 @@ enum held_by {
                        allocation */
     HELD_BY_STREAM, /* the op before it in its stream was not done */
     HELD_BY_EVENT,  /* what its stream waited for was not done */
+    HELD_BY_DEVICE, /* likewise, and that was another device's */
     HELD_BY_LEGACY, /* the legacy default stream, or what that had to wait for, was not done */
     HELD_BY_BARRIER, /* an op that synchronises all streams, or what that had to wait for */
     HELD_BY_QUEUE,   /* in its hardware queue, behind another stream's op that was not ready */
@@ -36,7 +37,8 @@ enum held_by {
  * for, and free_ns is its start. A wait's hold says what held its beginning. */
 struct hold {
     enum held_by by;
-    uint32_t span;    /* what held it; SPAN_NONE: no span (the host's issue, or nothing) */
+    uint32_t span;    /* what held it; SPAN_NONE: no span (the host's issue, another device,
+                         or nothing) */
     int64_t free_ns;  /* when the holder let it go; from then to its start it was on its way */
     int64_t ready_ns; /* when everything but queues and engines had let it go */
     uint32_t blocker; /* HELD_BY_QUEUE: the op before it in its queue, which `span` held */
@@ -59,8 +61,8 @@ enum status critical_find(const struct timeline *timeline, const struct machine 
                           struct critical *critical, struct error *error);
 void critical_free(struct critical *critical);
 
-/* "nothing", "issue", "call", "stream", "event", "default stream", "barrier", "queue",
- * "signal", "engine". */
+/* "nothing", "issue", "call", "stream", "event", "device", "default stream", "barrier",
+ * "queue", "signal", "engine". */
 const char *held_by_name(enum held_by by);
 
 /* Says in words what span `index` waited for, for a reader who sees the engine idle before it:

@@ -15,6 +15,7 @@ static const struct {
     [HELD_BY_CALL] = {"call", "waited for the host to issue it behind ", ""},
     [HELD_BY_STREAM] = {"stream", "waited for ", ", before it in its stream"},
     [HELD_BY_EVENT] = {"event", "waited by an event for ", ""},
+    [HELD_BY_DEVICE] = {"device", "waited by an event for another device", ""},
     [HELD_BY_LEGACY] = {"default stream", "waited for ",
                         ": blocking streams and the default stream take turns"},
     [HELD_BY_BARRIER] = {"barrier", "waited for ",

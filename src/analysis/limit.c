@@ -304,7 +304,7 @@ struct limit limit_of(const struct machine *machine, const struct plan *plan)
 struct limit limit_of_recorded(const struct machine *machine, const struct plan *plan,
                                int64_t kernels_most_ns)
 {
-    double in = 0, out = 0, kernels = 0;
+    double in = 0, out = 0, kernels = 0, peers = 0;
     const char *figure;
     for (uint32_t i = 0; i < plan->op_count; i++) {
         const struct op *op = &plan->ops[i];
@@ -312,16 +312,24 @@ struct limit limit_of_recorded(const struct machine *machine, const struct plan 
         in += op->kind == OP_H2D && !seen->repeats ? (double)op_bytes(op) : 0;
         out += op->kind == OP_D2H ? (double)op_bytes(op) : 0;
         kernels += op->kind == OP_KERNEL ? (double)seen->work_ns * seen->fill : 0;
+        if (op->kind == OP_PEER)
+            peers += machine_has_peers(machine)
+                         ? 1e9 * (double)op_bytes(op) / machine->peer_bytes_per_s
+                         : (double)seen->work_ns;
     }
     /* Kernels of which it is not known what they work on may need their order. */
     if (kernels > (double)kernels_most_ns || plan->recorded->access_count == 0)
         kernels = (double)kernels_most_ns;
     double copies = link_ns(machine, in, out, &figure);
-    bool bound = copies >= kernels;
+    bool bound = copies >= kernels, by_peers = peers > fmax(copies, kernels);
     return (struct limit){
-        .ns = floor_ns(fmax(copies, kernels)),
-        .cause = bound ? LIMIT_COPIES : LIMIT_COMPUTE,
-        .figure = bound ? figure : "kernels",
+        .ns = floor_ns(fmax(peers, fmax(copies, kernels))),
+        .cause = by_peers ? LIMIT_PEER
+                 : bound  ? LIMIT_COPIES
+                          : LIMIT_COMPUTE,
+        .figure = by_peers ? "peer_bytes_per_s"
+                  : bound  ? figure
+                           : "kernels",
         .copies_ns = floor_ns(copies),
         .compute_ns = floor_ns(kernels),
     };

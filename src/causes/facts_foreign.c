@@ -222,10 +222,11 @@ enum evidence facts_peers(struct sight *sight)
     const struct plan *plan = sight->judge->facts->plan;
     struct tally copies = {.count = 0};
     uint64_t bytes = 0;
-    EACH (const struct op_recorded, seen, plan->recorded->ops, plan->op_count) {
-        if (seen->peer_bytes > 0)
-            tally_add(&copies, 0, seen->work_ns);
-        bytes += seen->peer_bytes;
+    for (uint32_t i = 0; i < plan->op_count; i++) {
+        if (plan->ops[i].kind != OP_PEER)
+            continue;
+        tally_add(&copies, 0, plan->recorded->ops[i].work_ns);
+        bytes += op_bytes(&plan->ops[i]);
     }
     sight_times(sight, copies.count);
     sight->own_rate = copies.sum_ns > 0 ? (double)bytes / (double)copies.sum_ns : 0;
@@ -233,6 +234,21 @@ enum evidence facts_peers(struct sight *sight)
     return sight_say(sight, EVIDENCE_CERTAIN,
                      "{times:copy|copies} between devices ran at {own_rate} GB/s, where their "
                      "link does {link_rate}; no device was given access to another's memory");
+}
+
+enum evidence facts_abroad(struct sight *sight)
+{
+    const struct judge *judge = sight->judge;
+    uint32_t held = 0, ops = 0;
+    for (uint32_t i = 0; i < judge->timeline->span_count; i++) {
+        held += judge->facts->critical->holds[i].by == HELD_BY_DEVICE;
+        ops += !op_is_call(judge->timeline->spans[i].kind);
+    }
+    sight_times(sight, held);
+    sight->all = ops;
+    return sight_say(sight, EVIDENCE_CERTAIN,
+                     "{times} of {all} ops could begin only when an event of another device "
+                     "came, which their streams waited for");
 }
 
 bool facts_moves_pages(const struct judge *judge)

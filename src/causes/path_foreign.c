@@ -264,6 +264,8 @@ static enum verdict_code event_cause(struct judge *judge, const struct span *fro
 static enum verdict_code held_cause(struct judge *judge, uint32_t index)
 {
     const struct hold *hold = &judge->facts->critical->holds[index];
+    if (hold->by == HELD_BY_DEVICE)
+        return VERDICT_OTHER_DEVICE;
     if (hold->span == SPAN_NONE)
         return VERDICT_REST;
     const struct span *from = span_at(judge, hold->span), *span = span_at(judge, index);
@@ -428,6 +430,9 @@ bool foreign_walk(struct judge *judge, uint32_t index, bool whole, int64_t from_
         if (!add(pieces, wait.free_ns, span->start_ns, wait.late, wait.link, index))
             return false;
         pieces->items[pieces->count - 1].step = true;
+        if (wait.link == VERDICT_OTHER_DEVICE &&
+            !add(pieces, from_ns, wait.free_ns, wait.link, VERDICT_REST, index))
+            return false;
         index = wait.span;
     }
     return true;

@@ -216,19 +216,22 @@ static uint32_t append_copy(struct clock_call *call, const struct cpu_op *from, 
         op.kind = OP_D2D;
         op.move.from.bytes = op.move.to.bytes = from->bytes;
         seen.work_ns = memory_ns(&op, &seen.fill);
-    } else { /* between devices, or within the host: it takes no room of a device */
+    } else { /* between devices, or within the host */
         const struct machine *machine = &clock_now.machine;
-        const double rate = from->to_device >= 0 && machine->peer_bytes_per_s > 0
+        const bool peers = from->to_device >= 0;
+        const double rate = peers && !from->staged && machine->peer_bytes_per_s > 0
                                 ? machine->peer_bytes_per_s
                                 : machine->pageable_h2d_bytes_per_s;
-        op.kind = OP_KERNEL;
-        op.kernel.blocks = 1;
-        seen.fill = 1e-6;
-        seen.peer_bytes = from->bytes;
-        seen.name =
-            name_of(from->to_device >= 0 ? "copy between devices" : "copy of the host's");
         seen.work_ns = machine->peer_latency_ns +
                        machine_ceil_ns(1e9 * (double)from->bytes / fmax(rate, 1));
+        op.kind = peers ? OP_PEER : OP_KERNEL;
+        if (peers) {
+            op.move.from.bytes = op.move.to.bytes = from->bytes;
+        } else { /* it takes no room of a device */
+            op.kernel.blocks = 1;
+            seen.fill = 1e-6;
+            seen.name = name_of("copy of the host's");
+        }
     }
     return clock_append(call, op, seen, from);
 }

@@ -120,6 +120,8 @@ cudaError_t copy_make(const struct copy_rows *rows, enum cudaMemcpyKind kind, bo
                           .to_kind = to.kind,
                           .from_device = from.device,
                           .to_device = to.device,
+                          .staged = !device_reaches(from.device, to.device) &&
+                                    !device_reaches(to.device, from.device),
                           .from = (uintptr_t)rows->from,
                           .to = (uintptr_t)rows->to,
                           .bytes = all,

@@ -102,6 +102,7 @@ struct cpu_op {
     /* Copies and sets. `from_device` and `to_device` are -1 for the host's memory. */
     enum cpu_memory from_kind, to_kind;
     int from_device, to_device;
+    bool staged; /* between devices, none of which may reach the other's memory */
     uint64_t from, to, bytes;
     uint64_t from_pitch, to_pitch, width, height; /* of rows: else 0 */
 

@@ -24,11 +24,11 @@ struct op_recorded {
     int64_t host_ns; /* time that its thread spent elsewhere before the call began */
     int64_t call_ns; /* what calls of that name took where they wait for nothing; 0: as the
                         machine has it */
-    int64_t work_ns; /* of launches and callbacks: how long they took; of allocations: how long
-                        the calls took, beside waiting for the device */
-    double fill;     /* of launches: the part of the GPU's room that its blocks take, up to 1 */
-    size_t first_access; /* of `accesses`: what it touches */
-    uint64_t peer_bytes; /* kernels: those of a copy between devices, which stands as one */
+    int64_t
+        work_ns; /* of launches, callbacks and copies between devices: how long they took; of
+                    allocations: how long the calls took, beside waiting for the device */
+    double fill; /* of launches: the part of the GPU's room that its blocks take, up to 1 */
+    size_t first_access;               /* of `accesses`: what it touches */
     uint32_t made_ns[CALL_MADE_KINDS]; /* of host_ns: for calls that make what a loop could use
                                           again; up to 4 s each */
     struct recorded_cost cost;         /* of these times, beside made_ns */

@@ -92,10 +92,10 @@ enum timing {
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
 /* A wait of a stream of a trace for an event: the stream's next op begins only when op `target`
- * has ended. */
+ * has ended, or at `abroad_ns`, where that is UINT32_MAX: an op of another device's. */
 struct stream_wait {
     uint32_t stream, target;
-    int64_t issue_ns;
+    int64_t issue_ns, abroad_ns;
 };
 
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */

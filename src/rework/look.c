@@ -19,7 +19,7 @@ static const double ROOM_PART = 0.9;
 /* Returns the time that an op is at work, as far as the plan tells. */
 static double work_of(const struct rework_base *base, const struct op *op)
 {
-    return op_is_launch(op->kind)
+    return op_work_is_seen(op->kind)
                ? (double)base->plan->recorded->ops[op->id].work_ns
                : machine_copy_ns(base->machine, op->kind == OP_H2D, op_bytes(op));
 }
@@ -51,7 +51,7 @@ static void look_at_ops(const struct rework_base *base, struct rework_looks *loo
         looks->repeats |= seen->repeats;
         looks->ties_events |= seen->timed;
         looks->slow_peers |=
-            !plan->recorded->facts.reaches_peers && rework_peer_ns(base->machine, seen) > 0;
+            !plan->recorded->facts.reaches_peers && rework_peer_ns(base->machine, op, seen) > 0;
         for (int k = 0; k < CALL_MADE_KINDS; k++)
             looks->makes[k] |= seen->made_ns[k] > 0 && ++made[k] >= MADE_TIMES &&
                                2 * (uint64_t)i >= plan->op_count;

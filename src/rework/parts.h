@@ -125,7 +125,8 @@ bool rework_has_few_blocks(const struct machine *machine, const struct op *op,
 
 /* Returns how long a copy between devices would take by their own link, where the machine has
  * one and the copy took more than twice as long; else 0. */
-int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen);
+int64_t rework_peer_ns(const struct machine *machine, const struct op *op,
+                       const struct op_recorded *seen);
 
 /* Puts items in another order; each notes its place before. */
 enum status rework_shape_order(struct rework_draft *draft, const struct rework *change,

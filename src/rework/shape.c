@@ -44,7 +44,7 @@ void rework_op_cut(struct op *op, uint32_t piece, uint32_t pieces)
     if (op_is_copy(op->kind)) {
         op->copy.host = rework_range_part(op->copy.host, piece, pieces);
         op->copy.device = rework_range_part(op->copy.device, piece, pieces);
-    } else if (op->kind == OP_D2D) {
+    } else if (op_moves(op->kind)) {
         op->move.from = rework_range_part(op->move.from, piece, pieces);
         op->move.to = rework_range_part(op->move.to, piece, pieces);
     } else if (op->kind == OP_MEMSET) {
@@ -58,7 +58,7 @@ static void op_add(struct op *op, const struct op *other)
     if (op_is_copy(op->kind)) {
         op->copy.host.bytes += other->copy.host.bytes;
         op->copy.device.bytes += other->copy.device.bytes;
-    } else if (op->kind == OP_D2D) {
+    } else if (op_moves(op->kind)) {
         op->move.from.bytes += other->move.from.bytes;
         op->move.to.bytes += other->move.to.bytes;
     } else if (op->kind == OP_MEMSET) {
@@ -159,7 +159,7 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
             from->tile / dealer->merged * dealer->pieces + (whole ? dealer->pieces - 1 : piece);
         item.op.stream = item.tile % dealer->streams;
         rework_op_cut(&item.op, piece, pieces);
-        if (op_is_launch(item.op.kind) && pieces > 1)
+        if (op_work_is_seen(item.op.kind) && pieces > 1)
             work_scale(dealer->draft->base->machine, &item.seen, 1.0 / pieces);
         if (!touch_all(dealer, from, piece, pieces, &item))
             return false;
@@ -178,7 +178,7 @@ static bool deal_item(struct dealer *dealer, const struct rework_item *from)
             if (!touch_all(dealer, other, 0, 1, &item))
                 return false;
         }
-        if (op_is_launch(item.op.kind) && tiles > 1)
+        if (op_work_is_seen(item.op.kind) && tiles > 1)
             work_scale(dealer->draft->base->machine, &item.seen, tiles);
         if (!rework_draft_add(dealer->draft, &item))
             return false;

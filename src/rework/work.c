@@ -88,12 +88,13 @@ void rework_memsets_drop(struct rework_draft *draft)
 
 /* --- copies between devices --- */
 
-int64_t rework_peer_ns(const struct machine *machine, const struct op_recorded *seen)
+int64_t rework_peer_ns(const struct machine *machine, const struct op *op,
+                       const struct op_recorded *seen)
 {
-    if (seen->peer_bytes == 0 || !machine_has_peers(machine))
+    if (op->kind != OP_PEER || !machine_has_peers(machine))
         return 0;
     const int64_t ns = machine->peer_latency_ns +
-                       (int64_t)((double)seen->peer_bytes / machine->peer_bytes_per_s * 1e9);
+                       (int64_t)((double)op_bytes(op) / machine->peer_bytes_per_s * 1e9);
     return 2 * ns < seen->work_ns ? ns : 0;
 }
 
@@ -185,7 +186,7 @@ void rework_work_change(struct rework_draft *draft, const struct rework *change)
     for (size_t i = 0; i < draft->count; i++) {
         struct rework_item *item = &draft->items[i];
         const int64_t peer_ns =
-            change->reaches_peers ? rework_peer_ns(machine, &item->seen) : 0;
+            change->reaches_peers ? rework_peer_ns(machine, &item->op, &item->seen) : 0;
         item->seen.work_ns = peer_ns > 0 ? peer_ns : item->seen.work_ns;
         if (change->spreads_blocks && rework_has_few_blocks(machine, &item->op, &item->seen))
             spread_blocks(machine, item);

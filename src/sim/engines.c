@@ -134,12 +134,16 @@ static enum status copy_begin_next(struct simulation *sim, uint32_t index)
     /* Where no copy is many, the op itself is left alone: it is not in the cache. */
     const bool one = sim->plan->issue != ISSUE_BATCH;
     engine->copies = engine->to_copy = one ? 1 : rule_copies(sim->plan, op_at(sim, engine->op));
-    if (is_peer(index))
-        engine->receiver =
-            (uint8_t)plan_range_device(sim->plan, &op_at(sim, engine->op)->move.to);
     enum status status = simulation_start_op(sim, engine->op);
     if (status != STATUS_OK)
         return status;
+    if (is_peer(index)) {
+        const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, engine->op));
+        if (seen != NULL) /* its other device is not in the plan */
+            return copy_set_timer(sim, index, seen->work_ns, EVENT_COPIED);
+        engine->receiver =
+            (uint8_t)plan_range_device(sim->plan, &op_at(sim, engine->op)->move.to);
+    }
     return copy_set_timer(sim, index, facts_of(sim, engine->op)->latency_ns, EVENT_FLOW);
 }
 

@@ -353,7 +353,7 @@ enum status simulator_check(const struct machine *machine, const struct plan *pl
             "--issue=batch: the machine %s knows no batches of copies, or its file "
             "does not say how they run (batch_gap_ns, issue_batch_copy_ns)",
             machine->name);
-    if (plan->has_peers && !machine_has_peers(machine))
+    if (plan->has_peers && plan->recorded == NULL && !machine_has_peers(machine))
         return error_set(error, STATUS_USAGE,
                          "%s: the machine %s has no devices that copy to each other, or its "
                          "file does not say how fast (peer_bytes_per_s, "

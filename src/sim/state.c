@@ -240,7 +240,9 @@ enum status simulation_set_up(struct simulation *sim)
         line_init(&sim->copies[i].line);
         sim->copies[i].op = sim->copies[i].follower = NONE;
     }
-    sim->timer_count = sim->devices > 1 ? 1 + COPY_ENGINES * sim->devices : TIMERS_LEAST;
+    sim->timer_count = sim->plan->recorded != NULL || sim->devices > 1
+                           ? 1 + COPY_ENGINES * sim->devices
+                           : TIMERS_LEAST;
     for (uint32_t i = 0; i < sim->timer_count; i++)
         sim->timers[i].time_ns = TIMER_OFF;
     for (uint32_t i = 0; i < sim->processes; i++) {

@@ -17,7 +17,7 @@ enum op_kind trace_kind(const char *name)
         {"Host-to-Device", OP_H2D}, {"HtoD", OP_H2D},          {"Host-to-Array", OP_H2D},
         {"HtoA", OP_H2D},           {"DtoH", OP_D2H},          {"Device-to-Host", OP_D2H},
         {"AtoH", OP_D2H},           {"Array-to-Host", OP_D2H}, {"Device-to-Device", OP_D2D},
-        {"DtoD", OP_D2D},
+        {"DtoD", OP_D2D},           {"Peer-to-Peer", OP_PEER}, {"PtoP", OP_PEER},
     };
     if (strncmp(name, "[CUDA memset", 12) == 0)
         return OP_MEMSET;

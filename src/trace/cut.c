@@ -118,9 +118,11 @@ static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
     kept = 0;
     for (uint32_t i = 0; i < timeline->wait_count; i++) {
         struct stream_wait wait = timeline->waits[i];
-        if (wait.issue_ns >= to || timeline_span(timeline, wait.target) == NULL)
+        if (wait.issue_ns >= to ||
+            (wait.target != UINT32_MAX && timeline_span(timeline, wait.target) == NULL))
             continue;
         wait.issue_ns -= from;
+        wait.abroad_ns -= from;
         timeline->waits[kept++] = wait;
     }
     timeline->wait_count = kept;

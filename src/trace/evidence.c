@@ -141,12 +141,47 @@ COMPARE_POINTERS_BY(compare_issues, struct span, stream, issue_ns);
 
 COMPARE_BY(compare_waits, struct stream_wait, stream, issue_ns);
 
-/* A timeline's spans, as events look for them. */
+/* Ops, as events look for them: a timeline's spans, and other devices' ops. */
 struct issued {
     const struct trace_part *part;
     struct span **spans; /* in order of stream and issue */
     uint32_t span_count;
+    struct abroad {
+        uint32_t stream; /* of the recording */
+        int64_t issue_ns, end_ns;
+    } * abroad; /* likewise */
+    size_t abroad_count;
 };
+
+COMPARE_BY(compare_abroad, struct abroad, stream, issue_ns);
+
+static bool list_abroad(struct issued *issued, struct arena *arena)
+{
+    const struct recording *recording = issued->part->recording;
+    if (recording->device_count < 2)
+        return true;
+    issued->abroad = arena_zeros(arena, recording->op_count, sizeof *issued->abroad);
+    if (issued->abroad == NULL)
+        return false;
+    EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
+        if (op->call != RECORDING_NONE &&
+            recording->streams[op->stream].device != issued->part->device)
+            issued->abroad[issued->abroad_count++] =
+                (struct abroad){op->stream, recording->calls[op->call].start_ns, op->end_ns};
+    }
+    qsort(issued->abroad, issued->abroad_count, sizeof *issued->abroad, compare_abroad);
+    return true;
+}
+
+/* Returns when the last op ended that was issued to another device's stream before an event was
+ * recorded there; INT64_MIN: none was. */
+static int64_t abroad_before(const struct issued *issued, const struct recorded_call *record)
+{
+    const struct abroad key = {.stream = record->stream, .issue_ns = record->start_ns};
+    BISECT(at, i, 0, issued->abroad_count, compare_abroad(&issued->abroad[i], &key) < 0);
+    bool found = at > 0 && issued->abroad[at - 1].stream == record->stream;
+    return found ? issued->abroad[at - 1].end_ns : INT64_MIN;
+}
 
 /* Returns the number that a call's stream has in the timeline; RECORDING_NONE: none. */
 static uint32_t stream_of(const struct issued *issued, const struct recorded_call *call)
@@ -184,9 +219,13 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
         const uint32_t stream = stream_of(issued, event);
         const uint32_t target =
             issued_before(issued, stream_of(issued, record), record->start_ns - first_ns);
-        if (target != UINT32_MAX && stream != RECORDING_NONE)
-            timeline->waits[timeline->wait_count++] = (struct stream_wait){
-                .stream = stream, .target = target, .issue_ns = event->start_ns - first_ns};
+        const int64_t abroad_ns = abroad_before(issued, record);
+        if (stream != RECORDING_NONE && (target != UINT32_MAX || abroad_ns != INT64_MIN))
+            timeline->waits[timeline->wait_count++] =
+                (struct stream_wait){.stream = stream,
+                                     .target = target,
+                                     .issue_ns = event->start_ns - first_ns,
+                                     .abroad_ns = abroad_ns - first_ns};
     }
 }
 
@@ -202,7 +241,8 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
         .spans = arena_zeros(&arena, timeline->span_count, sizeof(struct span *)),
         .span_count = timeline->span_count};
     timeline->waits = arena_zeros(&timeline->arena, count, sizeof *timeline->waits);
-    bool there = issued.spans != NULL && timeline->waits != NULL && count < UINT32_MAX;
+    bool there = issued.spans != NULL && timeline->waits != NULL && count < UINT32_MAX &&
+                 list_abroad(&issued, &arena);
     if (there) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];

@@ -81,7 +81,6 @@ struct recorded_call *profiled_call(struct profiled *profiled, uint64_t id, cons
 struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char *name,
                              uint32_t stream)
 {
-    static const char peers[] = "[CUDA memcpy Peer-to-Peer]";
     struct draft_op *op = pile_add(&profiled->draft.ops, sizeof *op);
     uint32_t number;
     if (op == NULL || !profiled_name(profiled, name, &number))
@@ -92,7 +91,6 @@ struct draft_op *profiled_op(struct profiled *profiled, uint64_t id, const char 
     op->op.kind = (uint8_t)trace_kind(name);
     op->op.from = op->op.to = HOST_MEMORY_UNKNOWN;
     op->op.stream = stream;
-    op->op.peer = strcmp(name, peers) == 0 || strcmp(name, "[CUDA memcpy PtoP]") == 0;
     return op;
 }
 

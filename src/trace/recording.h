@@ -109,9 +109,9 @@ struct recorded_op {
     uint32_t name;          /* kernels: an index of `names` */
     uint32_t blocks;        /* kernels; UINT32_MAX: or more, which all fill any GPU */
     struct block_need need; /* kernels: what each of them takes */
-    uint8_t kind;           /* enum op_kind; OP_KERNEL for `peer` and `h2h`, too */
+    uint8_t kind;           /* enum op_kind; OP_KERNEL for `h2h`, too */
     uint8_t from, to;       /* enum host_memory of a copy's host side */
-    bool peer, h2h;         /* a copy from device to device, from host to host: no kernel */
+    bool h2h;               /* a copy from host to host: no kernel */
     bool moves;             /* pages of managed memory that no call asked for */
 };
 

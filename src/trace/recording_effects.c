@@ -192,10 +192,10 @@ static int host_memory(const struct line_value *value)
 
 enum status take_op(struct draft *draft, const struct line_value *v)
 {
-    enum { H2H = OP_KIND_COUNT, PEER };
+    enum { H2H = OP_KIND_COUNT };
     static const struct draft_word kinds[] = {
-        {"h2d", OP_H2D}, {"d2h", OP_D2H}, {"d2d", OP_D2D}, {"memset", OP_MEMSET},
-        {"h2h", H2H},    {"peer", PEER},  {NULL, -1}};
+        {"h2d", OP_H2D}, {"d2h", OP_D2H},   {"d2d", OP_D2D}, {"memset", OP_MEMSET},
+        {"h2h", H2H},    {"peer", OP_PEER}, {NULL, -1}};
     struct draft_op *op;
     const int kind = draft_meaning(v[2].text, kinds), from = host_memory(&v[8]),
               to = host_memory(&v[9]);
@@ -211,7 +211,6 @@ enum status take_op(struct draft *draft, const struct line_value *v)
     op->op.from = (uint8_t)from;
     op->op.to = (uint8_t)to;
     op->op.h2h = kind == H2H;
-    op->op.peer = kind == PEER;
     return STATUS_OK;
 }
 

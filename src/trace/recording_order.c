@@ -254,7 +254,7 @@ static enum status join_ops(struct draft *draft)
         struct recorded_op *op = &ops[i].op;
         op->call = place_find(&draft->call_places, ops[i].call, &near);
         op->stream = draft->moved[op->stream];
-        if (op->kind == OP_KERNEL && !op->peer && !op->h2h)
+        if (op->kind == OP_KERNEL && !op->h2h)
             op->name = place_find(&draft->name_places, ops[i].name, &near_name);
     }
     return STATUS_OK;

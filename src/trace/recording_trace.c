@@ -57,8 +57,6 @@ void recording_count_odd(const struct recording *recording, uint64_t *unseen, ui
 
 static const char *op_name(const struct recording *recording, const struct recorded_op *op)
 {
-    if (op->peer)
-        return "[CUDA memcpy Peer-to-Peer]";
     if (op->h2h)
         return "[CUDA memcpy Host-to-Host]";
     return op->name != RECORDING_NONE && recording->names[op->name][0] != '\0'
@@ -116,7 +114,7 @@ static enum status add_op(struct maker *maker, const struct recorded_op *op)
     const struct span span = {
         .op = (uint32_t)(op - recording->ops),
         .kind = op->kind,
-        .bytes = copy ? op->bytes : 0,
+        .bytes = copy || op->kind == OP_PEER ? op->bytes : 0,
         .host_memory = copy ? (op->kind == OP_D2H ? op->to : op->from) : 0,
         .issue_ns = op->call != RECORDING_NONE ? recording->calls[op->call].start_ns
                     : op->moves                ? op->start_ns

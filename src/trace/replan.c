@@ -223,14 +223,14 @@ static enum status take_tables(struct replan *replan)
     struct arena *arena = &replan->arena;
     replan->threads = arena_zeros(arena, recording->threads, sizeof *replan->threads);
     replan->streams = arena_ones(arena, recording->stream_count, sizeof *replan->streams);
-    replan->names = arena_ones(arena, recording->name_count + 2, sizeof *replan->names);
+    replan->names = arena_ones(arena, recording->name_count + 1, sizeof *replan->names);
     replan->ends_ns = arena_zeros(arena, recording->op_count, sizeof *replan->ends_ns);
     if (replan->recorded == NULL || arena->full)
         return replan_no_memory(replan);
     for (uint32_t i = 0; i < recording->threads; i++)
         replan->threads[i] = (struct replan_thread){.alloc = RECORDING_NONE};
     replan->recorded->names =
-        calloc(recording->name_count + 2, sizeof *replan->recorded->names);
+        calloc(recording->name_count + 1, sizeof *replan->recorded->names);
     if (replan->recorded->names == NULL)
         return replan_no_memory(replan);
     enum status status = replan_find_host(replan);

@@ -131,7 +131,7 @@ static bool touch_copy(struct replan *replan, const struct recorded_call *call,
 bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
                        const struct recorded_op *ran, uint64_t done)
 {
-    if (call->effect == EFFECT_COPY && (ran->kind != OP_KERNEL || ran->peer))
+    if (call->effect == EFFECT_COPY && ran->kind != OP_KERNEL)
         return touch_copy(replan, call, (enum op_kind)ran->kind, done, ran->bytes);
     if (call->effect == EFFECT_SET && call->copy->to != 0)
         return touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
@@ -316,7 +316,7 @@ static void place_op(struct op *op, const struct op_recorded *seen,
     if (op_is_copy(op->kind)) {
         from = op->kind == OP_H2D ? &op->copy.host : &op->copy.device;
         to = op->kind == OP_H2D ? &op->copy.device : &op->copy.host;
-    } else if (op->kind == OP_D2D) {
+    } else if (op_moves(op->kind)) {
         from = &op->move.from;
         to = &op->move.to;
     } else if (op->kind == OP_MEMSET) {

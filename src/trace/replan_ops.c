@@ -44,22 +44,18 @@ enum status replan_find_stream(struct replan *replan, uint32_t stream, uint32_t 
     return *number != RECORDING_NONE ? STATUS_OK : replan_no_memory(replan);
 }
 
-/* Returns the plan's number of what a kernel is called; peer copies have a name, too, and so
- * has what has none. */
+/* Returns the plan's number of what a kernel is called; what has no name gets one. */
 static uint32_t find_name(struct replan *replan, const struct recorded_op *ran)
 {
     const struct recording *recording = replan->recording;
     struct plan_recorded *recorded = replan->recorded;
-    const bool named = !ran->peer && ran->name < recording->name_count;
-    uint32_t *number =
-        &replan->names[named ? ran->name : recording->name_count + (ran->peer ? 0 : 1)];
+    const bool named = ran->name < recording->name_count;
+    uint32_t *number = &replan->names[named ? ran->name : recording->name_count];
     if (*number != RECORDING_NONE)
         return *number;
     size_t length;
-    const char *name = trace_short_name(named       ? recording->names[ran->name]
-                                        : ran->peer ? "copy between devices"
-                                                    : "kernel without a name",
-                                        &length);
+    const char *name = trace_short_name(
+        named ? recording->names[ran->name] : "kernel without a name", &length);
     char *text = strndup(name, length);
     if (text == NULL)
         return RECORDING_NONE;
@@ -191,7 +187,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         seen.took = !to_host && call->op_count == 1 && call->effect == EFFECT_COPY
                         ? call->copy->hash
                         : 0;
-    } else if (op.kind == OP_D2D) {
+    } else if (op_moves(op.kind)) {
         op.move.from.bytes = op.move.to.bytes = ran->bytes;
     } else {
         op.set.range.bytes = ran->bytes;
@@ -202,8 +198,7 @@ enum status replan_append_ran(struct replan *replan, const struct recorded_call 
         ran[-1].stream == ran->stream)
         seen.follow_ns =
             (uint16_t)later(earlier(ran->start_ns - ran[-1].end_ns, FOLLOW_MOST_NS), 0);
-    seen.peer_bytes = ran->peer ? ran->bytes : 0;
-    seen.sure = op.kind != OP_KERNEL || ran->peer;
+    seen.sure = op.kind != OP_KERNEL;
     return replan_append(replan, call, op, seen);
 }
 

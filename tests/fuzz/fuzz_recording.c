@@ -84,14 +84,13 @@ static void require_ops(const struct recording *r)
 {
     for (size_t i = 0; i < r->op_count; i++) {
         const struct recorded_op *op = &r->ops[i];
-        bool copy = op->peer || op->h2h;
         FUZZ_REQUIRE(op->start_ns >= 0 && op->start_ns <= op->end_ns);
         FUZZ_REQUIRE(op->end_ns < MACHINE_NEVER_NS && op->stream < r->stream_count);
         FUZZ_REQUIRE(op->name == RECORDING_NONE ||
-                     (op->name < r->name_count && op->kind == OP_KERNEL && !copy));
-        FUZZ_REQUIRE(!copy || op->kind == OP_KERNEL);
+                     (op->name < r->name_count && op->kind == OP_KERNEL && !op->h2h));
+        FUZZ_REQUIRE(!op->h2h || op->kind == OP_KERNEL);
         FUZZ_REQUIRE(op->kind == OP_H2D || op->kind == OP_D2H || op->kind == OP_D2D ||
-                     op->kind == OP_MEMSET || op->kind == OP_KERNEL);
+                     op->kind == OP_MEMSET || op->kind == OP_KERNEL || op->kind == OP_PEER);
         FUZZ_REQUIRE(i == 0 || op->call != op[-1].call || op->start_ns >= op[-1].start_ns);
     }
     for (size_t i = 0; i < r->name_count; i++)
