@@ -50,6 +50,7 @@ struct cpu_did {
     uint64_t sectors, beyond_sectors, turns;
     bool watched;                 /* all of these are known */
     uint64_t flops, flops_double; /* in single and in double precision; 0: not counted */
+    uint64_t cycles;              /* at least, by the clock that its threads read */
     char fault[512]; /* "": none; else what went wrong, in words, with the source's line */
 };
 void cpu_did_free(struct cpu_did *did);
@@ -195,6 +196,8 @@ int cpu_devices(void);
 /* What a thread of a kernel takes that no compiler for a GPU has seen: as many registers as let
  * an SM of most devices be full. */
 enum { CPU_REGISTERS = 32 };
+
+enum { CPU_CLOCK_KHZ = 1980000 }; /* of the clock that kernels read */
 
 /* NVTX ranges of the calling thread's, for the recording. */
 void cpu_range_push(const char *name);

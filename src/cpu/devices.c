@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOCK_KHZ = 1980000 };
-
 static bool reaches[DEVICES_MOST][DEVICES_MOST];
 static unsigned device_flags[DEVICES_MOST];
 
@@ -66,6 +64,8 @@ static void describe(struct cudaDeviceProp *p, int device)
     const struct sm_room *room = cpu_room();
     const int capability = machine_capability(machine), major = capability / 10;
     const size_t reserved = major >= 8 ? 1024 : 0;
+    const int bus_bits = 6144; /* two transfers of it a clock make the machine's bandwidth */
+    const double bus_khz = machine->memory_bytes_per_s / (2e3 * bus_bits / 8);
     *p = (struct cudaDeviceProp){.totalGlobalMem = (size_t)machine->memory_bytes,
                                  .sharedMemPerBlock = SHARED_BYTES,
                                  .sharedMemPerBlockOptin =
@@ -91,6 +91,11 @@ static void describe(struct cudaDeviceProp *p, int device)
                                  .ECCEnabled = 1,
                                  .pciBusID = device + 1,
                                  .asyncEngineCount = machine->copy_engines,
+                                 .deviceOverlap = machine->copy_engines > 0,
+                                 .clockRate = CPU_CLOCK_KHZ,
+                                 .memoryBusWidth = bus_bits,
+                                 .memoryClockRate = (int)bus_khz,
+                                 .singleToDoublePrecisionPerfRatio = 2,
                                  .unifiedAddressing = 1,
                                  .l2CacheSize = (int)machine->l2_bytes,
                                  .maxThreadsPerMultiProcessor = (int)machine->threads_per_sm,

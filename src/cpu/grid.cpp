@@ -164,6 +164,7 @@ void block_begin(unsigned block)
     for (unsigned i = 0; i < threads; i++) {
         struct thread &thread = here->threads[i];
         thread.pauses = 0;
+        thread.cycles = 0;
         thread.state = READY;
         watch_lane_begin(&thread.lane, &here->watch, i, sampled);
     }
@@ -370,6 +371,7 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did)
         std::min(launch->cooperative ? (uint32_t)GRID_LIVE_MAX : grid->live, grid->blocks);
     grid->begun = grid->idle_rounds = grid->arrived = 0;
     grid->failed = false;
+    grid->cycles = 0;
     make_order(grid->order, grid->blocks, 1);
     while (grid->slots.size() < grid->live_now)
         grid->slots.push_back(new struct slot());
@@ -378,6 +380,7 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did)
     await_turn(NOBODY);
     watch_end(did);
     watch_count(did);
+    did->cycles = grid->cycles;
     if (grid->failed)
         snprintf(did->fault, sizeof did->fault, "%s", grid->fault.c_str());
     return !grid->failed;

@@ -25,6 +25,7 @@ struct thread {
     const char *file, *operation;
     int line;
     unsigned mask, pauses;
+    uint64_t cycles; /* that its clock shows */
     uint64_t mine, lanes[LANES];
     struct watch_lane lane;
 };
@@ -64,6 +65,7 @@ struct launches {
     std::vector<unsigned> order; /* the order in which blocks begin */
     unsigned begun;              /* number of blocks that have begun */
     unsigned idle_rounds;
+    uint64_t cycles;          /* the most that a thread's clock has shown */
     unsigned arrived, passed; /* at the barrier of the grid: blocks, and how often all have */
     bool failed;
     std::string fault;

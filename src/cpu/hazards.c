@@ -12,6 +12,8 @@
 #include "cpu/parts.h"
 #include "cpu/watch.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +69,7 @@ static struct {
     size_t told_count;
 } now;
 
+static atomic_bool function_runs;
 static unsigned char pages[1 << 16]; /* by address: the host may touch what an op does */
 
 _Noreturn static void no_memory(void)
@@ -407,11 +410,13 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
 void hazard_begin(struct clock_doing *doing)
 {
     now.function = doing != NULL && doing->is_function ? doing : NULL;
+    atomic_store(&function_runs, now.function != NULL);
 }
 
 void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
 {
     now.function = NULL;
+    atomic_store(&function_runs, false);
     if (doing == NULL)
         return;
     for (size_t i = 0; i < did->range_count; i++) {
@@ -421,7 +426,10 @@ void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
     }
     doing->open = false;
     now.open_count--;
-    if (!doing->is_function)
+    /* A function may tell any thread of the host's that it has run. */
+    if (doing->is_function)
+        join(host_past(), &doing->past);
+    else
         check_all(doing);
     drop_old();
 }
@@ -466,13 +474,19 @@ static void host_touches(const struct touch *touch)
     log_touch(doing, touch);
 }
 
+/* What other threads touch while a function runs is not looked at: it may wait for them, and
+ * the lock is its thread's. */
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
 {
     const struct touch touch = {address, address + bytes, where, !writes, writes, false};
     if (!now.everything && !pages[(address >> 12) % sizeof pages] &&
         !pages[((address + bytes - 1) >> 12) % sizeof pages])
         return;
-    clock_lock();
+    while (!clock_try_lock()) {
+        if (atomic_load(&function_runs))
+            return;
+        sched_yield();
+    }
     host_touches(&touch);
     clock_unlock();
 }

@@ -138,6 +138,7 @@ __attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *forma
 
 /* The lock that cpu_enter() takes. */
 void clock_lock(void);
+bool clock_try_lock(void);
 void clock_unlock(void);
 
 /* Does an op's work, unless that was begun, and sets how long it takes where only that tells.

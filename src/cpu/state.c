@@ -80,6 +80,12 @@ void clock_lock(void)
     pthread_mutex_lock(&lock);
 }
 
+bool clock_try_lock(void)
+{
+    pthread_once(&once, make_lock);
+    return pthread_mutex_trylock(&lock) == 0;
+}
+
 void clock_unlock(void)
 {
     pthread_mutex_unlock(&lock);

@@ -1,10 +1,12 @@
 /* threads.cpp - what the threads of a kernel wait for, and the faults that they make. */
 #include "cpu/grid_parts.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <link.h>
 #include <map>
@@ -321,6 +323,25 @@ void pipeline_spin(void)
 {
     here->current->state = SPINNING;
     back_to_scheduler();
+}
+
+long long pipeline_clock(void)
+{
+    enum { STEP = 32, SHARE = 64 };
+    uint64_t &cycles = here->current->cycles;
+    cycles += std::max<uint64_t>(STEP, cycles / SHARE);
+    grid->cycles = std::max(grid->cycles, cycles);
+    return (long long)cycles;
+}
+
+/* The C library's function, which CUDA has in kernels, too. */
+clock_t clock(void) noexcept
+{
+    struct timespec now;
+    if (here != nullptr && here->current != nullptr)
+        return (clock_t)pipeline_clock();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec * CLOCKS_PER_SEC + now.tv_nsec / (1000000000 / CLOCKS_PER_SEC);
 }
 
 const char *pipeline_name(const void *function)

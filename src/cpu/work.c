@@ -64,8 +64,9 @@ static int64_t kernel_ns(const struct clock_op *op)
         .fixed_ns = machine->kernel_fixed_ns,
     };
     const uint32_t in_use = blocks < all ? blocks : all;
-    return cost.fixed_ns +
-           machine_ceil_ns(rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY));
+    const double sweep_ns = rule_sweep_ns(machine, cost, 1.0 / in_use, in_use, DEALT_EVENLY);
+    const double clock_ns = 1e6 * (double)op->did.cycles / CPU_CLOCK_KHZ;
+    return cost.fixed_ns + machine_ceil_ns(fmax(sweep_ns, clock_ns));
 }
 
 /* --- work --- */

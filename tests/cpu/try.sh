@@ -116,6 +116,45 @@ try 0 --orders=2 scale.cu
 says err "2 other orders of the streams give the same result"
 tried 124 timeout -s INT 5 "$build/pipeline" try -q --no-watch scale.cu -- spin
 
+# A kernel's clock is in cycles of the machine's, and its loops take time; a function that has run may
+# tell any thread of the host's; NVIDIA's samples ask for their headers by these names.
+cat >clock.cu <<'END'
+#include <cstdio>
+#include <cublas_v2.h>
+#include <thread>
+#if !defined __DRIVER_TYPES_H__ || !defined __CUDA_RUNTIME_H__ || !defined CUBLAS_API_H_
+#error
+#endif
+__global__ void wait_for(clock_t *took, clock_t cycles)
+{
+    const clock_t begin = clock();
+    while ((*took = clock() - begin) < cycles)
+        ;
+}
+static clock_t *took, seen;
+int main()
+{
+    cudaDeviceProp about;
+    cudaEvent_t events[2];
+    float ms;
+    if (cudaGetDeviceProperties(&about, 0) != cudaSuccess || clock() > 100 * CLOCKS_PER_SEC)
+        return 1;
+    cudaMallocHost(&took, sizeof *took);
+    for (cudaEvent_t &event : events)
+        cudaEventCreate(&event);
+    cudaEventRecord(events[0]);
+    wait_for<<<1, 1>>>(took, 50 * about.clockRate);
+    cudaEventRecord(events[1]);
+    cudaLaunchHostFunc(0, [](void *) { std::thread([] { seen = *took; }).join(); }, nullptr);
+    cudaStreamSynchronize(0);
+    cudaEventElapsedTime(&ms, events[0], events[1]);
+    printf("%d %d\n", ms >= 50 && ms < 52, seen >= 50 * about.clockRate);
+}
+END
+try 0 -q clock.cu
+says out "1 1"
+[ -s err ] && fail "a race is named"
+
 sed 's/tile, strcmp/tile + , strcmp/' scale.cu >bad.cu
 try 2 bad.cu
 says err "bad.cu:44:"

@@ -1,7 +1,7 @@
 /* cublas_v2.h - the part of cuBLAS that most programs use: vectors, matrix times vector, matrix
  * times matrix, of floats and doubles. */
-#ifndef PIPELINE_CPU_CUBLAS_V2_H
-#define PIPELINE_CPU_CUBLAS_V2_H
+#ifndef CUBLAS_API_H_
+#define CUBLAS_API_H_
 
 #include "cuda_runtime_api.h"
 

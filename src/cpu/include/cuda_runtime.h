@@ -1,8 +1,8 @@
 /* cuda_runtime.h - CUDA C++ for the CPU: the language of kernels, their launch, and with
  * cuda_runtime_api.h the calls of the host. Takes C++17, and g++ 12 or clang++ 14. What is not
  * here is refused where a program names it: as not declared, or as deleted. */
-#ifndef PIPELINE_CPU_CUDA_RUNTIME_H
-#define PIPELINE_CPU_CUDA_RUNTIME_H
+#ifndef __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_H__
 
 #include "cuda_runtime_api.h"
 #include "pipeline_cpu.h"

@@ -3,8 +3,8 @@
  *
  * In C++ each call has a last argument that programs don't give: it leaves the line for the
  * function, which does not look at the argument itself. In C no line is known. */
-#ifndef PIPELINE_CPU_CUDA_RUNTIME_API_H
-#define PIPELINE_CPU_CUDA_RUNTIME_API_H
+#ifndef __CUDA_RUNTIME_API_H__
+#define __CUDA_RUNTIME_API_H__
 
 #include "driver_types.h"
 #include "pipeline_cpu.h"

@@ -1,8 +1,8 @@
 /* driver_types.h - the types and the numbers of CUDA's runtime, as CUDA 13 has them, for
  * programs that are compiled for the CPU. What is left out is not there: arrays, textures,
  * surfaces, sharing between processes, external memory. */
-#ifndef PIPELINE_CPU_DRIVER_TYPES_H
-#define PIPELINE_CPU_DRIVER_TYPES_H
+#ifndef __DRIVER_TYPES_H__
+#define __DRIVER_TYPES_H__
 
 #include "vector_types.h"
 #include <limits.h>
@@ -333,6 +333,9 @@ struct cudaDeviceProp {
     int maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
     size_t reservedSharedMemPerBlock;
     int hostRegisterSupported, memoryPoolsSupported, clusterLaunch;
+    /* CUDA 12 had these. */
+    int clockRate, memoryClockRate, deviceOverlap, kernelExecTimeoutEnabled, computeMode;
+    int singleToDoublePrecisionPerfRatio, cooperativeMultiDeviceLaunch;
 };
 
 #endif

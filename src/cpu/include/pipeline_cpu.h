@@ -75,6 +75,10 @@ void pipeline_spin(void);
 /* A fence: lets another thread go on, and takes races for meant until the next barrier. */
 void pipeline_fence(void);
 
+/* Returns cycles since the calling thread began. Each call goes on by a 64th, so that a loop
+ * which waits for millions of them takes hundreds of rounds. */
+long long pipeline_clock(void);
+
 /* Ends the launch with a fault. */
 void pipeline_fail(const char *what, const char *file, int line);
 

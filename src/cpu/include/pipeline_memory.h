@@ -24,9 +24,7 @@ inline void __nanosleep(unsigned)
 
 inline long long clock64()
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
+    return pipeline_clock();
 }
 
 [[noreturn]] inline void __trap(PIPELINE_PLACE)

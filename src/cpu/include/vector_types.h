@@ -1,6 +1,6 @@
 /* vector_types.h - CUDA's short vectors and dim3, for C and C++. */
-#ifndef PIPELINE_CPU_VECTOR_TYPES_H
-#define PIPELINE_CPU_VECTOR_TYPES_H
+#ifndef __VECTOR_TYPES_H__
+#define __VECTOR_TYPES_H__
 
 /* Plain structures, as in CUDA, so that shared memory needs no constructor. */
 #define PIPELINE_VECTOR(T, name, align2, align4)                                               \
