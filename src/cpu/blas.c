@@ -120,7 +120,7 @@ static bool touches(const struct product *p, struct cpu_did *did)
         last->reads |= range->reads;
         last->writes |= range->writes;
     }
-    did->beyond_sectors = did->sectors = (did->read_bytes + did->written_bytes) / 32;
+    did->fresh_sectors = did->sectors = (did->read_bytes + did->written_bytes) / 32;
     did->watched = true;
     return true;
 }

@@ -44,10 +44,10 @@ struct cpu_did {
     struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
     size_t range_count;
     uint64_t read_bytes, written_bytes; /* that its threads asked for */
-    /* Pieces of 32 bytes: that its warps asked for, and of these what went beyond the cache of
-     * their SM (L1). That and shared memory hand out words in turns, each as long as a sector
-     * takes. */
-    uint64_t sectors, beyond_sectors, turns;
+    /* Pieces of 32 bytes: that its warps asked for, that they read from beyond the cache of
+     * their SM (L1), and that they wrote. L1 and shared memory hand out words in turns, each as
+     * long as a sector takes. */
+    uint64_t sectors, fresh_sectors, written_sectors, turns;
     bool watched;                 /* all of these are known */
     uint64_t flops, flops_double; /* in single and in double precision; 0: not counted */
     uint64_t cycles;              /* at least, by the clock that its threads read */

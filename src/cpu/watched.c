@@ -319,7 +319,7 @@ void watch_block_end(struct watch_lane *lanes, size_t stride, uint32_t threads)
 /* Sums up what sites did, by what sampled blocks did there. */
 static void sum_sites(struct cpu_did *did)
 {
-    double all = 0, seen = 0, sectors = 0, beyond = 0, turns = 0;
+    double all = 0, seen = 0, sectors = 0, fresh = 0, written = 0, turns = 0;
     for (struct watch_site *site = watch_sites; site < watch_sites + WATCH_SITES; site++) {
         put_back(site);
         const double total = (double)site->total;
@@ -330,13 +330,16 @@ static void sum_sites(struct cpu_did *did)
         seen += site->sampled > 0 ? total : 0;
         turns += each * (double)site->turns;
         sectors += each * (double)site->sectors;
-        if ((site->kind & WATCH_ATOMIC) == 0 || writes) /* an atomic is one with its write */
-            beyond += each * (double)(writes ? site->sectors : site->fresh);
+        if (writes)
+            written += each * (double)site->sectors;
+        else if ((site->kind & WATCH_ATOMIC) == 0) /* that is one with its write */
+            fresh += each * (double)site->fresh;
         *site = (struct watch_site){.code = 0};
     }
     const double more = seen > 0 ? all / seen : 0;
     did->sectors = (uint64_t)(more * sectors + 0.5);
-    did->beyond_sectors = (uint64_t)(more * beyond + 0.5);
+    did->fresh_sectors = (uint64_t)(more * fresh + 0.5);
+    did->written_sectors = (uint64_t)(more * written + 0.5);
     did->turns = (uint64_t)(more * turns + 0.5);
 }
 

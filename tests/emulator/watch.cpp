@@ -176,7 +176,7 @@ START_TEST(test_ranges_bytes_and_sectors)
     ck_assert_uint_eq(did->read_bytes, 4000);
     ck_assert_uint_eq(did->written_bytes, 4000);
     ck_assert_uint_eq(did->sectors, 250);
-    ck_assert_uint_eq(did->beyond_sectors, 250);
+    ck_assert_uint_eq(did->fresh_sectors, 125);
 
     assert_right(LAUNCH(stride_kernel, 8, 64)(data[0], data[1], 8, 512));
     ck_assert_uint_eq(emulator_did()->range_count, 513);
@@ -211,7 +211,8 @@ START_TEST(test_arithmetic_and_caches)
     ck_assert_uint_eq(did->flops, 2 * 32 * 32); /* a product and a sum are one FMA */
     ck_assert_uint_eq(did->flops_double, 2 * 32);
     ck_assert_uint_eq(did->sectors, 32 * 4 + 8);
-    ck_assert_uint_eq(did->beyond_sectors, 4 + 8);
+    ck_assert_uint_eq(did->fresh_sectors, 4);
+    ck_assert_uint_eq(did->written_sectors, 8);
     ck_assert_uint_ge(did->turns, 32 * 4 + 2 * 32); /* 2 of shared memory */
 }
 END_TEST
