@@ -64,19 +64,14 @@ static enum status find_machine(const struct options *options, struct attempt *a
 }
 
 /* Says in the environment what the program's runtime reads. */
-static enum status tell_program(const struct options *options, const struct attempt *attempt,
-                                struct error *error)
+static enum status tell_program(const struct attempt *attempt, struct error *error)
 {
     enum status status = tell("PIPELINE_TRY_TO", attempt->recording, error);
     if (status == STATUS_OK)
         status = tell("PIPELINE_TRY_MACHINE", attempt->machine, error);
     if (status == STATUS_OK)
         status = tell("PIPELINE_TRY_DEVICES", attempt->devices, error);
-    if (status == STATUS_OK)
-        status = tell("PIPELINE_TRY_ORDER", NULL, error);
-    return status == STATUS_OK
-               ? tell("PIPELINE_TRY_WATCH", options->attempt.no_watch ? "0" : NULL, error)
-               : status;
+    return status == STATUS_OK ? tell("PIPELINE_TRY_ORDER", NULL, error) : status;
 }
 
 /* Runs the program as the user would: its standard streams and signals are its own. */
@@ -257,7 +252,7 @@ static enum status attempt_all(const struct options *options, struct try_build *
     build->output = attempt->program;
     enum status status = try_build(build, error);
     if (status == STATUS_OK)
-        status = tell_program(options, attempt, error);
+        status = tell_program(attempt, error);
     if (status == STATUS_OK)
         status = run_plainly(attempt, options, end, error);
     if (status == STATUS_OK)
@@ -273,7 +268,7 @@ enum status try_command(const struct options *options, struct record_end *end,
     struct attempt attempt = {.name = NULL};
     struct output_file output = {.stream = NULL};
     struct try_folder folder = {.pipe = -1};
-    struct try_build build = {.unwatched = options->attempt.no_watch};
+    struct try_build build = {.no_watch = options->attempt.no_watch};
     const bool builds = options->attempt.build;
     if (getauxval(AT_SECURE) != 0)
         return error_set(error, STATUS_USAGE,

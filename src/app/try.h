@@ -34,7 +34,7 @@ struct try_build {
     const char
         *output;    /* the program; with `objects` the object, or NULL: named after a source */
     bool objects;   /* sources are compiled, and not linked */
-    bool unwatched; /* what kernels read and write is not looked at */
+    bool no_watch;  /* what kernels read and write is not looked at */
     bool optimised; /* -O was given */
     bool cuda;      /* sources are CUDA, whatever their names */
     const char *standard; /* "-std=c++20"; NULL: none was given */

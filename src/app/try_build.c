@@ -223,7 +223,7 @@ static enum status compile(struct try_build *build, const struct tools *tools,
         try_add(build, &words, tools->headers);
     if (!build->optimised)
         try_add(build, &words, "-O1");
-    if (!build->unwatched && !is_c)
+    if (!build->no_watch && !is_c)
         add_watch(build, &words, tools);
     add_words(build, &words, &build->compile);
     add_all(build, &words,
