@@ -28,58 +28,26 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle)
     return blas_status(cudaDeviceSynchronize());
 }
 
-static cublasStatus_t need_handle(cublasHandle_t handle)
-{
-    return handle != NULL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
-cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
-{
-    *version = 130000;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
-{
-    if (handle != NULL)
-        handle->stream = stream;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream)
-{
-    if (handle != NULL)
-        *stream = handle->stream;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
-{
-    (void)workspace;
-    (void)bytes;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode)
-{
-    if (handle != NULL)
-        handle->mode = mode;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t *mode)
-{
-    if (handle != NULL)
-        *mode = handle->mode;
-    return need_handle(handle);
-}
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
-{
-    (void)mode;
-    return need_handle(handle);
-}
-
+#define HANDLE_CALL(name, parameters, does)                                                    \
+    cublasStatus_t name parameters                                                             \
+    {                                                                                          \
+        if (handle == NULL)                                                                    \
+            return CUBLAS_STATUS_NOT_INITIALIZED;                                              \
+        does;                                                                                  \
+        return CUBLAS_STATUS_SUCCESS;                                                          \
+    }
+HANDLE_CALL(cublasGetVersion, (cublasHandle_t handle, int *version), *version = 130000)
+HANDLE_CALL(cublasSetStream, (cublasHandle_t handle, cudaStream_t stream),
+            handle->stream = stream)
+HANDLE_CALL(cublasGetStream, (cublasHandle_t handle, cudaStream_t *stream),
+            *stream = handle->stream)
+HANDLE_CALL(cublasSetPointerMode, (cublasHandle_t handle, cublasPointerMode_t mode),
+            handle->mode = mode)
+HANDLE_CALL(cublasGetPointerMode, (cublasHandle_t handle, cublasPointerMode_t *mode),
+            *mode = handle->mode)
+HANDLE_CALL(cublasSetMathMode, (cublasHandle_t handle, cublasMath_t mode), (void)mode)
+HANDLE_CALL(cublasSetWorkspace, (cublasHandle_t handle, void *workspace, size_t bytes),
+            ((void)workspace, (void)bytes))
 static cublasStatus_t move(int rows, int columns, int size, const void *from, int from_lead,
                            void *to, int to_lead, enum cudaMemcpyKind kind)
 {
@@ -120,31 +88,36 @@ static const struct {
     cublasStatus_t status;
     const char *name, *text;
 } texts[] = {
-    {CUBLAS_STATUS_SUCCESS, "CUBLAS_STATUS_SUCCESS", "the operation completed successfully"},
-    {CUBLAS_STATUS_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED",
-     "the library was not initialized"},
-    {CUBLAS_STATUS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED",
-     "the resource allocation failed"},
-    {CUBLAS_STATUS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
-     "an unsupported value or parameter was passed to the function"},
-    {CUBLAS_STATUS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR",
-     "an access to GPU memory space failed"},
-    {CUBLAS_STATUS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
-     "the function failed to launch on the GPU"},
+#define TEXT(status, text)                                                                     \
+    {                                                                                          \
+        status, #status, text                                                                  \
+    }
+    TEXT(CUBLAS_STATUS_SUCCESS, "the operation completed successfully"),
+    TEXT(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized"),
+    TEXT(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed"),
+    TEXT(CUBLAS_STATUS_INVALID_VALUE,
+         "an unsupported value or parameter was passed to the function"),
+    TEXT(CUBLAS_STATUS_MAPPING_ERROR, "an access to GPU memory space failed"),
+    TEXT(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the GPU"),
+#undef TEXT
+    {CUBLAS_STATUS_SUCCESS, "unknown error code", "unknown error code"},
 };
+
+/* Returns the row of a status; the last one where it has none. */
+static size_t row_of(cublasStatus_t status)
+{
+    size_t row = 0;
+    while (row < sizeof texts / sizeof *texts - 1 && texts[row].status != status)
+        row++;
+    return row;
+}
 
 const char *cublasGetStatusString(cublasStatus_t status)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].status == status)
-            return texts[i].text;
-    return "unknown error code";
+    return texts[row_of(status)].text;
 }
 
 const char *cublasGetStatusName(cublasStatus_t status)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].status == status)
-            return texts[i].name;
-    return "unknown error code";
+    return texts[row_of(status)].name;
 }

@@ -65,12 +65,14 @@ static const struct {
 #define ERROR(name, number, text) {number, #name, text},
 #include "cpu/include/cuda_errors.def"
 #undef ERROR
+    {-1, "unrecognized error code", "unrecognized error code"},
 };
 
+/* Returns the row of an error; the last one where it has none. */
 static size_t error_row(cudaError_t error)
 {
     size_t row = 0;
-    while (row < sizeof error_texts / sizeof *error_texts &&
+    while (row < sizeof error_texts / sizeof *error_texts - 1 &&
            error_texts[row].number != (int)error)
         row++;
     return row;
@@ -78,14 +80,10 @@ static size_t error_row(cudaError_t error)
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-    const size_t row = error_row(error);
-    return row < sizeof error_texts / sizeof *error_texts ? error_texts[row].name
-                                                          : "unrecognized error code";
+    return error_texts[error_row(error)].name;
 }
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    const size_t row = error_row(error);
-    return row < sizeof error_texts / sizeof *error_texts ? error_texts[row].text
-                                                          : "unrecognized error code";
+    return error_texts[error_row(error)].text;
 }

@@ -31,9 +31,8 @@ static void begin(void)
     if (c->devices < 1 || c->devices > MACHINE_DEVICES_MAX)
         c->devices = 1;
     c->queues = queues != NULL ? (uint32_t)strtoul(queues, NULL, 10) : 0;
-    c->plan.recorded = calloc(1, sizeof *c->plan.recorded);
-    if (c->plan.recorded == NULL)
-        clock_die("no memory");
+    c->plan.recorded =
+        clock_copy(&(struct plan_recorded){.threads = 0}, sizeof *c->plan.recorded);
     c->plan.launches_block = blocking != NULL && strcmp(blocking, "0") != 0;
     c->next_call = 1;
     tape_begin();

@@ -132,11 +132,9 @@ bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream)
     struct clock_call *call = &clock_now.calls[clock_now.call_count - 1];
     const size_t count = graph->node_count + (size_t)1;
     struct branches branches = {.graph = graph, .count = 0};
-    branches.branch = calloc(count, sizeof *branches.branch);
-    branches.event = calloc(count, sizeof *branches.event);
-    branches.tail = calloc(count, sizeof *branches.tail);
-    if (branches.branch == NULL || branches.event == NULL || branches.tail == NULL)
-        clock_die("no memory for a graph");
+    branches.branch = clock_room(NULL, 3 * count * sizeof *branches.branch);
+    branches.event = branches.branch + count;
+    branches.tail = branches.event + count;
     for (uint32_t i = 0; i < graph->node_count; i++)
         find_branch(&branches, i);
     for (uint32_t i = 1; i < branches.count; i++)
@@ -149,8 +147,6 @@ bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream)
         (graph->again ? AGAIN_NS : clock_now.machine.graph_launch_ns) +
         (int64_t)graph->node_count * clock_now.machine.graph_launch_node_ns;
     free(branches.branch);
-    free(branches.event);
-    free(branches.tail);
     const bool good = !clock_now.failed;
     clock_now.failed = false;
     return good;

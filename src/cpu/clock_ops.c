@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Noreturn static void no_memory(void)
-{
-    clock_die("no memory for what the program issues");
-}
-
 /* --- streams and events --- */
 
 uint32_t clock_stream_number(uint32_t stream)
@@ -43,10 +38,8 @@ static void renumber(uint32_t devices, uint32_t each)
     plan->devices = devices;
     plan->streams = streams;
     clock_now.streams_each = each;
-    plan->stream_kinds = realloc(plan->stream_kinds, streams * sizeof *plan->stream_kinds);
-    plan->priorities = realloc(plan->priorities, streams * sizeof *plan->priorities);
-    if (plan->stream_kinds == NULL || plan->priorities == NULL)
-        no_memory();
+    plan->stream_kinds = clock_room(plan->stream_kinds, streams * sizeof *plan->stream_kinds);
+    plan->priorities = clock_room(plan->priorities, streams * sizeof *plan->priorities);
     memset(plan->stream_kinds, STREAM_NONBLOCKING, streams * sizeof *plan->stream_kinds);
     memset(plan->priorities, 0, streams * sizeof *plan->priorities);
     for (uint32_t i = 0; i < clock_now.stream_count; i++) {
@@ -119,10 +112,9 @@ uint32_t clock_append(struct clock_call *call, struct op op, struct op_recorded 
     const bool first = call->op_count == 0;
     const uint32_t place = plan->op_count;
     struct error error = {0};
-    size_t count = place;
-    if (!ITEMS_ROOM(plan->recorded->ops, count, c->seen_capacity) ||
-        !ITEMS_ROOM(c->ops, count, c->op_capacity))
-        no_memory();
+    size_t seen_count = place, op_count = place;
+    struct op_recorded *told = CLOCK_ADD(plan->recorded->ops, seen_count, c->seen_capacity);
+    struct clock_op *own = CLOCK_ADD(c->ops, op_count, c->op_capacity);
     op.tile = -1;
     if (plan_append(plan, &op, &error) != STATUS_OK)
         clock_die("%s", error.text);
@@ -132,10 +124,10 @@ uint32_t clock_append(struct clock_call *call, struct op op, struct op_recorded 
     seen.in_graph = !first;
     if (!first)
         seen.call_ns = 1;
-    plan->recorded->ops[place] = seen;
-    c->ops[place] = (struct clock_op){.call = (uint32_t)(call - c->calls)};
+    *told = seen;
+    *own = (struct clock_op){.call = (uint32_t)(call - c->calls)};
     if (from != NULL)
-        c->ops[place].op = *from;
+        own->op = *from;
     if (first) {
         thread->pending_ns = 0;
         call->first_op = place;
@@ -163,11 +155,8 @@ static uint32_t name_of(const char *text)
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(recorded->names[i], text) == 0)
             return i;
-    if (!ITEMS_ROOM(recorded->names, count, clock_now.name_capacity))
-        no_memory();
-    recorded->names[count] = strdup(text);
-    if (recorded->names[count] == NULL)
-        no_memory();
+    *CLOCK_ADD(recorded->names, count, clock_now.name_capacity) =
+        clock_copy(text, strlen(text) + 1);
     return recorded->name_count++;
 }
 
@@ -194,11 +183,7 @@ static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from
     own->threads = need.threads;
     own->shared = need.shared;
     own->word_count = launch->word_count;
-    own->words = malloc((launch->word_count + 1) * sizeof *own->words);
-    if (own->words == NULL)
-        no_memory();
-    if (launch->word_count > 0)
-        memcpy(own->words, launch->words, launch->word_count * sizeof *own->words);
+    own->words = clock_copy(launch->words, launch->word_count * sizeof *own->words);
     return place;
 }
 

@@ -72,20 +72,13 @@ static struct {
 static atomic_bool function_runs;
 static unsigned char pages[1 << 16]; /* by address: the host may touch what an op does */
 
-_Noreturn static void no_memory(void)
-{
-    clock_die("no memory to look for races");
-}
-
 /* --- clocks --- */
 
 static void grow(struct past *past, uint32_t count)
 {
     if (past->count >= count)
         return;
-    past->places = realloc(past->places, count * sizeof *past->places);
-    if (past->places == NULL)
-        no_memory();
+    past->places = clock_room(past->places, count * sizeof *past->places);
     memset(past->places + past->count, 0, (count - past->count) * sizeof *past->places);
     past->count = count;
 }
@@ -321,11 +314,8 @@ static void drop_old(void)
 
 static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past *past)
 {
-    struct clock_doing *doing = calloc(1, sizeof *doing);
-    if (doing != NULL)
-        *doing = (struct clock_doing){.lane = lane, .place = place};
-    else
-        no_memory();
+    const struct clock_doing begun = {.lane = lane, .place = place};
+    struct clock_doing *doing = clock_copy(&begun, sizeof begun);
     join(&doing->past, past);
     return *CLOCK_ADD(now.kept, now.kept_count, now.kept_capacity) = doing;
 }

@@ -7,30 +7,29 @@
  * legacy default stream orders before it. A missing wait is then one too few in some order. */
 #include "cpu/parts.h"
 
+#include "core/mix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static enum { ORDER_UNKNOWN, ORDER_SIMULATED, ORDER_FIRST, ORDER_LAST, ORDER_DRAWN } order;
-static uint64_t drawn;
+static uint64_t seed, drawn; /* how many numbers were drawn */
 
 static void read_order(void)
 {
-    const char *text = getenv("PIPELINE_TRY_ORDER");
+    const char *text = clock_variable("PIPELINE_TRY_ORDER");
     order = ORDER_SIMULATED;
-    if (text == NULL || text[0] == '\0' || strcmp(text, "simulated") == 0)
+    if (text == NULL || strcmp(text, "simulated") == 0)
         return;
     order = strcmp(text, "first") == 0  ? ORDER_FIRST
             : strcmp(text, "last") == 0 ? ORDER_LAST
                                         : ORDER_DRAWN;
-    drawn = strtoull(text, NULL, 10) * 2 + 1;
+    seed = strtoull(text, NULL, 10);
 }
 
 static uint32_t draw(uint32_t below)
 {
-    drawn ^= drawn >> 12;
-    drawn ^= drawn << 25;
-    drawn ^= drawn >> 27;
-    return (uint32_t)((drawn * UINT64_C(2685821657736338717) >> 32) % below);
+    return (uint32_t)(mix_at(seed, drawn++) % below);
 }
 
 /* Returns true if all ops before `op` that lie in streams of one kind, of its device, have run.

@@ -136,6 +136,11 @@ int64_t clock_host_ns(int64_t since_ns);
 /* Ends the program, since something is wrong that no error of CUDA's says. */
 __attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *format, ...);
 
+/* Move memory to where there is room for `bytes`, and copy it. They end the program where there
+ * is none. */
+void *clock_room(void *was, size_t bytes);
+void *clock_copy(const void *of, size_t bytes);
+
 /* The lock that cpu_enter() takes. */
 void clock_lock(void);
 bool clock_try_lock(void);

@@ -26,6 +26,22 @@ void clock_die(const char *format, ...)
     _Exit(1);
 }
 
+void *clock_room(void *was, size_t bytes)
+{
+    void *room = realloc(was, bytes > 0 ? bytes : 1);
+    if (room == NULL)
+        clock_die("no memory for what the program does");
+    return room;
+}
+
+void *clock_copy(const void *of, size_t bytes)
+{
+    void *copy = clock_room(NULL, bytes);
+    if (bytes > 0)
+        memcpy(copy, of, bytes);
+    return copy;
+}
+
 const char *clock_variable(const char *name)
 {
     const char *value = getenv(name);
