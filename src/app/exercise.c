@@ -54,6 +54,9 @@ enum status exercise_command(const struct options *options, struct error *error)
     struct exercise exercise;
     const bool checks = options->word_count == 3; /* check N FILE */
     const char *word = options->word_count > 0 ? options->words[checks ? 1 : 0] : NULL;
+    if (word == NULL && (options->answer || options->output != NULL))
+        return error_set(error, STATUS_USAGE,
+                         "exercise: which one? `pipeline exercise N --answer -o FILE.cu`");
     for (const struct embedded *text = exercise_texts; text->name != NULL; text++) {
         if (strstr(text->name, ending) == NULL)
             continue;

@@ -54,6 +54,14 @@ static bool take_apart(const char *text, struct parts *parts)
     return parts->end != NULL;
 }
 
+/* Returns true if two texts are the same but for blanks and newlines at the end. */
+static bool ends_alike(const char *one, const char *other)
+{
+    while (*one != '\0' && *one == *other)
+        one++, other++;
+    return one[strspn(one, " \t\n")] == '\0' && other[strspn(other, " \t\n")] == '\0';
+}
+
 /* Returns true if what checks the result is as it was handed out. */
 static bool only_own_part_differs(const char *text, const char *start)
 {
@@ -61,7 +69,7 @@ static bool only_own_part_differs(const char *text, const char *start)
     return take_apart(start, &then) && take_apart(text, &now) &&
            now.own - now.begin == then.own - then.begin &&
            memcmp(now.begin, then.begin, (size_t)(now.own - now.begin)) == 0 &&
-           strcmp(now.end, then.end) == 0;
+           ends_alike(now.end, then.end);
 }
 
 /* Blanks comments out, and ends the text with the student's part. */

@@ -52,6 +52,9 @@ struct try_build {
 enum status try_take_words(struct try_build *build, const char *const *words,
                            struct error *error);
 
+/* Returns true for a header of a library of CUDA's that there is not. */
+bool try_lacks(const char *header);
+
 /* Adds a copy of a word. False: memory ran out, which the build remembers. */
 bool try_add(struct try_build *build, struct try_words *words, const char *word);
 

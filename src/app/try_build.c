@@ -166,25 +166,64 @@ static void add_dependencies(struct try_build *build, struct try_words *words,
     }
 }
 
+static struct try_words preprocessing(struct try_build *build, const struct tools *tools,
+                                      const struct try_source *source)
+{
+    struct try_words words = begin(build, tools, "c++");
+    try_add(build, &words, "-E");
+    try_add(build, &words, tools->headers);
+    add_all(build, &words, source->language == TRY_CUDA ? cuda_flags : cuda_flags + 7);
+    add_words(build, &words, &build->compile);
+    try_add(build, &words, source->path);
+    return words;
+}
+
+/* Says in *error if a source does not compile for want of a header of CUDA's: it is
+ * preprocessed once more, for what the compiler says then. "a.cu:1:10: fatal error: cufft.h: No
+ * such file" is g++'s, and clang++ has quotes around the name. */
+static enum status explain(struct try_build *build, const struct tools *tools,
+                           const struct try_source *source, struct error *error)
+{
+    static const char mark[] = " fatal error: ";
+    struct try_words words = preprocessing(build, tools, source);
+    struct child child = {.output_max = 1 << 30, .seconds = 60};
+    if (!try_add(build, &words, "") || build->storage.full)
+        return error_no_memory(error, "to compile");
+    words.items[words.count - 1] = NULL;
+    child.arguments = (char *const *)words.items;
+    child_run(&child);
+    free(child.output);
+    free(words.items);
+    const char *at = strstr(child.errors, mark);
+    const char *name = at != NULL ? at + strlen(mark) + (at[strlen(mark)] == '\'') : "";
+    if (!try_lacks(name))
+        return error_set(error, STATUS_USAGE, "%s does not compile", source->path);
+    const char *place = at, *column = at - 1;
+    while (place > child.errors && place[-1] != '\n')
+        place--;
+    while (column > place && column[-1] != ':')
+        column--;
+    return error_set(error, STATUS_USAGE,
+                     "%.*s there is no %.*s on the CPU: of CUDA's libraries there are the "
+                     "runtime, cuBLAS and NVTX",
+                     (int)(column - place), place, (int)strcspn(name, ":'"), name);
+}
+
 /* Preprocesses a source and rewrites it, into the file at `path`. */
 static enum status preprocess(struct try_build *build, const struct tools *tools,
                               const struct try_source *source, const char *object,
                               const char *path, struct error *error)
 {
     struct child printed;
-    char *rewritten = NULL, what[PATH_MAX + 64];
+    char *rewritten = NULL;
     size_t bytes = 0;
-    struct try_words words = begin(build, tools, "c++");
-    try_add(build, &words, "-E");
-    try_add(build, &words, tools->headers);
-    add_all(build, &words, source->language == TRY_CUDA ? cuda_flags : cuda_flags + 7);
-    add_words(build, &words, &build->compile);
+    struct try_words words = preprocessing(build, tools, source);
     add_dependencies(build, &words, object);
-    try_add(build, &words, source->path);
-    snprintf(what, sizeof what, "%s does not compile", source->path);
-    enum status status = run(build, &words, what, &printed, error);
+    struct error failed = {0};
+    enum status status = run(build, &words, "", &printed, &failed);
     if (status != STATUS_OK)
-        return status;
+        return status == STATUS_USAGE ? explain(build, tools, source, error)
+                                      : error_pass(error, &failed);
     char *text = realloc(printed.output, printed.length + 1);
     if (text == NULL) {
         free(printed.output);

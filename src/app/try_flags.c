@@ -97,7 +97,9 @@ static const char *const there[] = {"cudart", "cudart_static", "cuda",       "cu
                                     "cublas", "cublasLt",      "nvToolsExt", NULL};
 static const char *const lacking[] = {
     "cufft", "cufftw",        "cusparse",  "cusolver", "curand", "nvrtc", "cudnn",
-    "nccl",  "cublas_static", "nvJitLink", "cutensor", "nvjpeg", NULL};
+    "nccl",  "cublas_static", "nvJitLink", "cutensor", "nvjpeg", "npp",   NULL};
+static const char *const lacking_headers[] = {
+    "thrust/", "cub/", "cuda/", "cuda_fp", "cuda_bf", "mma.", "cutlass/", "cublas", NULL};
 
 bool try_add(struct try_build *build, struct try_words *words, const char *word)
 {
@@ -140,6 +142,18 @@ static bool is_named(const char *word, const char *name, enum form form, const c
     return *rest == '\0' || form >= JOINED || valued;
 }
 
+static bool begins_one_of(const char *const *beginnings, const char *name)
+{
+    while (*beginnings != NULL && strncmp(name, *beginnings, strlen(*beginnings)) != 0)
+        beginnings++;
+    return *beginnings != NULL;
+}
+
+bool try_lacks(const char *header)
+{
+    return begins_one_of(lacking, header) || begins_one_of(lacking_headers, header);
+}
+
 static const struct flag *flag_of(const char *word, const char **value)
 {
     EACH (const struct flag, flag, flags, sizeof flags / sizeof *flags) {
@@ -164,7 +178,7 @@ static const char *standard_of(const char *value)
 static enum status take_library(struct try_build *build, const char *word, const char *name,
                                 struct error *error)
 {
-    if (is_in(lacking, name) || strncmp(name, "npp", 3) == 0)
+    if (begins_one_of(lacking, name))
         return error_set(error, STATUS_USAGE,
                          "-l%s: there is no such library on the CPU: of CUDA's there are the "
                          "runtime, cuBLAS and NVTX",

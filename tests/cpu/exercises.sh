@@ -40,6 +40,10 @@ run 0 pinned --answer -o mine.cu
 cmp -s mine.cu "$texts/04-pinned.solution.cu" || fail "the answer to 4 is another program"
 run 2 4 -o mine.cu
 says err "is there already"
+run 2 --answer
+says err "which one?"
+grep -Ev '^(;.*|\[.*\]|(device|time|limit_ms|reached|least\..*|most\..*|recorded|unrecorded|source|hint) = .*|)$' \
+    "$texts/exercises.ini" >out && fail "the table has conditions that are none"
 
 # What can't be graded, and what never passes.
 run 2 14
@@ -62,8 +66,8 @@ for number in $these; do
         run 1 check "$number" "$start"
         says out "right, also in"
         says out "hint: "
-        # A lecturer's remark and Windows' line ends do no harm.
-        { echo "// handed in on time" && sed 's/$/\r/' "$answer"; } >mine.cu
+        # A lecturer's remark, Windows' line ends and a lost newline at the end do no harm.
+        { echo "// handed in on time" && printf '%s' "$(cat "$answer")" | sed 's/$/\r/'; } >mine.cu
         run 0 check "$number" mine.cu --format=json
         says out '"passed": true, "right": true, "orders": 4,'
     done

@@ -166,6 +166,7 @@ says err "can't be linked"
 sed 's/^#include <assert.h>/#include <cufft.h>/' scale.cu >bad.cu
 try 2 bad.cu
 says err "bad.cu:1:10: fatal error: cufft.h"
+says err "pipeline: bad.cu:1: there is no cufft.h on the CPU"
 try 2 -o "$work/none/x.jsonl" scale.cu
 says err "none/x.jsonl"
 tried 2 env CXX= PATH=/none "$build/pipeline" try scale.cu
