@@ -18,6 +18,8 @@ cudaError_t call_begin(const char *name)
     calls_thread.in_line = calls_thread.line;
     calls_thread.file = NULL;
     cpu_enter(name, calls_thread.in_file, calls_thread.in_line);
+    if (cpu_is_forked())
+        return cudaErrorInitializationError;
     return calls_thread.in_function ? cudaErrorNotPermitted : failed;
 }
 

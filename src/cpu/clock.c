@@ -16,6 +16,28 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void end(void);
 
+/* --- forks: CUDA is the parent's alone, and so is the recording --- */
+
+static bool forked;
+
+static void before_fork(void)
+{
+    clock_lock();
+    tape_flush();
+}
+
+static void in_child(void)
+{
+    clock_lock_anew();
+    forked = true;
+    tape_forget();
+}
+
+bool cpu_is_forked(void)
+{
+    return forked;
+}
+
 static void begin(void)
 {
     struct clock *c = &clock_now;
@@ -37,6 +59,7 @@ static void begin(void)
     c->next_call = 1;
     tape_begin();
     atexit(end);
+    pthread_atfork(before_fork, clock_unlock, in_child);
 }
 
 const struct machine *cpu_machine(void)
@@ -198,6 +221,8 @@ static void next_window(void)
 
 static void end(void)
 {
+    if (forked)
+        return;
     clock_lock();
     if (clock_now.plan.op_count > 0)
         simulate(CLOCK_NONE);

@@ -126,6 +126,9 @@ void cpu_come(void);
 void cpu_enter(const char *name, const char *file, int line);
 int cpu_leave(int result);
 
+/* Returns true in a child that was forked after a call. */
+bool cpu_is_forked(void);
+
 /* Issues an op; where it waits, returns when it has ended on the simulated machine. Any other
  * call of CUDA's that waits, as cudaFree() does, waits by cpu_issue() of CPU_SYNC_DEVICE.
  * Returns false where a kernel has failed since the last call: its fault has been printed. */

@@ -143,6 +143,7 @@ void *clock_copy(const void *of, size_t bytes);
 
 /* The lock that cpu_enter() takes. */
 void clock_lock(void);
+void clock_lock_anew(void);
 bool clock_try_lock(void);
 void clock_unlock(void);
 
@@ -223,5 +224,9 @@ void tape_window(void);
 
 /* Writes the last line. */
 void tape_end(void);
+
+/* Before a fork, and in the child: the recording is the parent's. */
+void tape_flush(void);
+void tape_forget(void);
 
 #endif

@@ -90,6 +90,11 @@ static void make_lock(void)
     pthread_mutex_init(&lock, &attributes);
 }
 
+void clock_lock_anew(void)
+{
+    make_lock(); /* it was the parent's thread that held it */
+}
+
 void clock_lock(void)
 {
     pthread_once(&once, make_lock);

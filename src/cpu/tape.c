@@ -8,11 +8,13 @@
 #include "plan/timeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* A beginning or an end of a range of NVTX's: `name` is NULL at an end. It is a call of its
@@ -84,7 +86,15 @@ void tape_begin(void)
     const char *path = clock_variable("PIPELINE_TRY_TO");
     if (path == NULL)
         return;
-    tape.file = fopen(path, "we");
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0) {
+        fprintf(stderr, "pipeline: process %d is not recorded: %s is another one's\n",
+                (int)getpid(), path);
+        close(file);
+        return;
+    }
+    tape.file =
+        file >= 0 && (ftruncate(file, 0) == 0 || errno == EINVAL) ? fdopen(file, "w") : NULL;
     if (tape.file == NULL)
         clock_die("%s: %s", path, strerror(errno));
     put("{\"pipeline_recording\":1,\"version\":\"" PIPELINE_VERSION "\",\"program\":");
@@ -352,6 +362,17 @@ void tape_end(void)
     if (tape.file != NULL)
         fclose(tape.file);
     tape.file = NULL;
+}
+
+void tape_flush(void)
+{
+    if (tape.file != NULL)
+        fflush(tape.file);
+}
+
+void tape_forget(void)
+{
+    tape.file = NULL; /* not closed: an empty buffer is all that is lost */
 }
 
 /* --- graphs --- */

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     if (strcmp(bad, "crash") == 0)
         *(volatile int *)8 = 1;
     if (strcmp(bad, "fork") == 0 && fork() == 0)
-        _exit(0);
+        return cudaFree(device) != cudaErrorInitializationError;
     for (int t = 0; t < tiles; t++) {
         float *h = host + t * tile, *d = device + t * tile;
         const int back = strcmp(bad, "race") == 0;
@@ -90,8 +90,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         sum += host[i];
     printf("%s %g\n", cudaGetErrorName(error), sum);
-    wait(NULL);
-    return error != cudaSuccess;
+    int child = 0;
+    wait(&child);
+    return error != cudaSuccess || child != 0;
 }
 END
 
