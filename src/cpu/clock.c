@@ -15,6 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* --- begin and end --- */
 
 static void end(void);
+static void run_all(void);
 
 /* --- forks: CUDA is the parent's alone, and so is the recording --- */
 
@@ -57,6 +58,7 @@ static void begin(void)
         clock_copy(&(struct plan_recorded){.threads = 0}, sizeof *c->plan.recorded);
     c->plan.launches_block = blocking != NULL && strcmp(blocking, "0") != 0;
     c->next_call = 1;
+    hazard_waits = run_all;
     tape_begin();
     atexit(end);
     pthread_atfork(before_fork, clock_unlock, in_child);
@@ -231,6 +233,12 @@ static void end(void)
     clock_unlock();
 }
 
+static void run_all(void)
+{
+    if (clock_now.plan.op_count > 0)
+        simulate(CLOCK_NONE);
+}
+
 /* --- a host that waits elsewhere --- */
 
 /* Runs what was issued where the host makes no call for long: it may wait, without CUDA's
@@ -245,8 +253,8 @@ static void *look_after(void *unused)
         clock_lock();
         quiet = seen == clock_now.next_call ? quiet : 0;
         seen = clock_now.next_call;
-        if (quiet >= LONG && clock_now.plan.op_count > 0)
-            simulate(CLOCK_NONE);
+        if (quiet >= LONG)
+            run_all();
         clock_unlock();
     }
     return unused;

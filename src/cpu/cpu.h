@@ -60,7 +60,7 @@ void cpu_did_free(struct cpu_did *did);
 bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
 
 /* Unless it is NULL, watch.c calls this before each access of the host's threads to memory,
- * from the user's code at `where`. */
+ * from the user's code at `where`; NULL: it reads a volatile or an atomic. */
 extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
                                 const void *where);
 

@@ -464,6 +464,23 @@ static void host_touches(const struct touch *touch)
     log_touch(doing, touch);
 }
 
+void (*hazard_waits)(void);
+
+/* The host reads what another is to write, until it does: all that was issued runs, and what
+ * has written there has ended before what the host does then. */
+static void host_polls(const struct touch *touch)
+{
+    if (now.open_count > 0 && now.function == NULL && clock_own.depth == 0)
+        hazard_waits();
+    for (size_t i = 0; i < now.kept_count; i++) {
+        const struct clock_doing *other = now.kept[i];
+        if (other->is_host || other->open || find(other, touch) == NULL)
+            continue;
+        join(host_past(), &other->past);
+        join_place(host_past(), other->lane, other->place);
+    }
+}
+
 /* What other threads touch while a function runs is not looked at: it may wait for them, and
  * the lock is its thread's. */
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
@@ -477,7 +494,10 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
             return;
         sched_yield();
     }
-    host_touches(&touch);
+    if (where == NULL)
+        host_polls(&touch);
+    else
+        host_touches(&touch);
     clock_unlock();
 }
 

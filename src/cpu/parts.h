@@ -195,6 +195,9 @@ uint32_t clock_stream_at(uint32_t number);
 /* A call begins. */
 void hazard_call(void);
 
+/* Runs all that was issued, for a host that waits for it without a call. */
+extern void (*hazard_waits)(void);
+
 /* A stream records an event, or waits for its latest record. */
 void hazard_record(uint32_t stream, uint32_t event);
 void hazard_wait(uint32_t stream, uint32_t event);

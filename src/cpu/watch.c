@@ -25,8 +25,10 @@ static inline void note(uintptr_t at, uint32_t bytes, enum watch_kind kind, uint
 {
     struct watch_lane *lane = watch_lane;
     if (lane == NULL) {
+        const bool polls = kind == (WATCH_READS | WATCH_ATOMIC);
         if (cpu_host_touched != NULL)
-            cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0, (const void *)code);
+            cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0,
+                             polls ? NULL : (const void *)code);
         return;
     }
     struct watch_site *site = &watch_sites[(code ^ code >> 12) % WATCH_SITES];
@@ -63,7 +65,7 @@ static void note_range(uintptr_t at, uint64_t bytes, enum watch_kind kind, uintp
 /* One who reads a volatile again and again waits for it. */
 static void note_volatile(uintptr_t at, uint32_t bytes, enum watch_kind kind, uintptr_t code)
 {
-    note(at, bytes, kind, code);
+    note(at, bytes, watch_lane == NULL ? kind | WATCH_ATOMIC : kind, code);
     if (watch_lane == NULL)
         return;
     const bool again = watch_lane->last_volatile == at && (kind & WATCH_READS) != 0;

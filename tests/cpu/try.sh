@@ -156,6 +156,30 @@ try 0 -q clock.cu
 says out "1 1"
 [ -s err ] && fail "a race is named"
 
+# A host that waits for a kernel without a call.
+cat >poll.cu <<'END'
+#include <cstdio>
+__global__ void answer(volatile int *said, int *value)
+{
+    *value = 42;
+    __threadfence_system();
+    *said = 1;
+}
+int main()
+{
+    int *memory;
+    cudaMallocHost(&memory, 2 * sizeof *memory);
+    memory[0] = memory[1] = 0;
+    answer<<<1, 1>>>(memory, memory + 1);
+    while (*(volatile int *)memory == 0)
+        ;
+    printf("%d\n", memory[1]);
+}
+END
+try 0 -q poll.cu
+says out "42"
+[ -s err ] && fail "a race is named"
+
 sed 's/tile, strcmp/tile + , strcmp/' scale.cu >bad.cu
 try 2 bad.cu
 says err "bad.cu:44:"
