@@ -33,8 +33,10 @@ struct op_recorded {
                                           again; up to 4 s each */
     struct recorded_cost cost;         /* of these times, beside made_ns */
     union {
-        uint32_t waves; /* kernels: how many times their blocks take all of it; 0: not once */
-        uint32_t took;  /* copies in: a hash of samples of what they brought; 0: not known */
+        uint32_t waves;  /* kernels: how many times their blocks take all of it; 0: not once */
+        uint32_t took;   /* copies in: a hash of samples of what they brought; 0: not known */
+        uint32_t new_ns; /* copies out to pageable memory, of programs that are tried: how much
+                            longer the host takes, since its pages are new; up to 4 s */
     };
     uint32_t access_count;
     uint32_t name;      /* of kernels: an index of `names` */

@@ -184,11 +184,13 @@ enum status copies_flow(struct simulation *sim, uint32_t index)
 static int64_t copy_rest_ns(const struct simulation *sim, const struct copy_engine *engine)
 {
     const enum op_kind kind = kind_of(sim, engine->op);
+    const struct op_recorded *seen = plan_seen(sim->plan, op_at(sim, engine->op));
+    const int64_t new_ns = seen != NULL && kind == OP_D2H ? seen->new_ns : 0;
     const uint64_t bytes = op_at(sim, engine->op)->copy.host.bytes;
     if (engine->piece)
-        return kind == OP_D2H ? rule_piece_ns(sim->machine, kind, bytes) : 0;
+        return kind == OP_D2H ? new_ns + rule_piece_ns(sim->machine, kind, bytes) : 0;
     const uint64_t last = rule_staged_last_bytes(sim->machine, kind, bytes);
-    return ns_for((double)last, rule_copy_bytes_per_s(sim->machine, kind, false));
+    return new_ns + ns_for((double)last, rule_copy_bytes_per_s(sim->machine, kind, false));
 }
 
 /* Goes on with what is left of a staged copy. The host returns from one in: it is done. */
