@@ -9,45 +9,14 @@
  *
  * An op is kept until the host has waited for it. What the host's code touches is looked at as
  * it does so, and kept only where a kernel or function that has yet to run may touch it. */
-#include "cpu/parts.h"
-#include "cpu/watch.h"
+#include "cpu/hazards.h"
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct past {
-    uint32_t *places; /* per lane: how many of its ops have ended */
-    uint32_t count;
-};
-
-struct touch {
-    uintptr_t from, end;
-    const void *code; /* of the host's; NULL: of an op */
-    bool reads, writes, atomic;
-};
-
-enum { LATEST = 16, TOUCHES_MOST = 4096, KEPT_MOST = 4096, TOLD_MOST = 64 };
-
-struct clock_doing {
-    uint32_t lane, place;
-    struct past past;
-    struct touch *touches; /* of copies and kernels: in the order of addresses */
-    size_t count, capacity;
-    uint32_t latest[LATEST]; /* by code: its latest touch, and one */
-    bool open;               /* it has yet to run, or is doing so */
-    bool is_host, is_function;
-    const char *call, *file, *kernel;
-    int line;
-};
-
-/* What tells a race from others. */
-struct pair {
-    const void *places[6];
-    int lines[2];
-};
+enum { TOUCHES_MOST = 4096, KEPT_MOST = 4096 };
 
 struct lane {
     struct past now;
@@ -65,8 +34,6 @@ static struct {
     uint32_t calls;                      /* of the host's */
     bool everything;                     /* a function has yet to run */
     bool watches;                        /* there are pages that the host may not touch */
-    struct pair told[TOLD_MOST];
-    size_t told_count;
 } now;
 
 static atomic_bool function_runs;
@@ -138,57 +105,6 @@ static bool covers(const struct past *past, const struct clock_doing *doing)
     return doing->lane < past->count && past->places[doing->lane] >= doing->place;
 }
 
-/* --- what is told --- */
-
-static void describe(const struct clock_doing *doing, const struct touch *touch, char *text,
-                     size_t size)
-{
-    char source[256] = "";
-    if (touch->code != NULL && watch_source != NULL)
-        watch_source((uintptr_t)touch->code, source, sizeof source);
-    else if (touch->code == NULL)
-        snprintf(source, sizeof source, "%.200s:%d", doing->file, doing->line);
-    const char *what = doing->kernel != NULL ? "kernel "
-                       : doing->is_function  ? "a host function"
-                       : doing->call != NULL ? doing->call
-                       : touch->writes       ? "the host's code, which writes,"
-                                             : "the host's code, which reads,";
-    snprintf(text, size, "%s%s%s%s", source, source[0] != '\0' ? ": " : "", what,
-             doing->kernel != NULL ? doing->kernel : "");
-}
-
-/* Returns true if a pair of places was told before, which costs less than to name them. */
-static bool was_told(const struct pair *pair)
-{
-    for (size_t i = 0; i < now.told_count; i++)
-        if (memcmp(&now.told[i], pair, sizeof *pair) == 0)
-            return true;
-    if (now.told_count == TOLD_MOST)
-        return true;
-    now.told[now.told_count++] = *pair;
-    return false;
-}
-
-static void tell(const struct clock_doing *before, const struct touch *first,
-                 const struct clock_doing *after, const struct touch *second)
-{
-    char one[280], other[280];
-    const struct pair pair = {
-        {first->code, before->file, before->kernel, second->code, after->file, after->kernel},
-        {before->line, after->line}};
-    if (was_told(&pair))
-        return;
-    describe(before, first, one, sizeof one);
-    describe(after, second, other, sizeof other);
-    const uintptr_t from = first->from > second->from ? first->from : second->from;
-    const uintptr_t end = first->end < second->end ? first->end : second->end;
-    fflush(stdout);
-    fprintf(stderr,
-            "pipeline: race: %s and %s touch the same bytes (%llu from 0x%llx), and nothing "
-            "orders them\n",
-            one, other, (unsigned long long)(end - from), (unsigned long long)from);
-}
-
 /* --- touches --- */
 
 /* Returns a touch of `doing` that races with another one; NULL: none does. */
@@ -229,7 +145,7 @@ static void check_touch(const struct clock_doing *doing, const struct past *past
             continue;
         const struct touch *found = find(other, touch);
         if (found != NULL)
-            tell(other, found, doing, touch);
+            hazard_tell(other, found, doing, touch);
     }
 }
 
@@ -435,7 +351,7 @@ void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes)
 /* Keeps an access, in one with the latest of the same code where they lie side by side. */
 static void log_touch(struct clock_doing *doing, const struct touch *touch)
 {
-    uint32_t *latest = &doing->latest[((uintptr_t)touch->code >> 2) % LATEST];
+    uint32_t *latest = &doing->latest[((uintptr_t)touch->code >> 2) % HAZARD_LATEST];
     struct touch *last = *latest > 0 ? &doing->touches[*latest - 1] : NULL;
     if (last != NULL && last->code == touch->code && touch->from >= last->from &&
         touch->from <= last->end) {
