@@ -62,13 +62,15 @@ static const struct {
     {"extern static thread_local float s[];", "float *s = (float *)pipeline_shared();"},
     {"extern static thread_local __attribute__((aligned(8))) T<int> s[][3];",
      "T < int > (*s)[3] = (T < int > (*)[3])pipeline_shared();"},
-    {"p = (void *)k; struct address; p = (void *)k<3>, &(const void *)&k;",
-     "p = (void *)k; struct address; p = ::pipeline::address<void *>{}->*k<3>, "
-     "&::pipeline::address<const void *>{}->*&k;"},
-    {"struct address; reinterpret_cast<const void *>(k)",
-     "struct address; ::pipeline::address<const void *>{}(k)"},
-    {"struct address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, (void *)0;",
-     "struct address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, (void *)0;"},
+    {"p = (void *)k; struct pipeline_address; p = (void *)k<3>, &(const void *)&k;",
+     "p = (void *)k; struct pipeline_address; p = ::pipeline_address<void *>{}->*k<3>, "
+     "&::pipeline_address<const void *>{}->*&k;"},
+    {"struct pipeline_address; reinterpret_cast<const void *>(k)",
+     "struct pipeline_address; ::pipeline_address<const void *>{}(k)"},
+    {"struct pipeline_address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, "
+     "(void *)0;",
+     "struct pipeline_address; void f(void *) override; n = sizeof(void *) * n, !(void *)n, "
+     "(void *)0;"},
     {"extern int n[3]; extern \"C\" { static int s[3]; }",
      "extern int n[3]; extern \"C\" { static int s[3]; }"},
 };

@@ -179,14 +179,16 @@ template <typename... Parameters> void know_kernel(void (*kernel)(Parameters...)
     known(kernel);
 }
 
-/* `(void *)what` and `reinterpret_cast<void *>(what)` are compiled as `address<void
- * *>{}->*what` and `address<void *>{}(what)`: what is a kernel may go to calls that take only
- * its address. */
-template <typename To> struct address {
+} // namespace pipeline
+
+/* `(void *)what` and `reinterpret_cast<void *>(what)` are compiled as `pipeline_address<void
+ * *>{}->*what` and `pipeline_address<void *>{}(what)`: what is a kernel may go to calls that
+ * take only its address. */
+template <typename To> struct pipeline_address {
     template <typename From> constexpr To operator()(From &&from) const
     {
         if constexpr (std::is_function_v<std::remove_pointer_t<std::decay_t<From>>>)
-            know_kernel(+from);
+            pipeline::know_kernel(+from);
         return (To)from;
     }
     template <typename From> constexpr To operator->*(From &&from) const
@@ -194,8 +196,6 @@ template <typename To> struct address {
         return (*this)(from);
     }
 };
-
-} // namespace pipeline
 
 /* Where the source calls a function that has these for its last parameters. */
 #define PIPELINE_PLACE const char *file = __builtin_FILE(), int line = __builtin_LINE()
