@@ -347,14 +347,10 @@ bool cpu_issue(const struct cpu_op *op)
         call->op = *op;
     }
     if (op->kind == CPU_RECORD) {
-        call->handle = c->events[op->event].handle;
         place = clock_append_record(call, clock_stream_number(op->stream), op->event);
     } else if (op->kind == CPU_WAIT) {
-        call->handle = c->events[op->event].handle;
         place = clock_append_wait(call, clock_stream_number(op->stream), op->event);
     } else if (op->kind >= CPU_SYNC_DEVICE) {
-        if (op->kind == CPU_SYNC_EVENT)
-            call->handle = c->events[op->event].handle;
         place = clock_append_sync(call, op);
         asks = true;
     } else {
@@ -381,11 +377,6 @@ static int64_t look(void)
 {
     simulate(clock_append_look(call_now()));
     return clock_now.base_ns + run.target_ns;
-}
-
-int64_t cpu_now_ns(void)
-{
-    return look();
 }
 
 bool cpu_stream_is_idle(uint32_t stream)
@@ -436,12 +427,11 @@ void cpu_range_pop(void)
 
 /* --- memory --- */
 
-static struct clock_memory *add_memory(void)
+static void add_memory(struct clock_memory memory)
 {
     struct clock *c = &clock_now;
-    struct clock_memory *memory = CLOCK_ADD(c->memory, c->memory_count, c->memory_capacity);
-    memory->call = (uint32_t)clock_own.call;
-    return memory;
+    memory.call = (uint32_t)clock_own.call;
+    *CLOCK_ADD(c->memory, c->memory_count, c->memory_capacity) = memory;
 }
 
 /* A call that takes memory, or gives it back, takes half of what both do together. */
@@ -458,15 +448,14 @@ static void add_time(enum cpu_memory kind, uint64_t bytes)
 
 void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device)
 {
-    *add_memory() =
-        (struct clock_memory){(uint32_t)clock_own.call, true, kind, address, bytes, device};
+    add_memory((struct clock_memory){0, true, kind, address, bytes, device});
     add_time(kind, bytes);
 }
 
 void cpu_gave_back(uint64_t address)
 {
     const struct cpu_block *block = cpu_block_at((uintptr_t)address);
-    *add_memory() = (struct clock_memory){.call = (uint32_t)clock_own.call, .address = address};
+    add_memory((struct clock_memory){.address = address});
     if (block != NULL)
         add_time(block->kind, block->bytes);
 }

@@ -82,10 +82,9 @@ uint32_t clock_add_event(void)
     return (uint32_t)c->event_count - 1;
 }
 
-uint32_t cpu_add_event(unsigned flags, const void *handle)
+uint32_t cpu_add_event(unsigned flags)
 {
     const uint32_t number = clock_add_event();
-    clock_now.events[number].handle = handle;
     clock_now.events[number].timed = (flags & 2) == 0; /* cudaEventDisableTiming */
     tape_event(number, flags);
     return number;

@@ -156,11 +156,10 @@ struct cpu_graph {
 void cpu_made_graph(const struct cpu_graph *graph);
 bool cpu_issue_graph(const struct cpu_graph *graph, uint32_t stream);
 
-/* Add a stream or an event and return its number. `handle` is what the recording names it by.
- */
+/* Add a stream, which the recording names by `handle`, or an event, and return its number. */
 uint32_t cpu_add_stream(int device, enum cpu_stream_kind kind, int priority,
                         const void *handle);
-uint32_t cpu_add_event(unsigned flags, const void *handle);
+uint32_t cpu_add_event(unsigned flags);
 
 /* Returns the device of a stream. */
 int cpu_stream_device(uint32_t stream);
@@ -172,9 +171,6 @@ bool cpu_event_is_over(uint32_t event);
 
 /* Returns when an event's latest record passed, in ns of the simulated machine; -1: not yet. */
 int64_t cpu_event_ns(uint32_t event);
-
-/* Returns the time on the simulated machine, as the calling thread has it. */
-int64_t cpu_now_ns(void);
 
 /* Memory that a call took, or gives back, for the recording. `device` is -1 for the host's. */
 void cpu_took(enum cpu_memory kind, uint64_t address, uint64_t bytes, int device);

@@ -31,7 +31,6 @@ struct clock_call {
     bool told;                   /* the recording has a line of what it did */
     struct cpu_op op;            /* that, where it has one */
     const void *graph;           /* that it launches; NULL: none */
-    const void *handle;          /* of the event, the graph or the stream that it is about */
 };
 
 /* One op of the window's plan. */
@@ -68,7 +67,6 @@ struct clock_stream {
 };
 
 struct clock_event {
-    const void *handle;
     uint32_t record;   /* the window's latest; CLOCK_NONE: none */
     int64_t passed_ns; /* of the latest record; -1: there was none, or it has not passed */
     bool timed;

@@ -196,7 +196,7 @@ static cudaError_t make_event(cudaEvent_t *made, unsigned flags)
     struct CUevent_st *event = calloc(1, sizeof *event);
     if (event == NULL)
         return cudaErrorMemoryAllocation;
-    *event = (struct CUevent_st){.number = cpu_add_event(flags, event),
+    *event = (struct CUevent_st){.number = cpu_add_event(flags),
                                  .device = calls_thread.device,
                                  .flags = flags,
                                  .next = events};
