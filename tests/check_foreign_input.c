@@ -328,6 +328,34 @@ START_TEST(test_start_up)
 }
 END_TEST
 
+/* A copy back of a few bytes, whose call waits for kernels that were issued before the trace
+ * began, or takes as long as the copy. */
+START_TEST(test_copy_that_waits)
+{
+    static const int kernels[] = {0, 30000, 60000, 90000};
+    char text[2048];
+    size_t used = (size_t)snprintf(
+        text, sizeof text,
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\","
+        "\"pid\":1,\"tid\":1,\"ts\":1000,\"dur\":98020,\"args\":{\"correlation\":99}},"
+        "{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> Pageable)\","
+        "\"pid\":0,\"tid\":27,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"device\":0,\"stream\":27,\"bytes\":704,\"correlation\":99}}",
+        _i == 0 ? 99000 : 1010, _i == 0 ? 10 : 98000);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used,
+            ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"at::native::k%zu\",\"pid\":0,\"tid\":"
+            "7,"
+            "\"ts\":%d,\"dur\":900,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%zu}}",
+            i, kernels[i], i + 1);
+    snprintf(text + used, sizeof text - used, "]}");
+    test_file_write(test_trace_path, text, strlen(text));
+    assert_viewed("sync-in-loop costs", _i == 0);
+    assert_viewed("a copy of 704 B", _i == 0);
+}
+END_TEST
+
 START_TEST(test_window)
 {
     struct ran ran;
@@ -411,6 +439,7 @@ TCase *foreign_input_case(void)
     tcase_add_test(tests, test_pageable_rate);
     tcase_add_loop_test(tests, test_one_piece, 0, 2);
     tcase_add_loop_test(tests, test_start_up, 0, 2);
+    tcase_add_loop_test(tests, test_copy_that_waits, 0, 2);
     tcase_add_test(tests, test_window);
     tcase_add_test(tests, test_replay);
     return tests;

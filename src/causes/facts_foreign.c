@@ -47,10 +47,37 @@ bool facts_reads_back(const struct judge *judge)
     return reads > 0 && 2 * reads >= waits && BEHIND * reads >= pace_of(&judge->trace).late;
 }
 
+/* Returns the copy back to pageable memory whose call lasted most of the time, though the copy
+ * took next to none of that: it waited for all that was before it. NULL: there is none. */
+static const struct span *waiting_copy(const struct judge *judge, struct tally *calls)
+{
+    enum { TIMES = 16 };
+    *calls = traced_calls(&judge->trace, 1U << CALL_COPY | 1U << CALL_COPY_WAIT, INT64_MAX);
+    const uint32_t op = calls->count > 0 ? judge->trace.issued[calls->longest] : SPAN_NONE;
+    const struct span *copy = op != SPAN_NONE ? &judge->timeline->spans[op] : NULL;
+    const bool waits = copy != NULL && copy->kind == OP_D2H &&
+                       copy->host_memory == HOST_MEMORY_PAGEABLE &&
+                       2 * calls->longest_ns > judge->time_ns &&
+                       TIMES * (copy->end_ns - copy->start_ns) < calls->longest_ns;
+    return waits ? copy : NULL;
+}
+
 bool facts_put_readback(struct sight *sight)
 {
     uint32_t waits;
     uint64_t bytes;
+    struct tally calls;
+    const struct span *copy = waiting_copy(sight->judge, &calls);
+    if (copy != NULL) {
+        sight->call = calls.longest;
+        sight->verdict->carries_ns = calls.longest_ns;
+        sight->longest_ns = (double)calls.longest_ns;
+        sight->most_bytes = (double)copy->bytes;
+        sight_say(sight, EVIDENCE_LIKELY,
+                  "the host was in one call of {call} for {longest_ns}: a copy of {most_bytes} "
+                  "back to pageable memory waits for all that is before it");
+        return true;
+    }
     const struct tally reads = count_readbacks(sight->judge, &waits, &bytes);
     if (!facts_reads_back(sight->judge))
         return false;
@@ -263,6 +290,9 @@ enum verdict_code facts_suspect(const struct judge *judge)
 {
     const struct plan *plan = judge->facts->plan;
     const struct recorded_facts *facts = plan != NULL ? &plan->recorded->facts : NULL;
+    struct tally calls;
+    if (waiting_copy(judge, &calls) != NULL)
+        return VERDICT_SYNC_IN_LOOP;
     if (traced_keeps_loading(&judge->trace))
         return VERDICT_LAZY_LOADING;
     if (facts_moves_pages(judge))
