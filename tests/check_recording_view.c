@@ -42,7 +42,8 @@ START_TEST(one_device)
     ck_assert_int_eq(timeline_stream_kind(timeline, 1), STREAM_BLOCKING);
     /* Stream 14 waited for the kernel before the record. */
     ck_assert_uint_eq(timeline->wait_count, 1);
-    ck_assert(timeline->waits[0].stream == 1 && timeline->waits[0].target == 1);
+    ck_assert(timeline->spans[timeline->waits[0].op].stream == 1 &&
+              timeline->waits[0].target == 1);
     /* Calls that were over before, and cudaFree() behind all, are no part of it. */
     ck_assert_uint_eq(timeline->call_count, 8);
     ck_assert_str_eq(host_call_name(timeline->calls[7].row), "cudaDeviceSynchronize");

@@ -77,7 +77,7 @@ static void check_whole(const struct traces *traces)
     ck_assert_int_eq(timeline->ranges[0].start_ns - timeline->ranges_from_ns, -4000);
     ck_assert_uint_eq(timeline->wait_count, 1);
     ck_assert_uint_eq(timeline->waits[0].target, 0);
-    ck_assert_uint_eq(timeline->stream_ids[timeline->waits[0].stream], 20);
+    ck_assert_uint_eq(timeline->stream_ids[timeline->spans[timeline->waits[0].op].stream], 20);
 }
 
 START_TEST(test_whole)

@@ -83,26 +83,21 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
     return (uint32_t)(target - finder->timeline->spans);
 }
 
-/* Returns the latest to end of the ops that the stream of op `index` waited for by events since
- * `before`, the op before it there, as the trace lists them; SPAN_NONE: none that is known.
- * *abroad_ns becomes when the last of other devices' ended, and stays where it waited for none.
- */
-static uint32_t listed_target(const struct timeline *timeline, uint32_t index, uint32_t before,
+/* Returns the latest to end of the ops that op `index` waited for by events, as the trace lists
+ * them; SPAN_NONE: none that is known. *abroad_ns becomes when the last of other devices'
+ * ended, and stays where it waited for none. */
+static uint32_t listed_target(const struct timeline *timeline, uint32_t index,
                               int64_t *abroad_ns)
 {
-    const struct span *spans = timeline->spans, *span = &spans[index];
+    const struct span *spans = timeline->spans;
     const struct stream_wait *waits = timeline->waits;
-    const int64_t since_ns = before != SPAN_NONE ? spans[before].issue_ns : INT64_MIN;
     uint32_t found = SPAN_NONE;
-    BISECT(at, i, 0, timeline->wait_count,
-           waits[i].stream < span->stream ||
-               (waits[i].stream == span->stream && waits[i].issue_ns < span->issue_ns));
-    for (size_t i = at;
-         i-- > 0 && waits[i].stream == span->stream && waits[i].issue_ns >= since_ns;) {
+    BISECT(at, i, 0, timeline->wait_count, waits[i].op < spans[index].op);
+    for (size_t i = at; i < timeline->wait_count && waits[i].op == spans[index].op; i++) {
         const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
+        const uint32_t target = op != NULL ? (uint32_t)(op - spans) : SPAN_NONE;
         if (waits[i].target == UINT32_MAX)
             *abroad_ns = later(*abroad_ns, waits[i].abroad_ns);
-        const uint32_t target = op != NULL ? (uint32_t)(op - spans) : SPAN_NONE;
         if (op != NULL && (found == SPAN_NONE || op->end_ns > spans[found].end_ns))
             found = target;
     }
@@ -200,10 +195,9 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
     int64_t abroad_ns = INT64_MIN;
-    const uint32_t waited =
-        stream->target != SPAN_NONE
-            ? stream->target
-            : listed_target(finder->timeline, index, stream->work, &abroad_ns);
+    const uint32_t waited = stream->target != SPAN_NONE
+                                ? stream->target
+                                : listed_target(finder->timeline, index, &abroad_ns);
     if (waited != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_EVENT, waited,
                         hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);

@@ -91,11 +91,12 @@ enum timing {
 /* The memory of the host that a copy of a trace is from or to, as far as the trace says. */
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
-/* A wait of a stream of a trace for an event: the stream's next op begins only when op `target`
- * has ended, or at `abroad_ns`, where that is UINT32_MAX: an op of another device's. */
+/* A wait of a stream of a trace for an event: `op`, the stream's next, begins only when op
+ * `target` has ended, or at `abroad_ns`, where that is UINT32_MAX: an op of another device's.
+ */
 struct stream_wait {
-    uint32_t stream, target;
-    int64_t issue_ns, abroad_ns;
+    uint32_t op, target;
+    int64_t abroad_ns;
 };
 
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */
@@ -184,7 +185,7 @@ struct timeline {
                                         recording's are not owned */
     size_t range_count;
     int64_t ranges_from_ns;    /* what is taken from their times here */
-    struct stream_wait *waits; /* of a trace, by stream and issue; NULL: not known. Owned */
+    struct stream_wait *waits; /* of a trace, by op; NULL: not known. Owned */
     uint32_t wait_count;
     struct span *spans; /* one per op that has one, in op order */
     uint32_t span_count;

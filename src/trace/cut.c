@@ -100,8 +100,7 @@ static void keep_spans(struct timeline *timeline, const struct view_part *part, 
 }
 
 /* Lets the host's calls and the streams' waits count from the window's beginning. Calls outside
- * of it are left out, and waits behind it or for what is gone. An earlier wait stays: it may
- * hold an op of the window. */
+ * of it are left out, and waits of or for what is gone. */
 static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
 {
     uint32_t kept = 0;
@@ -118,10 +117,9 @@ static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
     kept = 0;
     for (uint32_t i = 0; i < timeline->wait_count; i++) {
         struct stream_wait wait = timeline->waits[i];
-        if (wait.issue_ns >= to ||
+        if (timeline_span(timeline, wait.op) == NULL ||
             (wait.target != UINT32_MAX && timeline_span(timeline, wait.target) == NULL))
             continue;
-        wait.issue_ns -= from;
         wait.abroad_ns -= from;
         timeline->waits[kept++] = wait;
     }
@@ -157,16 +155,6 @@ static enum status keep_streams(struct timeline *timeline, struct error *error)
         places[i] = kept++;
     }
     places[count] = kept;
-    uint32_t waits = 0;
-    for (uint32_t i = 0; i < timeline->wait_count; i++) {
-        struct stream_wait wait = timeline->waits[i];
-        uint32_t place = places[wait.stream];
-        if (place < kept && ids[place] == timeline_stream_id(timeline, wait.stream)) {
-            wait.stream = place;
-            timeline->waits[waits++] = wait;
-        }
-    }
-    timeline->wait_count = waits;
     for (uint32_t i = 0; i < timeline->span_count; i++)
         timeline->spans[i].stream = places[stream_of(&timeline->spans[i], count)];
     timeline->stream_ids = ids;

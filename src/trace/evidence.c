@@ -139,7 +139,7 @@ enum status trace_kinds_take(struct timeline *timeline, const struct trace_part 
 
 COMPARE_POINTERS_BY(compare_issues, struct span, stream, issue_ns);
 
-COMPARE_BY(compare_waits, struct stream_wait, stream, issue_ns);
+COMPARE_BY(compare_waits, struct stream_wait, op);
 
 /* Ops, as events look for them: a timeline's spans, and other devices' ops. */
 struct issued {
@@ -192,17 +192,20 @@ static uint32_t stream_of(const struct issued *issued, const struct recorded_cal
                : RECORDING_NONE;
 }
 
-/* Returns the last op that was issued to `stream` before `issue_ns`; UINT32_MAX: none. */
-static uint32_t issued_before(const struct issued *issued, uint32_t stream, int64_t issue_ns)
+/* Returns the last op that was issued to `stream` before `issue_ns`, or the first behind;
+ * UINT32_MAX: none. */
+static uint32_t issued_around(const struct issued *issued, uint32_t stream, int64_t issue_ns,
+                              bool behind)
 {
     const struct span key = {.stream = stream, .issue_ns = issue_ns}, *wanted = &key;
     BISECT(at, i, 0, issued->span_count, compare_issues(&issued->spans[i], &wanted) < 0);
-    bool found = at > 0 && issued->spans[at - 1]->stream == stream;
-    return found ? issued->spans[at - 1]->op : UINT32_MAX;
+    const size_t place = behind ? at : at - 1; /* wraps around where none is before */
+    bool found = place < issued->span_count && issued->spans[place]->stream == stream;
+    return found ? issued->spans[place]->op : UINT32_MAX;
 }
 
-/* Makes waits of events: those for nothing that is known, or of streams in which nothing ran,
- * are left out. */
+/* Makes waits of events: those for nothing that is known, or behind which nothing ran, are left
+ * out. */
 static void find_waits(struct timeline *timeline, const struct issued *issued,
                        const struct recorded_call *const *events, size_t count,
                        int64_t first_ns)
@@ -216,16 +219,14 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
         }
         if (record == NULL || record->event != event->event)
             continue;
-        const uint32_t stream = stream_of(issued, event);
-        const uint32_t target =
-            issued_before(issued, stream_of(issued, record), record->start_ns - first_ns);
+        const uint32_t op =
+            issued_around(issued, stream_of(issued, event), event->start_ns - first_ns, true);
+        const uint32_t target = issued_around(issued, stream_of(issued, record),
+                                              record->start_ns - first_ns, false);
         const int64_t abroad_ns = abroad_before(issued, record);
-        if (stream != RECORDING_NONE && (target != UINT32_MAX || abroad_ns != INT64_MIN))
-            timeline->waits[timeline->wait_count++] =
-                (struct stream_wait){.stream = stream,
-                                     .target = target,
-                                     .issue_ns = event->start_ns - first_ns,
-                                     .abroad_ns = abroad_ns - first_ns};
+        if (op != UINT32_MAX && (target != UINT32_MAX || abroad_ns != INT64_MIN))
+            timeline->waits[timeline->wait_count++] = (struct stream_wait){
+                .op = op, .target = target, .abroad_ns = abroad_ns - first_ns};
     }
 }
 
