@@ -231,7 +231,7 @@ bool block_waits(int me)
     }
     if (ended)
         return false;
-    if (release_converged())
+    if (release_converged() || release_left())
         return true;
     if (!spins || grid->idle_rounds++ > IDLE_ROUNDS_MAX) {
         fail_waiting();

@@ -78,6 +78,7 @@ unsigned grid_draw(unsigned below);
 void back_to_scheduler(void);
 void set_ready(unsigned thread);
 bool release_converged(void);
+bool release_left(void);
 
 /* Returns "file:line" of an address of the program's code, or "". */
 std::string source_of(uintptr_t code);

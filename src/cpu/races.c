@@ -63,16 +63,21 @@ static bool is_ordered(const struct watch_lane *lane, const struct seen *seen)
            (seen->thread == lane->thread && seen->many == 0);
 }
 
+/* Of several threads only the last is known, and that may be the one that looks. */
+#define UNKNOWN UINT32_MAX
+
 static void fail(uintptr_t code, bool writes, uint32_t other, bool other_read,
                  uint32_t other_code)
 {
-    char what[512], source[256];
-    grid_source((code & ~(uintptr_t)UINT32_MAX) | other_code, source, sizeof source);
-    snprintf(
-        what, sizeof what,
-        "a race: it %s shared memory that thread %u has %s%s%s, with no barrier in between",
-        writes ? "writes" : "reads", other, other_read ? "read" : "written",
-        source[0] != '\0' ? " in " : "", source);
+    char what[512], source[256] = "", thread[32] = "another thread";
+    if (other != UNKNOWN) {
+        grid_source((code & ~(uintptr_t)UINT32_MAX) | other_code, source, sizeof source);
+        snprintf(thread, sizeof thread, "thread %u", other);
+    }
+    snprintf(what, sizeof what,
+             "a race: it %s shared memory that %s has %s%s%s, with no barrier in between",
+             writes ? "writes" : "reads", thread, other_read ? "read" : "written",
+             source[0] != '\0' ? " in " : "", source);
     grid_fail(what, code);
 }
 
@@ -115,13 +120,14 @@ static void look(struct watch_lane *lane, struct watch_cell *cell, uintptr_t at,
         if (trusts || (other->bytes & bytes) == 0 || is_ordered(lane, other) ||
             (atomic && (other->kind & WATCH_ATOMIC) != 0))
             continue;
+        const uint32_t thread = other->thread != lane->thread ? other->thread : UNKNOWN;
         if (!writes)
-            fail(code, false, other->thread, false, other->code);
+            fail(code, false, thread, false, other->code);
         lane->block->doubtful = (struct watch_write){.at = at,
                                                      .code = code,
                                                      .other_code = other->code,
                                                      .bytes = size,
-                                                     .other = other->thread,
+                                                     .other = thread,
                                                      .read = i == 1};
         memcpy(lane->block->doubtful.was, (const void *)at, size);
     }

@@ -64,16 +64,39 @@ unsigned number_of(const struct thread *thread)
     return (unsigned)(thread - here->threads.data());
 }
 
-/* Returns true if all lanes that `self` names wait for the same operation. */
+/* Returns true if all lanes that `self` names wait for the same operation, or have ended: CUDA
+ * asks "all non-exited threads named in mask" to come. */
 bool lanes_are_there(const struct thread *warp, const struct thread *self)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
-        if ((self->mask >> lane & 1) == 0)
+        if ((self->mask >> lane & 1) == 0 || warp[lane].state == ENDED)
             continue;
-        if (&warp[lane] >= here->threads.data() + here->threads.size() ||
-            warp[lane].state != IN_WARP || warp[lane].mask != self->mask ||
+        if (warp[lane].state != IN_WARP || warp[lane].mask != self->mask ||
             strcmp(warp[lane].operation, self->operation) != 0)
             return false;
+    }
+    return true;
+}
+
+/* Gives all lanes that `self` names what the others have left, and lets them go on, if all are
+ * there. */
+bool release_lanes(struct thread *self)
+{
+    struct thread *warp = self - number_of(self) % LANES;
+    unsigned mask = self->mask;
+    if (!lanes_are_there(warp, self))
+        return false;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (mask >> lane & 1 && warp[lane].state == ENDED)
+            mask &= ~(1u << lane);
+    here->watch.warp_epochs[number_of(warp) / LANES]++;
+    for (unsigned to = 0; to < LANES; to++) {
+        if ((mask >> to & 1) == 0)
+            continue;
+        for (unsigned from = 0; from < LANES; from++)
+            warp[to].lanes[from] = mask >> from & 1 ? warp[from].mine : 0;
+        warp[to].mask = mask;
+        set_ready(number_of(&warp[to]));
     }
     return true;
 }
@@ -101,6 +124,15 @@ bool release_converged(void)
                 set_ready(number_of(&warp[lane]));
             }
     }
+    return any;
+}
+
+/* Lets lanes go on whose others have all ended. Returns false if there are none. */
+bool release_left(void)
+{
+    bool any = false;
+    for (struct thread &thread : here->threads)
+        any = (thread.state == IN_WARP && release_lanes(&thread)) || any;
     return any;
 }
 
@@ -263,24 +295,16 @@ const uint64_t *pipeline_exchange(const char *operation, unsigned mask, uint64_t
 {
     struct thread *self = here->current;
     const unsigned lane = number_of(self) % LANES;
-    struct thread *warp = self - lane;
+    const size_t there = here->threads.size() - (number_of(self) - lane);
+    self->mask = mask;
     pipeline_check_lane(operation, mask, lane, file, line);
     self->file = file;
     self->line = line;
     self->operation = operation;
-    self->mask = mask;
+    self->mask = there < LANES ? mask & ~(~0u << there) : mask; /* a block may end in a warp */
     self->mine = mine;
     self->state = IN_WARP;
-    if (lanes_are_there(warp, self)) {
-        here->watch.warp_epochs[number_of(warp) / LANES]++;
-        for (unsigned to = 0; to < LANES; to++) {
-            if ((mask >> to & 1) == 0)
-                continue;
-            for (unsigned from = 0; from < LANES; from++)
-                warp[to].lanes[from] = mask >> from & 1 ? warp[from].mine : 0;
-            set_ready(number_of(&warp[to]));
-        }
-    }
+    release_lanes(self);
     back_to_scheduler();
     return self->lanes;
 }
@@ -289,9 +313,12 @@ void pipeline_check_lane(const char *operation, unsigned mask, unsigned lane, co
                          int line)
 {
     char text[512];
-    if (lane < LANES && (mask >> lane & 1) != 0)
+    const bool named = lane < LANES && (mask >> lane & 1) != 0;
+    if (named && (here->current->mask >> lane & 1) != 0)
         return;
-    snprintf(text, sizeof text, "%s of %s:%d uses lane %u, which its mask 0x%08x does not name",
+    snprintf(text, sizeof text,
+             named ? "%s of %s:%d uses lane %u, which has ended or is none"
+                   : "%s of %s:%d uses lane %u, which its mask 0x%08x does not name",
              operation, file, line, lane, mask);
     fail_here(text);
 }

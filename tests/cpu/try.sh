@@ -156,9 +156,19 @@ try 0 -q clock.cu
 says out "1 1"
 [ -s err ] && fail "a race is named"
 
-# A host that waits for a kernel without a call.
+# A host that waits for a kernel without a call; lanes that have ended, or that a block lacks, are not
+# waited for, and values of 16 bytes go from lane to lane.
 cat >poll.cu <<'END'
+#include <cooperative_groups.h>
 #include <cstdio>
+namespace cg = cooperative_groups;
+__global__ void lanes(int *x, unsigned n)
+{
+    if (threadIdx.x >= n)
+        return;
+    const uint4 mine = {0, 0, 0, threadIdx.x};
+    x[threadIdx.x] = cg::tiled_partition<32>(cg::this_thread_block()).shfl(mine, 3).w + __popc(__ballot_sync(~0u, 1));
+}
 __global__ void answer(volatile int *said, int *value)
 {
     *value = 42;
@@ -173,11 +183,15 @@ int main()
     answer<<<1, 1>>>(memory, memory + 1);
     while (*(volatile int *)memory == 0)
         ;
-    printf("%d\n", memory[1]);
+    int *seen;
+    cudaMallocManaged(&seen, 40 * sizeof *seen);
+    lanes<<<1, 40>>>(seen, 36);
+    cudaDeviceSynchronize();
+    printf("%d %d %d\n", memory[1], seen[0], seen[35]);
 }
 END
 try 0 -q poll.cu
-says out "42"
+says out "42 35 39"
 [ -s err ] && fail "a race is named"
 
 sed 's/tile, strcmp/tile + , strcmp/' scale.cu >bad.cu

@@ -52,11 +52,16 @@ template <typename T>
 T shuffle(const char *operation, unsigned mask, T value, unsigned from, const char *file,
           int line)
 {
-    static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes");
-    const uint64_t *lanes =
-        pipeline_exchange(operation, mask, bits<uint64_t>(value), file, line);
-    pipeline_check_lane(operation, mask, from, file, line);
-    return bits<T>(lanes[from]);
+    static_assert(sizeof(T) <= 32, "a shuffle moves at most 32 bytes");
+    uint64_t words[(sizeof(T) + 7) / 8] = {};
+    memcpy(words, &value, sizeof value);
+    for (uint64_t &word : words) {
+        const uint64_t *lanes = pipeline_exchange(operation, mask, word, file, line);
+        pipeline_check_lane(operation, mask, from, file, line);
+        word = lanes[from];
+    }
+    memcpy(&value, words, sizeof value);
+    return value;
 }
 
 /* Folds the values of the lanes that `mask` names, the lowest lane's first. */
