@@ -301,6 +301,26 @@ static void copies_to_peers(struct recorder *loop)
     work(loop);
 }
 
+/* Two streams keep in step by events that no data asks for, and the host is far ahead. */
+static void waits_in_step(struct recorder *loop)
+{
+    const int stream = loop->pass % 2, other = 1 - stream;
+    const uint64_t room = (uint64_t)stream * 32 * MIB;
+    if (loop->pass == 0) {
+        launch(loop, 1, BUF + 60 * MIB, 1000);
+        launch(loop, 1, BUF + 60 * MIB, 3000);
+    } else {
+        call(loop, "cudaStreamWaitEvent", 200);
+        fprintf(loop->out, "[\"wait\",%d,1,%d,%d]\n", loop->id, 13 + stream, EVENT + other);
+        loop->free_ns[stream] = loop->free_ns[other] + 5000;
+    }
+    copy(loop, stream, true, BUF + room, IN + room, 4 * MIB, 1000 + loop->pass);
+    launch(loop, stream, BUF + room, 40000);
+    copy(loop, stream, false, OUT + room, BUF + room, 4 * MIB, 0);
+    call(loop, "cudaEventRecord", 800);
+    fprintf(loop->out, "[\"record\",%d,1,%d,%d]\n", loop->id, 13 + stream, EVENT + stream);
+}
+
 /* A kernel waits by an event for one of another device's that takes far longer. */
 static void waits_abroad(struct recorder *loop)
 {
@@ -691,6 +711,7 @@ static const struct cause {
     {"page-faults", touches_managed, "12 kernels work with managed memory", false, ""},
     {"!page-faults", prefetches, NULL, false, ""},
     {"peer-access", copies_to_peers, "12 copies between devices ran at 21 GB/s", true, ""},
+    {"needless-wait", waits_in_step, "streams wait 11 times for events", true, ""},
     {"other-device", waits_abroad, "12 of 12 ops could begin only when", false, ""},
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"priority-inversion", is_urgent_by_event, "the fix gains", true, ""},
@@ -786,6 +807,18 @@ START_TEST(causes_of_loops_are_named)
         break;
     }
     json_decref(root);
+}
+END_TEST
+
+/* The ops of a loop are numbered anew, and waits for events name them. */
+START_TEST(loops_keep_their_waits)
+{
+    const struct cause cause = {"", waits_in_step, "", true, ""};
+    struct recorder loop = {.id = 0};
+    record(&cause, &loop);
+    ck_assert_int_eq(program_run("view -q rec.jsonl"), 0);
+    assert_has(program_out, "the loop: ");
+    assert_has(program_out, "waited by an event for");
 }
 END_TEST
 
@@ -1046,6 +1079,7 @@ Suite *loop_causes_suite(void)
     tcase_add_test(all, parts_have_whole_passes);
     tcase_add_test(all, memory_that_is_only_filled_need_not_be);
     tcase_add_test(all, recording_goes_with_the_calls_that_it_is_of);
+    tcase_add_test(all, loops_keep_their_waits);
     tcase_add_loop_test(all, causes_of_loops_are_named, 0,
                         (int)(sizeof causes / sizeof causes[0]));
     tcase_add_loop_test(all, other_causes_say_what_was_seen, 0,

@@ -65,8 +65,8 @@ static enum status keep_ops(const struct timeline *timeline, const struct loop *
     return STATUS_OK;
 }
 
-/* Lets plan and races name the spans by their places in what is left of `count`; those that are
- * gone are SPAN_NONE. */
+/* Lets plan, waits and races name the spans by their places in what is left of `count`; those
+ * that are gone are SPAN_NONE. */
 static enum status rename_spans(uint32_t count, struct run_report *run, struct plan *plan,
                                 struct error *error)
 {
@@ -82,6 +82,10 @@ static enum status rename_spans(uint32_t count, struct run_report *run, struct p
     for (uint32_t i = 0; plan != NULL && i < plan->op_count; i++) {
         uint32_t *span = &plan->recorded->ops[i].span;
         *span = *span < count ? places[*span] : SPAN_NONE;
+    }
+    EACH (struct stream_wait, wait, run->timeline.waits, run->timeline.wait_count) {
+        wait->op = places[wait->op];
+        wait->target = wait->target < count ? places[wait->target] : SPAN_NONE;
     }
     for (size_t i = 0; i < run->hazard_count; i++) {
         run->hazards[i].first = places[run->hazards[i].first];
