@@ -3,7 +3,7 @@
 
 CPU_LIBRARY := $(if $(SANITIZE),,$(if $(shell command -v $(firstword $(CXX)) 2>/dev/null),$(O)/libpipeline-cpu.a))
 CPU_HEADERS := $(if $(CPU_LIBRARY),$(patsubst src/cpu/include/%,$(O)/cuda/%,$(shell find src/cpu/include -type f 2>/dev/null)))
-all: $(CPU_LIBRARY) $(CPU_HEADERS) $(if $(CPU_LIBRARY),$(O)/pipeline-nvcc)
+all run-demo: $(CPU_LIBRARY) $(CPU_HEADERS) $(if $(CPU_LIBRARY),$(O)/pipeline-nvcc)
 
 CPU := $(wildcard src/cpu/*.c src/cpu/*.cpp)
 CPU_PURE := $(wildcard src/core/*.c src/machine/*.c src/plan/*.c src/sim/*.c) kernels/kernel.c src/run/backend.c src/options/input_file.c

@@ -322,7 +322,7 @@ static void waits_in_step(struct recorder *loop)
 }
 
 /* A kernel waits by an event for one of another device's that takes far longer. */
-static void waits_abroad(struct recorder *loop)
+static void waits_elsewhere(struct recorder *loop)
 {
     if (loop->pass == 0)
         fprintf(loop->out, "[\"device\",1,\"NVIDIA H200\",9,0,132,2048,32,65536,233472,3]\n"
@@ -712,7 +712,7 @@ static const struct cause {
     {"!page-faults", prefetches, NULL, false, ""},
     {"peer-access", copies_to_peers, "12 copies between devices ran at 21 GB/s", true, ""},
     {"needless-wait", waits_in_step, "streams wait 11 times for events", true, ""},
-    {"other-device", waits_abroad, "12 of 12 ops could begin only when", false, ""},
+    {"other-device", waits_elsewhere, "12 of 12 ops could begin only when", false, ""},
     {"priority-inversion", is_urgent, "the fix gains", true, ""},
     {"priority-inversion", is_urgent_by_event, "the fix gains", true, ""},
     {"timed-events", keeps_time,

@@ -193,6 +193,7 @@ static void check_order(const char *options, const json_t *ops)
                       "%s: op %zu follows others in the graph", options, i);
         stream[node++] = true;
     }
+    ck_assert_int_eq(node, emit_node_count);
 }
 
 /* Holds the calls against the plan that the latest run of the program printed. */
@@ -230,10 +231,10 @@ static void check_calls(const char *options, const char *plan_text)
     json_decref(root);
 }
 
-/* Returns false for what a recording shows otherwise: graphs are ops without streams, of
- * batches of copies nobody records the bytes, nor what is prefetched, memory that a run takes
- * is another place each time, tiles that lie apart in pageable memory are arrays of their own,
- * and of several devices one is looked at. */
+/* Returns false for what a recording shows otherwise. Graphs are ops without streams; nobody
+ * records the bytes of batches, nor what is prefetched; memory that a run takes lies elsewhere
+ * each time, tiles that lie apart in pageable memory are arrays of their own, and of several
+ * devices one is looked at. */
 static bool is_recorded(const char *options)
 {
     const bool packed = strstr(options, "--pack") != NULL; /* in one piece */

@@ -7,7 +7,7 @@
 //
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right in every order that CUDA allows your streams, and
-// that the run reaches 43 % of the limit: what copies both ways take at once if nothing waits.
+// that the run reaches 47.5 % of the limit: what copies both ways take at once if nothing waits.
 //
 // To have it graded: pipeline exercise check 01 FILE.cu
 

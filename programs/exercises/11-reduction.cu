@@ -10,7 +10,7 @@
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right, that there are shuffles (or __reduce_add_sync()),
 // and that the kernels together take at most three times as long as it takes to read the array
-// once. It counts what they read and write in the device's memory; bank conflicts cost nothing.
+// once. It counts what they read, write and compute, and bank conflicts.
 //
 // To have it graded: pipeline exercise check 11 FILE.cu
 

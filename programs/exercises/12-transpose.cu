@@ -9,8 +9,7 @@
 // Change only your part, between the two lines that say so.
 // The grader checks that the result is right, that there is shared memory, and that the kernel
 // takes at most 1.5 times as long as it takes to read and write the matrix once. It counts what
-// warps read and write in the device's memory. Bank conflicts it does not count: see to them
-// yourself, or with Nsight Compute on a GPU.
+// warps read and write in the device's memory, and bank conflicts of shared memory.
 //
 // To have it graded: pipeline exercise check 12 FILE.cu
 

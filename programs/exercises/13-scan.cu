@@ -7,7 +7,7 @@
 // within one launch needs to do it only once.)
 //
 // Change only your part, between the two lines that say so.
-// The grader checks that the result is right, and that the kernels together take at most five
+// The grader checks that the result is right, and that the kernels together take at most six
 // times as long as it takes to read and write the array once.
 //
 // To have it graded: pipeline exercise check 13 FILE.cu

@@ -84,10 +84,10 @@ static uint32_t target_of(const struct finder *finder, const struct span *wait)
 }
 
 /* Returns the latest to end of the ops that op `index` waited for by events, as the trace lists
- * them; SPAN_NONE: none that is known. *abroad_ns becomes when the last of other devices'
- * ended, and stays where it waited for none. */
+ * them; SPAN_NONE: none that is known. Sets *elsewhere_ns to when the last of other devices'
+ * ops among these ended, and leaves it alone where there is none. */
 static uint32_t listed_target(const struct timeline *timeline, uint32_t index,
-                              int64_t *abroad_ns)
+                              int64_t *elsewhere_ns)
 {
     const struct span *spans = timeline->spans;
     const struct stream_wait *waits = timeline->waits;
@@ -97,7 +97,7 @@ static uint32_t listed_target(const struct timeline *timeline, uint32_t index,
         const struct span *op = timeline_span((struct timeline *)timeline, waits[i].target);
         const uint32_t target = op != NULL ? (uint32_t)(op - spans) : SPAN_NONE;
         if (waits[i].target == UINT32_MAX)
-            *abroad_ns = later(*abroad_ns, waits[i].abroad_ns);
+            *elsewhere_ns = later(*elsewhere_ns, waits[i].elsewhere_ns);
         if (op != NULL && (found == SPAN_NONE || op->end_ns > spans[found].end_ns))
             found = target;
     }
@@ -194,17 +194,17 @@ static void hold_by_order(struct finder *finder, uint32_t index, struct stream_w
     finder->before[index] = stream->work;
     if (stream->work != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_STREAM, stream->work, true);
-    int64_t abroad_ns = INT64_MIN;
+    int64_t elsewhere_ns = INT64_MIN;
     const uint32_t waited = stream->target != SPAN_NONE
                                 ? stream->target
-                                : listed_target(finder->timeline, index, &abroad_ns);
+                                : listed_target(finder->timeline, index, &elsewhere_ns);
     if (waited != SPAN_NONE)
         finder_consider(finder, index, HELD_BY_EVENT, waited,
                         hold->by == HELD_BY_ISSUE || hold->by == HELD_BY_CALL);
-    if (abroad_ns > hold->free_ns && abroad_ns - finder->jitter_ns <= span->start_ns)
+    if (elsewhere_ns > hold->free_ns && elsewhere_ns - finder->jitter_ns <= span->start_ns)
         *hold = (struct hold){.by = HELD_BY_DEVICE,
                               .span = SPAN_NONE,
-                              .free_ns = earlier(abroad_ns, span->start_ns)};
+                              .free_ns = earlier(elsewhere_ns, span->start_ns)};
     hold_by_legacy(finder, index, order);
     hold_by_barrier(finder, index, order);
     if (span->kind != OP_WAIT) {

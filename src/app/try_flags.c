@@ -95,9 +95,10 @@ static const struct flag {
 /* Libraries of CUDA's: what the program is linked with has what the first ones have. */
 static const char *const there[] = {"cudart", "cudart_static", "cuda",       "cudadevrt",
                                     "cublas", "cublasLt",      "nvToolsExt", NULL};
+/* Beginnings of the names of those that are not there. */
 static const char *const lacking[] = {
-    "cufft", "cufftw",        "cusparse",  "cusolver", "curand", "nvrtc", "cudnn",
-    "nccl",  "cublas_static", "nvJitLink", "cutensor", "nvjpeg", "npp",   NULL};
+    "cufft",         "cusparse",  "cusolver", "curand", "nvrtc", "cudnn", "nccl",
+    "cublas_static", "nvJitLink", "cutensor", "nvjpeg", "npp",   NULL};
 static const char *const lacking_headers[] = {
     "thrust/", "cub/", "cuda/", "cuda_fp", "cuda_bf", "mma.", "cutlass/", "cublas", NULL};
 

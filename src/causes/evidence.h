@@ -87,7 +87,7 @@ enum evidence facts_repeats(struct sight *sight);
 enum evidence facts_faults(struct sight *sight);
 enum evidence facts_timed(struct sight *sight);
 enum evidence facts_peers(struct sight *sight);
-enum evidence facts_abroad(struct sight *sight);
+enum evidence facts_other_device(struct sight *sight);
 enum evidence facts_null_free(struct sight *sight);
 
 /* Says it of calls that asked whether work was done, and it was not. */

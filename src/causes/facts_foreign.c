@@ -263,7 +263,7 @@ enum evidence facts_peers(struct sight *sight)
                      "link does {link_rate}; no device was given access to another's memory");
 }
 
-enum evidence facts_abroad(struct sight *sight)
+enum evidence facts_other_device(struct sight *sight)
 {
     const struct judge *judge = sight->judge;
     uint32_t held = 0, ops = 0;

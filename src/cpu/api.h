@@ -120,6 +120,7 @@ void block_give(const struct cpu_block *block, const char *file, int line);
 /* Gives a block back once a stream has come so far, which is seen when the stream is waited
  * for. */
 void block_leaves(const struct cpu_block *block, uint32_t stream, const char *file, int line);
+/* Gives back the blocks that have left, once a call has waited for that device or stream. */
 void blocks_left(enum cpu_op_kind waits, uint32_t subject);
 /* Gives back all that was taken while a device was current. */
 void block_give_all(int device);

@@ -1,7 +1,7 @@
 /* arithmetic.c - the floating-point operations of a launch. The compiler has each basic block
  * of the user's code call __sanitizer_cov_trace_pc(), which counts how often kernels come
  * there; what a block computes is read from objdump's listing of it, when it first ran. So
- * nothing is counted where objdump is missing, but it comes with g++ and clang. */
+ * nothing is counted where binutils' objdump is missing. */
 #include "cpu/watch.h"
 
 #include <math.h>
@@ -52,9 +52,9 @@ struct listed {
     bool root; /* the latest of divisions and roots is a root */
 };
 
-/* What a division or a root, and a function of the C library's, take of an FMA's time. [CUDA
- * C++ programming guide, throughput of native arithmetic instructions: an SM that does 128 FMAs
- * does 16 of the like; that a function takes two of them is assumed] */
+/* A division or a root takes so many FMAs' time, and so does a function of the C library's.
+ * [CUDA C++ programming guide, throughput of native arithmetic instructions: an SM that does
+ * 128 FMAs does 16 of the like; that a function takes two of them is assumed] */
 enum { SPECIAL = 8, FUNCTION = 16 };
 
 static bool begins(const char *text, const char *with)

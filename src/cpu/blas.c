@@ -92,7 +92,8 @@ static bool touches(const struct product *p, struct cpu_did *did)
     ranges[0].reads = ranges[1].reads = true;
     ranges[2].writes = true;
     ranges[2].reads = p->beta_at != NULL || p->beta != 0;
-    did->flops = 2 * (uint64_t)(p->rows * p->columns * p->inner * p->count);
+    *(p->wide ? &did->flops_double : &did->flops) =
+        2 * (uint64_t)(p->rows * p->columns * p->inner * p->count);
     qsort(ranges, RANGES, sizeof *ranges, by_address);
     did->ranges = malloc(sizeof ranges);
     for (int i = 0; i < RANGES && did->ranges != NULL; i++) {
@@ -120,7 +121,8 @@ static bool touches(const struct product *p, struct cpu_did *did)
         last->reads |= range->reads;
         last->writes |= range->writes;
     }
-    did->fresh_sectors = did->sectors = (did->read_bytes + did->written_bytes) / 32;
+    did->fresh_sectors = did->read_bytes / CPU_SECTOR;
+    did->written_sectors = did->written_bytes / CPU_SECTOR;
     did->watched = true;
     return true;
 }

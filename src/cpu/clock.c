@@ -12,11 +12,6 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* --- begin and end --- */
-
-static void end(void);
-static void run_all(void);
-
 /* --- forks: CUDA is the parent's alone, and so is the recording --- */
 
 static bool forked;
@@ -31,6 +26,7 @@ static void in_child(void)
 {
     clock_lock_anew();
     forked = true;
+    cpu_host_touched = NULL; /* what the child writes is its own */
     tape_forget();
 }
 
@@ -38,6 +34,11 @@ bool cpu_is_forked(void)
 {
     return forked;
 }
+
+/* --- begin and end --- */
+
+static void end(void);
+static void run_all(void);
 
 static void begin(void)
 {

@@ -19,7 +19,9 @@
  *   cpu/blas.c      cuBLAS, and nvtx.c NVTX
  *   cpu/clock.c     the time: the plan of the calls, simulated as far as it is asked for
  *   cpu/order.c     other orders that CUDA allows
- *   cpu/hazards.c   what nothing orders: races of ops, and with the host's code
+ *   cpu/work.c      an op's work, and how long a launch takes by what it did
+ *   cpu/hazards.c   what nothing orders: races of ops, and with the host's code;
+ *                  hazards_told.c has them in words
  *   cpu/tape.c      the recording (docs/recording.md) */
 #ifndef PIPELINE_CPU_H
 #define PIPELINE_CPU_H
@@ -39,7 +41,10 @@ struct cpu_range {
     bool reads, writes, atomic; /* atomic: by atomics alone */
 };
 
-/* What a launch did. The owner zero-initialises it and calls cpu_did_free(). */
+enum { CPU_SECTOR = 32 }; /* bytes that the device's caches move at once */
+
+/* What an op did; copies and sets have a fault alone. The owner zero-initialises it and calls
+ * cpu_did_free(). */
 struct cpu_did {
     struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
     size_t range_count;
@@ -131,7 +136,7 @@ bool cpu_is_forked(void);
 
 /* Issues an op; where it waits, returns when it has ended on the simulated machine. Any other
  * call of CUDA's that waits, as cudaFree() does, waits by cpu_issue() of CPU_SYNC_DEVICE.
- * Returns false where a kernel has failed since the last call: its fault has been printed. */
+ * Returns false where an op has failed since the last call: its fault has been printed. */
 bool cpu_issue(const struct cpu_op *op);
 
 /* A node of a graph, by an id that is unique in the program; its work may be called for each

@@ -397,8 +397,8 @@ static void host_polls(const struct touch *touch)
     }
 }
 
-/* What other threads touch while a function runs is not looked at: it may wait for them, and
- * the lock is its thread's. */
+/* Touches of other threads are not looked at while a function runs, since the function may wait
+ * for them and holds the lock. */
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
 {
     const struct touch touch = {address, address + bytes, where, !writes, writes, false};

@@ -7,7 +7,7 @@
 
 enum { TOLD_MOST = 64 };
 
-/* What tells a race from others. */
+/* Two races are the same if these are. */
 struct pair {
     const void *places[6];
     int lines[2];

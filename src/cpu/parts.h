@@ -102,7 +102,7 @@ struct clock {
     size_t thread_count, thread_capacity;
     int64_t base_ns; /* when the window begins */
     uint64_t next_call;
-    bool failed; /* a kernel did; the program has not been told */
+    bool failed; /* an op did; the program has not been told */
 };
 extern struct clock clock_now;
 

@@ -93,6 +93,8 @@ void tape_begin(void)
         close(file);
         return;
     }
+    /* It is emptied only under the lock, since another process may be writing there; what is no
+     * file can't be (EINVAL). */
     tape.file =
         file >= 0 && (ftruncate(file, 0) == 0 || errno == EINVAL) ? fdopen(file, "w") : NULL;
     if (tape.file == NULL)
@@ -359,8 +361,8 @@ void tape_window(void)
 void tape_end(void)
 {
     put("[\"end\",%" PRId64 ",\"exit\"]\n", clock_now.base_ns);
-    if (tape.file != NULL)
-        fclose(tape.file);
+    if (tape.file != NULL && (ferror(tape.file) || fclose(tape.file) != 0))
+        fprintf(stderr, "pipeline: the recording could not be written: %s\n", strerror(errno));
     tape.file = NULL;
 }
 

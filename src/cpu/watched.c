@@ -12,8 +12,7 @@ enum {
     SAMPLED = 32, /* warps that are looked at, in whole blocks */
     BLOCKS = 4,   /* of which there are so many at least */
     LOG = 128,    /* accesses of each of their lanes */
-    SECTOR = 32,
-    BANKS = 32, /* of shared memory, each of 4 bytes */
+    BANKS = 32,   /* of shared memory, each of 4 bytes */
     COUNTERS = 1 << 19,
     MEMORIES = 64,
     RANGES_MOST = 1 << 16, /* where there are more, gaps are taken in */
@@ -280,7 +279,7 @@ static void count_access(struct watch_site *site, const struct watch_access *acc
                          uint64_t together)
 {
     enum { REQUEST_TURNS = 5, WORDS_TURNS = 3 };
-    const uint64_t size = site->is_shared ? 4 : SECTOR;
+    const uint64_t size = site->is_shared ? 4 : CPU_SECTOR;
     const uint64_t last = (access->at + access->bytes - 1) / size;
     for (uint64_t piece = access->at / size; piece <= last; piece++) {
         uint32_t *most = of_lanes(together, MOST, 0);

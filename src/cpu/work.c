@@ -10,8 +10,6 @@
 
 /* --- the time of a launch --- */
 
-enum { SECTOR = 32 };
-
 /* The cache hands out this many times what the memory behind it does. [NVIDIA H100: 5.5 to 7
  * TB/s against 3.35; Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  * Architecture via Microbenchmarking", 2024] */
@@ -24,12 +22,12 @@ static const double CACHE_RATE = 1.8;
 static const double WRITTEN = 2;
 static const int64_t LATENCY_NS = 580;
 
-/* What an SM could compute while its L1 hands out a sector. [Fitted to an H200: the kernel of
- * the first exercise, of 4 million threads, has each warp read 16 times from a window of
- * 16 KiB, no two lanes the same, and takes 96 us] */
+/* An SM could compute so many operations while its L1 hands out a sector. [Fitted to an H200:
+ * the kernel of the first exercise, of 4 million threads, has each warp read 16 times from a
+ * window of 16 KiB, no two lanes the same, and takes 96 us] */
 static const double TURN_FLOPS = 90;
 
-/* What an operation in double precision takes of one in single: as the attribute says. */
+/* An operation in double precision takes as long as this many in single. */
 static const double DOUBLE = 2;
 
 /* Returns the bytes that a launch moves from and to the device's memory, by pieces that the
@@ -39,9 +37,10 @@ static double bytes_moved(const struct clock_op *op)
     double bytes = 0;
     for (size_t i = 0; i < op->did.range_count; i++) {
         const struct cpu_range *range = &op->did.ranges[i];
-        const uint64_t first = range->from / SECTOR,
-                       last = (range->from + range->bytes - 1) / SECTOR;
-        bytes += (double)SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
+        const uint64_t first = range->from / CPU_SECTOR,
+                       last = (range->from + range->bytes - 1) / CPU_SECTOR;
+        bytes +=
+            (double)CPU_SECTOR * (double)(last - first + 1) * (range->reads + range->writes);
     }
     for (uint32_t i = 0; i < op->word_count && !op->did.watched; i++) {
         const struct cpu_block *block = cpu_block_at(op->words[i]);
@@ -62,7 +61,7 @@ static int64_t kernel_ns(const struct clock_op *op)
     const double sectors =
         fmax((double)did->fresh_sectors / CACHE_RATE, WRITTEN * (double)did->written_sectors);
     const double memory_ns =
-        1e9 * fmax(bytes_moved(op), SECTOR * sectors) / machine->memory_bytes_per_s;
+        1e9 * fmax(bytes_moved(op), CPU_SECTOR * sectors) / machine->memory_bytes_per_s;
     const double flops = (double)did->flops + DOUBLE * (double)did->flops_double;
     const double turns_ns = flop_ns * TURN_FLOPS * (double)did->turns;
     const struct kernel_cost cost = {

@@ -291,8 +291,8 @@ static inline bool op_is_launch(enum op_kind kind)
     return op_rows[kind].engine == ENGINE_COMPUTE;
 }
 
-/* Returns true if a recording says how long such an op is at work, and no machine does better:
- * launches, and copies to a device that is not in the plan. */
+/* Returns true if a recorded plan says how long such an op takes: a launch, or a copy to a
+ * device that is not in the plan. */
 static inline bool op_work_is_seen(enum op_kind kind)
 {
     return op_is_launch(kind) || kind == OP_PEER;

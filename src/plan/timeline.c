@@ -40,7 +40,7 @@ static void span_fill(struct span *span, const struct plan *plan, const struct o
         span->link = (uint16_t)op->kernel.link;
     if (op->kind == OP_ALLOC)
         span->link = (uint16_t)span_alloc_of(op);
-    if (op->kind == OP_PEER && plan->recorded == NULL)
+    if (op->kind == OP_PEER && plan->recorded == NULL) /* that has one device of the two */
         span->to = (uint16_t)plan_range_device(plan, &op->move.to);
     if (op_is_call(op->kind))
         span->target = UINT32_MAX;

@@ -92,11 +92,11 @@ enum timing {
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
 /* A wait of a stream of a trace for an event: `op`, the stream's next, begins only when op
- * `target` has ended, or at `abroad_ns`, where that is UINT32_MAX: an op of another device's.
- */
+ * `target` has ended. UINT32_MAX stands for an op of another device's, which ended at
+ * `elsewhere_ns`; else that is 0. */
 struct stream_wait {
     uint32_t op, target;
-    int64_t abroad_ns;
+    int64_t elsewhere_ns;
 };
 
 enum { SPAN_BITS = 15 }; /* that an engine and a device have */

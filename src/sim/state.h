@@ -37,8 +37,8 @@ struct line {
  * before it. On a machine with one engine, the first does the copies of both directions and the
  * second never has one. The third does the copies to other devices. The queues of kernels come
  * before those of copies. The timers are those of the first device's engines for copies in and
- * out, of the first thread, and of the other copy engines, which only plans with several
- * devices use. */
+ * out, of the first thread, and of the other copy engines, which only recorded plans and plans
+ * of several devices use. */
 enum { COPIES_IN, COPIES_OUT, COPIES_PEER, COPY_ENGINES, QUEUE_KINDS = 1 + COPY_ENGINES };
 enum { THREAD_TIMER = COPIES_PEER, TIMERS_LEAST };
 enum { TIMERS_MOST = 1 + COPY_ENGINES * MACHINE_DEVICES_MAX };

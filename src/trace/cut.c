@@ -120,7 +120,7 @@ static void keep_calls(struct timeline *timeline, int64_t from, int64_t to)
         if (timeline_span(timeline, wait.op) == NULL ||
             (wait.target != UINT32_MAX && timeline_span(timeline, wait.target) == NULL))
             continue;
-        wait.abroad_ns -= from;
+        wait.elsewhere_ns -= wait.target == UINT32_MAX ? from : 0;
         timeline->waits[kept++] = wait;
     }
     timeline->wait_count = kept;

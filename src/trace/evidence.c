@@ -146,41 +146,43 @@ struct issued {
     const struct trace_part *part;
     struct span **spans; /* in order of stream and issue */
     uint32_t span_count;
-    struct abroad {
+    struct elsewhere {
         uint32_t stream; /* of the recording */
         int64_t issue_ns, end_ns;
-    } * abroad; /* likewise */
-    size_t abroad_count;
+    } * elsewhere; /* likewise */
+    size_t elsewhere_count;
 };
 
-COMPARE_BY(compare_abroad, struct abroad, stream, issue_ns);
+COMPARE_BY(compare_elsewhere, struct elsewhere, stream, issue_ns);
 
-static bool list_abroad(struct issued *issued, struct arena *arena)
+static bool list_elsewhere(struct issued *issued, struct arena *arena)
 {
     const struct recording *recording = issued->part->recording;
     if (recording->device_count < 2)
         return true;
-    issued->abroad = arena_zeros(arena, recording->op_count, sizeof *issued->abroad);
-    if (issued->abroad == NULL)
+    issued->elsewhere = arena_zeros(arena, recording->op_count, sizeof *issued->elsewhere);
+    if (issued->elsewhere == NULL)
         return false;
     EACH (const struct recorded_op, op, recording->ops, recording->op_count) {
         if (op->call != RECORDING_NONE &&
             recording->streams[op->stream].device != issued->part->device)
-            issued->abroad[issued->abroad_count++] =
-                (struct abroad){op->stream, recording->calls[op->call].start_ns, op->end_ns};
+            issued->elsewhere[issued->elsewhere_count++] =
+                (struct elsewhere){op->stream, recording->calls[op->call].start_ns, op->end_ns};
     }
-    qsort(issued->abroad, issued->abroad_count, sizeof *issued->abroad, compare_abroad);
+    qsort(issued->elsewhere, issued->elsewhere_count, sizeof *issued->elsewhere,
+          compare_elsewhere);
     return true;
 }
 
 /* Returns when the last op ended that was issued to another device's stream before an event was
  * recorded there; INT64_MIN: none was. */
-static int64_t abroad_before(const struct issued *issued, const struct recorded_call *record)
+static int64_t elsewhere_before(const struct issued *issued, const struct recorded_call *record)
 {
-    const struct abroad key = {.stream = record->stream, .issue_ns = record->start_ns};
-    BISECT(at, i, 0, issued->abroad_count, compare_abroad(&issued->abroad[i], &key) < 0);
-    bool found = at > 0 && issued->abroad[at - 1].stream == record->stream;
-    return found ? issued->abroad[at - 1].end_ns : INT64_MIN;
+    const struct elsewhere key = {.stream = record->stream, .issue_ns = record->start_ns};
+    BISECT(at, i, 0, issued->elsewhere_count,
+           compare_elsewhere(&issued->elsewhere[i], &key) < 0);
+    bool found = at > 0 && issued->elsewhere[at - 1].stream == record->stream;
+    return found ? issued->elsewhere[at - 1].end_ns : INT64_MIN;
 }
 
 /* Returns the number that a call's stream has in the timeline; RECORDING_NONE: none. */
@@ -223,10 +225,12 @@ static void find_waits(struct timeline *timeline, const struct issued *issued,
             issued_around(issued, stream_of(issued, event), event->start_ns - first_ns, true);
         const uint32_t target = issued_around(issued, stream_of(issued, record),
                                               record->start_ns - first_ns, false);
-        const int64_t abroad_ns = abroad_before(issued, record);
-        if (op != UINT32_MAX && (target != UINT32_MAX || abroad_ns != INT64_MIN))
+        const int64_t elsewhere_ns = elsewhere_before(issued, record);
+        if (op != UINT32_MAX && (target != UINT32_MAX || elsewhere_ns != INT64_MIN))
             timeline->waits[timeline->wait_count++] = (struct stream_wait){
-                .op = op, .target = target, .abroad_ns = abroad_ns - first_ns};
+                .op = op,
+                .target = target,
+                .elsewhere_ns = target == UINT32_MAX ? elsewhere_ns - first_ns : 0};
     }
 }
 
@@ -243,7 +247,7 @@ enum status trace_waits_take(struct timeline *timeline, const struct trace_part 
         .span_count = timeline->span_count};
     timeline->waits = arena_zeros(&timeline->arena, count, sizeof *timeline->waits);
     bool there = issued.spans != NULL && timeline->waits != NULL && count < UINT32_MAX &&
-                 list_abroad(&issued, &arena);
+                 list_elsewhere(&issued, &arena);
     if (there) {
         for (uint32_t i = 0; i < timeline->span_count; i++)
             issued.spans[i] = &timeline->spans[i];
