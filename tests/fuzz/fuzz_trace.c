@@ -32,7 +32,8 @@ static bool is_database(const uint8_t *data, size_t size)
 static void require_span(const struct timeline *timeline, uint32_t index)
 {
     const struct span *span = &timeline->spans[index];
-    bool copy = op_is_copy(span->kind), kernel = span->kind == OP_KERNEL;
+    bool copy = op_is_copy(span->kind) || span->kind == OP_PEER,
+         kernel = span->kind == OP_KERNEL;
     FUZZ_REQUIRE(span->op == index && span->tile == -1);
     FUZZ_REQUIRE(span->issue_ns >= 0 && span->issue_ns <= span->start_ns);
     FUZZ_REQUIRE(span->start_ns <= span->end_ns);
@@ -69,7 +70,8 @@ static void require_lanes(const struct timeline *timeline, const struct trace *t
     size_t functions = 0;
     for (uint32_t i = 0; i < timeline->span_count; i++)
         functions += timeline->spans[i].kind == OP_CALLBACK;
-    FUZZ_REQUIRE(counts[ENGINE_H2D] + counts[ENGINE_D2H] + counts[ENGINE_COMPUTE] + functions ==
+    FUZZ_REQUIRE(counts[ENGINE_H2D] + counts[ENGINE_D2H] + counts[ENGINE_COMPUTE] +
+                     counts[ENGINE_PEER] + functions ==
                  timeline->span_count);
     free(spans);
     free(free_at);
