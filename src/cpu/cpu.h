@@ -43,8 +43,8 @@ struct cpu_range {
 
 enum { CPU_SECTOR = 32 }; /* bytes that the device's caches move at once */
 
-/* What an op did; copies and sets have a fault alone. The owner zero-initialises it and calls
- * cpu_did_free(). */
+/* This says what an op did; copies and sets have a fault alone. The owner zero-initialises it
+ * and calls cpu_did_free(). */
 struct cpu_did {
     struct cpu_range *ranges; /* in order of addresses, merged; of one kind each */
     size_t range_count;
@@ -197,8 +197,8 @@ const struct machine *cpu_machine(void);
 const struct sm_room *cpu_room(void);
 int cpu_devices(void);
 
-/* What a thread of a kernel takes that no compiler for a GPU has seen: as many registers as let
- * an SM of most devices be full. */
+/* A thread of a kernel takes so many registers here, since no compiler for a GPU has seen it:
+ * as many as let an SM of most devices be full. */
 enum { CPU_REGISTERS = 32 };
 
 enum { CPU_CLOCK_KHZ = 1980000 }; /* of the clock that kernels read */

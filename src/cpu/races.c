@@ -63,7 +63,7 @@ static bool is_ordered(const struct watch_lane *lane, const struct seen *seen)
            (seen->thread == lane->thread && seen->many == 0);
 }
 
-/* Of several threads only the last is known, and that may be the one that looks. */
+/* This stands for several threads: only the last is known, and that may be who looks. */
 #define UNKNOWN UINT32_MAX
 
 static void fail(uintptr_t code, bool writes, uint32_t other, bool other_read,

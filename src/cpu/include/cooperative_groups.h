@@ -9,7 +9,7 @@
 namespace cooperative_groups
 {
 
-/* What a group says of itself; its size has two names, one of which is older. */
+/* A group says these of itself; its size has two names, one of which is older. */
 #define PIPELINE_SAYS(type, name, value)                                                       \
     type name() const                                                                          \
     {                                                                                          \
