@@ -113,6 +113,7 @@ struct recorded_op {
     uint8_t from, to;       /* enum host_memory of a copy's host side */
     bool h2h;               /* a copy from host to host: no kernel */
     bool moves;             /* pages of managed memory that no call asked for */
+    bool staged;            /* a copy in or out whose host side is a device's memory, too */
 };
 
 struct recorded_node {

@@ -5,6 +5,7 @@
  *   trace/recording_lines.c   each kind of line, and what is kept of it, in
  *                             recording_effects.c of those about calls and ops
  *   trace/recording_order.c   calls, ops, streams, memory and names in order, and joined
+ *   trace/recording_staged.c  copies from device to device by way of the host
  *   trace/recording_library.c which calls are a library's own, or a graph's
  *   trace/recording.c         the file, its header and its end
  *
@@ -111,6 +112,11 @@ enum status draft_take(struct draft *draft, const struct line *line);
 
 /* Has calls of what was kept count as what they are made for: a library's handle, a graph. */
 enum status draft_settle_rows(struct draft *draft);
+
+/* Makes one copy to another device of the two ops that CUPTI has of one by way of the host,
+ * before ops are placed by their calls, and says when it began, behind that. */
+enum status draft_join_staged(struct draft *draft);
+enum status draft_time_staged(struct draft *draft);
 
 /* Ends the reading, which came to `status`: puts all that was read in order, joins it and moves
  * it into the recording. Frees the draft in any case, and after a failure the recording. */

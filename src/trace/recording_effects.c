@@ -190,6 +190,11 @@ static int host_memory(const struct line_value *value)
                                     : HOST_MEMORY_UNKNOWN;
 }
 
+static bool is_device(const struct line_value *memory)
+{
+    return memory->kind != LINE_NULL && strcmp(memory->text, "device") == 0;
+}
+
 enum status take_op(struct draft *draft, const struct line_value *v)
 {
     enum { H2H = OP_KIND_COUNT };
@@ -211,6 +216,7 @@ enum status take_op(struct draft *draft, const struct line_value *v)
     op->op.from = (uint8_t)from;
     op->op.to = (uint8_t)to;
     op->op.h2h = kind == H2H;
+    op->op.staged = op_is_copy(op->op.kind) && is_device(&v[8]) && is_device(&v[9]);
     return STATUS_OK;
 }
 

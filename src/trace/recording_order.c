@@ -376,8 +376,9 @@ static void keep(struct draft *draft)
 enum status draft_close(struct draft *draft, enum status status)
 {
     static enum status (*const steps[])(struct draft * draft) = {
-        order_devices, order_contexts, join_streams, order_streams, order_calls, order_names,
-        order_threads, join_effects,   join_ops,     place_ops,     join_lines};
+        order_devices, order_contexts,    join_streams, order_streams, order_calls,
+        order_names,   order_threads,     join_effects, join_ops,      draft_join_staged,
+        place_ops,     draft_time_staged, join_lines};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == STATUS_OK; i++)
         status = steps[i](draft);
     if (status == STATUS_OK) {
