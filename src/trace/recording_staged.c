@@ -7,17 +7,18 @@
 #include "trace/recording_draft.h"
 
 #include "core/compare.h"
-#include "core/items.h"
 
 #include <stdlib.h>
 
-enum status draft_join_staged(struct draft *draft)
+void draft_join_staged(struct draft *draft)
 {
     struct draft_op *ops = draft->ops.items;
     size_t kept = 0, pairs = 0;
     uint32_t *outs = arena_ones(&draft->recording->arena, draft->calls.count, sizeof *outs);
-    if (outs == NULL)
-        return draft_no_memory(draft);
+    if (outs == NULL) {
+        draft_no_memory(draft);
+        return;
+    }
     for (size_t i = 0; i < draft->ops.count; i++) {
         if (ops[i].op.staged && ops[i].op.kind == OP_D2H && ops[i].op.call != RECORDING_NONE)
             outs[ops[i].op.call] = (uint32_t)i;
@@ -40,7 +41,6 @@ enum status draft_join_staged(struct draft *draft)
     }
     if (pairs > 0)
         draft->ops.count = kept;
-    return STATUS_OK;
 }
 
 /* When what was issued so far ends: in streams, and before records of events. */
@@ -50,26 +50,23 @@ struct ends {
     struct pile recorded; /* int64_t, by those numbers */
 };
 
-/* Returns when the event of a call was recorded last; NULL: no memory. */
-static int64_t *recorded_at(struct ends *ends, uint64_t event)
+/* Returns when the event of a call was recorded last. */
+static int64_t *recorded_at(struct draft *draft, struct ends *ends, uint64_t event)
 {
-    uint32_t number;
-    if (!names_number(&ends->events, &event, sizeof event, &number))
-        return NULL;
-    if (number == ends->recorded.count && pile_add(&ends->recorded, sizeof(int64_t)) == NULL)
-        return NULL;
-    return (int64_t *)ends->recorded.items + number;
+    const uint32_t number = draft_number(draft, &ends->events, &event, sizeof event);
+    return number < ends->recorded.count ? (int64_t *)ends->recorded.items + number
+                                         : pile_add(draft, &ends->recorded, sizeof(int64_t));
 }
 
 /* Follows one call: what it waits for, and its ops, of which a staged one begins when its
  * stream was free and the call was made. */
-static bool follow(struct ends *ends, const struct recorded_call *call, struct recorded_op *ops)
+static void follow(struct draft *draft, struct ends *ends, const struct recorded_call *call)
 {
+    struct recorded_op *ops = draft->recording->ops;
     if (call->stream != RECORDING_NONE &&
         (call->effect == EFFECT_RECORD || call->effect == EFFECT_WAIT)) {
-        int64_t *event = recorded_at(ends, call->event), *stream = &ends->streams[call->stream];
-        if (event == NULL)
-            return false;
+        int64_t *event = recorded_at(draft, ends, call->event);
+        int64_t *stream = &ends->streams[call->stream];
         if (call->effect == EFFECT_RECORD)
             *event = *stream;
         else
@@ -81,19 +78,18 @@ static bool follow(struct ends *ends, const struct recorded_call *call, struct r
             ops[i].start_ns = earlier(ops[i].start_ns, later(*stream, call->start_ns));
         *stream = later(*stream, ops[i].end_ns);
     }
-    return true;
 }
 
-enum status draft_time_staged(struct draft *draft)
+void draft_time_staged(struct draft *draft)
 {
-    struct recording *recording = draft->recording;
-    struct ends ends = {.streams = arena_zeros(&recording->arena, recording->stream_count + 1,
-                                               sizeof(int64_t))};
+    struct arena *arena = &draft->recording->arena;
+    struct ends ends = {
+        .streams = arena_zeros(arena, draft->recording->stream_count + 1, sizeof(int64_t))};
     const struct recorded_call *calls = draft->calls.items;
-    bool enough = ends.streams != NULL;
-    for (size_t i = 0; i < draft->calls.count && enough; i++)
-        enough = follow(&ends, &calls[i], recording->ops);
+    if (ends.streams == NULL)
+        draft_no_memory(draft);
+    for (size_t i = 0; i < draft->calls.count && !draft_failed(draft); i++)
+        follow(draft, &ends, &calls[i]);
     names_free(&ends.events);
     free(ends.recorded.items);
-    return enough ? STATUS_OK : draft_no_memory(draft);
 }
