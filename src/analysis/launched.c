@@ -19,12 +19,8 @@ enum {
 uint32_t traced_call_of(const struct traced *traced, uint32_t index)
 {
     const struct timeline *timeline = traced->timeline;
-    int64_t issue_ns = timeline->spans[index].issue_ns;
-    if (timeline->issue_unknown || (timeline->begun && issue_ns == 0))
-        return SPAN_NONE;
-    BISECT(at, i, 0, timeline->call_count, timeline->calls[i].start_ns < issue_ns);
-    bool found = at < timeline->call_count && timeline->calls[at].start_ns == issue_ns;
-    return found ? (uint32_t)at : SPAN_NONE;
+    const struct host_call *call = timeline_call_of(timeline, &timeline->spans[index]);
+    return call != NULL ? (uint32_t)(call - timeline->calls) : SPAN_NONE;
 }
 
 static int64_t length_of(const struct host_call *call)

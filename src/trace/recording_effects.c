@@ -89,10 +89,10 @@ void take_launch(struct draft *draft, const struct line_value *v)
     struct recorded_call *made = add_effect(draft, EFFECT_LAUNCH, v, v[3].number);
     if (v[4].text == NULL)
         return;
-    made->launch.touched = v[5].kind == LINE_LIST;
-    draft_take_words(draft, v[made->launch.touched ? 5 : 4].text, &made->known,
+    made->touched = v[5].kind == LINE_LIST;
+    draft_take_words(draft, v[made->touched ? 5 : 4].text, &made->known,
                      &made->launch.first_word, &made->launch.word_count);
-    if (made->launch.touched && made->launch.word_count % 3 != 0)
+    if (made->touched && made->launch.word_count % 3 != 0)
         trace_refuse(&draft->text, "what a launch touched comes in threes");
 }
 

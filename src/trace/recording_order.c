@@ -125,9 +125,10 @@ static void join_effects(struct draft *draft)
         struct recorded_call *call = &calls[index];
         call->effect = call->effect == EFFECT_NONE || draft->lenient ? made->effect : SEVERAL;
         call->known = made->known;
+        call->touched = made->touched;
         call->stream =
             made->stream != RECORDING_NONE ? draft->moved[made->stream] : RECORDING_NONE;
-        memcpy(&call->bytes, &made->bytes, sizeof call->bytes); /* all of the union */
+        memcpy(&call->bytes, &made->bytes, sizeof call->bytes);
     }
     for (size_t i = 0; i < draft->calls.count; i++) {
         if (calls[i].effect == SEVERAL) {

@@ -137,8 +137,8 @@ bool replan_touch_made(struct replan *replan, const struct recorded_call *call,
         return touch_rows(replan, call->copy->to, 0, call->copy->width, 1, false, true);
     if (call->effect != EFFECT_LAUNCH)
         return true;
-    return (call->launch.touched ? touch_known : touch_words)(replan, call->launch.first_word,
-                                                              call->launch.word_count);
+    return (call->touched ? touch_known : touch_words)(replan, call->launch.first_word,
+                                                       call->launch.word_count);
 }
 
 /* --- when all are there --- */

@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RACES_MOST = 256, /* of each kind; more are not looked for */
+    LINE_MOST = 40,   /* letters of a place in the source */
     CLOCKS_NS = 2000, /* by which the clocks of the host and of the device may differ */
 };
 
@@ -129,15 +131,20 @@ static void keep_accesses(struct judge *judge, enum kernels_as kernels)
 
 /* --- races in words --- */
 
-/* Writes "h2d (stream 13, at 1.2 ms)". */
+/* Writes "h2d (fit.cu:88, stream 13, at 1.2 ms)". */
 static void put_op(const struct run_report *run, const struct plan *plan, uint32_t op,
                    char text[HAZARD_TEXT / 4])
 {
     char label[OP_LABEL];
     const struct span *span = &run->timeline.spans[plan->recorded->ops[op].span];
-    snprintf(text, HAZARD_TEXT / 4, "%s (stream %" PRIu32 ", at %.3f ms)",
-             plan_op_label(plan, &plan->ops[op], label),
-             timeline_stream_id(&run->timeline, span->stream), (double)span->start_ns / 1e6);
+    const struct host_call *call = timeline_call_of(&run->timeline, span);
+    const char *line = call != NULL ? timeline_call_line(&run->timeline, call) : NULL;
+    const char *slash = line != NULL ? strrchr(line, '/') : NULL;
+    line = slash != NULL ? slash + 1 : line;
+    snprintf(text, HAZARD_TEXT / 4, "%s (%.*s%sstream %" PRIu32 ", at %.3f ms)",
+             plan_op_label(plan, &plan->ops[op], label), LINE_MOST, line != NULL ? line : "",
+             line != NULL ? ", " : "", timeline_stream_id(&run->timeline, span->stream),
+             (double)span->start_ns / 1e6);
 }
 
 static void put_race(const struct judge *judge, const struct hazard *hazard, bool certain,
