@@ -84,8 +84,8 @@ struct recorded_call {
     uint8_t effect;  /* enum recorded_effect */
     bool known;      /* EFFECT_LAUNCH: the arguments' layout is; EFFECT_FUNCTION: its times are;
                         EFFECT_RECORD: the event keeps the time */
-    bool touched;    /* EFFECT_LAUNCH: its words are threes, an address, bytes, and 1 for reads,
-                        2 for writes */
+    bool touched;    /* EFFECT_LAUNCH: its words are threes, an address, bytes, and a sum of 1
+                        for reads, 2 for writes, 4 for atomics alone */
     uint32_t stream; /* an index of `streams`; RECORDING_NONE: none */
     uint32_t first_op, op_count; /* of `ops`: those that it issued */
     union {

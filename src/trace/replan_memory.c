@@ -83,13 +83,16 @@ static void touch_word(struct replan *replan, uint64_t word)
 /* Adds what the latest op, a kernel, is known to have touched. */
 static void touch_known(struct replan *replan, const uint64_t *words, uint32_t count)
 {
-    enum { READS = 1, WRITES = 2 };
+    enum { READS = 1, WRITES = 2, ATOMIC = 4 };
     latest_op(replan)->sure = true;
     for (uint32_t i = 0; i + 2 < count; i += 3) {
+        const size_t before = replan->recorded->access_count;
         if (words[i + 2] & READS)
             touch_range(replan, words[i], words[i + 1], false, false);
         if (words[i + 2] & WRITES)
             touch_range(replan, words[i], words[i + 1], false, true);
+        for (size_t k = before; k < replan->recorded->access_count; k++)
+            replan->recorded->accesses[k].atomic = (words[i + 2] & ATOMIC) != 0;
     }
 }
 

@@ -186,6 +186,19 @@ static bool is_wanted(void *context, uint32_t first, uint32_t second)
            is_in_flight(judge, first, second);
 }
 
+/* Returns true if an op reaches the bytes of a race by atomic operations alone. */
+static bool is_atomic(const struct plan_recorded *recorded, uint32_t op,
+                      const struct range *where)
+{
+    const struct op_recorded *seen = &recorded->ops[op];
+    for (uint32_t i = 0; i < seen->access_count; i++) {
+        const struct access *access = &recorded->accesses[seen->first_access + i];
+        if (!access->atomic && ranges_overlap(&access->range, where))
+            return false;
+    }
+    return true;
+}
+
 /* Takes up a race that is certain. In the report its ops are spans. */
 static enum status add_certain(struct judge *judge, const struct hazard *hazard)
 {
@@ -245,6 +258,10 @@ static enum status judge_races(struct judge *judge, enum kernels_as kernels)
     if (status != STATUS_OK)
         return error_pass(judge->error, &why);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        const struct hazard *found = &judge->found[i];
+        if (is_atomic(&judge->recorded, found->first, &found->where) &&
+            is_atomic(&judge->recorded, found->second, &found->where))
+            continue; /* those need no order */
         if (kernels == KERNELS_NONE && judge->found[i].first >= judge->doubtful)
             status = add_certain(judge, &judge->found[i]);
         else
