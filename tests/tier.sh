@@ -81,6 +81,7 @@ quick_runs() {
     step foreign run_make check-foreign
     step record tests/record/run.sh "$build"
     step try left_out tests/cpu/try.sh "$build"
+    step times left_out tests/cpu/times.sh "$build"
     step exercises left_out tests/cpu/exercises.sh "$build"
     # shellcheck disable=SC2046 # no word where there is no C++ compiler
     step shown tests/shown.sh "$build/pipeline" docs/record.md docs/slow-*.md \

@@ -235,10 +235,11 @@ static enum status charge_all(const struct verdict_case *facts,
 enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
                                  struct error *error)
 {
-    const struct bound bound = {facts->plan, facts->machine, facts->limit};
+    struct bound bound;
     struct path_pieces pieces = {0};
     struct headway headway = {0};
     account_begin(account, facts->timeline);
+    bound_find(facts->plan, facts->machine, facts->limit, &bound);
     enum status status =
         pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, error);
     if (status == STATUS_OK)

@@ -127,7 +127,6 @@ void block_give_all(int device);
 /* Returns the block that begins at an address; NULL: none does, or it was given back. */
 const struct cpu_block *block_begins(const void *at);
 unsigned block_flags(const struct cpu_block *block);
-bool block_is_own(const struct cpu_block *block); /* the program's, such as a variable */
 uint64_t block_bytes(int device);
 
 /* --- copies.c --- */

@@ -81,11 +81,6 @@ unsigned block_flags(const struct cpu_block *block)
     return ((const struct block *)block)->flags;
 }
 
-bool block_is_own(const struct cpu_block *block)
-{
-    return ((const struct block *)block)->mapped == 0;
-}
-
 static struct block *add(enum cpu_memory kind, uintptr_t from, uint64_t bytes, int home,
                          unsigned flags)
 {
@@ -97,7 +92,7 @@ static struct block *add(enum cpu_memory kind, uintptr_t from, uint64_t bytes, i
     memmove(blocks + place + 1, blocks + place, (block_count++ - place) * sizeof *blocks);
     const bool host = kind == CPU_PINNED || kind == CPU_REGISTERED;
     *block = (struct block){
-        .seen = {from, bytes, kind, host ? -1 : home}, .flags = flags, .home = home};
+        .seen = {from, bytes, kind, host ? -1 : home, true}, .flags = flags, .home = home};
     blocks[place] = block;
     changes++;
     return block;
@@ -194,6 +189,7 @@ void *block_take(enum cpu_memory kind, uint64_t bytes, int home, unsigned flags)
     if (block == NULL)
         return NULL;
     block->mapped = mapped;
+    block->seen.own = false;
     if (kind == CPU_DEVICE || kind == CPU_POOL)
         spoil(space, mapped);
     return space;

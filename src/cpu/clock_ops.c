@@ -172,6 +172,11 @@ static uint32_t append_kernel(struct clock_call *call, const struct cpu_op *from
         .name = name_of(launch->name),
         .fill = occupancy_fill(&clock_now.room, sms, op.kernel.blocks, &need),
         .waves = (uint32_t)(blocks / sms / occupancy_blocks_per_sm(&clock_now.room, &need))};
+    for (uint32_t i = 0; i < launch->word_count; i++) {
+        const struct cpu_block *block = cpu_block_at(launch->words[i]);
+        if (block != NULL && block->device < 0) /* the link is one for all */
+            seen.fill = 1;
+    }
     if (seen.name == known && clock_loads_lazily()) /* the first launch loads its code */
         seen.call_ns =
             clock_now.machine.issue_kernel_ns + rule_load_ns(&clock_now.machine, false);

@@ -53,9 +53,14 @@ struct cpu_did {
      * their SM (L1), and that they wrote. L1 and shared memory hand out words in turns, each as
      * long as a sector takes. */
     uint64_t sectors, fresh_sectors, written_sectors, turns;
-    bool watched;                 /* all of these are known */
-    uint64_t flops, flops_double; /* in single and in double precision; 0: not counted */
-    uint64_t cycles;              /* at least, by the clock that its threads read */
+    double waits;    /* of a warp for the cache: its requests that its L1 can't answer */
+    double barriers; /* of a block, and what a warp's lanes do together */
+    double together;
+    double clashes;                         /* atomics of warps at one place: the most */
+    bool watched;                           /* all of these are known */
+    uint64_t flops, flops_double, integers; /* in single and in double precision, and others;
+                                               0: not counted */
+    uint64_t cycles;                        /* at least, by the clock that its threads read */
     char fault[512]; /* "": none; else what went wrong, in words, with the source's line */
 };
 void cpu_did_free(struct cpu_did *did);
@@ -68,6 +73,14 @@ bool grid_run(const struct cpu_launch *launch, struct cpu_did *did);
  * from the user's code at `where`; NULL: it reads a volatile or an atomic. */
 extern void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes,
                                 const void *where);
+
+/* What has been watched of a host's thread: each access and basic block takes time that is not
+ * the program's, `access_ns` and `block_ns`, and `more_ns` is other time of the kind. */
+extern __thread struct cpu_watched {
+    uint64_t accesses, blocks;
+    int64_t more_ns;
+} cpu_watched;
+extern double cpu_access_ns, cpu_block_ns;
 
 /* A call gives memory back at once, whatever may still use it. */
 void cpu_host_gives(uintptr_t address, uint64_t bytes);
@@ -215,6 +228,7 @@ struct cpu_block {
     uint64_t bytes;
     enum cpu_memory kind;
     int device;
+    bool own; /* the program's, such as a variable of a device's */
 };
 
 /* Returns the block that an address lies in; NULL: none. Valid until memory is given back. */

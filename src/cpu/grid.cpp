@@ -34,12 +34,12 @@ enum {
 };
 
 /* Finds the first ready rank from `rank` on, around the end. Returns false if none is ready. */
-bool find_ready(unsigned rank, unsigned *found)
+inline bool find_ready(const struct slot *slot, unsigned rank, unsigned *found)
 {
     const unsigned words = GRID_THREADS_MAX / 64;
     for (unsigned i = 0; i <= words; i++) {
         const unsigned word = (rank / 64 + i) % words;
-        uint64_t bits = here->ready[word];
+        uint64_t bits = slot->ready[word];
         if (i == 0)
             bits &= ~UINT64_C(0) << rank % 64;
         if (bits != 0) {
@@ -55,14 +55,15 @@ bool find_ready(unsigned rank, unsigned *found)
  */
 bool pick_thread(bool must_begin)
 {
+    struct slot *slot = here;
     unsigned rank;
-    if (!find_ready(grid->next == NEXT_ANY ? grid_draw(grid->threads) : 0, &rank))
+    if (!find_ready(slot, grid->next == NEXT_ANY ? grid_draw(grid->threads) : 0, &rank))
         return false;
-    struct thread *thread = &here->threads[here->rank_thread[rank]];
+    struct thread *thread = &slot->threads[slot->rank_thread[rank]];
     if (must_begin && thread->fiber != nullptr)
         return false;
-    here->ready[rank / 64] &= ~(UINT64_C(1) << rank % 64);
-    here->current = thread;
+    slot->ready[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+    slot->current = thread;
     threadIdx = thread->index;
     return true;
 }
@@ -70,29 +71,29 @@ bool pick_thread(bool must_begin)
 /* Has the current thread watched, on the fiber's stack. */
 void watch_current(struct fiber *fiber)
 {
-    here->current->fiber = fiber;
-    here->current->lane.stack = (uintptr_t)fiber->stack;
-    here->current->lane.stack_bytes = fiber->stack_bytes;
-    here->current->lane.own = (uintptr_t)here->current->lanes;
-    here->current->lane.own_bytes = sizeof here->current->lanes;
-    watch_lane = &here->current->lane;
+    struct thread *thread = here->current;
+    thread->fiber = fiber;
+    thread->lane.stack = (uintptr_t)fiber->stack;
+    thread->lane.stack_bytes = fiber->stack_bytes;
+    watch_lane = &thread->lane;
 }
 
 /* A fiber runs threads to their ends. Any order but NEXT_ANY has one thread follow another
  * without asking the scheduler. */
 void fiber_body()
 {
+    struct slot *slot = here;
     for (;;) {
         grid->launch->thread(grid->launch->arguments);
-        watch_settle(&here->watch);
+        watch_settle(&slot->watch);
         watch_lane = nullptr;
-        struct fiber *mine = here->current->fiber;
-        here->current->state = ENDED;
-        here->current->fiber = nullptr;
+        struct fiber *mine = slot->current->fiber;
+        slot->current->state = ENDED;
+        slot->current->fiber = nullptr;
         grid->idle_rounds = 0;
         if (grid->next == NEXT_ANY || !pick_thread(true)) {
-            here->idle.push_back(mine);
-            fiber_switch(mine, &here->scheduler);
+            slot->idle.push_back(mine);
+            fiber_switch(mine, &slot->scheduler);
         } else {
             watch_current(mine);
         }
@@ -147,8 +148,12 @@ void block_begin(unsigned block)
         memcmp(&blockDim, &dimensions, sizeof dimensions) != 0) {
         blockDim = dimensions;
         here->threads.resize(threads);
-        for (unsigned i = 0; i < threads; i++)
-            here->threads[i].index = index_of(i, dimensions);
+        for (unsigned i = 0; i < threads; i++) {
+            struct thread &thread = here->threads[i];
+            thread.index = index_of(i, dimensions);
+            thread.lane.own = (uintptr_t)thread.lanes;
+            thread.lane.own_bytes = sizeof thread.lanes;
+        }
     }
     here->shared.resize(launch->shared);
     make_order(here->rank_thread, threads, grid->next == NEXT_ANY ? 1 : LANES);

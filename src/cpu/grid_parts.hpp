@@ -22,12 +22,13 @@ struct thread {
     struct fiber *fiber; /* NULL: it has not begun, or has ended */
     uint3 index;
     enum state state;
-    const char *file, *operation;
-    int line;
     unsigned mask, pauses;
     uint64_t cycles; /* that its clock shows */
-    uint64_t mine, lanes[LANES];
     struct watch_lane lane;
+    /* What a thread that waits for others uses. */
+    const char *file, *operation;
+    int line;
+    uint64_t mine, lanes[LANES];
 };
 
 struct slot {

@@ -8,7 +8,9 @@
  * they touch the same bytes and one writes; that both are atomic is no race.
  *
  * An op is kept until the host has waited for it. What the host's code touches is looked at as
- * it does so, and kept only where a kernel or function that has yet to run may touch it. */
+ * it does so, and kept only where a kernel or function that has yet to run may touch it. A look
+ * is a glance where the same code has just touched memory nearby: then it is known that nothing
+ * races with it there, until something is issued, runs, or is waited for. */
 #include "cpu/hazards.h"
 
 #include <sched.h>
@@ -16,7 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOUCHES_MOST = 4096, KEPT_MOST = 4096 };
+enum {
+    TOUCHES_MOST = 4096,
+    KEPT_MOST = 4096,
+    GLANCES = 64,      /* by code, of each thread */
+    NEARBY = 64 << 10, /* bytes that are looked at together */
+};
+
+/* What one place in the host's code touches, one beside the other. */
+struct glance {
+    struct touch touch;
+    uintptr_t from, end; /* nothing races with it there */
+    uint32_t changes;    /* when that was so */
+    bool logs;           /* what it touches is yet to be kept */
+};
+
+/* A thread's glances; they outlive it, and others take what they have to be kept. */
+struct glances {
+    struct glances *next;
+    struct glance by_code[GLANCES];
+};
 
 struct lane {
     struct past now;
@@ -34,10 +55,14 @@ static struct {
     uint32_t calls;                      /* of the host's */
     bool everything;                     /* a function has yet to run */
     bool watches;                        /* there are pages that the host may not touch */
+    bool glances;                        /* there may be some that are of use */
 } now;
 
 static atomic_bool function_runs;
 static unsigned char pages[1 << 16]; /* by address: the host may touch what an op does */
+static atomic_uint changes;          /* of what could race */
+static struct glances *glances;      /* of all threads */
+static __thread struct glances *own;
 
 /* --- clocks --- */
 
@@ -136,23 +161,35 @@ static bool may_race(const struct clock_doing *one, const struct clock_doing *ot
            !((one->is_host || one->is_function) && (other->is_host || other->is_function));
 }
 
+/* Tells of what races with a touch, and narrows the memory around it, of which *nearby is a
+ * touch, to where nothing does. */
 static void check_touch(const struct clock_doing *doing, const struct past *past,
-                        const struct touch *touch)
+                        const struct touch *touch, struct touch *nearby)
 {
     for (size_t i = 0; i < now.kept_count; i++) {
         const struct clock_doing *other = now.kept[i];
+        const struct touch *found;
         if (!may_race(doing, other) || covers(past, other) || covers(&other->past, doing))
             continue;
-        const struct touch *found = find(other, touch);
-        if (found != NULL)
+        if ((found = find(other, nearby)) != NULL && found->end <= touch->from) {
+            nearby->from = touch->from;
+            found = find(other, nearby);
+        }
+        if (found != NULL && found->from >= touch->end) {
+            nearby->end = found->from;
+        } else if (found != NULL) {
             hazard_tell(other, found, doing, touch);
+            *nearby = *touch;
+        }
     }
 }
 
 static void check_all(const struct clock_doing *doing)
 {
-    for (size_t i = 0; i < doing->count; i++)
-        check_touch(doing, &doing->past, &doing->touches[i]);
+    for (size_t i = 0; i < doing->count; i++) {
+        struct touch nearby = doing->touches[i];
+        check_touch(doing, &doing->past, &doing->touches[i], &nearby);
+    }
 }
 
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where);
@@ -199,6 +236,34 @@ static int compare(const void *a, const void *b)
 
 /* --- what is kept --- */
 
+static struct clock_doing *host_doing(void)
+{
+    return now.function != NULL ? now.function : now.host;
+}
+
+static void log_touch(struct clock_doing *doing, const struct touch *touch)
+{
+    if (doing->count < TOUCHES_MOST)
+        *CLOCK_ADD(doing->touches, doing->count, doing->capacity) = *touch;
+}
+
+static void log_glance(struct glance *glance)
+{
+    if (glance->logs)
+        log_touch(host_doing(), &glance->touch);
+    glance->logs = false;
+}
+
+/* Ends what was known at a glance, since what could race is about to change. */
+static void look_anew(void)
+{
+    changes += now.glances;
+    for (struct glances *of = glances; of != NULL && now.glances; of = of->next)
+        for (int i = 0; i < GLANCES; i++)
+            log_glance(&of->by_code[i]);
+    now.glances = false;
+}
+
 static void drop(struct clock_doing *doing)
 {
     if (now.host == doing) /* whose code may still go on */
@@ -241,6 +306,7 @@ static struct clock_doing *keep(uint32_t lane, uint32_t place, const struct past
 void hazard_call(void)
 {
     (void)lane_at(0);
+    look_anew();
     now.calls++;
     now.host = NULL;
 }
@@ -263,6 +329,7 @@ void hazard_host_waits(enum cpu_op_kind kind, uint32_t subject)
 {
     const struct clock_stream *streams = clock_now.streams;
     (void)lane_at((uint32_t)clock_now.stream_count);
+    look_anew();
     if (kind == CPU_SYNC_EVENT && subject < now.event_count)
         join(host_past(), &now.events[subject]);
     else if (kind == CPU_SYNC_STREAM && streams[subject].kind == CPU_LEGACY)
@@ -279,6 +346,7 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
                               const struct clock_call *call)
 {
     const struct past *past = enter(stream);
+    look_anew();
     struct clock_doing *doing = keep(stream + 1, ++lane_at(stream + 1)->own, past);
     doing->call = call->name;
     doing->file = call->file;
@@ -315,12 +383,14 @@ struct clock_doing *hazard_op(const struct cpu_op *op, uint32_t stream,
 
 void hazard_begin(struct clock_doing *doing)
 {
+    look_anew();
     now.function = doing != NULL && doing->is_function ? doing : NULL;
     atomic_store(&function_runs, now.function != NULL);
 }
 
 void hazard_end(struct clock_doing *doing, const struct cpu_did *did)
 {
+    look_anew();
     now.function = NULL;
     atomic_store(&function_runs, false);
     if (doing == NULL)
@@ -348,38 +418,6 @@ void cpu_touched(uint32_t stream, uint64_t address, uint64_t bytes)
 
 /* --- the host's code --- */
 
-/* Keeps an access, in one with the latest of the same code where they lie side by side. */
-static void log_touch(struct clock_doing *doing, const struct touch *touch)
-{
-    uint32_t *latest = &doing->latest[((uintptr_t)touch->code >> 2) % HAZARD_LATEST];
-    struct touch *last = *latest > 0 ? &doing->touches[*latest - 1] : NULL;
-    if (last != NULL && last->code == touch->code && touch->from >= last->from &&
-        touch->from <= last->end) {
-        last->end = touch->end > last->end ? touch->end : last->end;
-        return;
-    }
-    if (doing->count == TOUCHES_MOST)
-        return;
-    *CLOCK_ADD(doing->touches, doing->count, doing->capacity) = *touch;
-    *latest = (uint32_t)doing->count;
-}
-
-static void host_touches(const struct touch *touch)
-{
-    struct clock_doing *doing = now.function != NULL ? now.function : now.host;
-    const struct clock_doing brief = {
-        .place = now.calls, .past = *host_past(), .is_host = true};
-    check_touch(doing != NULL ? doing : &brief, doing != NULL ? &doing->past : &brief.past,
-                touch);
-    if (now.open_count == 0)
-        return;
-    if (doing == NULL) {
-        doing = now.host = keep(0, now.calls, host_past());
-        doing->is_host = true;
-    }
-    log_touch(doing, touch);
-}
-
 void (*hazard_waits)(void);
 
 /* The host reads what another is to write, until it does: all that was issued runs, and what
@@ -397,6 +435,50 @@ static void host_polls(const struct touch *touch)
     }
 }
 
+/* Looks at a touch, and at what lies nearby, which the same code may touch next. */
+static void host_looks(const struct touch *touch, struct glance *glance)
+{
+    struct clock_doing *doing = host_doing();
+    const struct clock_doing brief = {
+        .place = now.calls, .past = *host_past(), .is_host = true};
+    const uintptr_t pieces = -(uintptr_t)NEARBY;
+    struct touch nearby = *touch;
+    nearby.from = touch->from & pieces;
+    nearby.end = (touch->end + NEARBY - 1) & pieces;
+    check_touch(doing != NULL ? doing : &brief, doing != NULL ? &doing->past : &brief.past,
+                touch, &nearby);
+    if (doing == NULL && now.open_count > 0) {
+        doing = now.host = keep(0, now.calls, host_past());
+        doing->is_host = true;
+    }
+    log_glance(glance);
+    *glance = (struct glance){.touch = *touch,
+                              .from = nearby.from,
+                              .end = nearby.end,
+                              .changes = changes,
+                              .logs = now.open_count > 0 && doing->count < TOUCHES_MOST};
+    now.glances = true;
+}
+
+/* Returns true where a touch needs no look. */
+static bool is_known(struct glance *glance, const struct touch *touch)
+{
+    struct touch *last = &glance->touch;
+    if (glance->changes != changes || last->code != touch->code || touch->from < glance->from ||
+        touch->end > glance->end ||
+        (glance->logs && (touch->from > last->end || touch->end < last->from)))
+        return false;
+    last->from = touch->from < last->from ? touch->from : last->from;
+    last->end = touch->end > last->end ? touch->end : last->end;
+    return true;
+}
+
+static void add_own(void)
+{
+    own = clock_copy(&(struct glances){.next = glances}, sizeof *own);
+    glances = own;
+}
+
 /* Touches of other threads are not looked at while a function runs, since the function may wait
  * for them and holds the lock. */
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
@@ -405,16 +487,23 @@ static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const 
     if (!now.everything && !pages[(address >> 12) % sizeof pages] &&
         !pages[((address + bytes - 1) >> 12) % sizeof pages])
         return;
+    const uintptr_t place = ((uintptr_t)where >> 2 ^ (uintptr_t)where >> 8) % GLANCES;
+    if (own != NULL && where != NULL && is_known(&own->by_code[place], &touch))
+        return;
+    const int64_t since_ns = clock_processor_ns();
     while (!clock_try_lock()) {
         if (atomic_load(&function_runs))
             return;
         sched_yield();
     }
+    if (own == NULL)
+        add_own();
     if (where == NULL)
         host_polls(&touch);
     else
-        host_touches(&touch);
+        host_looks(&touch, &own->by_code[place]);
     clock_unlock();
+    clock_hide_ns(since_ns);
 }
 
 void cpu_host_gives(uintptr_t address, uint64_t bytes)

@@ -15,15 +15,12 @@ struct touch {
     bool reads, writes, atomic;
 };
 
-enum { HAZARD_LATEST = 16 };
-
 struct clock_doing {
     uint32_t lane, place;
     struct past past;
     struct touch *touches; /* of copies and kernels: in the order of addresses */
     size_t count, capacity;
-    uint32_t latest[HAZARD_LATEST]; /* by code: its latest touch, and one */
-    bool open;                      /* it has yet to run, or is doing so */
+    bool open; /* it has yet to run, or is doing so */
     bool is_host, is_function;
     const char *call, *file, *kernel;
     int line;

@@ -148,7 +148,7 @@ static cudaError_t describe(struct cudaPointerAttributes *attributes, const void
 
 bool cpu_may_reach(const struct cpu_block *block, int device)
 {
-    return block->device < 0 || block->kind == CPU_MANAGED || block_is_own(block) ||
+    return block->device < 0 || block->kind == CPU_MANAGED || block->own ||
            device_reaches(device, block->device);
 }
 

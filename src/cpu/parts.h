@@ -126,10 +126,12 @@ const char *clock_variable(const char *name);
 /* Returns true where kernels' code is loaded when they are first launched. */
 bool clock_loads_lazily(void);
 
-/* Returns the processor's time of the calling thread, and how much of it went by since, where
- * that is more than what lies between two calls in any case; else 0. */
+/* Returns the processor's time of the calling thread without what it took to watch it; and how
+ * much of it went by since, where that is more than what lies between two calls in any case;
+ * else 0. What went by since is no time of the program's either, if that is said. */
 int64_t clock_processor_ns(void);
 int64_t clock_host_ns(int64_t since_ns);
+void clock_hide_ns(int64_t since_ns);
 
 /* Ends the program, since something is wrong that no error of CUDA's says. */
 __attribute__((format(printf, 1, 2))) _Noreturn void clock_die(const char *format, ...);

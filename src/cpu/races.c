@@ -38,7 +38,8 @@ void watch_block_begin(struct watch_block *block, void *dynamic, size_t bytes)
         dl_iterate_phdr(find_variables, block);
     block->shared[1] = (uintptr_t)dynamic;
     block->bytes[1] = bytes;
-    block->epoch++;
+    block->begun = ++block->epoch;
+    block->warp_begun = block->warp_epochs[0];
 }
 
 /* Returns the cell of a word of a part, from where the others follow; NULL: no memory. */

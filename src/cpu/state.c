@@ -12,6 +12,8 @@
 
 void (*cpu_host_touched)(uintptr_t address, uint64_t bytes, bool writes, const void *where);
 void (*watch_source)(uintptr_t code, char *text, size_t size);
+__thread struct cpu_watched cpu_watched;
+double cpu_access_ns, cpu_block_ns;
 struct clock clock_now;
 _Thread_local struct clock_own clock_own;
 
@@ -58,7 +60,15 @@ int64_t clock_processor_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    const double watched_ns = (double)cpu_watched.accesses * cpu_access_ns +
+                              (double)cpu_watched.blocks * cpu_block_ns;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)watched_ns -
+           cpu_watched.more_ns;
+}
+
+void clock_hide_ns(int64_t since_ns)
+{
+    cpu_watched.more_ns += clock_processor_ns() - since_ns;
 }
 
 /* What the host does between calls is shorter than this where it only goes on to the next. */

@@ -20,15 +20,22 @@ static inline void mark(uint64_t *map, uint64_t offset, uint32_t bytes)
         word[1] |= bits >> (64 - shift);
 }
 
-/* An access of up to 16 bytes. */
-static inline void note(uintptr_t at, uint32_t bytes, enum watch_kind kind, uintptr_t code)
+static void note_host(uintptr_t at, uint32_t bytes, enum watch_kind kind, uintptr_t code)
+{
+    const bool polls = kind == (WATCH_READS | WATCH_ATOMIC);
+    cpu_watched.accesses++;
+    if (cpu_host_touched != NULL)
+        cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0,
+                         polls ? NULL : (const void *)code);
+}
+
+/* An access of up to 16 bytes. It is inlined, so that how many is a constant. */
+__attribute__((always_inline)) static inline void note(uintptr_t at, uint32_t bytes,
+                                                       enum watch_kind kind, uintptr_t code)
 {
     struct watch_lane *lane = watch_lane;
-    if (lane == NULL) {
-        const bool polls = kind == (WATCH_READS | WATCH_ATOMIC);
-        if (cpu_host_touched != NULL)
-            cpu_host_touched(at, bytes, (kind & WATCH_WRITES) != 0,
-                             polls ? NULL : (const void *)code);
+    if (__builtin_expect(lane == NULL, false)) {
+        note_host(at, bytes, kind, code);
         return;
     }
     struct watch_site *site = &watch_sites[(code ^ code >> 12) % WATCH_SITES];

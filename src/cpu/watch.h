@@ -18,6 +18,8 @@ extern "C" {
 enum {
     WATCH_WARP = 32,
     WATCH_SITES = 4096,
+    WATCH_KEPT = 64,
+    WATCH_LOG = 512,
     WATCH_TAG = 56 /* bit of a site's code from which on is what tells it from others there */
 };
 
@@ -30,6 +32,7 @@ struct watch_memory {
     uint64_t *reads, *writes, *atomics;
     uint64_t low, high; /* all that is set lies in [low, high) */
     bool counts;        /* false: parameters, constants of the program's */
+    bool own;           /* variables of the program's */
 };
 
 struct watch_site {
@@ -45,14 +48,21 @@ struct watch_site {
     uint64_t total, asked; /* of all memory before: accesses, and their bytes */
     bool is_shared;        /* it is shared memory */
     /* Accesses of lanes that are looked at; their warps' sectors, those of them that are their
-     * block's first there, and turns of the L1. */
-    uint64_t sampled, sectors, fresh, turns;
+     * block's first there, turns of the L1, and the warps' requests that it can't answer. */
+    uint64_t sampled, sectors, fresh, turns, waits;
 };
 
 /* An access that is kept to be compared with those of the warp's other lanes. */
 struct watch_access {
     uint32_t site, bytes;
     uint64_t at;
+};
+
+/* What is kept of a lane. */
+struct watch_log {
+    uint32_t count;
+    uint8_t of_site[WATCH_KEPT];
+    struct watch_access items[WATCH_LOG];
 };
 
 struct watch_cell;
@@ -64,7 +74,9 @@ struct watch_block {
     struct watch_cell *cells[2]; /* one for each word of 4 bytes */
     uint32_t epoch;              /* counts barriers */
     uint16_t warp_epochs[32];    /* count what makes a warp wait */
-    struct watch_write {         /* that races, unless it writes what was there */
+    uint32_t begun;              /* when the block began: these two counts, the first warp's */
+    uint16_t warp_begun;
+    struct watch_write { /* that races, unless it writes what was there */
         uintptr_t at, code, other_code;
         uint32_t bytes, other; /* bytes 0: none */
         unsigned char was[16];
@@ -79,8 +91,7 @@ struct watch_lane {
     uint32_t thread;
     uint32_t trusted; /* epoch in which it has fenced or locked: its races are meant */
     uintptr_t last_volatile;
-    struct watch_access *log; /* NULL: is not looked at */
-    uint32_t logged;
+    struct watch_log *log; /* NULL: is not looked at */
 };
 
 /* The lane whose code runs on this thread of the operating system's, or NULL. */

@@ -4,6 +4,7 @@
 
 #include <link.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 enum {
     SAMPLED = 32, /* warps that are looked at, in whole blocks */
     BLOCKS = 4,   /* of which there are so many at least */
-    LOG = 128,    /* accesses of each of their lanes */
+    OF_SITE = 32, /* accesses of a lane that are kept of each site */
     BANKS = 32,   /* of shared memory, each of 4 bytes */
     COUNTERS = 1 << 19,
     MEMORIES = 64,
@@ -25,16 +26,36 @@ struct watch_site watch_sites[WATCH_SITES];
 static struct {
     const struct cpu_launch *launch;
     uint64_t stride; /* of the blocks that are looked at */
+    uint64_t blocks, warps;
+    uint32_t sampled_blocks, atomics;
+    double clashes;              /* atomics at one place */
+    uint32_t barriers, together; /* of blocks that are looked at */
     uint32_t site_count;
     struct watch_memory *memories[MEMORIES];
     uint32_t memory_count;
 } now;
 
-/* What was compiled to be watched calls this first of all. */
-void __tsan_init(void);
-void __tsan_init(void)
+/* Counters by keys, all of them 0 from a new epoch on. */
+static struct counters {
+    uint32_t epoch;
+    struct {
+        uint64_t key;
+        uint32_t epoch, count;
+    } items[COUNTERS];
+} of_warp, of_block, of_launch;
+
+static uint32_t *counter(struct counters *counters, uint64_t key)
 {
-    watch_source = grid_source;
+    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+    while (counters->items[at % COUNTERS].epoch == counters->epoch &&
+           counters->items[at % COUNTERS].key != key)
+        at++;
+    if (counters->items[at % COUNTERS].epoch != counters->epoch) {
+        counters->items[at % COUNTERS].key = key;
+        counters->items[at % COUNTERS].epoch = counters->epoch;
+        counters->items[at % COUNTERS].count = 0;
+    }
+    return &counters->items[at % COUNTERS].count;
 }
 
 void watch_begin(const struct cpu_launch *launch)
@@ -43,6 +64,11 @@ void watch_begin(const struct cpu_launch *launch)
     const uint32_t wanted = SAMPLED / ((threads + WATCH_WARP - 1) / WATCH_WARP);
     const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     now.launch = launch;
+    now.blocks = blocks;
+    now.warps = blocks * ((threads + WATCH_WARP - 1) / WATCH_WARP);
+    now.sampled_blocks = now.atomics = now.barriers = now.together = 0;
+    now.clashes = 0;
+    of_launch.epoch++;
     now.stride = blocks / (wanted > BLOCKS ? wanted : BLOCKS) | 1; /* odd: not all in a row */
 }
 
@@ -77,11 +103,20 @@ struct watch_site *watch_find(uintptr_t code, uint32_t size, enum watch_kind kin
     return site;
 }
 
-static struct watch_memory *memory_add(uintptr_t from, uint64_t bytes, bool counts)
+/* The parts of the program and its libraries that are in memory: variables of the program's own
+ * count, all else is constant, or none of the kernels'. */
+struct part {
+    uintptr_t at, from;
+    uint64_t bytes;
+    bool counts, own;
+    unsigned modules;
+};
+
+static struct watch_memory *memory_add(const struct part *part)
 {
-    const size_t words = (size_t)(bytes / 64 + 2);
+    const size_t words = (size_t)(part->bytes / 64 + 2);
     for (uint32_t i = 0; i < now.memory_count; i++)
-        if (now.memories[i]->from == from && now.memories[i]->bytes == bytes)
+        if (now.memories[i]->from == part->from && now.memories[i]->bytes == part->bytes)
             return now.memories[i];
     struct watch_memory *memory =
         now.memory_count < MEMORIES ? calloc(1, sizeof *memory) : NULL;
@@ -90,19 +125,16 @@ static struct watch_memory *memory_add(uintptr_t from, uint64_t bytes, bool coun
         free(memory);
         return NULL;
     }
-    *memory = (struct watch_memory){
-        from, bytes, maps, maps + words, maps + 2 * words, .low = UINT64_MAX, .counts = counts};
+    *memory = (struct watch_memory){.from = part->from,
+                                    .bytes = part->bytes,
+                                    .reads = maps,
+                                    .writes = maps + words,
+                                    .atomics = maps + 2 * words,
+                                    .low = UINT64_MAX,
+                                    .counts = part->counts,
+                                    .own = part->own};
     return now.memories[now.memory_count++] = memory;
 }
-
-/* The parts of the program and its libraries that are in memory: variables of the program's own
- * count, all else is constant, or none of the kernels'. */
-struct part {
-    uintptr_t at, from;
-    uint64_t bytes;
-    bool counts;
-    unsigned modules;
-};
 
 static int find_part(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -116,7 +148,7 @@ static int find_part(struct dl_phdr_info *info, size_t size, void *context)
             continue;
         part->from = from;
         part->bytes = header->p_memsz;
-        part->counts = own && (header->p_flags & PF_W) != 0;
+        part->own = part->counts = own && (header->p_flags & PF_W) != 0;
         return 1;
     }
     return 0;
@@ -171,7 +203,7 @@ void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
         if (at - block->from > block->bytes - bytes ||
             !cpu_may_reach(block, now.launch->device))
             fail(site, at, bytes, block);
-        part = (struct part){at, block->from, block->bytes, true, 0};
+        part = (struct part){at, block->from, block->bytes, true, block->own, 0};
     } else if (at - (uintptr_t)now.launch->arguments <
                malloc_usable_size(now.launch->arguments)) {
         part.from = (uintptr_t)now.launch->arguments;
@@ -180,7 +212,7 @@ void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at,
         fail(site, at, bytes, NULL);
     }
     put_back(site);
-    struct watch_memory *memory = memory_add(part.from, part.bytes, part.counts);
+    struct watch_memory *memory = memory_add(&part);
     if (memory == NULL)
         grid_fail("not enough memory to watch it", site->code);
     site->memory = memory;
@@ -215,66 +247,60 @@ void watch_lane_begin(struct watch_lane *lane, struct watch_block *block, uint32
     lane->block = block;
     lane->thread = thread;
     lane->trusted = 0;
-    lane->logged = 0;
-    if (sampled && lane->log == NULL)
-        lane->log = malloc(LOG * sizeof *lane->log);
-    if (sampled || lane->log == NULL)
+    if (!sampled && lane->log == NULL)
         return;
     free(lane->log);
-    lane->log = NULL;
+    lane->log = sampled ? calloc(1, sizeof *lane->log) : NULL;
 }
 
 void watch_keep(struct watch_lane *lane, struct watch_site *site, uintptr_t at, uint32_t bytes)
 {
     enum { WIDEST = 16 };
-    struct watch_access *last = lane->logged > 0 ? &lane->log[lane->logged - 1] : NULL;
-    if ((!site->is_shared && !site->memory->counts) ||
-        (lane->logged == LOG && site->sampled > 0))
+    struct watch_log *log = lane->log;
+    struct watch_access *last = log->count > 0 ? &log->items[log->count - 1] : NULL;
+    uint8_t *kept = &log->of_site[(site - watch_sites) % WATCH_KEPT];
+    if ((!site->is_shared && !site->memory->counts) || log->count == WATCH_LOG ||
+        *kept == OF_SITE)
         return;
+    ++*kept;
     site->sampled++;
     if (last != NULL && last->at + last->bytes == at && &watch_sites[last->site] != site &&
         watch_sites[last->site].kind == site->kind &&
         last->at % WIDEST + last->bytes + bytes <= WIDEST)
         last->bytes += bytes; /* parts of a vector */
-    else if (lane->logged < LOG)
-        lane->log[lane->logged++] =
+    else
+        log->items[log->count++] =
             (struct watch_access){(uint32_t)(site - watch_sites), bytes, at};
 }
 
-/* Counters by keys, all of them 0 from a new epoch on. */
-static struct counters {
-    uint32_t epoch;
-    struct {
-        uint64_t key;
-        uint32_t epoch, count;
-    } items[COUNTERS];
-} of_warp, of_block;
-
-static uint32_t *counter(struct counters *counters, uint64_t key)
-{
-    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-    while (counters->items[at % COUNTERS].epoch == counters->epoch &&
-           counters->items[at % COUNTERS].key != key)
-        at++;
-    if (counters->items[at % COUNTERS].epoch != counters->epoch) {
-        counters->items[at % COUNTERS].key = key;
-        counters->items[at % COUNTERS].epoch = counters->epoch;
-        counters->items[at % COUNTERS].count = 0;
-    }
-    return &counters->items[at % COUNTERS].count;
-}
-
 /* Returns the counter of something that the lanes of a warp do together. */
-enum counted { PIECE, BANK, MOST };
+enum counted { PIECE, BANK, MOST, WAITS };
 static uint32_t *of_lanes(uint64_t together, enum counted counted, uint64_t value)
 {
     return counter(&of_warp, (together * 4 + counted) << 43 | (value & UINT64_MAX >> 21));
 }
 
+/* Counts an atomic of a warp's at a sector that other blocks come to as well: all of them, if
+ * two do that are looked at. */
+static void count_clash(uint64_t piece)
+{
+    if (now.atomics == COUNTERS / 4) /* that is enough */
+        return;
+    now.atomics++;
+    uint32_t *first = counter(&of_launch, 2 * piece);
+    const bool shared = *first != 0 && *first != now.sampled_blocks;
+    *first = *first == 0 ? now.sampled_blocks : *first;
+    const double here = ++*counter(&of_launch, 2 * piece + 1);
+    const double all = shared ? here * (double)now.blocks / now.sampled_blocks : here;
+    now.clashes = all > now.clashes ? all : now.clashes;
+}
+
 /* Counts what an access adds to those of the warp's other lanes: sectors, of which a block
  * reads each once from beyond the L1; of shared memory words, of which each bank hands out one
  * at a time. Turns are the L1's, each as long as a sector takes: a warp's request takes some in
- * any case, and so do the words that all banks hand out at once. */
+ * any case, and so do the words that all banks hand out at once. What all lanes read of the
+ * program's own variables is taken to be of constant memory, whose cache hands it out beside
+ * the L1. */
 static void count_access(struct watch_site *site, const struct watch_access *access,
                          uint64_t together)
 {
@@ -290,9 +316,16 @@ static void count_access(struct watch_site *site, const struct watch_access *acc
             *most += more;
             site->turns += more ? WORDS_TURNS : 0;
         } else {
-            site->turns += ++*most == 1 ? REQUEST_TURNS : *most > REQUEST_TURNS;
+            const bool own = site->memory->own && (site->kind & WATCH_WRITES) == 0;
+            const bool fresh = (*counter(&of_block, piece))++ == 0;
+            ++*most;
+            site->turns += *most == 1u + own ? REQUEST_TURNS : *most > REQUEST_TURNS;
             site->sectors++;
-            site->fresh += (*counter(&of_block, piece))++ == 0;
+            site->fresh += fresh;
+            if (fresh || (site->kind & WATCH_WRITES) != 0)
+                site->waits += (*of_lanes(together, WAITS, 0))++ == 0;
+            if (site->kind == (WATCH_WRITES | WATCH_ATOMIC))
+                count_clash(piece);
         }
     }
 }
@@ -302,23 +335,31 @@ void watch_block_end(struct watch_lane *lanes, size_t stride, uint32_t threads)
 {
     static uint32_t nth[WATCH_SITES];
     of_block.epoch++;
+    if (lanes->log != NULL) {
+        const struct watch_block *block = lanes->block;
+        now.sampled_blocks++;
+        now.barriers += block->epoch - block->begun;
+        now.together += (uint16_t)(block->warp_epochs[0] - block->warp_begun);
+    }
     for (uint32_t thread = 0; thread < threads && lanes->log != NULL; thread++) {
-        struct watch_lane *lane = (struct watch_lane *)((char *)lanes + thread * stride);
+        const struct watch_lane *lane =
+            (const struct watch_lane *)((char *)lanes + thread * stride);
+        const struct watch_log *log = lane->log;
         of_warp.epoch += thread % WATCH_WARP == 0;
-        for (uint32_t i = 0; lane->log != NULL && i < lane->logged; i++) {
-            const uint32_t site = lane->log[i].site;
-            count_access(&watch_sites[site], &lane->log[i], (uint64_t)site * LOG + nth[site]++);
+        for (uint32_t i = 0; log != NULL && i < log->count; i++) {
+            const uint32_t site = log->items[i].site;
+            count_access(&watch_sites[site], &log->items[i],
+                         (uint64_t)site * OF_SITE + nth[site]++);
         }
-        for (uint32_t i = 0; lane->log != NULL && i < lane->logged; i++)
-            nth[lane->log[i].site] = 0;
-        lane->logged = 0;
+        for (uint32_t i = 0; log != NULL && i < log->count; i++)
+            nth[log->items[i].site] = 0;
     }
 }
 
 /* Sums up what sites did, by what sampled blocks did there. */
 static void sum_sites(struct cpu_did *did)
 {
-    double all = 0, seen = 0, sectors = 0, fresh = 0, written = 0, turns = 0;
+    double all = 0, seen = 0, sectors = 0, fresh = 0, written = 0, turns = 0, waits = 0;
     for (struct watch_site *site = watch_sites; site < watch_sites + WATCH_SITES; site++) {
         put_back(site);
         const double total = (double)site->total;
@@ -328,6 +369,7 @@ static void sum_sites(struct cpu_did *did)
         all += total;
         seen += site->sampled > 0 ? total : 0;
         turns += each * (double)site->turns;
+        waits += (site->kind & ~WATCH_READS) != WATCH_ATOMIC ? each * (double)site->waits : 0;
         sectors += each * (double)site->sectors;
         if (writes)
             written += each * (double)site->sectors;
@@ -340,6 +382,10 @@ static void sum_sites(struct cpu_did *did)
     did->fresh_sectors = (uint64_t)(more * fresh + 0.5);
     did->written_sectors = (uint64_t)(more * written + 0.5);
     did->turns = (uint64_t)(more * turns + 0.5);
+    did->waits = more * waits / (double)now.warps;
+    did->barriers = (double)now.barriers / fmax(1, now.sampled_blocks);
+    did->together = (double)now.together / fmax(1, now.sampled_blocks);
+    did->clashes = now.clashes;
 }
 
 /* --- ranges --- */

@@ -26,7 +26,7 @@ void setup()
     for (int i = 0; i < 3; i++) {
         data[i] = static_cast<float *>(aligned_alloc(256, 2 * COUNT * sizeof(float)));
         memset(data[i], 0, COUNT * sizeof(float));
-        emulator_blocks[i] = {(uintptr_t)data[i], COUNT * sizeof(float), CPU_DEVICE, 0};
+        emulator_blocks[i] = {(uintptr_t)data[i], COUNT * sizeof(float), CPU_DEVICE, 0, false};
     }
     memset(results, 0, sizeof results);
 }

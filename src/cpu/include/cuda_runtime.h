@@ -42,6 +42,15 @@
 extern const __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
+/* Code that is none of the user's: what it reads and computes is nothing that a GPU would. */
+#if defined(__clang__)
+#define PIPELINE_UNSEEN __attribute__((disable_sanitizer_instrumentation))
+#elif __has_attribute(no_sanitize_coverage)
+#define PIPELINE_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
+#else
+#define PIPELINE_UNSEEN __attribute__((no_sanitize("thread")))
+#endif
+
 /* ---- launches ---- */
 
 namespace pipeline
@@ -82,15 +91,44 @@ template <typename T> void append_words(std::vector<uint64_t> &words, const T &a
     }
 }
 
+/* Arguments of a kernel. A std::tuple's own functions would be seen. */
+template <typename... Arguments> struct list {
+};
+template <typename First, typename... Others> struct list<First, Others...> {
+    First first;
+    list<Others...> others;
+};
+
+inline list<> listed()
+{
+    return {};
+}
+template <typename First, typename... Others>
+list<First, Others...> listed(First first, Others... others)
+{
+    return {first, listed(others...)};
+}
+
 /* A kernel and its arguments, of which each thread has a copy. */
 template <typename Kernel, typename... Arguments> struct held {
     Kernel kernel;
-    std::tuple<Arguments...> arguments;
+    list<Arguments...> arguments;
     std::vector<uint64_t> words;
 
-    static void run(void *self)
+    template <typename... Taken>
+    PIPELINE_UNSEEN static void call(const Kernel &kernel, const list<> &, Taken &...taken)
     {
-        std::apply(static_cast<held *>(self)->kernel, static_cast<held *>(self)->arguments);
+        kernel(taken...);
+    }
+    template <typename First, typename... Others, typename... Taken>
+    PIPELINE_UNSEEN static void call(const Kernel &kernel, list<First, Others...> &left,
+                                     Taken &...taken)
+    {
+        call(kernel, left.others, taken..., left.first);
+    }
+    PIPELINE_UNSEEN static void run(void *self)
+    {
+        call(static_cast<held *>(self)->kernel, static_cast<held *>(self)->arguments);
     }
     static void release(void *self)
     {
@@ -102,7 +140,7 @@ template <typename Kernel, typename... Arguments>
 void hold(struct cpu_launch *launch, Kernel kernel, Arguments... arguments)
 {
     using Held = held<Kernel, Arguments...>;
-    auto *made = new Held{kernel, {arguments...}, {}};
+    auto *made = new Held{kernel, listed(arguments...), {}};
     (append_words(made->words, arguments), ...);
     launch->thread = Held::run;
     launch->release = Held::release;

@@ -2,32 +2,32 @@
 #ifndef PIPELINE_CPU_WARP_H
 #define PIPELINE_CPU_WARP_H
 
-inline void __syncthreads(PIPELINE_PLACE)
+PIPELINE_UNSEEN inline void __syncthreads(PIPELINE_PLACE)
 {
     pipeline_barrier("__syncthreads", false, file, line);
 }
 
-inline int __syncthreads_count(int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline int __syncthreads_count(int predicate, PIPELINE_PLACE)
 {
     return (int)pipeline_barrier("__syncthreads_count", predicate != 0, file, line);
 }
 
-inline int __syncthreads_or(int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline int __syncthreads_or(int predicate, PIPELINE_PLACE)
 {
     return pipeline_barrier("__syncthreads_or", predicate != 0, file, line) != 0;
 }
 
-inline int __syncthreads_and(int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline int __syncthreads_and(int predicate, PIPELINE_PLACE)
 {
     return pipeline_barrier("__syncthreads_and", predicate == 0, file, line) == 0;
 }
 
-inline void __syncwarp(unsigned mask = 0xffffffff, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline void __syncwarp(unsigned mask = 0xffffffff, PIPELINE_PLACE)
 {
     pipeline_exchange("__syncwarp", mask, 0, file, line);
 }
 
-inline unsigned __activemask(PIPELINE_PLACE)
+PIPELINE_UNSEEN inline unsigned __activemask(PIPELINE_PLACE)
 {
     return pipeline_active(file, line);
 }
@@ -35,7 +35,7 @@ inline unsigned __activemask(PIPELINE_PLACE)
 namespace pipeline
 {
 
-template <typename To, typename From> To bits(From from)
+template <typename To, typename From> PIPELINE_UNSEEN To bits(From from)
 {
     static_assert(sizeof(To) >= sizeof(From) || sizeof(From) == 8, "wider than 8 bytes");
     To to = {};
@@ -43,14 +43,14 @@ template <typename To, typename From> To bits(From from)
     return to;
 }
 
-inline unsigned lane()
+PIPELINE_UNSEEN inline unsigned lane()
 {
     return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % warpSize;
 }
 
 template <typename T>
-T shuffle(const char *operation, unsigned mask, T value, unsigned from, const char *file,
-          int line)
+PIPELINE_UNSEEN T shuffle(const char *operation, unsigned mask, T value, unsigned from,
+                          const char *file, int line)
 {
     static_assert(sizeof(T) <= 32, "a shuffle moves at most 32 bytes");
     uint64_t words[(sizeof(T) + 7) / 8] = {};
@@ -66,7 +66,8 @@ T shuffle(const char *operation, unsigned mask, T value, unsigned from, const ch
 
 /* Folds the values of the lanes that `mask` names, the lowest lane's first. */
 template <typename T, typename Fold>
-T fold(const char *operation, unsigned mask, T value, Fold with, const char *file, int line)
+PIPELINE_UNSEEN T fold(const char *operation, unsigned mask, T value, Fold with,
+                       const char *file, int line)
 {
     const uint64_t *lanes =
         pipeline_exchange(operation, mask, bits<uint64_t>(value), file, line);
@@ -82,7 +83,8 @@ T fold(const char *operation, unsigned mask, T value, Fold with, const char *fil
 }
 
 template <typename T>
-unsigned match(const char *operation, unsigned mask, T value, const char *file, int line)
+PIPELINE_UNSEEN unsigned match(const char *operation, unsigned mask, T value, const char *file,
+                               int line)
 {
     const uint64_t mine = bits<uint64_t>(value);
     const uint64_t *lanes = pipeline_exchange(operation, mask, mine, file, line);
@@ -95,14 +97,16 @@ unsigned match(const char *operation, unsigned mask, T value, const char *file, 
 } // namespace pipeline
 
 template <typename T>
-T __shfl_sync(unsigned mask, T value, int from, int width = warpSize, PIPELINE_PLACE)
+PIPELINE_UNSEEN T __shfl_sync(unsigned mask, T value, int from, int width = warpSize,
+                              PIPELINE_PLACE)
 {
     const unsigned lane = (pipeline::lane() & ~(width - 1u)) | (from & (width - 1u));
     return pipeline::shuffle("__shfl_sync", mask, value, lane, file, line);
 }
 
 template <typename T>
-T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize, PIPELINE_PLACE)
+PIPELINE_UNSEEN T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize,
+                                   PIPELINE_PLACE)
 {
     const unsigned lane = pipeline::lane(), place = lane % (unsigned)width + by;
     return pipeline::shuffle("__shfl_down_sync", mask, value,
@@ -110,7 +114,8 @@ T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize, PI
 }
 
 template <typename T>
-T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize, PIPELINE_PLACE)
+PIPELINE_UNSEEN T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize,
+                                 PIPELINE_PLACE)
 {
     const unsigned lane = pipeline::lane();
     return pipeline::shuffle("__shfl_up_sync", mask, value,
@@ -118,7 +123,8 @@ T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize, PIPE
 }
 
 template <typename T>
-T __shfl_xor_sync(unsigned mask, T value, unsigned with, int width = warpSize, PIPELINE_PLACE)
+PIPELINE_UNSEEN T __shfl_xor_sync(unsigned mask, T value, unsigned with, int width = warpSize,
+                                  PIPELINE_PLACE)
 {
     const unsigned lane = pipeline::lane(), other = lane ^ with;
     return pipeline::shuffle("__shfl_xor_sync", mask, value,
@@ -126,37 +132,38 @@ T __shfl_xor_sync(unsigned mask, T value, unsigned with, int width = warpSize, P
                              file, line);
 }
 
-inline unsigned __ballot_sync(unsigned mask, int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline unsigned __ballot_sync(unsigned mask, int predicate, PIPELINE_PLACE)
 {
     const int yes = predicate != 0;
     const unsigned same = pipeline::match("__ballot_sync", mask, yes, file, line);
     return yes ? same : mask & ~same;
 }
 
-inline int __any_sync(unsigned mask, int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline int __any_sync(unsigned mask, int predicate, PIPELINE_PLACE)
 {
     return __ballot_sync(mask, predicate, file, line) != 0;
 }
 
-inline int __all_sync(unsigned mask, int predicate, PIPELINE_PLACE)
+PIPELINE_UNSEEN inline int __all_sync(unsigned mask, int predicate, PIPELINE_PLACE)
 {
     return __ballot_sync(mask, !predicate, file, line) == 0;
 }
 
-template <typename T> unsigned __match_any_sync(unsigned mask, T value, PIPELINE_PLACE)
+template <typename T>
+PIPELINE_UNSEEN unsigned __match_any_sync(unsigned mask, T value, PIPELINE_PLACE)
 {
     return pipeline::match("__match_any_sync", mask, value, file, line);
 }
 
 template <typename T>
-unsigned __match_all_sync(unsigned mask, T value, int *all, PIPELINE_PLACE)
+PIPELINE_UNSEEN unsigned __match_all_sync(unsigned mask, T value, int *all, PIPELINE_PLACE)
 {
     *all = pipeline::match("__match_all_sync", mask, value, file, line) == mask;
     return *all ? mask : 0;
 }
 
 #define PIPELINE_REDUCE(name, result)                                                          \
-    template <typename T> T name(unsigned mask, T value, PIPELINE_PLACE)                       \
+    template <typename T> PIPELINE_UNSEEN T name(unsigned mask, T value, PIPELINE_PLACE)       \
     {                                                                                          \
         static_assert(std::is_integral_v<T> && sizeof(T) == 4, "takes int or unsigned");       \
         return pipeline::fold(                                                                 \
