@@ -480,10 +480,13 @@ static void add_own(void)
 }
 
 /* Touches of other threads are not looked at while a function runs, since the function may wait
- * for them and holds the lock. */
+ * for them and holds the lock. Nor is what a call does itself, such as to free a launch's
+ * arguments: it is not yet known then what the call waits for. */
 static void on_host_touch(uintptr_t address, uint64_t bytes, bool writes, const void *where)
 {
     const struct touch touch = {address, address + bytes, where, !writes, writes, false};
+    if (clock_own.depth > 0 && !atomic_load(&function_runs))
+        return;
     if (!now.everything && !pages[(address >> 12) % sizeof pages] &&
         !pages[((address + bytes - 1) >> 12) % sizeof pages])
         return;

@@ -156,6 +156,52 @@ try 0 -q clock.cu
 says out "1 1"
 [ -s err ] && fail "a race is named"
 
+# A host that waits for an event before it fills a buffer again, with launches and functions behind that.
+cat >refill.cu <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void add(const float *from, float *to, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        to[i] += from[i];
+}
+static void note(void *count)
+{
+    ++*(int *)count;
+}
+int main()
+{
+    const int n = 1 << 14;
+    float *staging, *in, *sums;
+    int notes = 0;
+    cudaStream_t stream, other;
+    cudaEvent_t copied;
+    cudaMallocHost(&staging, n * 4);
+    cudaMalloc(&in, n * 4);
+    cudaMalloc(&sums, n * 4);
+    cudaStreamCreate(&stream);
+    cudaStreamCreate(&other);
+    cudaEventCreate(&copied);
+    cudaMemset(sums, 0, n * 4);
+    for (int pass = 0; pass < 4; pass++) {
+        cudaEventSynchronize(copied);
+        for (int i = 0; i < n; i++)
+            staging[i] = pass + i;
+        cudaMemcpyAsync(in, staging, n * 4, cudaMemcpyHostToDevice, stream);
+        cudaEventRecord(copied, stream);
+        add<<<n / 128, 128, 0, stream>>>(in, sums, n);
+        cudaLaunchHostFunc(stream, note, &notes);
+    }
+    cudaDeviceSynchronize();
+    std::printf("%d notes\n", notes);
+    return notes != 4;
+}
+END
+try 0 -q refill.cu
+says out "4 notes"
+[ -s err ] && fail "a race is named"
+
 # A host that waits for a kernel without a call; lanes that have ended, or that a block lacks, are not
 # waited for, and values of 16 bytes go from lane to lane.
 cat >poll.cu <<'END'
