@@ -148,11 +148,11 @@ void block_begin(unsigned block)
         memcmp(&blockDim, &dimensions, sizeof dimensions) != 0) {
         blockDim = dimensions;
         here->threads.resize(threads);
+        here->exchanged.resize(threads * LANES);
         for (unsigned i = 0; i < threads; i++) {
             struct thread &thread = here->threads[i];
             thread.index = index_of(i, dimensions);
-            thread.lane.own = (uintptr_t)thread.lanes;
-            thread.lane.own_bytes = sizeof thread.lanes;
+            thread.lanes = &here->exchanged[i * LANES];
         }
     }
     here->shared.resize(launch->shared);

@@ -28,7 +28,7 @@ struct thread {
     /* What a thread that waits for others uses. */
     const char *file, *operation;
     int line;
-    uint64_t mine, lanes[LANES];
+    uint64_t mine, *lanes;
 };
 
 struct slot {
@@ -37,6 +37,7 @@ struct slot {
     std::condition_variable changed;
     struct fiber scheduler;
     std::vector<struct thread> threads;
+    std::vector<uint64_t> exchanged; /* of each thread's warp, what it was told */
     std::vector<struct fiber *> idle;
     struct thread *current;
     std::vector<unsigned> rank_thread; /* by rank, who goes first: the thread */

@@ -86,8 +86,8 @@ struct watch_block {
 
 struct watch_lane {
     struct watch_block *block;
-    uintptr_t stack, own; /* its stack, and what the grid tells it of its warp: nobody else's */
-    size_t stack_bytes, own_bytes;
+    uintptr_t stack; /* nobody else's */
+    size_t stack_bytes;
     uint32_t thread;
     uint32_t trusted; /* epoch in which it has fenced or locked: its races are meant */
     uintptr_t last_volatile;

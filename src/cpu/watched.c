@@ -188,7 +188,7 @@ static void fail(const struct watch_site *site, uintptr_t at, uint32_t bytes,
 
 void watch_other(struct watch_lane *lane, struct watch_site *site, uintptr_t at, uint32_t bytes)
 {
-    if (at - lane->stack < lane->stack_bytes || at - lane->own < lane->own_bytes)
+    if (at - lane->stack < lane->stack_bytes)
         return;
     if (watch_shared(lane, at, bytes, site->kind, site->code)) {
         site->is_shared = true;

@@ -44,7 +44,7 @@ constexpr int warpSize = 32;
 
 /* Code that is none of the user's: what it reads and computes is nothing that a GPU would. */
 #if defined(__clang__)
-#define PIPELINE_UNSEEN __attribute__((disable_sanitizer_instrumentation))
+#define PIPELINE_UNSEEN __attribute__((disable_sanitizer_instrumentation, noinline))
 #elif __has_attribute(no_sanitize_coverage)
 #define PIPELINE_UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage))
 #else
@@ -91,44 +91,14 @@ template <typename T> void append_words(std::vector<uint64_t> &words, const T &a
     }
 }
 
-/* Arguments of a kernel. A std::tuple's own functions would be seen. */
-template <typename... Arguments> struct list {
-};
-template <typename First, typename... Others> struct list<First, Others...> {
-    First first;
-    list<Others...> others;
-};
-
-inline list<> listed()
-{
-    return {};
-}
-template <typename First, typename... Others>
-list<First, Others...> listed(First first, Others... others)
-{
-    return {first, listed(others...)};
-}
-
-/* A kernel and its arguments, of which each thread has a copy. */
-template <typename Kernel, typename... Arguments> struct held {
-    Kernel kernel;
-    list<Arguments...> arguments;
+/* A kernel with its arguments, of which each thread has a copy. */
+template <typename Body> struct held {
+    Body body;
     std::vector<uint64_t> words;
 
-    template <typename... Taken>
-    PIPELINE_UNSEEN static void call(const Kernel &kernel, const list<> &, Taken &...taken)
-    {
-        kernel(taken...);
-    }
-    template <typename First, typename... Others, typename... Taken>
-    PIPELINE_UNSEEN static void call(const Kernel &kernel, list<First, Others...> &left,
-                                     Taken &...taken)
-    {
-        call(kernel, left.others, taken..., left.first);
-    }
     PIPELINE_UNSEEN static void run(void *self)
     {
-        call(static_cast<held *>(self)->kernel, static_cast<held *>(self)->arguments);
+        static_cast<held *>(self)->body();
     }
     static void release(void *self)
     {
@@ -139,11 +109,11 @@ template <typename Kernel, typename... Arguments> struct held {
 template <typename Kernel, typename... Arguments>
 void hold(struct cpu_launch *launch, Kernel kernel, Arguments... arguments)
 {
-    using Held = held<Kernel, Arguments...>;
-    auto *made = new Held{kernel, listed(arguments...), {}};
+    auto body = [=]() PIPELINE_UNSEEN { kernel(arguments...); };
+    auto *made = new held<decltype(body)>{body, {}};
     (append_words(made->words, arguments), ...);
-    launch->thread = Held::run;
-    launch->release = Held::release;
+    launch->thread = held<decltype(body)>::run;
+    launch->release = held<decltype(body)>::release;
     launch->arguments = made;
     launch->words = made->words.data();
     launch->word_count = (uint32_t)made->words.size();
