@@ -335,16 +335,16 @@ void foreign_put_pageable_first(const struct judge *judge, struct verdicts *verd
 
 /* Settles the charges, of a recorded program with its limit and its fixes. Those of a machine
  * that does not fit the run say nothing of it: the trace alone does then. */
-static enum status settle_all(struct judge *judge, struct verdicts *verdicts,
-                              struct error *error)
+static void settle_all(struct judge *judge, struct verdicts *verdicts)
 {
     const struct limit *limit = judge->facts->limit;
     settle(judge);
     if (judge->facts->plan == NULL || judge->facts->model == NULL || limit == NULL)
-        return STATUS_OK;
+        return;
     judge->limit_ns = earlier(limit->ns, judge->time_ns);
-    bool faster = limit->claimed_ns > 0 || limit->ns > judge->time_ns;
-    enum status status = faster ? STATUS_OK : foreign_try(judge, error);
+    const bool faster = limit->claimed_ns > 0 || limit->ns > judge->time_ns;
+    if (!faster)
+        foreign_try(judge);
     if (judge->simulated) {
         int64_t beyond_ns = judge->found.whole_ns - timeline_extent_ns(judge->timeline);
         verdicts->modelled_ns = judge->time_ns + beyond_ns;
@@ -361,10 +361,9 @@ static enum status settle_all(struct judge *judge, struct verdicts *verdicts,
     } else {
         judge->limit_ns = 0;
     }
-    return status;
 }
 
-enum status foreign_charge(struct judge *judge, struct verdicts *verdicts, struct error *error)
+void foreign_charge(struct judge *judge, struct verdicts *verdicts)
 {
     const struct verdict_case *facts = judge->facts;
     struct traced *trace = &judge->trace;
@@ -379,8 +378,7 @@ enum status foreign_charge(struct judge *judge, struct verdicts *verdicts, struc
     if (any)
         done = charge_all(judge);
     if (!done)
-        return error_set(error, STATUS_NO_MEMORY, "no memory to judge %u spans",
-                         facts->timeline->span_count);
+        (void)error_no_memory(&judge->why, "to judge %u spans", facts->timeline->span_count);
     judge->time_ns = trace->analysis.time_ns;
     *verdicts = (struct verdicts){.time_ns = judge->time_ns,
                                   .limit_ns = trace->busy_ns,
@@ -388,8 +386,8 @@ enum status foreign_charge(struct judge *judge, struct verdicts *verdicts, struc
                                   .bound = trace->engine == ENGINE_COMPUTE ? LIMIT_COMPUTE
                                            : trace->engine == ENGINE_CPU   ? LIMIT_CPU
                                                                            : LIMIT_COPIES};
-    if (any)
-        return settle_all(judge, verdicts, error);
-    judge->charges.causes[VERDICT_REST].cost_ns = judge->time_ns;
-    return STATUS_OK;
+    if (any && done)
+        settle_all(judge, verdicts);
+    else
+        judge->charges.causes[VERDICT_REST].cost_ns = judge->time_ns;
 }

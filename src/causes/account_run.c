@@ -211,45 +211,39 @@ static bool idle_begin(struct charging *charging, struct arena *arena)
     return !arena->full;
 }
 
-static enum status charge_all(const struct verdict_case *facts,
-                              const struct path_pieces *pieces, const struct headway *headway,
-                              struct account *account, struct error *error)
+static void charge_all(const struct verdict_case *facts, const struct path_pieces *pieces,
+                       const struct headway *headway, struct account *account,
+                       struct error *why)
 {
     struct charging charging = {
         .facts = facts, .pieces = pieces, .last = SPAN_NONE, .account = account};
     struct arena arena = {0};
     charging.near = arena_zeros(&arena, pieces->count, sizeof *charging.near);
-    const bool room = idle_begin(&charging, &arena);
-    if (room) {
+    if (idle_begin(&charging, &arena)) {
         find_near(&charging);
         find_hand_overs(&charging);
         find_idle(&charging);
         charge_pieces(&charging, headway);
+    } else {
+        (void)error_no_memory(why, "for the causes of %u pieces", pieces->count);
     }
     arena_free(&arena);
-    return room ? STATUS_OK
-                : error_set(error, STATUS_NO_MEMORY, "no memory for the causes of %u pieces",
-                            pieces->count);
 }
 
-enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
-                                 struct error *error)
+void verdict_account_find(const struct verdict_case *facts, struct account *account,
+                          struct error *why)
 {
     struct bound bound;
     struct path_pieces pieces = {0};
     struct headway headway = {0};
     account_begin(account, facts->timeline);
     bound_find(facts->plan, facts->machine, facts->limit, &bound);
-    enum status status =
-        pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, error);
-    if (status == STATUS_OK)
-        status = headway_find(facts->timeline, facts->limit->ns, bound_work, &bound, &headway,
-                              error);
-    if (status == STATUS_OK)
-        status = charge_all(facts, &pieces, &headway, account, error);
+    if (pieces_find(facts->timeline, facts->critical, facts->plan, &pieces, why) == STATUS_OK &&
+        headway_find(facts->timeline, facts->limit->ns, bound_work, &bound, &headway, why) ==
+            STATUS_OK)
+        charge_all(facts, &pieces, &headway, account, why);
     pieces_free(&pieces);
     arena_free(&headway.arena);
-    return status;
 }
 
 /* An op in a queue was ready before it was let go; any other waited since its engine was idle.
@@ -274,8 +268,8 @@ static void place_hold(struct charging *charging, uint32_t index)
     account_place(charging->account, code, (struct loss){since_ns, span->start_ns, index});
 }
 
-enum status verdict_place_holds(const struct verdict_case *facts, struct account *account,
-                                struct error *error)
+void verdict_place_holds(const struct verdict_case *facts, struct account *account,
+                         struct error *why)
 {
     struct charging charging = {.facts = facts, .account = account};
     struct arena arena = {0};
@@ -286,7 +280,7 @@ enum status verdict_place_holds(const struct verdict_case *facts, struct account
         find_idle(&charging);
     for (uint32_t i = 0; i < facts->timeline->span_count && room; i++)
         place_hold(&charging, i);
+    if (!room)
+        (void)error_no_memory(why, "for the places of causes");
     arena_free(&arena);
-    return room ? STATUS_OK
-                : error_set(error, STATUS_NO_MEMORY, "no memory for the places of causes");
 }

@@ -352,7 +352,7 @@ static void charge_small(struct judge *judge)
     }
 }
 
-enum status foreign_try(struct judge *judge, struct error *error)
+void foreign_try(struct judge *judge)
 {
     const struct verdict_case *facts = judge->facts;
     struct verdict *causes = judge->charges.causes;
@@ -368,14 +368,13 @@ enum status foreign_try(struct judge *judge, struct error *error)
     do {
         unseen = judge->found.unseen;
         const enum status status = rework_find(facts->plan, facts->model, &judge->found, &why);
-        if (status == STATUS_NO_MEMORY)
-            return error_pass(error, &why);
+        judge_note(judge, &why);
         judge->simulated = status == STATUS_OK && judge->found.given_ns > 0;
         judge->tried =
             judge->simulated &&
             off_by(judge) <= (judge->timeline->timing == TIMING_RECORDED ? BAND : LATE_BAND);
         if (!judge->tried)
-            return STATUS_OK;
+            return;
         judge->given = judge->found.given_look;
         call_knobs(judge);
     } while (judge->found.unseen != unseen);
@@ -386,7 +385,6 @@ enum status foreign_try(struct judge *judge, struct error *error)
     charge_left(judge, old_ns, charge_knobs(judge, old_ns));
     charge_readbacks(judge);
     charge_small(judge);
-    return STATUS_OK;
 }
 
 /* --- the best of all --- */

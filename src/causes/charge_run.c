@@ -16,26 +16,26 @@ static void charge_knobs(struct judge *judge, double scale)
         judge->charges.causes[gain->code].cost_ns += (int64_t)(scale * (double)gain->cost_ns);
 }
 
-/* Accounts for a plan as the simulator runs it. timeline_free() in any case. */
-static enum status account_simulated(const struct judge *judge, const struct plan *plan,
-                                     uint32_t connections, struct timeline *timeline,
-                                     struct account *account, struct error *error)
+/* Accounts for a plan as the simulator runs it; returns whether it could. timeline_free() in
+ * any case. */
+static bool account_simulated(struct judge *judge, const struct plan *plan,
+                              uint32_t connections, struct timeline *timeline,
+                              struct account *account)
 {
     struct verdict_case simulated = *judge->facts;
     struct critical critical = {0};
+    struct error *why = &judge->why;
     int64_t issued_ns;
     *timeline = (struct timeline){0};
-    enum status status =
-        simulator_run(simulated.model, connections, plan, NULL, timeline, &issued_ns, error);
-    if (status == STATUS_OK)
-        status = critical_find(timeline, simulated.model, &critical, error);
     simulated.plan = plan;
     simulated.timeline = timeline;
     simulated.critical = &critical;
-    if (status == STATUS_OK)
-        status = verdict_account_find(&simulated, account, error);
+    if (simulator_run(simulated.model, connections, plan, NULL, timeline, &issued_ns, why) ==
+            STATUS_OK &&
+        critical_find(timeline, simulated.model, &critical, why) == STATUS_OK)
+        verdict_account_find(&simulated, account, why);
     critical_free(&critical);
-    return status;
+    return why->status == STATUS_OK;
 }
 
 /* Returns what of the time on the best settings' path no better way for the tiles saves, as a
@@ -89,20 +89,18 @@ static const struct remains {
 
 /* Charges up to *left_ns of what the best settings leave to what the way that tiles go, or an
  * exchange, costs even so: their own path shows it. */
-static enum status charge_better_path(struct judge *judge, int64_t *left_ns,
-                                      struct error *error)
+static void charge_better_path(struct judge *judge, int64_t *left_ns)
 {
     const struct settings *better = &judge->found.better.settings;
     struct account account;
     struct timeline timeline;
     struct plan plan;
-    if (*left_ns <= 0 || !(goes_another_way(judge) || shares_memory(judge)))
-        return STATUS_OK;
-    enum status status = plan_build(better, judge->facts->model, &plan, error);
-    if (status != STATUS_OK)
-        return status;
-    status = account_simulated(judge, &plan, better->connections, &timeline, &account, error);
-    for (size_t i = 0; i < sizeof remains / sizeof remains[0] && status == STATUS_OK; i++) {
+    if (*left_ns <= 0 || !(goes_another_way(judge) || shares_memory(judge)) ||
+        plan_build(better, judge->facts->model, &plan, &judge->why) != STATUS_OK)
+        return;
+    const bool known =
+        account_simulated(judge, &plan, better->connections, &timeline, &account);
+    for (size_t i = 0; i < sizeof remains / sizeof remains[0] && known; i++) {
         const struct remains *left = &remains[i];
         if (!left->of(judge))
             continue;
@@ -116,26 +114,23 @@ static enum status charge_better_path(struct judge *judge, int64_t *left_ns,
     }
     timeline_free(&timeline);
     plan_free(&plan);
-    return status;
 }
 
 /* Charges up to `left_ns` of what the best settings still leave above the limit: to the array's
  * being short, to what their path shows, and to kernels that take longer than at full rate. An
  * exchange comes first: a larger array hides it, but it is what takes the time. */
-static enum status charge_remains(struct judge *judge, int64_t left_ns, struct error *error)
+static void charge_remains(struct judge *judge, int64_t left_ns)
 {
     const struct found *found = &judge->found;
-    enum status status = STATUS_OK;
     if (has_halo(judge))
-        status = charge_better_path(judge, &left_ns, error);
+        charge_better_path(judge, &left_ns);
     int64_t short_ns = earlier(found->short_ns, left_ns);
     judge->charges.causes[VERDICT_SHORT_RUN].cost_ns += short_ns;
     left_ns -= short_ns;
     if (!has_halo(judge))
-        status = charge_better_path(judge, &left_ns, error);
+        charge_better_path(judge, &left_ns);
     if (judge->facts->limit->cause == LIMIT_COMPUTE && !has_halo(judge))
         judge->charges.causes[VERDICT_SLOW_KERNELS].cost_ns += left_ns;
-    return status;
 }
 
 /* Returns true if what a measured run took beyond its simulation may be charged to a cause: it
@@ -162,38 +157,34 @@ static int64_t cpu_alone_ns(const struct timeline *timeline)
 
 /* Charges what a measured run took beyond its simulation, up to `excess_ns`, to what cost more
  * on the measured path than on the simulated one. */
-static enum status charge_excess(struct judge *judge, const struct account *path,
-                                 int64_t excess_ns, struct error *error)
+static void charge_excess(struct judge *judge, const struct account *path, int64_t excess_ns)
 {
     const struct verdict_case *facts = judge->facts;
     struct timeline timeline;
     struct account account;
     int64_t more_ns[VERDICT_COUNT] = {0}, sum_ns = 0;
-    enum status status =
-        account_simulated(judge, facts->plan, judge->found.given.settings.connections,
-                          &timeline, &account, error);
-    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++) {
+    const bool known = account_simulated(
+        judge, facts->plan, judge->found.given.settings.connections, &timeline, &account);
+    for (int code = 0; code < VERDICT_COPY_BOUND && known; code++) {
         if (!may_exceed(judge, (enum verdict_code)code))
             continue;
         more_ns[code] =
             later(0, path->causes[code].cost_ns - later(0, account.causes[code].cost_ns));
         sum_ns += more_ns[code];
     }
-    if (status == STATUS_OK && may_exceed(judge, VERDICT_CPU_SHARE)) {
+    if (known && may_exceed(judge, VERDICT_CPU_SHARE)) {
         /* The path has no name for that. */
         more_ns[VERDICT_CPU_SHARE] =
             later(0, cpu_alone_ns(facts->timeline) - cpu_alone_ns(&timeline));
         sum_ns += more_ns[VERDICT_CPU_SHARE];
     }
     double scale = sum_ns > excess_ns ? (double)excess_ns / (double)sum_ns : 1;
-    for (int code = 0; code < VERDICT_COPY_BOUND && status == STATUS_OK; code++)
+    for (int code = 0; code < VERDICT_COPY_BOUND; code++)
         judge->charges.causes[code].cost_ns += (int64_t)(scale * (double)more_ns[code]);
     timeline_free(&timeline);
-    return status;
 }
 
-static enum status charge_tried(struct judge *judge, const struct account *path,
-                                struct error *error)
+static void charge_tried(struct judge *judge, const struct account *path)
 {
     const struct found *found = &judge->found;
     int64_t above_ns = judge->time_ns - judge->limit_ns;
@@ -202,13 +193,10 @@ static enum status charge_tried(struct judge *judge, const struct account *path,
     int64_t model_ns = gain_ns + remain_ns;
     double scale = model_ns > above_ns ? (double)above_ns / (double)model_ns : 1;
     charge_knobs(judge, scale);
-    enum status status = charge_remains(judge, (int64_t)(scale * (double)remain_ns), error);
-    if (status != STATUS_OK)
-        return status;
+    charge_remains(judge, (int64_t)(scale * (double)remain_ns));
     int64_t excess_ns = above_ns - (int64_t)(scale * (double)model_ns);
-    if (judge->facts->timeline->timing == TIMING_VIRTUAL || excess_ns <= 0)
-        return STATUS_OK;
-    return charge_excess(judge, path, excess_ns, error);
+    if (judge->facts->timeline->timing != TIMING_VIRTUAL && excess_ns > 0)
+        charge_excess(judge, path, excess_ns);
 }
 
 static void charge_path(struct judge *judge, const struct account *path)
@@ -233,105 +221,96 @@ static void charge_unknown(struct judge *judge)
 
 /* Finds the best settings, where they can be tried: a run that can't be simulated is judged by
  * its path alone. */
-static enum status try_knobs(struct judge *judge, struct error *error)
+static void try_knobs(struct judge *judge)
 {
     const struct verdict_case *facts = judge->facts;
     struct error why = {0};
     judge->tried = facts->settings != NULL && facts->model != NULL &&
                    whatif_find(facts, &judge->found, &why) == STATUS_OK;
-    return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+    judge_note(judge, &why);
 }
 
 /* Charges the loss to its causes. */
-enum status run_charge(struct judge *judge, struct verdicts *verdicts, struct error *error)
+void run_charge(struct judge *judge, struct verdicts *verdicts)
 {
     const struct verdict_case *facts = judge->facts;
     struct account path;
     judge->time_ns =
         facts->untraced_ns > 0 ? facts->untraced_ns : timeline_time_ns(facts->timeline);
     judge->limit_ns = earlier(facts->limit->ns, judge->time_ns);
-    enum status status = try_knobs(judge, error);
-    if (status == STATUS_OK)
-        status = verdict_account_find(facts, &path, error);
-    if (status != STATUS_OK)
-        return status;
+    try_knobs(judge);
+    verdict_account_find(facts, &path, &judge->why);
     judge->charges = path; /* for the places; what each cost is dealt out anew */
     for (int code = 0; code < VERDICT_COUNT; code++)
         judge->charges.causes[code].cost_ns = 0;
     if (judge->tried)
-        status = charge_tried(judge, &path, error);
+        charge_tried(judge, &path);
     else
         charge_path(judge, &path);
     charge_unknown(judge);
-    if (status == STATUS_OK)
-        status = verdict_place_holds(judge->facts, &judge->charges, error);
+    verdict_place_holds(judge->facts, &judge->charges, &judge->why);
     account_place_others(&judge->charges);
     *verdicts = (struct verdicts){.time_ns = judge->time_ns,
                                   .limit_ns = judge->limit_ns,
                                   .limit_known = true,
                                   .bound = facts->limit->cause,
                                   .modelled_ns = judge->tried ? judge->found.given_ns : 0};
-    return status;
 }
 
 /* --- fixes --- */
 
-/* Sets how sure a fix's time is; where that can't be told, it is not known. */
-static enum status look_at(const struct judge *judge, const struct fix *fix,
-                           int64_t predicted_ns, struct prospect *prospect, struct error *error)
+/* Returns how sure the simulated time of settings is; 0 where that can't be told. */
+static struct outlook look_at(struct judge *judge, const struct settings *settings,
+                              int64_t time_ns)
 {
-    struct outlook fixed;
+    struct outlook outlook;
     struct error why = {0};
     const enum status status =
-        whatif_look(&fix->settings, judge->facts->model, fix->time_ns, &fixed, &why);
-    if (status == STATUS_OK)
-        judge_look(judge, &fixed, predicted_ns, prospect);
-    return status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
+        whatif_look(settings, judge->facts->model, time_ns, &outlook, &why);
+    judge_note(judge, &why);
+    return status == STATUS_OK ? outlook : (struct outlook){0};
+}
+
+static void look_at_fix(struct judge *judge, const struct fix *fix, int64_t predicted_ns,
+                        struct prospect *prospect)
+{
+    const struct outlook fixed = look_at(judge, &fix->settings, fix->time_ns);
+    judge_look(judge, &fixed, predicted_ns, prospect);
 }
 
 /* Sets the fix of a cause that knobs stand for, if it is worth it alone. */
-static enum status put_fix(const struct judge *judge, struct verdict *cause,
-                           struct error *error)
+static void put_fix(struct judge *judge, struct verdict *cause)
 {
     struct fix fix;
-    enum status status = whatif_fix(judge->facts, &judge->found, cause->code, &fix, error);
-    if (status != STATUS_OK || fix.time_ns == SEARCH_NO_TIME ||
-        !judge_offer(judge, fix.time_ns, cause))
-        return status;
+    if (whatif_fix(judge->facts, &judge->found, cause->code, &fix, &judge->why) != STATUS_OK ||
+        fix.time_ns == SEARCH_NO_TIME || !judge_offer(judge, fix.time_ns, cause))
+        return;
     memcpy(cause->command, fix.command, sizeof fix.command);
-    return look_at(judge, &fix, cause->predicted_ns, &cause->prospect, error);
+    look_at_fix(judge, &fix, cause->predicted_ns, &cause->prospect);
 }
 
-enum status run_put_fixes(struct judge *judge, struct error *error)
+void run_put_fixes(struct judge *judge)
 {
     const struct found *found = &judge->found;
-    struct error why = {0};
-    enum status status = STATUS_OK;
     if (judge->tried && found->count > 0)
-        (void)whatif_look(&found->given.settings, judge->facts->model, found->given_ns,
-                          &judge->given, &why);
-    if (why.status == STATUS_NO_MEMORY)
-        return error_pass(error, &why);
-    for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried && status == STATUS_OK;
-         code++) {
+        judge->given = look_at(judge, &found->given.settings, found->given_ns);
+    for (int code = 0; code < VERDICT_COPY_BOUND && judge->tried; code++) {
         if (judge->charges.causes[code].cost_ns > 0)
-            status = put_fix(judge, &judge->charges.causes[code], error);
+            put_fix(judge, &judge->charges.causes[code]);
     }
-    return status;
 }
 
-enum status run_set_best(const struct judge *judge, struct verdicts *verdicts,
-                         struct error *error)
+void run_set_best(struct judge *judge, struct verdicts *verdicts)
 {
     struct fix best = {.time_ns = SEARCH_NO_TIME};
-    enum status status =
-        judge->tried ? whatif_best(judge->facts, &judge->found, &best, error) : STATUS_OK;
-    if (status != STATUS_OK || best.time_ns == SEARCH_NO_TIME)
-        return status;
+    if (judge->tried)
+        (void)whatif_best(judge->facts, &judge->found, &best, &judge->why);
+    if (best.time_ns == SEARCH_NO_TIME)
+        return;
     const int64_t best_ns = judge_predicted_ns(judge, best.time_ns);
     if (!search_gains(best_ns, judge->time_ns, SEARCH_GAIN))
-        return STATUS_OK;
+        return;
     verdicts->best_ns = best_ns;
     memcpy(verdicts->best, best.command, sizeof best.command);
-    return look_at(judge, &best, best_ns, &verdicts->best_prospect, error);
+    look_at_fix(judge, &best, best_ns, &verdicts->best_prospect);
 }

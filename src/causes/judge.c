@@ -75,6 +75,12 @@ static int64_t predicted_of(const struct judge *judge, int64_t given_ns, int64_t
                           : run_predicted_ns(judge, given_ns, fixed_ns);
 }
 
+void judge_note(struct judge *judge, const struct error *why)
+{
+    if (why->status == STATUS_NO_MEMORY)
+        (void)error_pass(&judge->why, why);
+}
+
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns)
 {
     return predicted_of(judge, judge->found.given_ns, fixed_ns);

@@ -77,6 +77,7 @@ enum rest_part {
 struct judge {
     const struct verdict_case *facts;
     const struct timeline *timeline;
+    struct error why; /* why it can't be judged: memory ran out; the rest says nothing then */
     int64_t time_ns, limit_ns;
     struct account charges;
     bool foreign; /* what is too little to be named is with the rest already */
@@ -96,6 +97,10 @@ struct judge {
     int64_t recording_ns;      /* what recording took of the run's time; 0: not known */
     bool seen[VERDICT_COUNT];  /* the trace itself shows the cause */
 };
+
+/* Notes why something could not be tried, which is no reason not to go on but where memory ran
+ * out. */
+void judge_note(struct judge *judge, const struct error *why);
 
 /* Returns the run's time with a fix with which it takes `fixed_ns` in the simulator. */
 int64_t judge_predicted_ns(const struct judge *judge, int64_t fixed_ns);
@@ -147,26 +152,23 @@ int64_t verdict_slowness_ns(const struct verdict_case *facts, const struct path_
                             enum verdict_code *cause);
 
 /* Charges all that was lost. The costs add up to the timeline's time less the limit; those of a
- * run that was faster in parts than its machine's figures may be negative. O(n log n).
- * STATUS_NO_MEMORY or STATUS_OK. */
-enum status verdict_account_find(const struct verdict_case *facts, struct account *account,
-                                 struct error *error);
+ * run that was faster in parts than its machine's figures may be negative. O(n log n). */
+void verdict_account_find(const struct verdict_case *facts, struct account *account,
+                          struct error *why);
 
 /* Places a cause that lacks places, as trials and not the path found it, where it held ops up.
- * STATUS_NO_MEMORY or STATUS_OK. */
-enum status verdict_place_holds(const struct verdict_case *facts, struct account *account,
-                                struct error *error);
+ */
+void verdict_place_holds(const struct verdict_case *facts, struct account *account,
+                         struct error *why);
 
 /* Charges what a run lost to its causes, by what the simulator gains with each fix or, where
- * nothing can be tried, by the critical path alone; and sets what is known of the whole.
- * STATUS_NO_MEMORY or STATUS_OK. */
-enum status run_charge(struct judge *judge, struct verdicts *verdicts, struct error *error);
+ * nothing can be tried, by the critical path alone; and sets what is known of the whole. */
+void run_charge(struct judge *judge, struct verdicts *verdicts);
 
 /* Set the fixes of all causes, with the time that each alone would bring, and the best
  * settings, if they are worth it. */
-enum status run_put_fixes(struct judge *judge, struct error *error);
-enum status run_set_best(const struct judge *judge, struct verdicts *verdicts,
-                         struct error *error);
+void run_put_fixes(struct judge *judge);
+void run_set_best(struct judge *judge, struct verdicts *verdicts);
 
 /* Sets what was seen of causes, and what that is worth. */
 void evidence_run(const struct judge *judge, struct verdict causes[], int count);
@@ -181,9 +183,8 @@ void evidence_run(const struct judge *judge, struct verdict causes[], int count)
  * waited for, and what that had waited for, through ops and the host's calls, as far as the
  * engine's idle time reaches. A cause needs evidence: a call of that name that the host was in,
  * a stream of that kind, memory of that kind. What has none is VERDICT_UNKNOWN, and says what
- * recording would tell. O(n log n) where idle times are followed back through few ops each.
- * STATUS_NO_MEMORY or STATUS_OK. */
-enum status foreign_charge(struct judge *judge, struct verdicts *verdicts, struct error *error);
+ * recording would tell. O(n log n) where idle times are followed back through few ops each. */
+void foreign_charge(struct judge *judge, struct verdicts *verdicts);
 
 /* Puts pageable memory before all else where most of the run is copies of it, and no fix could
  * be tried: the trace tells what the host's waits for them cost, not by how much they are
@@ -222,9 +223,8 @@ int64_t foreign_charge_seen(struct judge *judge, enum verdict_code code, int64_t
 
 /* Simulates a recorded program with fixes; its plan and its machine are known. Where the
  * simulation of the run as it is comes near it, `tried` is set, and what was charged is charged
- * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. STATUS_NO_MEMORY
- * only. */
-enum status foreign_try(struct judge *judge, struct error *error);
+ * anew, by what fixes gain: the charges then add up to time_ns - limit_ns. */
+void foreign_try(struct judge *judge);
 
 /* Sets the fixes of all causes: whether they were tried, and the time with them. */
 void foreign_put_fixes(struct judge *judge);

@@ -376,11 +376,9 @@ enum status whatif_fix(const struct verdict_case *facts, const struct found *fou
     }
     if (count > 1)
         (void)whatif_time(&choice.settings, facts->model, &time_ns, &why);
-    if (why.status == STATUS_NO_MEMORY)
-        return error_pass(error, &why);
     /* A fix that can't be is none. */
     set_fix(facts, found, &choice, why.status == STATUS_OK ? time_ns : SEARCH_NO_TIME, fix);
-    return STATUS_OK;
+    return why.status == STATUS_NO_MEMORY ? error_pass(error, &why) : STATUS_OK;
 }
 
 enum status whatif_best(const struct verdict_case *facts, const struct found *found,

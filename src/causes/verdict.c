@@ -8,14 +8,9 @@
 
 /* Names the causes that were charged, with their fixes, those first that are to be read first.
  */
-static enum status name_causes(struct judge *judge, struct verdicts *verdicts,
-                               struct error *error)
+static void name_causes(struct judge *judge, struct verdicts *verdicts)
 {
-    enum status status = STATUS_OK;
-    if (judge->foreign)
-        foreign_put_fixes(judge);
-    else
-        status = run_put_fixes(judge, error);
+    (judge->foreign ? foreign_put_fixes : run_put_fixes)(judge);
     judge_list(judge, verdicts);
     judge_rank(judge, verdicts);
     if (judge->foreign) {
@@ -26,25 +21,9 @@ static enum status name_causes(struct judge *judge, struct verdicts *verdicts,
         foreign_set_best(judge, verdicts);
     } else {
         evidence_run(judge, verdicts->items, verdicts->count);
-        if (status == STATUS_OK)
-            status = run_set_best(judge, verdicts, error);
+        run_set_best(judge, verdicts);
     }
     judge_complete(judge, verdicts);
-    return status;
-}
-
-static enum status judge_with(struct judge *judge, struct verdicts *verdicts,
-                              struct error *error)
-{
-    struct verdicts result;
-    enum status status = judge->foreign ? foreign_charge(judge, &result, error)
-                                        : run_charge(judge, &result, error);
-    if (status == STATUS_OK)
-        status = name_causes(judge, &result, error);
-    if (status == STATUS_OK)
-        *verdicts = result;
-    traced_end(&judge->trace);
-    return status;
 }
 
 enum status verdicts_find(const struct verdict_case *facts, struct verdicts *verdicts,
@@ -61,7 +40,14 @@ enum status verdicts_find(const struct verdict_case *facts, struct verdicts *ver
     judge->facts = facts;
     judge->timeline = facts->timeline;
     judge->foreign = !ours;
-    status = judge_with(judge, verdicts, error);
+    struct verdicts result;
+    (ours ? run_charge : foreign_charge)(judge, &result);
+    if (judge->why.status == STATUS_OK)
+        name_causes(judge, &result);
+    if (judge->why.status == STATUS_OK)
+        *verdicts = result;
+    status = error_pass(error, &judge->why);
+    traced_end(&judge->trace);
     free(judge);
     return status;
 }
